@@ -40,10 +40,10 @@ def fit(statements: list[Statement], printer: ElementPrinter, position: int, ind
         printed = printer.show(statement.expression)
         if statement.is_store:
             printed = as_stored(printer, printed)
-        elif printed.kind == "whole":
+        elif printed.kind == "integer":
             printed = printer.element(printed)
         statement.printed = printed
-        types = {"element": "T", "real": "Real<T>", "truth": "bool", "pair": printer.backend.pair}
+        types = {"element": "T", "real": "Real<T>", "bool": "bool", "pair": printer.backend.pair}
         if indent + len(statement.line(types)) <= COLUMNS:
             break
         largest = _largest_part(statement.expression, printer, COLUMNS - indent - 30)
@@ -58,14 +58,14 @@ def fit(statements: list[Statement], printer: ElementPrinter, position: int, ind
         statement.expression = _replaced(statement.expression, largest, Name(name))
         statements.insert(position, helper)
         position += 1
-    return printed.kind if not statement.is_store or printed.kind != "stored" else "truth"
+    return printed.kind if not statement.is_store or printed.kind != "stored" else "bool"
 
 
 def as_stored(printer: ElementPrinter, printed: Printed) -> Printed:
     """A value as it is stored: bools as Bool, whole numbers as T."""
-    if printed.kind == "truth":
-        return Printed(f"Bool({printed.text})", "truth")
-    return printer.element(printed) if printed.kind in ("whole", "float") else printed
+    if printed.kind == "bool":
+        return Printed(f"Bool({printed.text})", "bool")
+    return printer.element(printed) if printed.kind in ("integer", "float") else printed
 
 
 def _largest_part(expression: Expression, printer: ElementPrinter, limit: int) -> Expression | None:

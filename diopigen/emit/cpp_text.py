@@ -58,7 +58,7 @@ class Inexpressible(Exception):
 class Printed:
     """C++ text with what it is.
 
-    `kind` is `element` (T), `real` (the real part's type), `pair` (complex of T), `truth` (bool), `whole` (int64_t),
+    `kind` is `element` (T), `real` (the real part's type), `pair` (complex of T), `bool` (bool), `integer` (int64_t),
     `float` (double, only on the host), `text` or `enum`.
     """
 

@@ -42,7 +42,7 @@ class Constant:
 
 @dataclass(slots=True)
 class ElementPrinter:
-    """Prints the body of a loop. `arrays` maps operands to `element` or `truth` (arrays of Bool)."""
+    """Prints the body of a loop. `arrays` maps operands to `element` or `bool` (arrays of Bool)."""
 
     backend: Backend
     host: HostPrinter
@@ -89,7 +89,7 @@ class ElementPrinter:
         if isinstance(expression, Unary):
             operand = self.show(expression.operand)
             if expression.operator == "not":
-                return Printed("!" + wrap(self.truth(operand), PREFIX), "truth", PREFIX)
+                return Printed("!" + wrap(self.as_bool(operand), PREFIX), "bool", PREFIX)
             return Printed(expression.operator + wrap(operand, PREFIX), operand.kind, PREFIX)
         if isinstance(expression, Binary):
             return self.binary(expression.operator, self.show(expression.left), self.show(expression.right))
@@ -107,7 +107,7 @@ class ElementPrinter:
         if kind in ("text", "enum"):
             raise Inexpressible(f"'{to_text(expression)}' for elements")
         kind = "element" if kind == "float" else kind
-        stem = "condition" if kind == "truth" else "factor"
+        stem = "condition" if kind == "bool" else "factor"
         number = 1 + sum(constant.name.startswith(stem) for constant in self.constants)
         name = to_text(expression) if is_scalar else f"{stem}{number}"
         while not is_scalar and name in self.taken:
@@ -125,17 +125,17 @@ class ElementPrinter:
         """The value as the real part's type."""
         return printed if printed.kind == "real" else Printed(f"Real<T>({printed.text})", "real")
 
-    def truth(self, printed: Printed) -> Printed:
+    def as_bool(self, printed: Printed) -> Printed:
         """The value as bool."""
-        if printed.kind == "truth":
+        if printed.kind == "bool":
             return printed
-        return Printed(f"{self.backend.name('to_bool')}({printed.text})", "truth")
+        return Printed(f"{self.backend.name('to_bool')}({printed.text})", "bool")
 
     def common(self, left: Printed, right: Printed) -> tuple[Printed, Printed, str]:
         """Both operands in one kind."""
         kinds = {left.kind, right.kind}
-        if kinds <= {"whole"}:
-            return left, right, "whole"
+        if kinds <= {"integer"}:
+            return left, right, "integer"
         if "real" in kinds and "element" not in kinds:
             return self.real(left), self.real(right), "real"
         if "pair" in kinds:
@@ -145,14 +145,14 @@ class ElementPrinter:
     def binary(self, operator: str, left: Printed, right: Printed) -> Printed:
         """An infix operator of two values."""
         if operator in LOGICAL:
-            return infix(operator, self.truth(left), self.truth(right), "truth")
+            return infix(operator, self.as_bool(left), self.as_bool(right), "bool")
         if operator in ("/", "**", "//", "%"):
             left, right, kind = self.element(left), self.element(right), "element"
         else:
             left, right, kind = self.common(left, right)
         if operator in NAMED_OPERATORS:
             return Printed(f"{self.backend.name(operator)}({left.text}, {right.text})", kind)
-        return infix(operator, left, right, "truth" if operator in COMPARISONS else kind)
+        return infix(operator, left, right, "bool" if operator in COMPARISONS else kind)
 
     def call(self, expression: Call) -> Printed:
         """A function of the expression language."""
@@ -161,9 +161,9 @@ class ElementPrinter:
             return self.coordinate(expression)
         arguments = [self.show(argument) for argument in expression.arguments]
         if function == "where":
-            condition = self.truth(arguments[0])
-            if {arguments[1].kind, arguments[2].kind} == {"truth"}:
-                first, second, kind = arguments[1], arguments[2], "truth"
+            condition = self.as_bool(arguments[0])
+            if {arguments[1].kind, arguments[2].kind} == {"bool"}:
+                first, second, kind = arguments[1], arguments[2], "bool"
             else:
                 first, second, kind = self.common(arguments[1], arguments[2])
             if kind in ("element", "real") and not self.is_uniform(expression.arguments[0]):
@@ -171,7 +171,7 @@ class ElementPrinter:
             text = f"{wrap(condition, OR)} ? {wrap(first, OR)} : {wrap(second, TERNARY)}"
             return Printed(text, kind, TERNARY)
         if function == "to_bool":
-            return self.truth(arguments[0])
+            return self.as_bool(arguments[0])
         if function in ("to_int", "is_integral"):
             raise Inexpressible(f"'{function}'")
         if function == "to_float":
@@ -179,7 +179,7 @@ class ElementPrinter:
         arguments = [self.element(argument) for argument in arguments]
         text = f"{self.backend.name(function)}({', '.join(argument.text for argument in arguments)})"
         if function in PREDICATES:
-            return Printed(text, "truth")
+            return Printed(text, "bool")
         if function in _REAL_PARTS and self.has_complex:
             return Printed(text, "real")
         return Printed(text, "pair" if function in _PAIRS else "element")
@@ -193,4 +193,4 @@ class ElementPrinter:
             source = self.backend.coordinates[1].format(dim)
             name = {-1: "column", -2: "row"}.get(int(dim), f"coordinate{int(dim)}".replace("-", "_"))
         self.coordinates[name] = source
-        return Printed(name + self.backend.subscript, "whole")
+        return Printed(name + self.backend.subscript, "integer")

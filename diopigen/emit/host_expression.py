@@ -39,7 +39,7 @@ class HostPrinter:
         """The C++ text of a uniform expression. Raises `Inexpressible`."""
         if is_literal(expression):
             value = literal_value(expression)
-            kind = "truth" if isinstance(value, bool) else "whole" if isinstance(value, int) else "float"
+            kind = "bool" if isinstance(value, bool) else "integer" if isinstance(value, int) else "float"
             negative = not isinstance(value, bool) and value < 0
             return Printed(literal_text(value), kind, PREFIX if negative else ATOM)
         if isinstance(expression, Text):
@@ -48,7 +48,7 @@ class HostPrinter:
             return self.name(expression.name)
         if isinstance(expression, Unary):
             operand = self.show(expression.operand)
-            kind = "truth" if expression.operator == "not" else operand.kind
+            kind = "bool" if expression.operator == "not" else operand.kind
             sign = SPELLING.get(expression.operator, expression.operator)
             return Printed(sign + wrap(operand, PREFIX), kind, PREFIX)
         if isinstance(expression, Binary):
@@ -68,8 +68,8 @@ class HostPrinter:
         if param.type in ("float", "double"):
             return Printed(f"double{{{name}}}" if param.type == "float" else name, "float")
         if param.type in INTEGERS:
-            return Printed(name, "whole")
-        return Printed(name, {"bool": "truth", "string": "text"}.get(param.type, "enum"))
+            return Printed(name, "integer")
+        return Printed(name, {"bool": "bool", "string": "text"}.get(param.type, "enum"))
 
     def binary(self, expression: Binary) -> Printed:
         """An infix operator; division and powers are computed in double."""
@@ -78,33 +78,33 @@ class HostPrinter:
         if "text" in (left.kind, right.kind):
             if left.kind == "text" and left.text[0] != '"':
                 left = Printed(f"std::string_view({left.text})", "text")
-            return infix(operator, left, right, "truth")
+            return infix(operator, left, right, "bool")
         if operator in LOGICAL or operator in COMPARISONS:
-            return infix(operator, left, right, "truth")
-        whole = left.kind == right.kind == "whole"
+            return infix(operator, left, right, "bool")
+        integral = left.kind == right.kind == "integer"
         if operator == "**":
             return Printed(f"std::pow({as_double(left).text}, {as_double(right).text})", "float")
-        if operator == "//" and whole:
+        if operator == "//" and integral:
             text = f"floor_divide(Int64({left.text}), Int64({right.text})).value"
-            return Printed(text, "whole")
+            return Printed(text, "integer")
         if operator == "/":
             return infix(operator, as_double(left), as_double(right), "float")
         if operator in ("+", "-", "*"):
-            if not whole:
+            if not integral:
                 left, right = as_double(left), as_double(right)
-            return infix(operator, left, right, "whole" if whole else "float")
+            return infix(operator, left, right, "integer" if integral else "float")
         raise Inexpressible(f"'{operator}' on parameters")
 
     def call(self, expression: Call) -> Printed:
         """A function of uniform operands."""
         if expression.function == "is_null":
-            return Printed(f"{to_text(expression.arguments[0])} == nullptr", "truth", EQUAL)
+            return Printed(f"{to_text(expression.arguments[0])} == nullptr", "bool", EQUAL)
         arguments = [self.show(argument) for argument in expression.arguments]
         if expression.function == "where":
-            whole = arguments[1].kind == arguments[2].kind == "whole"
-            first, second = arguments[1:] if whole else map(as_double, arguments[1:])
+            integral = arguments[1].kind == arguments[2].kind == "integer"
+            first, second = arguments[1:] if integral else map(as_double, arguments[1:])
             text = f"{wrap(arguments[0], OR)} ? {wrap(first, OR)} : {wrap(second, TERNARY)}"
-            return Printed(text, "whole" if whole else "float", TERNARY)
+            return Printed(text, "integer" if integral else "float", TERNARY)
         arguments = [as_double(argument) for argument in arguments]
         if expression.function in ("sqrt", "abs", "exp", "log"):
             return Printed(f"std::{expression.function}({arguments[0].text})", "float")

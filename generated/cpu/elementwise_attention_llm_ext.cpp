@@ -19,8 +19,8 @@ struct PlusScalarInpLoop {
     DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* inoutput = block.input<T>(0);
         T* inoutput_out = block.output<T>(0);
-        const int64_t size = block.whole(0);
-        const int64_t val = block.whole(1);
+        const int64_t size = block.integer(0);
+        const int64_t val = block.integer(1);
         const Coordinate position = block.linear();
         DIOPI_CPU_INDEPENDENT
         for (int64_t i = 0; i < block.count; ++i) {
@@ -36,7 +36,7 @@ struct UpdatePaddingCountLoop {
         const T* total_padding_count = block.input<T>(0);
         const T* input_lengths = block.input<T>(1);
         T* total_padding_count_out = block.output<T>(0);
-        const int64_t max_input_length = block.whole(0);
+        const int64_t max_input_length = block.integer(0);
         DIOPI_CPU_INDEPENDENT
         for (int64_t i = 0; i < block.count; ++i) {
             total_padding_count_out[i] = total_padding_count[i] + (T(max_input_length) - input_lengths[i]);

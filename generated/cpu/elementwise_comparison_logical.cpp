@@ -205,7 +205,7 @@ void logical_and(const LogicalAndArgs& args) {
     Elementwise call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.out, Result::kTruth);
+    call.write(args.out, Result::kBool);
     call.run(loops<LogicalAndLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
@@ -214,7 +214,7 @@ void logical_and_inp(const LogicalAndInpArgs& args) {
     Elementwise call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.input, Result::kTruth);
+    call.write(args.input, Result::kBool);
     call.run(loops<LogicalAndLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
@@ -223,7 +223,7 @@ void logical_or(const LogicalOrArgs& args) {
     Elementwise call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.out, Result::kTruth);
+    call.write(args.out, Result::kBool);
     call.run(loops<LogicalOrLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
@@ -232,7 +232,7 @@ void logical_or_inp(const LogicalOrInpArgs& args) {
     Elementwise call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.input, Result::kTruth);
+    call.write(args.input, Result::kBool);
     call.run(loops<LogicalOrLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
@@ -240,7 +240,7 @@ void logical_not(const LogicalNotArgs& args) {
     const Dtype compute = args.input.dtype;
     Elementwise call(compute);
     call.read(args.input);
-    call.write(args.out, Result::kTruth);
+    call.write(args.out, Result::kBool);
     call.run(loops<LogicalNotLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
@@ -248,7 +248,7 @@ void logical_not_inp(const LogicalNotInpArgs& args) {
     const Dtype compute = args.input.dtype;
     Elementwise call(compute);
     call.read(args.input);
-    call.write(args.input, Result::kTruth);
+    call.write(args.input, Result::kBool);
     call.run(loops<LogicalNotLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
@@ -345,7 +345,7 @@ void eq_scalar(const EqScalarArgs& args) {
     Elementwise call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.out, Result::kTruth);
+    call.write(args.out, Result::kBool);
     call.run(loops<EqLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
@@ -354,7 +354,7 @@ void eq_inp_scalar(const EqInpScalarArgs& args) {
     Elementwise call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.input, Result::kTruth);
+    call.write(args.input, Result::kBool);
     call.run(loops<EqLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
@@ -363,7 +363,7 @@ void eq(const EqArgs& args) {
     Elementwise call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.out, Result::kTruth);
+    call.write(args.out, Result::kBool);
     call.run(loops<EqLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
@@ -372,7 +372,7 @@ void eq_inp(const EqInpArgs& args) {
     Elementwise call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.input, Result::kTruth);
+    call.write(args.input, Result::kBool);
     call.run(loops<EqLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
@@ -381,7 +381,7 @@ void ne_scalar(const NeScalarArgs& args) {
     Elementwise call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.out, Result::kTruth);
+    call.write(args.out, Result::kBool);
     call.run(loops<NeLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
@@ -390,7 +390,7 @@ void ne_inp_scalar(const NeInpScalarArgs& args) {
     Elementwise call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.input, Result::kTruth);
+    call.write(args.input, Result::kBool);
     call.run(loops<NeLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
@@ -399,7 +399,7 @@ void ne(const NeArgs& args) {
     Elementwise call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.out, Result::kTruth);
+    call.write(args.out, Result::kBool);
     call.run(loops<NeLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
@@ -408,7 +408,7 @@ void ne_inp(const NeInpArgs& args) {
     Elementwise call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.input, Result::kTruth);
+    call.write(args.input, Result::kBool);
     call.run(loops<NeLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
@@ -417,7 +417,7 @@ void ge_scalar(const GeScalarArgs& args) {
     Elementwise call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.out, Result::kTruth);
+    call.write(args.out, Result::kBool);
     call.run(loops<GeLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
 
@@ -426,7 +426,7 @@ void ge_inp_scalar(const GeInpScalarArgs& args) {
     Elementwise call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.input, Result::kTruth);
+    call.write(args.input, Result::kBool);
     call.run(loops<GeLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
 
@@ -435,7 +435,7 @@ void ge(const GeArgs& args) {
     Elementwise call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.out, Result::kTruth);
+    call.write(args.out, Result::kBool);
     call.run(loops<GeLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
 
@@ -444,7 +444,7 @@ void ge_inp(const GeInpArgs& args) {
     Elementwise call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.input, Result::kTruth);
+    call.write(args.input, Result::kBool);
     call.run(loops<GeLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
 
@@ -453,7 +453,7 @@ void gt_scalar(const GtScalarArgs& args) {
     Elementwise call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.out, Result::kTruth);
+    call.write(args.out, Result::kBool);
     call.run(loops<GtLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
 
@@ -462,7 +462,7 @@ void gt_inp_scalar(const GtInpScalarArgs& args) {
     Elementwise call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.input, Result::kTruth);
+    call.write(args.input, Result::kBool);
     call.run(loops<GtLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
 
@@ -471,7 +471,7 @@ void gt(const GtArgs& args) {
     Elementwise call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.out, Result::kTruth);
+    call.write(args.out, Result::kBool);
     call.run(loops<GtLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
 
@@ -480,7 +480,7 @@ void gt_inp(const GtInpArgs& args) {
     Elementwise call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.input, Result::kTruth);
+    call.write(args.input, Result::kBool);
     call.run(loops<GtLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
 
@@ -489,7 +489,7 @@ void le_scalar(const LeScalarArgs& args) {
     Elementwise call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.out, Result::kTruth);
+    call.write(args.out, Result::kBool);
     call.run(loops<LeLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
 
@@ -498,7 +498,7 @@ void le_inp_scalar(const LeInpScalarArgs& args) {
     Elementwise call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.input, Result::kTruth);
+    call.write(args.input, Result::kBool);
     call.run(loops<LeLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
 
@@ -507,7 +507,7 @@ void le(const LeArgs& args) {
     Elementwise call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.out, Result::kTruth);
+    call.write(args.out, Result::kBool);
     call.run(loops<LeLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
 
@@ -516,7 +516,7 @@ void le_inp(const LeInpArgs& args) {
     Elementwise call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.input, Result::kTruth);
+    call.write(args.input, Result::kBool);
     call.run(loops<LeLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
 
@@ -525,7 +525,7 @@ void lt_scalar(const LtScalarArgs& args) {
     Elementwise call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.out, Result::kTruth);
+    call.write(args.out, Result::kBool);
     call.run(loops<LtLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
 
@@ -534,7 +534,7 @@ void lt_inp_scalar(const LtInpScalarArgs& args) {
     Elementwise call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.input, Result::kTruth);
+    call.write(args.input, Result::kBool);
     call.run(loops<LtLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
 
@@ -543,7 +543,7 @@ void lt(const LtArgs& args) {
     Elementwise call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.out, Result::kTruth);
+    call.write(args.out, Result::kBool);
     call.run(loops<LtLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
 
@@ -552,7 +552,7 @@ void lt_inp(const LtInpArgs& args) {
     Elementwise call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.input, Result::kTruth);
+    call.write(args.input, Result::kBool);
     call.run(loops<LtLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
 
@@ -560,7 +560,7 @@ void is_nan(const IsNanArgs& args) {
     const Dtype compute = args.input.dtype;
     Elementwise call(compute);
     call.read(args.input);
-    call.write(args.out, Result::kTruth);
+    call.write(args.out, Result::kBool);
     call.run(loops<IsNanLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 

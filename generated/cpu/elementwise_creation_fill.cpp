@@ -34,10 +34,10 @@ struct LinspaceLoop {
         T* out = block.output<T>(0);
         const bool condition1 = block.flag(0);  // steps == 1
         const T start = block.constant<T>(1);
-        const int64_t factor1 = block.whole(2);  // steps // 2
-        const T factor2 = block.constant<T>(3);  // (end - start) / (steps - 1)
+        const int64_t factor1 = block.integer(2);  // steps // 2
+        const T factor2 = block.constant<T>(3);    // (end - start) / (steps - 1)
         const T end = block.constant<T>(4);
-        const int64_t factor3 = block.whole(5);  // steps - 1
+        const int64_t factor3 = block.integer(5);  // steps - 1
         const Coordinate coordinate0 = block.coordinate(0);
         DIOPI_CPU_INDEPENDENT
         for (int64_t i = 0; i < block.count; ++i) {

@@ -20,7 +20,7 @@ struct TrilLoop {
     DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
-        const int64_t diagonal = block.whole(0);
+        const int64_t diagonal = block.integer(0);
         const Coordinate column = block.coordinate(-1);
         const Coordinate row = block.coordinate(-2);
         DIOPI_CPU_INDEPENDENT
@@ -36,7 +36,7 @@ struct TriuLoop {
     DIOPI_CPU_CLONES static void run(const Block& block) {
         const T* input = block.input<T>(0);
         T* out = block.output<T>(0);
-        const int64_t diagonal = block.whole(0);
+        const int64_t diagonal = block.integer(0);
         const Coordinate column = block.coordinate(-1);
         const Coordinate row = block.coordinate(-2);
         DIOPI_CPU_INDEPENDENT

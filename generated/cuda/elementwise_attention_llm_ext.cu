@@ -18,8 +18,8 @@ struct PlusScalarInpLoop {
     DIOPI_DEVICE static void run(Item& item) {
         const auto inoutput = item.input<T>(0);
         auto& inoutput_out = item.output<T>(0);
-        const int64_t size = item.whole(0);
-        const int64_t val = item.whole(1);
+        const int64_t size = item.integer(0);
+        const int64_t val = item.integer(1);
         const int64_t position = item.linear();
         inoutput_out = where(position < size, inoutput + T(val), inoutput);
     }
@@ -33,7 +33,7 @@ struct UpdatePaddingCountLoop {
         const auto total_padding_count = item.input<T>(0);
         const auto input_lengths = item.input<T>(1);
         auto& total_padding_count_out = item.output<T>(0);
-        const int64_t max_input_length = item.whole(0);
+        const int64_t max_input_length = item.integer(0);
         total_padding_count_out = total_padding_count + (T(max_input_length) - input_lengths);
     }
 };

@@ -340,7 +340,7 @@ void div(const DivArgs& args) {
     call.constant(args.rounding_mode == RoundModeTrunc);
     call.write(args.out);
     if ((is_integral(compute) || compute == Dtype::kBool) && args.rounding_mode != RoundModeNone) {
-        call.refuse_zero(1,
+        call.reject_zero(1,
                          "C4: other holds no zero when both operands are integral or bool and the quotient is rounded");
     }
     call.run(launches<DivLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
@@ -357,7 +357,7 @@ void div_inp(const DivInpArgs& args) {
     call.constant(args.rounding_mode == RoundModeTrunc);
     call.write(args.input);
     if ((is_integral(compute) || compute == Dtype::kBool) && args.rounding_mode != RoundModeNone) {
-        call.refuse_zero(1,
+        call.reject_zero(1,
                          "C4: other holds no zero when both operands are integral or bool and the quotient is rounded");
     }
     call.run(launches<DivLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
@@ -486,7 +486,7 @@ void remainder_tensor(const RemainderTensorArgs& args) {
     call.read(args.other);
     call.write(args.out);
     if (is_integral(compute) || compute == Dtype::kBool) {
-        call.refuse_zero(1, "C1: other holds no zero when both operands are integral");
+        call.reject_zero(1, "C1: other holds no zero when both operands are integral");
     }
     call.run(launches<RemainderTensorLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
@@ -507,7 +507,7 @@ void remainder(const RemainderArgs& args) {
     call.read(args.other);
     call.write(args.out);
     if (is_integral(compute) || compute == Dtype::kBool) {
-        call.refuse_zero(1, "C1: other holds no zero when both operands are integral");
+        call.reject_zero(1, "C1: other holds no zero when both operands are integral");
     }
     call.run(launches<RemainderTensorLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }

@@ -177,7 +177,7 @@ void logical_and(const LogicalAndArgs& args) {
     KernelCall call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.out, Result::kTruth);
+    call.write(args.out, Result::kBool);
     call.run(launches<LogicalAndLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
@@ -186,7 +186,7 @@ void logical_and_inp(const LogicalAndInpArgs& args) {
     KernelCall call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.input, Result::kTruth);
+    call.write(args.input, Result::kBool);
     call.run(launches<LogicalAndLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
@@ -195,7 +195,7 @@ void logical_or(const LogicalOrArgs& args) {
     KernelCall call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.out, Result::kTruth);
+    call.write(args.out, Result::kBool);
     call.run(launches<LogicalOrLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
@@ -204,7 +204,7 @@ void logical_or_inp(const LogicalOrInpArgs& args) {
     KernelCall call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.input, Result::kTruth);
+    call.write(args.input, Result::kBool);
     call.run(launches<LogicalOrLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
@@ -212,7 +212,7 @@ void logical_not(const LogicalNotArgs& args) {
     const Dtype compute = args.input.dtype;
     KernelCall call(compute);
     call.read(args.input);
-    call.write(args.out, Result::kTruth);
+    call.write(args.out, Result::kBool);
     call.run(launches<LogicalNotLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
@@ -220,7 +220,7 @@ void logical_not_inp(const LogicalNotInpArgs& args) {
     const Dtype compute = args.input.dtype;
     KernelCall call(compute);
     call.read(args.input);
-    call.write(args.input, Result::kTruth);
+    call.write(args.input, Result::kBool);
     call.run(launches<LogicalNotLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
@@ -317,7 +317,7 @@ void eq_scalar(const EqScalarArgs& args) {
     KernelCall call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.out, Result::kTruth);
+    call.write(args.out, Result::kBool);
     call.run(launches<EqLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
@@ -326,7 +326,7 @@ void eq_inp_scalar(const EqInpScalarArgs& args) {
     KernelCall call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.input, Result::kTruth);
+    call.write(args.input, Result::kBool);
     call.run(launches<EqLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
@@ -335,7 +335,7 @@ void eq(const EqArgs& args) {
     KernelCall call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.out, Result::kTruth);
+    call.write(args.out, Result::kBool);
     call.run(launches<EqLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
@@ -344,7 +344,7 @@ void eq_inp(const EqInpArgs& args) {
     KernelCall call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.input, Result::kTruth);
+    call.write(args.input, Result::kBool);
     call.run(launches<EqLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
@@ -353,7 +353,7 @@ void ne_scalar(const NeScalarArgs& args) {
     KernelCall call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.out, Result::kTruth);
+    call.write(args.out, Result::kBool);
     call.run(launches<NeLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
@@ -362,7 +362,7 @@ void ne_inp_scalar(const NeInpScalarArgs& args) {
     KernelCall call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.input, Result::kTruth);
+    call.write(args.input, Result::kBool);
     call.run(launches<NeLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
@@ -371,7 +371,7 @@ void ne(const NeArgs& args) {
     KernelCall call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.out, Result::kTruth);
+    call.write(args.out, Result::kBool);
     call.run(launches<NeLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
@@ -380,7 +380,7 @@ void ne_inp(const NeInpArgs& args) {
     KernelCall call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.input, Result::kTruth);
+    call.write(args.input, Result::kBool);
     call.run(launches<NeLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
@@ -389,7 +389,7 @@ void ge_scalar(const GeScalarArgs& args) {
     KernelCall call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.out, Result::kTruth);
+    call.write(args.out, Result::kBool);
     call.run(launches<GeLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
 
@@ -398,7 +398,7 @@ void ge_inp_scalar(const GeInpScalarArgs& args) {
     KernelCall call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.input, Result::kTruth);
+    call.write(args.input, Result::kBool);
     call.run(launches<GeLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
 
@@ -407,7 +407,7 @@ void ge(const GeArgs& args) {
     KernelCall call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.out, Result::kTruth);
+    call.write(args.out, Result::kBool);
     call.run(launches<GeLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
 
@@ -416,7 +416,7 @@ void ge_inp(const GeInpArgs& args) {
     KernelCall call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.input, Result::kTruth);
+    call.write(args.input, Result::kBool);
     call.run(launches<GeLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
 
@@ -425,7 +425,7 @@ void gt_scalar(const GtScalarArgs& args) {
     KernelCall call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.out, Result::kTruth);
+    call.write(args.out, Result::kBool);
     call.run(launches<GtLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
 
@@ -434,7 +434,7 @@ void gt_inp_scalar(const GtInpScalarArgs& args) {
     KernelCall call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.input, Result::kTruth);
+    call.write(args.input, Result::kBool);
     call.run(launches<GtLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
 
@@ -443,7 +443,7 @@ void gt(const GtArgs& args) {
     KernelCall call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.out, Result::kTruth);
+    call.write(args.out, Result::kBool);
     call.run(launches<GtLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
 
@@ -452,7 +452,7 @@ void gt_inp(const GtInpArgs& args) {
     KernelCall call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.input, Result::kTruth);
+    call.write(args.input, Result::kBool);
     call.run(launches<GtLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
 
@@ -461,7 +461,7 @@ void le_scalar(const LeScalarArgs& args) {
     KernelCall call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.out, Result::kTruth);
+    call.write(args.out, Result::kBool);
     call.run(launches<LeLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
 
@@ -470,7 +470,7 @@ void le_inp_scalar(const LeInpScalarArgs& args) {
     KernelCall call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.input, Result::kTruth);
+    call.write(args.input, Result::kBool);
     call.run(launches<LeLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
 
@@ -479,7 +479,7 @@ void le(const LeArgs& args) {
     KernelCall call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.out, Result::kTruth);
+    call.write(args.out, Result::kBool);
     call.run(launches<LeLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
 
@@ -488,7 +488,7 @@ void le_inp(const LeInpArgs& args) {
     KernelCall call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.input, Result::kTruth);
+    call.write(args.input, Result::kBool);
     call.run(launches<LeLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
 
@@ -497,7 +497,7 @@ void lt_scalar(const LtScalarArgs& args) {
     KernelCall call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.out, Result::kTruth);
+    call.write(args.out, Result::kBool);
     call.run(launches<LtLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
 
@@ -506,7 +506,7 @@ void lt_inp_scalar(const LtInpScalarArgs& args) {
     KernelCall call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.input, Result::kTruth);
+    call.write(args.input, Result::kBool);
     call.run(launches<LtLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
 
@@ -515,7 +515,7 @@ void lt(const LtArgs& args) {
     KernelCall call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.out, Result::kTruth);
+    call.write(args.out, Result::kBool);
     call.run(launches<LtLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
 
@@ -524,7 +524,7 @@ void lt_inp(const LtInpArgs& args) {
     KernelCall call(compute);
     call.read(args.input);
     call.read(args.other);
-    call.write(args.input, Result::kTruth);
+    call.write(args.input, Result::kBool);
     call.run(launches<LtLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
 
@@ -532,7 +532,7 @@ void is_nan(const IsNanArgs& args) {
     const Dtype compute = args.input.dtype;
     KernelCall call(compute);
     call.read(args.input);
-    call.write(args.out, Result::kTruth);
+    call.write(args.out, Result::kBool);
     call.run(launches<IsNanLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 

@@ -31,10 +31,10 @@ struct LinspaceLoop {
         auto& out = item.output<T>(0);
         const bool condition1 = item.flag(0);  // steps == 1
         const T start = item.constant<T>(1);
-        const int64_t factor1 = item.whole(2);  // steps // 2
-        const T factor2 = item.constant<T>(3);  // (end - start) / (steps - 1)
+        const int64_t factor1 = item.integer(2);  // steps // 2
+        const T factor2 = item.constant<T>(3);    // (end - start) / (steps - 1)
         const T end = item.constant<T>(4);
-        const int64_t factor3 = item.whole(5);  // steps - 1
+        const int64_t factor3 = item.integer(5);  // steps - 1
         const int64_t coordinate0 = item.coordinate(0);
         const T out_part1 = end - factor2 * T(factor3 - coordinate0);
         out = condition1 ? start : where(coordinate0 < factor1, start + factor2 * T(coordinate0), out_part1);

@@ -19,7 +19,7 @@ struct TrilLoop {
     DIOPI_DEVICE static void run(Item& item) {
         const auto input = item.input<T>(0);
         auto& out = item.output<T>(0);
-        const int64_t diagonal = item.whole(0);
+        const int64_t diagonal = item.integer(0);
         const int64_t column = item.coordinate(-1);
         const int64_t row = item.coordinate(-2);
         out = where(column - row <= diagonal, input, T(0));
@@ -33,7 +33,7 @@ struct TriuLoop {
     DIOPI_DEVICE static void run(Item& item) {
         const auto input = item.input<T>(0);
         auto& out = item.output<T>(0);
-        const int64_t diagonal = item.whole(0);
+        const int64_t diagonal = item.integer(0);
         const int64_t column = item.coordinate(-1);
         const int64_t row = item.coordinate(-2);
         out = where(column - row >= diagonal, input, T(0));

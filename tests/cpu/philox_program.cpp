@@ -4,8 +4,8 @@
 
 #include "diopi_core/philox.h"
 
-int main(int, char** words) {
-    const auto word = [words](int k) { return std::strtoull(words[k], nullptr, 0); };
+int main(int, char** bits) {
+    const auto word = [bits](int k) { return std::strtoull(bits[k], nullptr, 0); };
     for (const uint32_t found : diopi::core::philox(word(1), word(2), word(3))) {
         std::printf("%u\n", found);
     }

@@ -17,7 +17,7 @@ TYPES = {
     "step": "int64", "flag": "bool", "mode": "string", "rounding": "diopiRoundMode_t", "most": "tensor",
 }  # fmt: skip
 PARAMS = {name: Parameter(name, kind, "in", "", Span("test.yaml")) for name, kind in TYPES.items()}
-ARRAYS = {"input": "element", "other": "element", "mask": "truth", "most": "element"}
+ARRAYS = {"input": "element", "other": "element", "mask": "bool", "most": "element"}
 
 
 def printer(has_complex: bool = False) -> ElementPrinter:
@@ -36,18 +36,18 @@ def printer(has_complex: bool = False) -> ElementPrinter:
         ("max(input, 0)", "maximum(input[i], T(0))", "element"),
         ("where(mask, input, 0)", "where(mask[i], input[i], T(0))", "element"),
         ("2 * where(input > 0, input, other)", "T(2) * where(input[i] > T(0), input[i], other[i])", "element"),
-        ("where(where(mask, flag, mask), 1, 2)", "(mask[i] ? flag : mask[i]) ? 1 : 2", "whole"),
-        ("input and not other", "is_true(input[i]) && !is_true(other[i])", "truth"),
-        ("input > 0 or input < 1 and mask", "input[i] > T(0) || (input[i] < T(1) && mask[i])", "truth"),
+        ("where(where(mask, flag, mask), 1, 2)", "(mask[i] ? flag : mask[i]) ? 1 : 2", "integer"),
+        ("input and not other", "is_true(input[i]) && !is_true(other[i])", "bool"),
+        ("input > 0 or input < 1 and mask", "input[i] > T(0) || (input[i] < T(1) && mask[i])", "bool"),
         ("input & other | 1", "(input[i] & other[i]) | T(1)", "element"),
-        ("input == other", "input[i] == other[i]", "truth"),
+        ("input == other", "input[i] == other[i]", "bool"),
         ("sqrt(8 / pi) * input", "T(1.5957691216057308) * input[i]", "element"),
         ("input * (1 - beta1)", "input[i] * factor1", "element"),
         ("where(is_null(most), input, most)", "condition1 ? input[i] : most[i]", "element"),
-        ("index(-1) - index(-2) <= step", "column[i] - row[i] <= step", "truth"),
+        ("index(-1) - index(-2) <= step", "column[i] - row[i] <= step", "bool"),
         ("alpha + linear_index() * input", "alpha + T(position[i]) * input[i]", "element"),
         ("complex(input, other)", "complex(input[i], other[i])", "pair"),
-        ("isnan(input)", "isnan(input[i])", "truth"),
+        ("isnan(input)", "isnan(input[i])", "bool"),
     ],
 )  # fmt: skip
 def test_elements(text: str, expected: str, kind: str) -> None:

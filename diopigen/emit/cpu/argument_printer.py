@@ -29,7 +29,7 @@ class ArgumentPrinter(HostPrinter):
             text = f"{text}.value_or({'false' if param.type == 'bool' else '0'})"
         if param.type in ("float", "double"):
             return Printed(f"double{{{text}}}" if param.type == "float" else text, "float")
-        kind = "whole" if param.type in INTEGERS else {"bool": "truth", "string": "text"}.get(param.type, "enum")
+        kind = "integer" if param.type in INTEGERS else {"bool": "bool", "string": "text"}.get(param.type, "enum")
         return Printed(text, kind)
 
     def call(self, expression: Call) -> Printed:
@@ -39,10 +39,10 @@ class ArgumentPrinter(HostPrinter):
         name = to_text(expression.arguments[0])
         param = self.params[name]
         if param.type == "tensor":
-            return Printed(f"args.{name}.is_null()", "truth")
+            return Printed(f"args.{name}.is_null()", "bool")
         if param.type in ("generator", "opaque"):
-            return Printed(f"args.{name} == nullptr", "truth", EQUAL)
-        return Printed(f"!args.{name}", "truth", PREFIX)
+            return Printed(f"args.{name} == nullptr", "bool", EQUAL)
+        return Printed(f"!args.{name}", "bool", PREFIX)
 
 
 def number(param: Parameter) -> str:

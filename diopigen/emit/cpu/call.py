@@ -74,11 +74,11 @@ class Body:
         if tensor is None or tensor not in self.group.arrays:
             raise Inexpressible(f"constraint {constraint.id} of {self.function.name}")
         rounded = " && args.rounding_mode != RoundModeNone" if self.function.param("rounding_mode") else ""
-        whole = "is_integral(compute) || compute == Dtype::kBool"
+        integral = "is_integral(compute) || compute == Dtype::kBool"
         position = list(self.group.arrays).index(tensor)
         text = f"{constraint.id}: {constraint.text}"
-        statement = self.call("    call.refuse_zero", [str(position), f'"{text}"'], 4)
-        return f"{INDENT}if ({f'({whole}){rounded}' if rounded else whole}) {{\n{statement}\n{INDENT}}}"
+        statement = self.call("    call.reject_zero", [str(position), f'"{text}"'], 4)
+        return f"{INDENT}if ({f'({integral}){rounded}' if rounded else integral}) {{\n{statement}\n{INDENT}}}"
 
     # ---- The engine ----
 
@@ -115,17 +115,17 @@ class Body:
         """Hands operands, constants and outputs to the engine, in the order in which the loop numbers them."""
         yield f"{INDENT}{self.call_type} call(compute);"
         for name, kind in self.group.arrays.items():
-            yield f"{INDENT}call.{'read_bool' if kind == 'truth' else 'read'}({self.value(name)});"
+            yield f"{INDENT}call.{'read_bool' if kind == 'bool' else 'read'}({self.value(name)});"
         for constant in self.constants:
             if isinstance(constant.expression, Name) and self.is_number(constant.expression.name):
                 text = self.value(constant.expression.name)
             else:
                 text = self.host.show(constant.expression).text
-                text = f"int64_t{{{text}}}" if constant.kind == "whole" and not text.isdigit() else text
+                text = f"int64_t{{{text}}}" if constant.kind == "integer" and not text.isdigit() else text
             yield self.call("call.constant", [text])
         kinds = {
             "element": "",
-            "truth": ", Result::kTruth",
+            "bool": ", Result::kBool",
             "real": ", Result::kRealPart",
             "pair": ", Result::kComplexPair",
         }

@@ -26,8 +26,8 @@ RULES = {
     "kernel-inexpressible": "The C++ printer can say every kernel that is not left to hand code.",
 }
 
-_ACCESS = {"element": "constant<T>", "truth": "flag", "whole": "whole"}
-_LETTERS = {"element": "e", "truth": "t", "real": "r", "pair": "p"}
+_ACCESS = {"element": "constant<T>", "bool": "flag", "integer": "integer"}
+_LETTERS = {"element": "e", "bool": "t", "real": "r", "pair": "p"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,9 @@ class Form:
     """The class of a call, and the table of loops that it runs."""
     table: str
 
-    def types(self, truth: str = "Bool") -> dict[str, str]:
+    def types(self, bool_type: str = "Bool") -> dict[str, str]:
         """The C++ types by kind; bools have another one in memory than in an expression."""
-        return {"element": "T", "real": "Real<T>", "truth": truth, "pair": self.backend.pair, "whole": "int64_t"}
+        return {"element": "T", "real": "Real<T>", "bool": bool_type, "pair": self.backend.pair, "integer": "int64_t"}
 
 
 FORM = Form(
@@ -108,14 +108,14 @@ def loop_text(group: Group, form: Form = FORM) -> LoopText:
         statements.append(Statement(local or name + subscript, formula.expression, is_store=not several))
         kind = fit(statements, printer, len(statements) - 1, 16)
         printed.append(Printed(local, kind))
-    results = tuple("element" if value.kind == "whole" else value.kind for value in printed)
+    results = tuple("element" if value.kind == "integer" else value.kind for value in printed)
     lines = [statement.line(form.types("bool")) for statement in statements]
     inside = [line for line in lines if line]
     if several:
         inside += [f"{name}{subscript} = {value.text};" for name, value in zip(names, printed, strict=True)]
     before = []
     for k, (name, kind) in enumerate(group.arrays.items()):
-        c_type = "Bool" if kind == "truth" else "T"
+        c_type = "Bool" if kind == "bool" else "T"
         before.append(form.input_line.format(type=c_type, name=name, k=k))
     for k, (name, kind) in enumerate(zip(names, results, strict=True)):
         before.append(form.output_line.format(type=types[kind], name=name, k=k))

@@ -35,7 +35,7 @@ class Group:
     functions: tuple[Function, ...]
     kernel: Kernel
     arrays: Mapping[str, str]
-    """Operands that are a tensor in one of the functions: `element`, or `truth` for masks."""
+    """Operands that are a tensor in one of the functions: `element`, or `bool` for masks."""
     participants: Mapping[str, tuple[str, ...]]
     """By C function: the operands whose dtypes are promoted to the compute dtype."""
     dtypes: tuple[str, ...]
@@ -100,7 +100,7 @@ def _group(base: Function, functions: tuple[Function, ...]) -> Group:
     participants = {function.name: _participants(base, function, operands) for function in functions}
     masks = {name for name in operands if all(name not in own for own in participants.values())}
     masks = {name for name in masks if _is_mask(params[name])}
-    arrays = {name: "truth" if name in masks else "element" for name in operands}
+    arrays = {name: "bool" if name in masks else "element" for name in operands}
     host = ArgumentPrinter(params)
     lets = dict(kernel.lets)
     probe = ElementPrinter(CPU, host, arrays, dict.fromkeys(lets, "element"))

@@ -1,4 +1,4 @@
-// What shims convert with: dtypes, layouts, and results back into place. Plain host code, one element at a time.
+// What shims convert with: dtypes, layouts, and results back in the tensors. Plain host code, one element at a time.
 
 #include <diopi/functions.h>
 
@@ -119,10 +119,10 @@ diopiError_t diopiContiguous(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
     }
     if (channelsLast) order.push_back(1);
     std::vector<int64_t> strides(order.size());
-    int64_t step = 1;
+    int64_t next = 1;
     for (auto dim = order.rbegin(); dim != order.rend(); ++dim) {
-        strides[static_cast<size_t>(*dim)] = step;
-        step *= in.shape.data[*dim];
+        strides[static_cast<size_t>(*dim)] = next;
+        next *= in.shape.data[*dim];
     }
     diopiSize_t stride{strides.data(), rank};
     status = diopiRequireTensor(ctx, out, &in.shape, &stride, in.dtype, diopi_device);

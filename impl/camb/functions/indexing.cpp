@@ -1,4 +1,4 @@
-// What picks, joins and places elements.
+// What picks, joins and scatters elements.
 
 #include <diopi/functions.h>
 

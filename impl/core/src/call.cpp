@@ -26,29 +26,30 @@ Call::Call(contract::Id id, contract::Operands operands)
 }
 
 Tensor Call::tensor(int position) const {
-    const contract::CallTensor& given = *first_of(position);
-    const diopiSize_t& shape = given.view.shape;
+    const contract::CallTensor& passed = *first_of(position);
+    const diopiSize_t& shape = passed.view.shape;
     // Hosts pass an empty tensor for one that is not there.
     const bool is_empty = rules_[position].isNullable && shape.len == 1 && shape.data[0] == 0;
-    return given.view.isNull() || is_empty ? missing(rules_[position].name)
-                                           : tensor_of(given.operand->name, given.view);
+    return passed.view.isNull() || is_empty ? missing(rules_[position].name)
+                                            : tensor_of(passed.operand->name, passed.view);
 }
 
 std::vector<Tensor> Call::tensors(int position) const {
     std::vector<Tensor> members;
-    for (auto given = first_of(position); given != call_.tensors().end(); ++given) {
-        if (given->operand != operands_.first + position) {
+    for (auto passed = first_of(position); passed != call_.tensors().end(); ++passed) {
+        if (passed->operand != operands_.first + position) {
             break;
         }
-        members.push_back(given->view.isNull() ? missing(rules_[position].name)
-                                               : tensor_of(given->operand->name, given->view));
+        members.push_back(passed->view.isNull() ? missing(rules_[position].name)
+                                                : tensor_of(passed->operand->name, passed->view));
     }
     return members;
 }
 
 contract::CallTensors::const_iterator Call::first_of(int position) const {
-    return std::find_if(call_.tensors().begin(), call_.tensors().end(),
-                        [&](const contract::CallTensor& given) { return given.operand == operands_.first + position; });
+    return std::find_if(call_.tensors().begin(), call_.tensors().end(), [&](const contract::CallTensor& passed) {
+        return passed.operand == operands_.first + position;
+    });
 }
 
 Number number(const diopiScalar_t& scalar) {

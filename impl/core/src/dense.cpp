@@ -1,7 +1,7 @@
 // Dense operands in terms of copies: a device with memory of its own brings another copy_elements.
 #include "diopi_core/dense.h"
 
-#include "diopi_core/words.h"
+#include "diopi_core/raw_elements.h"
 
 namespace diopi::core {
 
@@ -13,10 +13,10 @@ Tensor dense_tensor(const Tensor& like, Dtype dtype, void* data, int64_t* stride
     result.data = data;
     result.dtype = dtype;
     result.strides = strides;
-    int64_t step = 1;
+    int64_t stride = 1;
     for (int64_t i = like.rank; i-- > 0;) {
-        strides[i] = step;
-        step *= like.shape[i];
+        strides[i] = stride;
+        stride *= like.shape[i];
     }
     return result;
 }

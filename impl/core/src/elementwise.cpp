@@ -6,7 +6,7 @@ namespace {
 
 Dtype result_dtype(Result result, Dtype compute) {
     switch (result) {
-        case Result::kTruth:
+        case Result::kBool:
             return Dtype::kBool;
         case Result::kRealPart:
             return to_real(compute);

@@ -9,7 +9,7 @@ namespace {
 Rows rows_of(const Tensor& input, const std::vector<bool>& is_reduced) {
     Rows rows;
     for (int64_t i = 0; i < input.rank; ++i) {
-        (is_reduced[i] ? rows.reduced : rows.kept).push_back(i);
+        (is_reduced[i] ? rows.reduced : rows.outer).push_back(i);
         (is_reduced[i] ? rows.length : rows.count) *= input.shape[i];
     }
     return rows;
@@ -18,7 +18,7 @@ Rows rows_of(const Tensor& input, const std::vector<bool>& is_reduced) {
 }  // namespace
 
 std::vector<int64_t> Rows::order() const {
-    std::vector<int64_t> all = kept;
+    std::vector<int64_t> all = outer;
     all.insert(all.end(), reduced.begin(), reduced.end());
     return all;
 }

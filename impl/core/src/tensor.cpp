@@ -75,7 +75,7 @@ Tensor new_tensor(diopiContextHandle_t ctx, const char* name, const std::vector<
     return tensor_of(name, ::diopigen::contract::viewOf(handle));
 }
 
-bool Number::is_whole() const { return !is_real || (std::isfinite(real) && std::trunc(real) == real); }
+bool Number::is_integral() const { return !is_real || (std::isfinite(real) && std::trunc(real) == real); }
 
 std::string shape_text(const int64_t* shape, int64_t rank) {
     std::string text = "[";

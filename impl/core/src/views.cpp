@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "diopi_core/dense.h"
-#include "diopi_core/words.h"
+#include "diopi_core/raw_elements.h"
 
 namespace diopi::core {
 

@@ -3,7 +3,7 @@
 // GCC's target_clones makes each marked function an ifunc: while the loader relocates the library it calls a resolver,
 // which calls libgcc's __cpu_indicator_init and tests bits of libgcc's CPU model. Both are hidden symbols, linked into
 // this library alone. So the linker routes that call to us (--wrap, CMakeLists.txt), and we clear the bits of levels
-// that are not wanted. Detection stays libgcc's, a call costs what it did, and nothing is compiled again.
+// that are not requested. Detection stays libgcc's, a call costs what it did, and nothing is compiled again.
 //
 // Resolvers run before the library is ready, which binds what they call:
 // - No function of another library: its entry in our table may not be bound. Not even one that the compiler puts in
@@ -29,9 +29,9 @@ constexpr int kLevels = 3;
 enum class Request { kNone, kKnown, kUnknown };
 
 struct State {
-    bool chosen;
+    bool is_selected;
     Request request;
-    Capability wanted;
+    Capability requested;
     char text[32];  // the value, cut to what a message shows
 };
 State state;  // zero before any constructor runs
@@ -60,8 +60,8 @@ char** variables() {
     }
 #if defined(__linux__)
     if (&__libc_stack_end != nullptr && __libc_stack_end != nullptr) {
-        auto* words = static_cast<intptr_t*>(__libc_stack_end);
-        return reinterpret_cast<char**>(words + 1 + words[0] + 1);
+        auto* entries = static_cast<intptr_t*>(__libc_stack_end);
+        return reinterpret_cast<char**>(entries + 1 + entries[0] + 1);
     }
 #endif
     return nullptr;
@@ -101,7 +101,7 @@ void read_variable() {
         const char* const rest = after(value, kNames[level]);
         if (rest != nullptr && *rest == '\0') {
             state.request = Request::kKnown;
-            state.wanted = static_cast<Capability>(level);
+            state.requested = static_cast<Capability>(level);
         }
     }
 }
@@ -115,31 +115,31 @@ bool has_avx2() { return __builtin_cpu_supports("x86-64-v3") != 0; }
 // Clears the bit of the CPU model that `has` tests, which is set. The numbers of the bits are GCC's own, and it has
 // more of them with each version: so the bit is that one whose absence changes the answer.
 void clear(bool (*has)()) {
-    for (unsigned* word = __cpu_features2; has(); ++word) {
+    for (unsigned* entry = __cpu_features2; has(); ++word) {
         for (unsigned bit = 1; bit != 0 && has(); bit <<= 1) {
-            const unsigned before = *word;
-            *word = before & ~bit;
+            const unsigned before = *entry;
+            *entry = before & ~bit;
             asm volatile("" ::: "memory");
             if (has()) {
-                *word = before;
+                *entry = before;
             }
         }
     }
 }
 
 void choose() {
-    if (state.chosen) {
+    if (state.is_selected) {
         return;
     }
-    state.chosen = true;
+    state.is_selected = true;
     read_variable();
     if (state.request != Request::kKnown) {
         return;
     }
-    if (state.wanted < Capability::kAvx512 && has_avx512()) {
+    if (state.requested < Capability::kAvx512 && has_avx512()) {
         clear(has_avx512);
     }
-    if (state.wanted < Capability::kAvx2 && has_avx2()) {
+    if (state.requested < Capability::kAvx2 && has_avx2()) {
         clear(has_avx2);
     }
 }
@@ -155,8 +155,8 @@ constexpr char kLimit[] = "on this processor";
 
 // All code is compiled for one instruction set.
 Capability in_use() {
-    if (!state.chosen) {
-        state.chosen = true;
+    if (!state.is_selected) {
+        state.is_selected = true;
         read_variable();
     }
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
@@ -184,7 +184,7 @@ const char* capability_name(Capability level) { return kNames[static_cast<int>(l
 void report_capability() {
     static std::atomic_flag reported = ATOMIC_FLAG_INIT;
     const Capability level = capability();
-    const bool obeyed = state.request == Request::kKnown && state.wanted == level;
+    const bool obeyed = state.request == Request::kKnown && state.requested == level;
     if (state.request == Request::kNone || obeyed || reported.test_and_set()) {
         return;
     }

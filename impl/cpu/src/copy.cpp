@@ -4,9 +4,9 @@
 #include <new>
 
 #include "diopi_core/dense.h"
+#include "diopi_core/raw_elements.h"
 #include "diopi_core/strided.h"
 #include "diopi_core/threads.h"
-#include "diopi_core/words.h"
 #include "diopi_cpu/stream.h"
 
 namespace diopi::core {
@@ -41,9 +41,9 @@ void copy_elements(const Tensor& to, const Tensor& from) {
             char* written = target.contiguous(start, count);
             const char* result = read;
             if (!is_same_type) {
-                char* place = written == nullptr || is_streamed ? converted : written;
-                convert(from.dtype, read, to.dtype, place, count);
-                result = place;
+                char* destination = written == nullptr || is_streamed ? converted : written;
+                convert(from.dtype, read, to.dtype, destination, count);
+                result = destination;
             }
             if (written == nullptr) {
                 target.scatter(start, count, result);

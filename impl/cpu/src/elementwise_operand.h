@@ -13,7 +13,7 @@ namespace diopi::core {
 
 constexpr int64_t kBufferBytes = kBlock * 16;  // a block of the largest dtype
 
-// Memory of one thread for the buffers of a call, kept from call to call. Each operand has two blocks.
+// Memory of one thread for the buffers of a call, reused from call to call. Each operand has two blocks.
 class Buffers {
   public:
     explicit Buffers(int operands) {
@@ -43,7 +43,7 @@ class Buffers {
 // How the elements of an operand reach the loop, or leave it.
 enum class Way : uint8_t {
     kDropped,   // an output that the caller left out
-    kUniform,   // one value for all elements: a block of it is made once
+    kUniform,   // one value for all elements: a block of it is filled once
     kInPlace,   // the loop works on the tensor itself
     kBuffered,  // through a buffer, but for blocks that turn out to be in place
     kStreamed,  // an output through a buffer, past the caches

@@ -40,7 +40,7 @@ class Walk {
 
   private:
     Operand& add(const Tensor* tensor, Dtype computed);
-    void place(Operand& operand, const Tensor& tensor, bool is_rounded, Dtype promoted);
+    void bind(Operand& operand, const Tensor& tensor, bool is_rounded, Dtype promoted);
     Order order() const;
     void lay_out();
     void stream_fresh_outputs();
@@ -74,7 +74,7 @@ Operand& Walk::add(const Tensor* tensor, Dtype computed) {
 }
 
 // A tensor is used where it is, unless its elements have another type or are not aligned.
-void Walk::place(Operand& operand, const Tensor& tensor, bool is_rounded, Dtype promoted) {
+void Walk::bind(Operand& operand, const Tensor& tensor, bool is_rounded, Dtype promoted) {
     operand.data = static_cast<char*>(tensor.data);
     operand.strided = nullptr;
     operand.element = size_of(tensor.dtype);
@@ -95,7 +95,7 @@ void Walk::add_number(const Number& number, Dtype computed) {
 void Walk::add_input(const Tensor& tensor, Dtype computed, Dtype promoted) {
     numbers_[count_] = nullptr;
     Operand& operand = add(&tensor, computed);
-    place(operand, tensor, is_integral(tensor.dtype), promoted);
+    bind(operand, tensor, is_integral(tensor.dtype), promoted);
     if (tensor.numel == 1 && result_.numel != 1) {
         operand.way = Way::kUniform;
     } else {
@@ -110,7 +110,7 @@ void Walk::add_output(const Tensor& tensor, Dtype computed, Dtype promoted) {
     if (tensor.is_null()) {
         operand.way = Way::kDropped;
     } else {
-        place(operand, tensor, tensor.dtype != promoted, promoted);
+        bind(operand, tensor, tensor.dtype != promoted, promoted);
         all_linear_ = all_linear_ && is_linear(tensor, result_);
     }
     is_buffered_ = is_buffered_ || operand.way != Way::kInPlace;

@@ -1,4 +1,4 @@
-// Products cut into blocks that the threads share.
+// Products cut into blocks that the threads split.
 #include "diopi_core/gemm.h"
 
 namespace diopi::core {
@@ -38,13 +38,13 @@ struct Cut {
 
 template <typename T>
 Matrix<T> part(const Matrix<T>& matrix, int64_t batch, int64_t row, int64_t column) {
-    const int64_t at = matrix.is_transposed ? column * matrix.step + row : row * matrix.step + column;
-    return {matrix.data + batch * matrix.batch_step + at, matrix.step, matrix.is_transposed, 0};
+    const int64_t at = matrix.is_transposed ? column * matrix.stride + row : row * matrix.stride + column;
+    return {matrix.data + batch * matrix.batch_stride + at, matrix.stride, matrix.is_transposed, 0};
 }
 
 template <typename T>
 void multiply_slices(const ProductSize& size, const Cut& cut, T alpha, const Matrix<T>& a, const Matrix<T>& b, T beta,
-                     T* c, int64_t step, int64_t batch_step) {
+                     T* c, int64_t stride, int64_t batch_stride) {
     const int64_t slices = ceil_of(size.inner, cut.inner);
     const int64_t elements = size.rows * size.columns;
     Buffer buffer;
@@ -65,7 +65,7 @@ void multiply_slices(const ProductSize& size, const Cut& cut, T alpha, const Mat
             for (int64_t slice = 0; slice < slices; ++slice) {
                 sum += sums[(batch * slices + slice) * elements + i];
             }
-            T& to = c[batch * batch_step + i / size.columns * step + i % size.columns];
+            T& to = c[batch * batch_stride + i / size.columns * stride + i % size.columns];
             to = beta == 0 ? alpha * sum : alpha * sum + beta * to;
         }
     }
@@ -74,14 +74,14 @@ void multiply_slices(const ProductSize& size, const Cut& cut, T alpha, const Mat
 }  // namespace
 
 template <typename T>
-void gemm(const ProductSize& size, T alpha, const Matrix<T>& a, const Matrix<T>& b, T beta, T* c, int64_t step,
-          int64_t batch_step) {
+void gemm(const ProductSize& size, T alpha, const Matrix<T>& a, const Matrix<T>& b, T beta, T* c, int64_t stride,
+          int64_t batch_stride) {
     if (size.count * size.rows * size.columns == 0) {
         return;
     }
     const Cut cut(size);
     if (cut.inner < size.inner) {
-        multiply_slices(size, cut, alpha, a, b, beta, c, step, batch_step);
+        multiply_slices(size, cut, alpha, a, b, beta, c, stride, batch_stride);
         return;
     }
     const int64_t across = cut.across(size);
@@ -95,7 +95,7 @@ void gemm(const ProductSize& size, T alpha, const Matrix<T>& a, const Matrix<T>&
             const ProductSize own{std::min(cut.rows, size.rows - row), size.inner,
                                   std::min(cut.columns, size.columns - column)};
             gemm_block<T>(own, alpha, part(a, batch, row, 0), part(b, batch, 0, column), beta,
-                          c + batch * batch_step + row * step + column, step);
+                          c + batch * batch_stride + row * stride + column, stride);
         }
     });
 }

@@ -42,7 +42,7 @@ DIOPI_CPU_TILE(double)
 
 template <typename T>
 T element(const Matrix<T>& matrix, int64_t i, int64_t j) {
-    return matrix.is_transposed ? matrix.data[j * matrix.step + i] : matrix.data[i * matrix.step + j];
+    return matrix.is_transposed ? matrix.data[j * matrix.stride + i] : matrix.data[i * matrix.stride + j];
 }
 
 // Strips of kWidth columns, row by row; columns beyond the matrix are 0.
@@ -70,16 +70,16 @@ void pack_a(const Matrix<T>& a, int64_t first_row, int64_t rows, int64_t first_c
 }
 
 template <typename T>
-void scale_rows(const ProductSize& size, T beta, T* c, int64_t step) {
+void scale_rows(const ProductSize& size, T beta, T* c, int64_t stride) {
     for (int64_t i = 0; i < size.rows; ++i) {
         for (int64_t j = 0; j < size.columns; ++j) {
-            c[i * step + j] = beta == 0 ? T(0) : beta * c[i * step + j];
+            c[i * stride + j] = beta == 0 ? T(0) : beta * c[i * stride + j];
         }
     }
 }
 
 template <typename T>
-void own_block(const ProductSize& size, T alpha, const Matrix<T>& a, const Matrix<T>& b, T beta, T* c, int64_t step) {
+void own_block(const ProductSize& size, T alpha, const Matrix<T>& a, const Matrix<T>& b, T beta, T* c, int64_t stride) {
     // Each thread keeps its room from call to call.
     thread_local Buffer room;
     if (room.data() == nullptr) {
@@ -88,7 +88,7 @@ void own_block(const ProductSize& size, T alpha, const Matrix<T>& a, const Matri
     T* const panel = static_cast<T*>(room.data());
     T* const sums = panel + kDepth * kPanel;
     T* const strip = sums + kHeight * kWidth<T>;
-    scale_rows(size, beta, c, step);
+    scale_rows(size, beta, c, stride);
     for (int64_t first_k = 0; first_k < size.inner; first_k += kDepth) {
         const int64_t depth = std::min(kDepth, size.inner - first_k);
         for (int64_t first_j = 0; first_j < size.columns; first_j += kPanel) {
@@ -101,7 +101,7 @@ void own_block(const ProductSize& size, T alpha, const Matrix<T>& a, const Matri
                     tile(depth, strip, panel + j * depth, sums);
                     const int64_t width = std::min(kWidth<T>, columns - j);
                     for (int64_t i = 0; i < rows; ++i) {
-                        T* to = c + (first_i + i) * step + first_j + j;
+                        T* to = c + (first_i + i) * stride + first_j + j;
                         for (int64_t l = 0; l < width; ++l) {
                             to[l] += alpha * sums[i * kWidth<T> + l];
                         }
@@ -116,17 +116,17 @@ void own_block(const ProductSize& size, T alpha, const Matrix<T>& a, const Matri
 
 template <>
 void gemm_block(const ProductSize& size, float alpha, const Matrix<float>& a, const Matrix<float>& b, float beta,
-                float* c, int64_t step) {
+                float* c, int64_t stride) {
     // oneDNN does not read the factors where alpha is 0, and NaN would be lost.
-    if (alpha == 0 || size.inner == 0 || !onednn::multiply(size, alpha, a, b, beta, c, step)) {
-        own_block(size, alpha, a, b, beta, c, step);
+    if (alpha == 0 || size.inner == 0 || !onednn::multiply(size, alpha, a, b, beta, c, stride)) {
+        own_block(size, alpha, a, b, beta, c, stride);
     }
 }
 
 template <>
 void gemm_block(const ProductSize& size, double alpha, const Matrix<double>& a, const Matrix<double>& b, double beta,
-                double* c, int64_t step) {
-    own_block(size, alpha, a, b, beta, c, step);
+                double* c, int64_t stride) {
+    own_block(size, alpha, a, b, beta, c, stride);
 }
 
 }  // namespace diopi::core

@@ -31,10 +31,10 @@ __attribute__((target("avx,f16c"))) void widen(const Half* from, float* to, int6
     }
     if (i < count) {
         uint16_t last[kLanes] = {};
-        float wide[kLanes];
+        float widened[kLanes];
         std::memcpy(last, from + i, static_cast<size_t>(count - i) * sizeof(Half));
-        _mm256_storeu_ps(wide, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(last))));
-        std::memcpy(to + i, wide, static_cast<size_t>(count - i) * sizeof(float));
+        _mm256_storeu_ps(widened, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(last))));
+        std::memcpy(to + i, widened, static_cast<size_t>(count - i) * sizeof(float));
     }
 }
 

@@ -24,7 +24,7 @@ bool has_rows(const Tensor& tensor) {
 View transposed(const Tensor& tensor) { return permuted(tensor, {0, 2, 1}); }
 
 // The distance of two rows; that of a single row is taken for its length.
-int64_t row_step(const Tensor& tensor) {
+int64_t row_stride(const Tensor& tensor) {
     return tensor.shape[1] == 1 ? std::max<int64_t>(tensor.shape[2], 1) : tensor.strides[1];
 }
 
@@ -35,20 +35,20 @@ class Factor {
   public:
     explicit Factor(const Tensor& tensor) : is_transposed_(!has_rows(tensor) && has_rows(transposed(tensor).tensor())) {
         // A batch of one matrix repeated is one matrix.
-        const int64_t batch_step = tensor.shape[0] == 1 ? 0 : tensor.strides[0];
-        const int64_t own = batch_step == 0 ? 1 : tensor.shape[0];
+        const int64_t batch_stride = tensor.shape[0] == 1 ? 0 : tensor.strides[0];
+        const int64_t own = batch_stride == 0 ? 1 : tensor.shape[0];
         const int down = is_transposed_ ? 2 : 1;
         const int across = is_transposed_ ? 1 : 2;
         view_.emplace(tensor, std::vector<int64_t>{own, tensor.shape[down], tensor.shape[across]},
-                      std::vector<int64_t>{batch_step, tensor.strides[down], tensor.strides[across]});
+                      std::vector<int64_t>{batch_stride, tensor.strides[down], tensor.strides[across]});
         const Tensor& lying = view_->tensor();
         if (tensor.dtype == dtype_of<T> && has_rows(lying) && is_aligned(tensor, tensor.dtype)) {
-            matrix_ = {tensor.elements<const T>(), row_step(lying), is_transposed_, batch_step};
+            matrix_ = {tensor.elements<const T>(), row_stride(lying), is_transposed_, batch_stride};
         } else {
             copy_.emplace(lying);
             const int64_t columns = lying.shape[2];
             matrix_ = {copy_->data(), std::max<int64_t>(columns, 1), is_transposed_,
-                       batch_step == 0 ? 0 : lying.shape[1] * columns};
+                       batch_stride == 0 ? 0 : lying.shape[1] * columns};
         }
     }
     const Matrix<T>& matrix() const { return matrix_; }
@@ -60,7 +60,7 @@ class Factor {
     Matrix<T> matrix_{};
 };
 
-bool is_same_place(const Tensor& left, const Tensor& right) {
+bool is_same_memory(const Tensor& left, const Tensor& right) {
     return left.data == right.data && left.dtype == right.dtype &&
            std::equal(left.shape, left.shape + left.rank, right.shape, right.shape + right.rank) &&
            std::equal(left.strides, left.strides + left.rank, right.strides);
@@ -104,12 +104,12 @@ template <typename T>
 void multiply_floats(const Call& call) {
     const Tensor& out = call.out;
     if (!has_rows(out) && has_rows(transposed(out).tensor())) {
-        const View turned_out = transposed(out);
-        const View turned_a = transposed(call.a);
-        const View turned_b = transposed(call.b);
+        const View transposed_out = transposed(out);
+        const View transposed_a = transposed(call.a);
+        const View transposed_b = transposed(call.b);
         const View added = call.adds() ? transposed(call.added) : View(Tensor(), {}, {});
-        multiply_floats<T>(
-            {turned_out.tensor(), turned_b.tensor(), turned_a.tensor(), call.alpha, call.beta, added.tensor()});
+        multiply_floats<T>({transposed_out.tensor(), transposed_b.tensor(), transposed_a.tensor(), call.alpha,
+                            call.beta, added.tensor()});
         return;
     }
     const Factor<T> a(call.a);
@@ -117,10 +117,10 @@ void multiply_floats(const Call& call) {
     const T alpha = call.alpha.as<T>();
     const T beta = call.beta.as<T>();
     if (out.dtype == dtype_of<T> && has_rows(out) && is_aligned(out, out.dtype)) {
-        if (call.adds() && !is_same_place(out, call.added)) {
+        if (call.adds() && !is_same_memory(out, call.added)) {
             copy_elements(out, call.added);
         }
-        gemm<T>(call.size(), alpha, a.matrix(), b.matrix(), beta, out.elements<T>(), row_step(out), out.strides[0]);
+        gemm<T>(call.size(), alpha, a.matrix(), b.matrix(), beta, out.elements<T>(), row_stride(out), out.strides[0]);
         return;
     }
     const Sums<T> sums(out);
@@ -158,7 +158,7 @@ bool multiply_bfloat16(const Call& call) {
         return false;
     }
     std::optional<Sums<Bfloat16>> before;
-    if (call.adds() && is_same_place(out, call.added)) {
+    if (call.adds() && is_same_memory(out, call.added)) {
         before.emplace(out);
         before->load(out);
     }
@@ -169,7 +169,7 @@ bool multiply_bfloat16(const Call& call) {
     }
     const bool is_done =
         onednn::multiply(call.size(), call.alpha.as<float>(), a.matrix(), b.matrix(), call.beta.as<float>(),
-                         out.elements<Bfloat16>(), row_step(out), out.strides[0]);
+                         out.elements<Bfloat16>(), row_stride(out), out.strides[0]);
     if (is_done && has_numbers(out)) {
         return true;
     }

@@ -11,11 +11,11 @@ using namespace core;
 
 // gemm_block for float: in this thread alone.
 bool multiply(const ProductSize& size, float alpha, const Matrix<float>& a, const Matrix<float>& b, float beta,
-              float* c, int64_t step);
+              float* c, int64_t stride);
 
 // c = alpha a b + beta c for a batch of bfloat16 matrices, added up in float32 and rounded once, over all threads.
 bool multiply(const ProductSize& size, float alpha, const Matrix<Bfloat16>& a, const Matrix<Bfloat16>& b, float beta,
-              Bfloat16* c, int64_t step, int64_t batch_step);
+              Bfloat16* c, int64_t stride, int64_t batch_stride);
 
 }  // namespace diopi::cpu::onednn
 

@@ -28,23 +28,23 @@ class Alone {
 using Memory = dnnl::memory;
 
 Memory::desc layout_of(const Matrix<Bfloat16>& matrix, int64_t count, int64_t rows, int64_t columns) {
-    const int64_t down = matrix.is_transposed ? 1 : matrix.step;
-    const int64_t across = matrix.is_transposed ? matrix.step : 1;
+    const int64_t down = matrix.is_transposed ? 1 : matrix.stride;
+    const int64_t across = matrix.is_transposed ? matrix.stride : 1;
     return Memory::desc({count, rows, columns}, Memory::data_type::bf16,
-                        {count == 1 ? rows * columns : matrix.batch_step, down, across});
+                        {count == 1 ? rows * columns : matrix.batch_stride, down, across});
 }
 
 }  // namespace
 
 bool multiply(const ProductSize& size, float alpha, const Matrix<float>& a, const Matrix<float>& b, float beta,
-              float* c, int64_t step) {
+              float* c, int64_t stride) {
     const Alone alone;
     return dnnl_sgemm(a.is_transposed ? 'T' : 'N', b.is_transposed ? 'T' : 'N', size.rows, size.columns, size.inner,
-                      alpha, a.data, a.step, b.data, b.step, beta, c, step) == dnnl_success;
+                      alpha, a.data, a.stride, b.data, b.stride, beta, c, stride) == dnnl_success;
 }
 
 bool multiply(const ProductSize& size, float alpha, const Matrix<Bfloat16>& a, const Matrix<Bfloat16>& b, float beta,
-              Bfloat16* c, int64_t step, int64_t batch_step) {
+              Bfloat16* c, int64_t stride, int64_t batch_stride) {
     if (size.count * size.rows * size.columns * size.inner == 0) {
         return false;
     }
@@ -62,13 +62,13 @@ bool multiply(const ProductSize& size, float alpha, const Matrix<Bfloat16>& a, c
         attributes.set_post_ops(finish);
         const Memory::desc from_a = layout_of(a, size.count, size.rows, size.inner);
         const Memory::desc from_b = layout_of(b, size.count, size.inner, size.columns);
-        const Memory::desc to = layout_of({c, step, false, batch_step}, size.count, size.rows, size.columns);
-        const dnnl::matmul::primitive_desc chosen(engine, from_a, from_b, to, attributes, true);
+        const Memory::desc to = layout_of({c, stride, false, batch_stride}, size.count, size.rows, size.columns);
+        const dnnl::matmul::primitive_desc selected(engine, from_a, from_b, to, attributes, true);
         // The reference implementation is slower than a product in float.
-        if (!chosen || std::string(chosen.impl_info_str()).find("ref") != std::string::npos) {
+        if (!selected || std::string(selected.impl_info_str()).find("ref") != std::string::npos) {
             return false;
         }
-        const dnnl::matmul primitive(chosen);
+        const dnnl::matmul primitive(selected);
         dnnl::stream stream(engine);
         primitive.execute(stream, {{DNNL_ARG_SRC, Memory(from_a, engine, const_cast<Bfloat16*>(a.data))},
                                    {DNNL_ARG_WEIGHTS, Memory(from_b, engine, const_cast<Bfloat16*>(b.data))},

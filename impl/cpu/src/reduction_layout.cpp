@@ -16,10 +16,10 @@ std::vector<int64_t> memory_order_of(const Tensor& tensor) {
     return dims;
 }
 
-std::vector<int64_t> those(const std::vector<int64_t>& dims, const std::vector<bool>& is_wanted, bool wanted) {
+std::vector<int64_t> those(const std::vector<int64_t>& dims, const std::vector<bool>& flags, bool flag) {
     std::vector<int64_t> result;
     std::copy_if(dims.begin(), dims.end(), std::back_inserter(result),
-                 [&](int64_t dim) { return is_wanted[static_cast<size_t>(dim)] == wanted; });
+                 [&](int64_t dim) { return flags[static_cast<size_t>(dim)] == flag; });
     return result;
 }
 
@@ -51,11 +51,11 @@ ReductionLayout::ReductionLayout(const Tensor& input, const Rows& rows, Walk wal
     }
     for (const int64_t dim : those(order, is_reduced, false)) {
         if (input.shape[dim] != 1) {
-            kept_in_order_.push_back(dim);
+            outer_in_order_.push_back(dim);
         }
     }
-    kept_dims_ = kept_in_order_;
-    std::sort(kept_dims_.begin(), kept_dims_.end());
+    outer_dims_ = outer_in_order_;
+    std::sort(outer_dims_.begin(), outer_dims_.end());
     std::vector<bool> is_reduced_in_order;
     for (const int64_t dim : order) {
         is_reduced_in_order.push_back(is_reduced[static_cast<size_t>(dim)]);
@@ -68,14 +68,14 @@ ReductionLayout::ReductionLayout(const Tensor& input, const Rows& rows, Walk wal
     copy_.allocate(input.numel * size_of(input.dtype));
     data_ = copy_.data();
     std::vector<int64_t> strides(order.size());
-    int64_t step = 1;
+    int64_t stride = 1;
     for (size_t k = order.size(); k-- > 0;) {
-        strides[k] = step;
-        step *= view.tensor().shape[k];
+        strides[k] = stride;
+        stride *= view.tensor().shape[k];
     }
-    Tensor whole = input;
-    whole.data = copy_.data();
-    const View dense(whole, shape_of(view.tensor()), std::move(strides));
+    Tensor full = input;
+    full.data = copy_.data();
+    const View dense(full, shape_of(view.tensor()), std::move(strides));
     copy_elements(dense.tensor(), view.tensor());
     merge(dense.tensor(), is_reduced_in_order);
 }
@@ -92,7 +92,7 @@ void ReductionLayout::merge(const Tensor& tensor, const std::vector<bool>& is_re
         if (last != nullptr && was_reduced == now_reduced && last->back().stride == axis.stride * axis.size) {
             last->back() = {last->back().size * axis.size, axis.stride};
         } else {
-            last = now_reduced ? &reduced_ : &kept_;
+            last = now_reduced ? &reduced_ : &outer_;
             last->push_back(axis);
             was_reduced = now_reduced;
         }
@@ -116,8 +116,8 @@ View ReductionLayout::arranged(const Tensor& out) const {
         }
     }
     std::vector<int64_t> dims;
-    for (const int64_t dim : kept_in_order_) {
-        const auto number = std::lower_bound(kept_dims_.begin(), kept_dims_.end(), dim) - kept_dims_.begin();
+    for (const int64_t dim : outer_in_order_) {
+        const auto number = std::lower_bound(outer_dims_.begin(), outer_dims_.end(), dim) - outer_dims_.begin();
         dims.push_back(own[static_cast<size_t>(number)]);
     }
     return permuted(out, dims);

@@ -9,14 +9,14 @@ namespace diopi::core {
 namespace {
 
 struct Bytes16 {
-    uint64_t words[2];
+    uint64_t bits[2];
 };
 
 // One element, wherever it lies: pieces of a storage need not be aligned for their dtype.
 template <typename Word>
-void copy_run(char* to, int64_t to_step, const char* from, int64_t from_step, int64_t count) {
+void copy_run(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t count) {
     constexpr int64_t kWord = sizeof(Word);
-    if (from_step == 0 && to_step == kWord) {
+    if (from_stride == 0 && to_stride == kWord) {
         Word word;
         std::memcpy(&word, from, sizeof(Word));
         for (int64_t i = 0; i < count; ++i) {
@@ -24,13 +24,13 @@ void copy_run(char* to, int64_t to_step, const char* from, int64_t from_step, in
         }
         return;
     }
-    if (from_step == -kWord && to_step == kWord) {
+    if (from_stride == -kWord && to_stride == kWord) {
         for (int64_t i = 0; i < count; ++i) {  // backwards: compilers turn the order around in vectors
             std::memcpy(to + i * kWord, from - i * kWord, sizeof(Word));
         }
         return;
     }
-    if (from_step == 2 * kWord && to_step == kWord) {
+    if (from_stride == 2 * kWord && to_stride == kWord) {
         // Every second element: compilers know how to shuffle these out of vectors.
         for (int64_t i = 0; i < count; ++i) {
             std::memcpy(to + i * kWord, from + i * 2 * kWord, sizeof(Word));
@@ -38,31 +38,31 @@ void copy_run(char* to, int64_t to_step, const char* from, int64_t from_step, in
         return;
     }
     for (int64_t i = 0; i < count; ++i) {
-        std::memcpy(to + i * to_step, from + i * from_step, sizeof(Word));
+        std::memcpy(to + i * to_stride, from + i * from_stride, sizeof(Word));
     }
 }
 
-void copy_run(int64_t element, char* to, int64_t to_step, const char* from, int64_t from_step, int64_t count) {
-    if (to_step == element && from_step == element) {
+void copy_run(int64_t element, char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t count) {
+    if (to_stride == element && from_stride == element) {
         std::memcpy(to, from, static_cast<size_t>(count * element));
         return;
     }
     switch (element) {
         case 1:
-            return copy_run<uint8_t>(to, to_step, from, from_step, count);
+            return copy_run<uint8_t>(to, to_stride, from, from_stride, count);
         case 2:
-            return copy_run<uint16_t>(to, to_step, from, from_step, count);
+            return copy_run<uint16_t>(to, to_stride, from, from_stride, count);
         case 4:
-            return copy_run<uint32_t>(to, to_step, from, from_step, count);
+            return copy_run<uint32_t>(to, to_stride, from, from_stride, count);
         case 8:
-            return copy_run<uint64_t>(to, to_step, from, from_step, count);
+            return copy_run<uint64_t>(to, to_stride, from, from_stride, count);
         default:
-            return copy_run<Bytes16>(to, to_step, from, from_step, count);
+            return copy_run<Bytes16>(to, to_stride, from, from_stride, count);
     }
 }
 
-// Calls `run(address, step in bytes, position of the run, its length)` for the pieces of [start, start + count) that
-// have one step.
+// Calls `run(address, stride in bytes, position of the run, its length)` for the pieces of [start, start + count) that
+// have one stride.
 template <typename Run>
 void for_each_run(const Strided& operand, int64_t start, int64_t count, Run&& run) {
     if (operand.rank == 0) {
@@ -112,7 +112,7 @@ Order logical_order(const int64_t* shape, int64_t rank) {
     for (int64_t i = 0; i < rank; ++i) {
         if (shape[i] != 1) {
             order.sizes[order.rank] = shape[i];
-            order.steps[order.rank] = 1;
+            order.strides[order.rank] = 1;
             order.dims[order.rank++] = static_cast<int>(i);
         }
     }
@@ -143,14 +143,14 @@ Order tiled(const Order& order, const Tensor& operand, int64_t rank) {
         Order result = order;
         result.rank += 2;
         result.sizes[across] /= height;
-        result.steps[across] = height;
+        result.strides[across] = height;
         result.sizes[inner] /= kWidth;
-        result.steps[inner] = kWidth;
+        result.strides[inner] = kWidth;
         result.sizes[inner + 1] = height;
         result.dims[inner + 1] = order.dims[across];
         result.sizes[inner + 2] = kWidth;
         result.dims[inner + 2] = order.dims[inner];
-        result.steps[inner + 1] = result.steps[inner + 2] = 1;
+        result.strides[inner + 1] = result.strides[inner + 2] = 1;
         return result;
     }
     return order;
@@ -161,7 +161,7 @@ Strided strided(const Tensor& tensor, const Order& order, int64_t rank) {
     result.data = static_cast<char*>(tensor.data);
     result.element = size_of(tensor.dtype);
     for (int k = 0; k < order.rank; ++k) {
-        const int64_t stride = stride_in(tensor, order.dims[k], rank) * order.steps[k];
+        const int64_t stride = stride_in(tensor, order.dims[k], rank) * order.strides[k];
         const int last = result.rank - 1;
         if (last >= 0 && result.strides[last] == stride * order.sizes[k]) {
             result.sizes[last] *= order.sizes[k];
@@ -194,15 +194,15 @@ char* Strided::contiguous(int64_t start, int64_t count) const {
 
 void Strided::gather(int64_t start, int64_t count, void* to) const {
     auto* target = static_cast<char*>(to);
-    for_each_run(*this, start, count, [&](const char* address, int64_t step, int64_t at, int64_t length) {
-        copy_run(element, target + at * element, element, address, step, length);
+    for_each_run(*this, start, count, [&](const char* address, int64_t stride, int64_t at, int64_t length) {
+        copy_run(element, target + at * element, element, address, stride, length);
     });
 }
 
 void Strided::scatter(int64_t start, int64_t count, const void* from) const {
     const auto* source = static_cast<const char*>(from);
-    for_each_run(*this, start, count, [&](char* address, int64_t step, int64_t at, int64_t length) {
-        copy_run(element, address, length == 1 ? element : step, source + at * element, element, length);
+    for_each_run(*this, start, count, [&](char* address, int64_t stride, int64_t at, int64_t length) {
+        copy_run(element, address, length == 1 ? element : stride, source + at * element, element, length);
     });
 }
 

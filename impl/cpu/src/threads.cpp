@@ -101,7 +101,7 @@ int thread_count() {
 
 void detail::run_parallel(int64_t total, int64_t grain, RangeBody body) {
     grain = std::max<int64_t>(grain, 1);
-    const int64_t step = grain % kParallelStep == 0 ? kParallelStep : 1;
+    const int64_t step = grain % kParallelChunk == 0 ? kParallelChunk : 1;
     const int64_t steps = (total + step - 1) / step;
     const int64_t parts = std::min<int64_t>(thread_count(), total / grain);
     if (parts <= 1 || !may_use_pool()) {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "blas_plans.h"
-#include "diopi_core/words.h"
+#include "diopi_core/raw_elements.h"
 #include "diopi_cuda/runtime.h"
 
 namespace diopi::cuda {
@@ -38,8 +38,8 @@ std::optional<Types> types_of(Dtype dtype) {
 }
 
 // Halves may give floats.
-bool go_together(Dtype given, Dtype result) {
-    return given == result || (result == Dtype::kFloat32 && (given == Dtype::kFloat16 || given == Dtype::kBfloat16));
+bool go_together(Dtype input, Dtype result) {
+    return input == result || (result == Dtype::kFloat32 && (input == Dtype::kFloat16 || input == Dtype::kBfloat16));
 }
 
 struct Factor {
@@ -60,7 +60,7 @@ struct Factor {
 struct Placed {
     const void* data = nullptr;
     blas::MatrixForm form;
-    std::unique_ptr<Words> copy;
+    std::unique_ptr<RawInput> copy;
 
     // Whether the tensor is laid out so already.
     bool take(const Tensor& tensor) {
@@ -68,19 +68,19 @@ struct Placed {
         const int64_t columns = tensor.shape[2];
         const int64_t row = tensor.strides[1];
         const int64_t column = tensor.strides[2];
-        form.batch_step = tensor.shape[0] == 1 ? 0 : tensor.strides[0];
+        form.batch_stride = tensor.shape[0] == 1 ? 0 : tensor.strides[0];
         data = tensor.data;
-        if (form.batch_step < 0) {
+        if (form.batch_stride < 0) {
             return false;
         }
         if ((columns == 1 || column == 1) && (rows == 1 || row >= columns)) {
             form.is_transposed = false;
-            form.step = rows == 1 ? columns : row;
+            form.stride = rows == 1 ? columns : row;
             return true;
         }
         if ((rows == 1 || row == 1) && (columns == 1 || column >= rows)) {
             form.is_transposed = true;
-            form.step = columns == 1 ? rows : column;
+            form.stride = columns == 1 ? rows : column;
             return true;
         }
         return false;
@@ -90,18 +90,18 @@ struct Placed {
         if (take(tensor)) {
             return;
         }
-        copy = std::make_unique<Words>(tensor);
+        copy = std::make_unique<RawInput>(tensor);
         data = copy->as<char>();
         form.is_transposed = false;
-        form.step = tensor.shape[2];
-        form.batch_step = tensor.shape[0] == 1 ? 0 : tensor.shape[1] * tensor.shape[2];
+        form.stride = tensor.shape[2];
+        form.batch_stride = tensor.shape[0] == 1 ? 0 : tensor.shape[1] * tensor.shape[2];
     }
 };
 
 // The largest power of two up to 256 that an address and what is between matrices are multiples of.
 uint32_t alignment_of(const Placed& placed, int64_t element) {
     const uint64_t bits =
-        reinterpret_cast<uintptr_t>(placed.data) | static_cast<uint64_t>(placed.form.batch_step * element);
+        reinterpret_cast<uintptr_t>(placed.data) | static_cast<uint64_t>(placed.form.batch_stride * element);
     uint32_t alignment = 256;
     while (alignment > 1 && bits % alignment != 0) {
         alignment /= 2;
@@ -113,12 +113,12 @@ uint32_t alignment_of(const Placed& placed, int64_t element) {
 
 bool multiply_by_blas(const Tensor& out, const Tensor& a, const Tensor& b, const Number& alpha, const Number& beta,
                       const Tensor& added) {
-    const std::optional<Types> given = types_of(a.dtype);
+    const std::optional<Types> input = types_of(a.dtype);
     const std::optional<Types> result = types_of(out.dtype);
     const int64_t count = out.shape[0];
     const int64_t inner = a.shape[2];
     Placed target;
-    if (!given || !result || b.dtype != a.dtype || !go_together(a.dtype, out.dtype) || inner == 0 || count > INT_MAX ||
+    if (!input || !result || b.dtype != a.dtype || !go_together(a.dtype, out.dtype) || inner == 0 || count > INT_MAX ||
         !target.take(out) || target.form.is_transposed) {
         return false;
     }
@@ -137,7 +137,7 @@ bool multiply_by_blas(const Tensor& out, const Tensor& a, const Tensor& b, const
     int device = 0;
     check(cudaGetDevice(&device), "ask for the device");
     const std::shared_ptr<const blas::Plan> plan =
-        blas::plan_of({device, given->stored, result->stored, result->scale, result->compute, a.shape[1], inner,
+        blas::plan_of({device, input->stored, result->stored, result->scale, result->compute, a.shape[1], inner,
                        b.shape[2], count, left.form, right.form, target.form});
     if (!plan->is_there) {
         return false;
@@ -147,16 +147,16 @@ bool multiply_by_blas(const Tensor& out, const Tensor& a, const Tensor& b, const
         copy_elements(out, added);
     }
     Buffer workspace;
-    const size_t bytes = plan->chosen.workspaceSize;
+    const size_t bytes = plan->selected.workspaceSize;
     if (bytes > 0) {
         workspace.allocate(static_cast<int64_t>(bytes));
     }
     const Factor times(alpha, result->scale);
-    const Factor share(adds ? beta : Number::of(0), result->scale);
+    const Factor beta_factor(adds ? beta : Number::of(0), result->scale);
     blas::check_blas(
         cublasLtMatmul(blas::handle(device), plan->description.object, times.bytes, right.data, plan->right.object,
-                       left.data, plan->left.object, share.bytes, out.data, plan->out.object, out.data,
-                       plan->out.object, &plan->chosen.algo, workspace.data(), bytes, stream()),
+                       left.data, plan->left.object, beta_factor.bytes, out.data, plan->out.object, out.data,
+                       plan->out.object, &plan->selected.algo, workspace.data(), bytes, stream()),
         "multiply");
     return true;
 }

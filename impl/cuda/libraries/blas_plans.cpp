@@ -17,7 +17,7 @@ using Key = std::array<int64_t, 21>;
 
 Key key_of(const ProductForm& form) {
     Key key{form.device,
-            static_cast<int64_t>(form.given),
+            static_cast<int64_t>(form.input),
             static_cast<int64_t>(form.result),
             static_cast<int64_t>(form.scale),
             static_cast<int64_t>(form.compute),
@@ -28,8 +28,8 @@ Key key_of(const ProductForm& form) {
     size_t at = 9;
     for (const MatrixForm* matrix : {&form.left, &form.right, &form.out}) {
         key[at++] = matrix->is_transposed ? 1 : 0;
-        key[at++] = matrix->step;
-        key[at++] = matrix->batch_step;
+        key[at++] = matrix->stride;
+        key[at++] = matrix->batch_stride;
         key[at++] = matrix->alignment;
     }
     return key;
@@ -40,13 +40,13 @@ void describe(Layout& layout, const MatrixForm& form, cudaDataType_t type, int64
               int64_t count) {
     const auto down = static_cast<uint64_t>(form.is_transposed ? rows : columns);
     const auto across = static_cast<uint64_t>(form.is_transposed ? columns : rows);
-    check_blas(cublasLtMatrixLayoutCreate(&layout.object, type, down, across, form.step), "describe a matrix");
+    check_blas(cublasLtMatrixLayoutCreate(&layout.object, type, down, across, form.stride), "describe a matrix");
     const auto set = [&](cublasLtMatrixLayoutAttribute_t attribute, const auto& value) {
         check_blas(cublasLtMatrixLayoutSetAttribute(layout.object, attribute, &value, sizeof value),
                    "describe a matrix");
     };
     set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<int32_t>(count));
-    set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, form.batch_step);
+    set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, form.batch_stride);
 }
 
 void transpose(const Description& description, cublasLtMatmulDescAttributes_t which, bool is_transposed) {
@@ -55,13 +55,13 @@ void transpose(const Description& description, cublasLtMatmulDescAttributes_t wh
                "describe a product");
 }
 
-std::shared_ptr<const Plan> made(const ProductForm& form) {
+std::shared_ptr<const Plan> new_plan(const ProductForm& form) {
     auto plan = std::make_shared<Plan>();
     check_blas(cublasLtMatmulDescCreate(&plan->description.object, form.compute, form.scale), "describe a product");
     transpose(plan->description, CUBLASLT_MATMUL_DESC_TRANSA, form.right.is_transposed);
     transpose(plan->description, CUBLASLT_MATMUL_DESC_TRANSB, form.left.is_transposed);
-    describe(plan->right, form.right, form.given, form.inner, form.columns, form.count);
-    describe(plan->left, form.left, form.given, form.rows, form.inner, form.count);
+    describe(plan->right, form.right, form.input, form.inner, form.columns, form.count);
+    describe(plan->left, form.left, form.input, form.rows, form.inner, form.count);
     describe(plan->out, form.out, form.result, form.rows, form.columns, form.count);
 
     Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy> preference;
@@ -78,7 +78,7 @@ std::shared_ptr<const Plan> made(const ProductForm& form) {
     int found = 0;
     const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
         handle(form.device), plan->description.object, plan->right.object, plan->left.object, plan->out.object,
-        plan->out.object, preference.object, 1, &plan->chosen, &found);
+        plan->out.object, preference.object, 1, &plan->selected, &found);
     if (status != CUBLAS_STATUS_NOT_SUPPORTED) {
         check_blas(status, "choose a kernel");
     }
@@ -91,15 +91,15 @@ class Plans {
     std::shared_ptr<const Plan> find(const ProductForm& form) {
         const Key key = key_of(form);
         const std::lock_guard<std::mutex> lock(mutex_);
-        const auto known = places_.find(key);
-        if (known != places_.end()) {
+        const auto known = lookup_.find(key);
+        if (known != lookup_.end()) {
             plans_.splice(plans_.begin(), plans_, known->second);
             return plans_.front().second;
         }
-        plans_.emplace_front(key, made(form));
-        places_[key] = plans_.begin();
+        plans_.emplace_front(key, new_plan(form));
+        lookup_[key] = plans_.begin();
         if (plans_.size() > kMostPlans) {
-            places_.erase(plans_.back().first);
+            lookup_.erase(plans_.back().first);
             plans_.pop_back();
         }
         return plans_.front().second;
@@ -110,7 +110,7 @@ class Plans {
 
     std::mutex mutex_;
     List plans_;  // the latest used first
-    std::map<Key, List::iterator> places_;
+    std::map<Key, List::iterator> lookup_;
 };
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace diopi::cuda::blas {
 
 constexpr uint64_t kMostWorkspace = 32 << 20;
-// Plans that are kept for all devices together; those that were not used for the longest time are dropped.
+// Plans that are cached for all devices together; those that were not used for the longest time are dropped.
 constexpr size_t kMostPlans = 1024;
 
 void check_blas(cublasStatus_t status, const char* what);
@@ -19,18 +19,18 @@ void check_blas(cublasStatus_t status, const char* what);
 // The handle of a device. It lives as long as the process: a library may be unloaded after CUDA itself.
 cublasLtHandle_t handle(int device);
 
-// How a batch of matrices lies, in elements: rows or, where `is_transposed`, columns in a piece, `step` apart.
+// How a batch of matrices lies, in elements: rows or, where `is_transposed`, columns in a piece, `stride` apart.
 struct MatrixForm {
     bool is_transposed = false;
-    int64_t step = 0;
-    int64_t batch_step = 0;
+    int64_t stride = 0;
+    int64_t batch_stride = 0;
     uint32_t alignment = 1;  // bytes that addresses and distances of matrices are multiples of, a power of two
 };
 
 // Everything that the choice of an algorithm depends on. out = left right, row-major.
 struct ProductForm {
     int device;
-    cudaDataType_t given;   // of left and right
+    cudaDataType_t input;   // of left and right
     cudaDataType_t result;  // of out
     cudaDataType_t scale;   // of the factors
     cublasComputeType_t compute;
@@ -59,7 +59,7 @@ struct Owned {
 using Description = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
 using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
 
-// Never changed once it is made, so that threads may share it. Matrices are column-major to cuBLASLt, to which each is
+// Immutable, so that threads may use it concurrently. Matrices are column-major to cuBLASLt, to which each is
 // therefore its transpose: it is asked for out^T = right^T left^T, so that `right` comes first.
 struct Plan {
     Description description;
@@ -67,7 +67,7 @@ struct Plan {
     Layout left;
     Layout out;
     bool is_there = false;  // cuBLASLt has no algorithm else
-    cublasLtMatmulHeuristicResult_t chosen{};
+    cublasLtMatmulHeuristicResult_t selected{};
 };
 
 std::shared_ptr<const Plan> plan_of(const ProductForm& form);

@@ -33,9 +33,9 @@ void Keyed::sort(int bits) {
         return;
     }
     cub::DoubleBuffer<uint64_t> keys(this->keys(), static_cast<uint64_t*>(keys_[1 - at_].data()));
-    cub::DoubleBuffer<int64_t> places(this->places(), static_cast<int64_t*>(places_[1 - at_].data()));
+    cub::DoubleBuffer<int64_t> indices(this->indices(), static_cast<int64_t*>(indices_[1 - at_].data()));
     with_memory("sort", [&](void* memory, size_t& bytes) {
-        return cub::DeviceRadixSort::SortPairs(memory, bytes, keys, places, count_, 0, bits, stream());
+        return cub::DeviceRadixSort::SortPairs(memory, bytes, keys, indices, count_, 0, bits, stream());
     });
     // Both come to be in the same one of the two arrays.
     at_ = keys.selector == 0 ? at_ : 1 - at_;

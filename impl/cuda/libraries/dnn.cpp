@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "diopi_core/words.h"
+#include "diopi_core/raw_elements.h"
 #include "dnn_descriptions.h"
 #include "linalg_matmul/batches.h"
 
@@ -29,7 +29,7 @@ bool fits(const Tensor& image, const Tensor& response, const Tensor& weight, con
     const Sliding& sliding = convolution.sliding;
     for (int k = 0; fits && k < kSpace; ++k) {
         fits = sliding.window.count(k, sliding.size[k]) == sliding.positions[k] && sliding.window.pad[k] <= INT_MAX &&
-               sliding.window.step[k] <= INT_MAX && sliding.window.spread[k] <= INT_MAX;
+               sliding.window.stride[k] <= INT_MAX && sliding.window.spread[k] <= INT_MAX;
     }
     return fits;
 }
@@ -64,13 +64,13 @@ Key key_of(const Handle& handle, ConvolutionProduct product, Dtype dtype, Layout
         handle.device(),   static_cast<int64_t>(product), static_cast<int64_t>(dtype), static_cast<int64_t>(layout),
         convolution.batch, convolution.channels,          convolution.filters,         convolution.groups};
     for (const Triple* sizes : {&sliding.size, &sliding.positions, &sliding.window.kernel, &sliding.window.pad,
-                                &sliding.window.step, &sliding.window.spread}) {
+                                &sliding.window.stride, &sliding.window.spread}) {
         key.insert(key.end(), std::begin(*sizes), std::end(*sizes));
     }
     return key;
 }
 
-// What was chosen for convolutions before. Owning a handle is exclusive.
+// The algorithms selected for convolutions before. Owning a handle is exclusive.
 std::map<Key, Choice>& choices() {
     static std::map<Key, Choice> all;
     return all;
@@ -157,13 +157,13 @@ bool convolve(ConvolutionProduct product, const Tensor& image, const Tensor& res
     const View& to = product == ConvolutionProduct::kForward        ? responses
                      : product == ConvolutionProduct::kBackwardData ? images
                                                                     : weights;
-    const NewWords result(to.tensor());
+    const RawOutput result(to.tensor());
     auto* const out = result.as<char>();
     if (!bias.is_null()) {
         // The bias is where the products are added.
-        std::vector<int64_t> steps(static_cast<size_t>(to.tensor().rank), 0);
-        steps[layout == Layout::kChannelsLast ? steps.size() - 1 : 1] = bias.strides[0];
-        const View summand(bias, shape_of(to.tensor()), steps);
+        std::vector<int64_t> bias_strides(static_cast<size_t>(to.tensor().rank), 0);
+        bias_strides[layout == Layout::kChannelsLast ? bias_strides.size() - 1 : 1] = bias.strides[0];
+        const View summand(bias, shape_of(to.tensor()), bias_strides);
         const View target = dense_view(out, to.tensor().dtype, to.tensor(), shape_of(to.tensor()));
         copy_elements(target.tensor(), summand.tensor());
     }
@@ -178,24 +178,24 @@ bool convolve(ConvolutionProduct product, const Tensor& image, const Tensor& res
     const auto run = [&](const auto& functions, const auto& first, const auto& second, const auto& written) {
         return functions.run(handle, key, factor(0), factor(1), descriptions.windows(), first, second, written);
     };
-    const auto read = [](auto description, const Words& words) {
-        return Described<decltype(description), const char>{description, words.as<char>()};
+    const auto read = [](auto description, const RawInput& raw) {
+        return Described<decltype(description), const char>{description, raw.as<char>()};
     };
     const auto write = [&](auto description) { return Described<decltype(description), char>{description, out}; };
     bool is_done = false;
     if (product == ConvolutionProduct::kForward) {
-        const Words x(images.tensor());
-        const Words w(weights.tensor());
+        const RawInput x(images.tensor());
+        const RawInput w(weights.tensor());
         is_done = run(Functions{cudnnGetConvolutionForwardAlgorithm_v7, cudnnConvolutionForward},
                       read(descriptions.image(), x), read(descriptions.weight(), w), write(descriptions.response()));
     } else if (product == ConvolutionProduct::kBackwardData) {
-        const Words w(weights.tensor());
-        const Words y(responses.tensor());
+        const RawInput w(weights.tensor());
+        const RawInput y(responses.tensor());
         is_done = run(Functions{cudnnGetConvolutionBackwardDataAlgorithm_v7, cudnnConvolutionBackwardData},
                       read(descriptions.weight(), w), read(descriptions.response(), y), write(descriptions.image()));
     } else {
-        const Words x(images.tensor());
-        const Words y(responses.tensor());
+        const RawInput x(images.tensor());
+        const RawInput y(responses.tensor());
         is_done = run(Functions{cudnnGetConvolutionBackwardFilterAlgorithm_v7, cudnnConvolutionBackwardFilter},
                       read(descriptions.image(), x), read(descriptions.response(), y), write(descriptions.weight()));
     }

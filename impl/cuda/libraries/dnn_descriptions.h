@@ -97,10 +97,10 @@ class Descriptions {
         check_dnn(cudnnSetFilterNdDescriptor(weight_.object, type_, format, static_cast<int>(taps.size()), taps.data()),
                   "describe the weight");
         const Ints pad = ints({}, sliding.window.pad);
-        const Ints step = ints({}, sliding.window.step);
+        const Ints stride = ints({}, sliding.window.stride);
         const Ints spread = ints({}, sliding.window.spread);
         const auto compute = dtype == Dtype::kFloat64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
-        check_dnn(cudnnSetConvolutionNdDescriptor(windows_.object, space_, pad.data(), step.data(), spread.data(),
+        check_dnn(cudnnSetConvolutionNdDescriptor(windows_.object, space_, pad.data(), stride.data(), spread.data(),
                                                   CUDNN_CROSS_CORRELATION, compute),
                   "describe windows");
         check_dnn(cudnnSetConvolutionGroupCount(windows_.object, static_cast<int>(convolution.groups)),
@@ -121,27 +121,27 @@ class Descriptions {
         Described<cudnnTensorDescriptor_t, cudnnCreateTensorDescriptor, cudnnDestroyTensorDescriptor>;
 
     // The last entries, as many as there are dimensions of space, behind others.
-    Ints ints(Ints front, const Triple& sizes) const {
+    Ints ints(Ints prefix, const Triple& sizes) const {
         for (int k = kSpace - space_; k < kSpace; ++k) {
-            front.push_back(static_cast<int>(sizes[k]));
+            prefix.push_back(static_cast<int>(sizes[k]));
         }
-        return front;
+        return prefix;
     }
 
     void set(const TensorDescription& description, const Ints& sizes) const {
-        Ints steps(sizes.size(), 1);
-        int step = layout_ == Layout::kChannelsLast ? sizes[1] : 1;
+        Ints strides(sizes.size(), 1);
+        int stride = layout_ == Layout::kChannelsLast ? sizes[1] : 1;
         for (size_t k = sizes.size() - 1; k >= 2; --k) {
-            steps[k] = step;
-            step *= sizes[k];
+            strides[k] = stride;
+            stride *= sizes[k];
         }
         if (layout_ == Layout::kChannelsFirst) {
-            steps[1] = step;
-            step *= sizes[1];
+            strides[1] = stride;
+            stride *= sizes[1];
         }
-        steps[0] = step;
+        strides[0] = stride;
         check_dnn(cudnnSetTensorNdDescriptor(description.object, type_, static_cast<int>(sizes.size()), sizes.data(),
-                                             steps.data()),
+                                             strides.data()),
                   "describe a tensor");
     }
 

@@ -9,7 +9,7 @@ namespace diopi::cuda {
 namespace {
 
 // Runs of `width` elements become runs of twice as many.
-void merge(uint64_t* keys_to, int64_t* places_to, const uint64_t* keys, const int64_t* places, int64_t count,
+void merge(uint64_t* keys_to, int64_t* indices_to, const uint64_t* keys, const int64_t* indices, int64_t count,
            int64_t width) {
     for_each(count, [=] DIOPI_KERNEL(int64_t i) {
         const int64_t start = i / (2 * width) * (2 * width);
@@ -30,7 +30,7 @@ void merge(uint64_t* keys_to, int64_t* places_to, const uint64_t* keys, const in
         }
         const int64_t target = start + (is_left ? i - start : i - middle) + (first - begin);
         keys_to[target] = own;
-        places_to[target] = places[i];
+        indices_to[target] = indices[i];
     });
 }
 
@@ -53,8 +53,8 @@ void sum_before_each(int64_t* sums, const int64_t* counts, int64_t count) {
 
 void Keyed::sort(int /*bits*/) {
     for (int64_t width = 1; width < count_; width *= 2) {
-        merge(static_cast<uint64_t*>(keys_[1 - at_].data()), static_cast<int64_t*>(places_[1 - at_].data()), keys(),
-              places(), count_, width);
+        merge(static_cast<uint64_t*>(keys_[1 - at_].data()), static_cast<int64_t*>(indices_[1 - at_].data()), keys(),
+              indices(), count_, width);
         at_ = 1 - at_;
     }
 }

@@ -201,7 +201,7 @@ void Check::conclude() const {
     call.guard = call.slot->guard;
     if (is_at_once()) {
         check(cudaStreamSynchronize(stream()), "wait for a check");
-        refuse_findings();
+        reject_findings();
     }
 }
 
@@ -215,7 +215,7 @@ void begin_checks(const char* operator_name) {
     call.operator_name = operator_name;
 }
 
-void refuse_findings() {
+void reject_findings() {
     if (call.slot != nullptr) {
         std::string text = call.slots->settle(*call.slot);
         if (!text.empty()) {

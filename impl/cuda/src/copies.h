@@ -29,8 +29,8 @@ struct CopyKernel {
     detail::Paths<2> paths;  // of the dimensions around the innermost one
     int64_t inner;
     Divider per_row;
-    int64_t to_step;
-    int64_t from_step;
+    int64_t to_stride;
+    int64_t from_stride;
     bool writes_vectors;
     bool reads_vectors;
     To number;
@@ -39,8 +39,8 @@ struct CopyKernel {
         : paths(job.dims, job.operands, job.dims.rank > 0 ? job.dims.rank - 1 : 0),
           inner(job.dims.rank > 0 ? job.dims.sizes[paths.rank] : 1),
           per_row((inner + kN - 1) / kN),
-          to_step(job.dims.rank > 0 ? job.to().steps[paths.rank] : 0),
-          from_step(job.dims.rank > 0 ? job.from().steps[paths.rank] : 0),
+          to_stride(job.dims.rank > 0 ? job.to().strides[paths.rank] : 0),
+          from_stride(job.dims.rank > 0 ? job.from().strides[paths.rank] : 0),
           writes_vectors(detail::has_vectors(job.dims, job.to(), sizeof(AlignedVector<To, kN>))),
           reads_vectors(detail::has_vectors(job.dims, job.from(), sizeof(AlignedVector<From, kN>))) {
         std::memcpy(static_cast<void*>(&number), job.number, sizeof(To));
@@ -57,18 +57,18 @@ struct CopyKernel {
         }
         char* at[2];
         paths.find(row, at);
-        char* const to = at[0] + first * to_step;
-        char* const from = at[1] + first * from_step;
+        char* const to = at[0] + first * to_stride;
+        char* const from = at[1] + first * from_stride;
         const int64_t left = inner - first;
         const int used = left < kN ? static_cast<int>(left) : kN;
         AlignedVector<From, kN> read;
         if (reads_vectors && used == kN) {
-            read = detail::whole<AlignedVector<From, kN>>(from);
+            read = detail::vector_at<AlignedVector<From, kN>>(from);
         } else if (paths.data[1] != nullptr) {
             DIOPI_UNROLL
             for (int i = 0; i < kN; ++i) {
                 if (i < used) {
-                    read.elements[i] = *reinterpret_cast<const From*>(from + i * from_step);
+                    read.elements[i] = *reinterpret_cast<const From*>(from + i * from_stride);
                 }
             }
         }
@@ -82,12 +82,12 @@ struct CopyKernel {
             }
         }
         if (writes_vectors && used == kN) {
-            detail::whole<AlignedVector<To, kN>>(to) = written;
+            detail::vector_at<AlignedVector<To, kN>>(to) = written;
         } else {
             DIOPI_UNROLL
             for (int i = 0; i < kN; ++i) {
                 if (i < used) {
-                    *reinterpret_cast<To*>(to + i * to_step) = written.elements[i];
+                    *reinterpret_cast<To*>(to + i * to_stride) = written.elements[i];
                 }
             }
         }

@@ -4,15 +4,15 @@
 #include "copies.h"
 #include "diopi_core/dense.h"
 #include "diopi_core/elementwise.h"
-#include "diopi_core/words.h"
+#include "diopi_core/raw_elements.h"
 
 namespace diopi::cuda {
 
 namespace {
 
-// Elements of one dtype as they are: words of their size.
+// Elements of one dtype as they are: raw bits of their size.
 template <typename W>
-void move_words(const CopyJob& job) {
+void move_raw(const CopyJob& job) {
     if (job.is_short()) {
         copy_vectors<W, W>(job);
         return;
@@ -63,7 +63,7 @@ bool is_zero_on_host(const Tensor& tensor) {
 
 // A type that holds every value of a dtype.
 template <typename Body>
-void dispatch_wide(Dtype dtype, Body&& body) {
+void dispatch_accumulate(Dtype dtype, Body&& body) {
     if (is_complex(dtype)) {
         return body(Complex128{});
     }
@@ -105,14 +105,14 @@ void copy_elements(const Tensor& to, const Tensor& from) {
     }
     if (!is_same) {
         if (!cuda::cast_vectors(job)) {
-            cuda::dispatch_wide(from.dtype, [&](auto sample) {
+            cuda::dispatch_accumulate(from.dtype, [&](auto sample) {
                 cuda::convert<decltype(sample)>(job.dims, job.to(), job.from(), to.numel);
             });
         }
     } else if (cuda::can_exchange(job)) {
         cuda::exchange(job);
     } else {
-        dispatch_word(to.dtype, [&](auto sample) { cuda::move_words<decltype(sample)>(job); });
+        dispatch_word(to.dtype, [&](auto sample) { cuda::move_raw<decltype(sample)>(job); });
     }
 }
 
@@ -125,7 +125,7 @@ void fill(const Tensor& to, const Number& value) {
     copy_elements(to, one);
 }
 
-void Elementwise::refuse_zero(int k, const char* message) const {
+void Elementwise::reject_zero(int k, const char* message) const {
     const Input& input = inputs_[k];
     if (input.tensor == nullptr) {
         require(input.number.is_real ? input.number.real != 0 : input.number.integer != 0, message);

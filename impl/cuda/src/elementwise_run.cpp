@@ -10,7 +10,7 @@ namespace diopi::cuda {
 
 namespace {
 
-// From here on a second launch costs less than a whole line of memory for each element.
+// From here on a second launch costs less than a line of memory for each element.
 constexpr int64_t kLeastExchanged = 65536;
 
 // An operand of which another dimension is contiguous than in the result becomes a copy in the layout of the result.
@@ -22,18 +22,18 @@ void exchange_operand(const Dims& dims, Operand& operand, int64_t count, Buffer&
     Operand& copy = job.operands[0];
     copy.dtype = operand.dtype;
     copy.element = operand.element;
-    int64_t step = operand.element;
+    int64_t stride = operand.element;
     for (int d = dims.rank - 1; d >= 0; --d) {
-        if (operand.steps[d] == 0) {
+        if (operand.strides[d] == 0) {
             return;
         }
-        copy.steps[d] = step;
-        step *= dims.sizes[d];
+        copy.strides[d] = stride;
+        stride *= dims.sizes[d];
     }
     if (!can_exchange(job)) {
         return;
     }
-    buffer.allocate(step);
+    buffer.allocate(stride);
     copy.data = static_cast<char*>(buffer.data());
     exchange(job);
     operand = copy;
@@ -70,12 +70,12 @@ void KernelCall::prepare(ElementwiseJob& job, const Tensor& result) const {
     }
     for (int k = 0; k < output_count_; ++k) {
         const Tensor& tensor = *outputs_[k].tensor;
-        const int place = input_count_ + k;
-        job.rounded[place] = half_of(tensor, outputs_[k].dtype, tensor.dtype != promoted_);
+        const int index = input_count_ + k;
+        job.rounded[index] = half_of(tensor, outputs_[k].dtype, tensor.dtype != promoted_);
         if (!tensor.is_null()) {
             require_on_device(tensor);
             tensors[count] = &tensor;
-            at[count++] = place;
+            at[count++] = index;
         }
     }
     job.dims = walk(result, tensors, operands, count, indexed_ ? Order::kRows : Order::kMemory);
@@ -134,11 +134,11 @@ Launch KernelCall::vectors_for(const Launches& launches, const ElementwiseJob& j
     }
     const bool is_half_way = compute_ == Dtype::kFloat32 && is_half(stored);
     for (int k = 0; k < operands; ++k) {
-        const Dtype wanted = is_half_way && computed_of(k) == Dtype::kFloat32 ? stored : computed_of(k);
+        const Dtype required = is_half_way && computed_of(k) == Dtype::kFloat32 ? stored : computed_of(k);
         if (job.operands[k].data == nullptr) {
             continue;
         }
-        if (job.operands[k].dtype != wanted || job.rounded[k] != Dtype::kUnsupported) {
+        if (job.operands[k].dtype != required || job.rounded[k] != Dtype::kUnsupported) {
             return nullptr;
         }
     }

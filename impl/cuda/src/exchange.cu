@@ -1,7 +1,7 @@
 // Copies between operands in which different dimensions are contiguous, as in a transposition: tiles are read along
-// one of them and written along the other, so that both sides are whole stretches of memory.
+// one of them and written along the other, so that both sides are contiguous stretches of memory.
 #include "copies.h"
-#include "diopi_core/words.h"
+#include "diopi_core/raw_elements.h"
 
 namespace diopi::cuda {
 
@@ -17,11 +17,11 @@ struct ExchangeKernel {
 
     detail::Paths<2> around;  // all dimensions but the two
     int64_t sizes[2];         // of the dimensions along which is read and written
-    int64_t steps[2];         // of the target along the first, of the source along the second
+    int64_t strides[2];       // of the target along the first, of the source along the second
     uint32_t tiles[2];
 
     ExchangeKernel(const Dims& dims, const Operand* operands, const int64_t (&side)[2], const int64_t (&over)[2])
-        : around(dims, operands, dims.rank), sizes{side[0], side[1]}, steps{over[0], over[1]} {
+        : around(dims, operands, dims.rank), sizes{side[0], side[1]}, strides{over[0], over[1]} {
         for (int k = 0; k < 2; ++k) {
             tiles[k] = static_cast<uint32_t>((sizes[k] + kTile - 1) / kTile);
         }
@@ -35,26 +35,26 @@ struct ExchangeKernel {
         const int64_t written_first = static_cast<int64_t>(number % tiles[1]) * kTile;
         char* at[2];
         around.find(row / tiles[0], at);
-        const char* from = at[1] + read_first * static_cast<int64_t>(sizeof(W)) + written_first * steps[1];
-        char* to = at[0] + written_first * static_cast<int64_t>(sizeof(W)) + read_first * steps[0];
+        const char* from = at[1] + read_first * static_cast<int64_t>(sizeof(W)) + written_first * strides[1];
+        char* to = at[0] + written_first * static_cast<int64_t>(sizeof(W)) + read_first * strides[0];
         const int reads = rest(sizes[0] - read_first);
         const int writes = rest(sizes[1] - written_first);
         W* tile = group.shared<W>();
-        // A group has whole rows of a tile or, in emulation, less than one.
+        // A group has full rows of a tile or, in emulation, less than one.
         const int width = group.size() < kTile ? group.size() : kTile;
         const int levels = group.size() / width;
         const int level = group.thread() / width;
         for (int i = group.thread() % width; i < reads; i += width) {
-            const char* place = from + i * static_cast<int64_t>(sizeof(W)) + level * steps[1];
-            const int64_t step = levels * steps[1];
+            const char* address = from + i * static_cast<int64_t>(sizeof(W)) + level * strides[1];
+            const int64_t stride = levels * strides[1];
             for (int row = level; row < writes; row += kAhead * levels) {
                 W values[kAhead];
                 DIOPI_UNROLL
                 for (int v = 0; v < kAhead; ++v) {
                     if (row + v * levels < writes) {
-                        values[v] = *reinterpret_cast<const W*>(place);
+                        values[v] = *reinterpret_cast<const W*>(address);
                     }
-                    place += step;
+                    address += stride;
                 }
                 DIOPI_UNROLL
                 for (int v = 0; v < kAhead; ++v) {
@@ -66,12 +66,12 @@ struct ExchangeKernel {
         }
         group.sync();
         for (int i = group.thread() % width; i < writes; i += width) {
-            char* place = to + i * static_cast<int64_t>(sizeof(W)) + level * steps[0];
-            const int64_t step = levels * steps[0];
+            char* address = to + i * static_cast<int64_t>(sizeof(W)) + level * strides[0];
+            const int64_t stride = levels * strides[0];
             DIOPI_AHEAD
             for (int row = level; row < reads; row += levels) {
-                *reinterpret_cast<W*>(place) = tile[i * (kTile + kPad) + row];
-                place += step;
+                *reinterpret_cast<W*>(address) = tile[i * (kTile + kPad) + row];
+                address += stride;
             }
         }
     }
@@ -90,13 +90,13 @@ int side_of(const CopyJob& job) {
     const int inner = job.dims.rank - 1;
     const Operand& to = job.to();
     const Operand& from = job.from();
-    if (inner < 1 || job.count > kMaxShort || to.steps[inner] != to.element || from.data == nullptr ||
-        from.steps[inner] == from.element || from.steps[inner] == 0 || job.dims.sizes[inner] < kLeast) {
+    if (inner < 1 || job.count > kMaxShort || to.strides[inner] != to.element || from.data == nullptr ||
+        from.strides[inner] == from.element || from.strides[inner] == 0 || job.dims.sizes[inner] < kLeast) {
         return -1;
     }
     int side = -1;
     for (int d = 0; d < inner; ++d) {
-        if (from.steps[d] == from.element && job.dims.sizes[d] >= kLeast) {
+        if (from.strides[d] == from.element && job.dims.sizes[d] >= kLeast) {
             side = d;
         }
     }
@@ -118,16 +118,16 @@ void exchange(const CopyJob& job) {
     for (int d = 0; d < inner; ++d) {
         if (d != side) {
             for (int k = 0; k < 2; ++k) {
-                operands[k].steps[around.rank] = job.operands[k].steps[d];
+                operands[k].strides[around.rank] = job.operands[k].strides[d];
             }
             around.append(job.dims.sizes[d]);
         }
     }
     const int64_t sizes[2] = {job.dims.sizes[side], job.dims.sizes[inner]};
-    const int64_t steps[2] = {job.to().steps[side], job.from().steps[inner]};
+    const int64_t strides[2] = {job.to().strides[side], job.from().strides[inner]};
     dispatch_word(job.to().dtype, [&](auto sample) {
         using Kernel = ExchangeKernel<decltype(sample)>;
-        const Kernel kernel(around, operands, sizes, steps);
+        const Kernel kernel(around, operands, sizes, strides);
         for_groups(kernel.groups(job.count), kThreads, Kernel::kBytes, kernel);
     });
 }

@@ -29,7 +29,7 @@ Divider::Divider(int64_t divisor) {
 
 namespace {
 
-// The dimensions of `result` that have more than one position, from the one with the widest steps where that is asked
+// The dimensions of `result` that have more than one position, from the one with the widest strides where that is asked
 // for; how many.
 int ordered(const Tensor& result, Order order, int64_t* dims) {
     int count = 0;
@@ -50,7 +50,7 @@ int ordered(const Tensor& result, Order order, int64_t* dims) {
 }
 
 // The stride in bytes of a tensor along a dimension of the result; 0 where it is broadcast.
-int64_t step_of(const Tensor& tensor, const Tensor& result, int64_t dim) {
+int64_t stride_of(const Tensor& tensor, const Tensor& result, int64_t dim) {
     const int64_t own = dim - (result.rank - tensor.rank);
     return own < 0 || tensor.shape[own] == 1 ? 0 : tensor.strides[own] * size_of(tensor.dtype);
 }
@@ -72,8 +72,8 @@ Dims walk(const Tensor& result, const Tensor* const* tensors, Operand* operands,
         inside = inside == 0 ? size : inside * size;
         bool merges = i + 1 < rank;  // with the next
         for (int k = 0; merges && k < count; ++k) {
-            const int64_t next = step_of(*tensors[k], result, from[i + 1]);
-            merges = step_of(*tensors[k], result, from[i]) == next * result.shape[from[i + 1]];
+            const int64_t next = stride_of(*tensors[k], result, from[i + 1]);
+            merges = stride_of(*tensors[k], result, from[i]) == next * result.shape[from[i + 1]];
         }
         if (merges) {
             continue;
@@ -83,13 +83,13 @@ Dims walk(const Tensor& result, const Tensor* const* tensors, Operand* operands,
                  " dimensions that are not contiguous");
         }
         for (int k = 0; k < count; ++k) {
-            operands[k].steps[dims.rank] = step_of(*tensors[k], result, from[i]);
+            operands[k].strides[dims.rank] = stride_of(*tensors[k], result, from[i]);
         }
         dims.append(inside);
         inside = 0;
     }
     for (int k = 0; k < count; ++k) {
-        operands[k].is_linear = dims.rank == 0 || (dims.rank == 1 && operands[k].steps[0] == operands[k].element);
+        operands[k].is_linear = dims.rank == 0 || (dims.rank == 1 && operands[k].strides[0] == operands[k].element);
     }
     return dims;
 }

@@ -37,7 +37,7 @@ void check(cudaError_t status, const char* what) {
 void read_back(void* to, const void* from, size_t bytes) {
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, current), "copy to the host");
     check(cudaStreamSynchronize(current), "wait for the stream");
-    refuse_findings();
+    reject_findings();
 }
 
 void send(void* to, const void* from, size_t bytes) {

@@ -11,7 +11,7 @@ DIOPI_CPU_CLONES int cloned(int value) { return value + 1; }
 int (*volatile bound)(int) = cloned;
 
 // Where the chosen clone is in the library, as nm counts.
-uintptr_t chosen() { return reinterpret_cast<uintptr_t>(bound) - reinterpret_cast<uintptr_t>(&__ehdr_start); }
+uintptr_t selected() { return reinterpret_cast<uintptr_t>(bound) - reinterpret_cast<uintptr_t>(&__ehdr_start); }
 const char* level() { return diopi::cpu::capability_name(diopi::cpu::capability()); }
 void report() { diopi::cpu::report_capability(); }
 }

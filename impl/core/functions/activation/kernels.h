@@ -4,7 +4,7 @@
 #define DIOPI_CORE_FUNCTIONS_ACTIVATION_KERNELS_H_
 
 #include "diopi_core/promotion.h"
-#include "diopi_core/words.h"
+#include "diopi_core/raw_elements.h"
 
 namespace diopi::core {
 

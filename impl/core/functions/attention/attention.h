@@ -54,23 +54,23 @@ struct Problem {
     }
 };
 
-// Which probabilities are kept: drawn with Philox for their place among all, or as recorded (one byte each).
+// Which probabilities survive: sampled with Philox for their index among all, or as recorded (one byte each).
 struct Dropout {
-    static constexpr uint64_t kWords = 4;  // by how much a call advances the generator's offset
+    static constexpr uint64_t kOffsetPerCall = 4;  // by how much a call advances the generator's offset
 
     double probability = 0;
     uint64_t seed = 0;
     uint64_t offset = 0;
     const uint8_t* recorded = nullptr;
 
-    DIOPI_SHARED bool is_active() const { return probability > 0; }
-    DIOPI_SHARED double factor() const { return 1 / (1 - probability); }
-    DIOPI_SHARED bool keeps(int64_t query_index) const {
+    DIOPI_HOST_DEVICE bool is_active() const { return probability > 0; }
+    DIOPI_HOST_DEVICE double factor() const { return 1 / (1 - probability); }
+    DIOPI_HOST_DEVICE bool keeps(int64_t query_index) const {
         if (recorded != nullptr) {
             return recorded[query_index] != 0;
         }
-        const auto words = philox(seed, static_cast<uint64_t>(query_index / 4), offset);
-        return static_cast<double>(words[static_cast<size_t>(query_index % 4)]) >= probability * 0x1p32;
+        const auto bits = philox(seed, static_cast<uint64_t>(query_index / 4), offset);
+        return static_cast<double>(bits[static_cast<size_t>(query_index % 4)]) >= probability * 0x1p32;
     }
 };
 
@@ -93,7 +93,7 @@ struct Span {
     int64_t last;
 };
 
-DIOPI_SHARED inline Span window(const Scoring& scoring, const Sequence& sequence, int64_t query) {
+DIOPI_HOST_DEVICE inline Span window(const Scoring& scoring, const Sequence& sequence, int64_t query) {
     const int64_t diagonal = query + sequence.keys - sequence.queries;
     const int64_t last = scoring.right < 0 ? sequence.keys : std::min(sequence.keys, diagonal + scoring.right + 1);
     const int64_t first = scoring.left < 0 ? 0 : std::max<int64_t>(0, diagonal - scoring.left);
@@ -216,7 +216,7 @@ void for_each_block(const Problem& problem, int64_t size, Body&& body) {
     });
 }
 
-// Calls `body(place)` for all queries, spread over the threads.
+// Calls `body(position)` for all queries, spread over the threads.
 template <typename Body>
 void for_each_query(const Problem& problem, Body&& body) {
     constexpr int64_t kQueries = 16;
@@ -227,7 +227,7 @@ void for_each_query(const Problem& problem, Body&& body) {
     });
 }
 
-// Which probabilities of a row dropout keeps: `apply(j, kept)` for each key of the span.
+// Which probabilities of a row dropout keeps: `apply(j, survives)` for each key of the span.
 template <typename Apply>
 void drop(const Problem& problem, const Dropout& dropout, const QueryIndex& query_index, Span span, Apply&& apply) {
     const Sequence& sequence = problem.sequences[static_cast<size_t>(query_index.sequence)];
@@ -238,8 +238,8 @@ void drop(const Problem& problem, const Dropout& dropout, const QueryIndex& quer
     }
 }
 
-// Writes the row of `out` of one query; 0 where it sees no key. `record(place, maximum, sum)` takes the largest score
-// and the sum of exponentials; the sum is 0 where it sees no key.
+// Writes the row of `out` of one query; 0 where it sees no key. `record(position, maximum, sum)` takes the largest
+// score and the sum of exponentials; the sum is 0 where it sees no key.
 template <typename T, typename Record>
 void forward_row(const Problem& problem, const Scoring& scoring, const QueryIndex& query_index, const T* q, const T* k,
                  const T* v, T* out, Record&& record) {
@@ -262,7 +262,8 @@ void forward_row(const Problem& problem, const Scoring& scoring, const QueryInde
     T factor = 1 / total.sum;
     if (scoring.dropout.is_active()) {
         factor = static_cast<T>(scoring.dropout.factor()) / total.sum;
-        drop(problem, scoring.dropout, query_index, span, [&](int64_t j, bool kept) { row[j] = kept ? row[j] : T(0); });
+        drop(problem, scoring.dropout, query_index, span,
+             [&](int64_t j, bool survives) { row[j] = survives ? row[j] : T(0); });
     }
     for (int64_t j = span.first; j < span.last; ++j) {
         add_multiple(result, row[j] * factor, v + key_start + j * problem.key_rows.row, problem.size);
@@ -290,7 +291,7 @@ void backward_row(const Problem& problem, const Scoring& scoring, const QueryInd
                   std::vector<T>& buffer) {
     const int64_t size = problem.size;
     const T scale = static_cast<T>(scoring.scale);
-    const T kept_factor = static_cast<T>(scoring.dropout.factor());
+    const T keep_factor = static_cast<T>(scoring.dropout.factor());
     const Sequence& sequence = problem.sequences[static_cast<size_t>(query_index.sequence)];
     buffer.resize(static_cast<size_t>(2 * sequence.keys));
     T* probabilities = buffer.data();
@@ -309,7 +310,7 @@ void backward_row(const Problem& problem, const Scoring& scoring, const QueryInd
     }
     if (scoring.dropout.is_active()) {
         drop(problem, scoring.dropout, query_index, span,
-             [&](int64_t j, bool kept) { factors[j] = kept ? kept_factor : T(0); });
+             [&](int64_t j, bool survives) { factors[j] = survives ? keep_factor : T(0); });
     }
     const T* grad = grad_out + query_row;
     const T centre = dot(grad, out + query_row, size);

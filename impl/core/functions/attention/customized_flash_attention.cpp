@@ -1,6 +1,6 @@
 // CustomizedFlashAttention and its form for joined sequences, with their gradients. The mask comes from the caller; the
 // statistics for the gradient are tensors that the library allocates: maximum and sum of each query, one copy each, and
-// one byte per probability of what dropout kept. Probabilities themselves are not kept.
+// one byte per probability of what survived dropout. Probabilities themselves are not saved.
 #include "customized_flash_attention.h"
 
 #include <string_view>
@@ -83,7 +83,7 @@ Problem problem_of_ends(const Args& args) {
 }
 
 // A mask [rows, columns] that all sequences and heads use.
-void set_shared_mask(Scoring& scoring, const Tensor& mask) {
+void set_common_mask(Scoring& scoring, const Tensor& mask) {
     if (!mask.is_null()) {
         scoring.mask = static_cast<const uint8_t*>(mask.data);
         scoring.mask_strides[2] = mask.strides[0];
@@ -103,30 +103,30 @@ Scoring scoring_of(const Args& args) {
 template <typename Args>
 void run_forward(const Args& args, const Problem& problem, Scoring scoring, const std::vector<int64_t>& shape,
                  const StatisticsLayout& layout) {
-    const Draws draws(args.gen, static_cast<double>(args.p_dropout));
+    const DropoutState dropout_state(args.gen, static_cast<double>(args.p_dropout));
     const Input<float> slopes(args.alibi_slopes);
     set_slopes(scoring, args.alibi_slopes, slopes);
-    const int64_t kept = draws.dropout().is_active() ? probability_count(problem) : 0;
-    const Tensor mask = new_tensor(args.ctx, "dropout_mask", {kept}, Dtype::kUint8, args.q);
+    const int64_t mask_size = dropout_state.dropout().is_active() ? probability_count(problem) : 0;
+    const Tensor mask = new_tensor(args.ctx, "dropout_mask", {mask_size}, Dtype::kUint8, args.q);
     const Tensor maxima = new_tensor(args.ctx, "softmax_max", shape, Dtype::kFloat32, args.q);
     const Tensor sums = new_tensor(args.ctx, "softmax_sum", shape, Dtype::kFloat32, args.q);
     const Tensor probabilities = new_tensor(args.ctx, "softmax_out", {0}, Dtype::kFloat32, args.q);
-    record_kept(mask, draws.dropout());
-    scoring.dropout = draws.dropout();
+    record_mask(mask, dropout_state.dropout());
+    scoring.dropout = dropout_state.dropout();
     scoring.dropout.recorded = static_cast<const uint8_t*>(mask.data);
     forward_with_statistics(problem, scoring, {args.q, args.k, args.v}, args.attention_out, maxima, sums, layout);
-    draws.advance();
+    dropout_state.advance();
     *args.dropout_mask = mask.handle;
     *args.softmax_max = maxima.handle;
     *args.softmax_sum = sums.handle;
     *args.softmax_out = probabilities.handle;
 }
 
-// `kept` is the constraint that the tensors of the forward call come back.
+// `saved_rule` is the constraint that the tensors of the forward call come back.
 template <typename Args>
 void run_backward(const Args& args, const Problem& problem, Scoring scoring, const StatisticsLayout& layout,
-                  const char* kept) {
-    require(args.p_dropout <= 0 || args.dropout_mask.numel == probability_count(problem), kept);
+                  const char* saved_rule) {
+    require(args.p_dropout <= 0 || args.dropout_mask.numel == probability_count(problem), saved_rule);
     const Input<float> slopes(args.alibi_slopes);
     set_slopes(scoring, args.alibi_slopes, slopes);
     const Input<Uint8> recorded(args.dropout_mask);
@@ -173,7 +173,7 @@ void diopi::kernels::customized_flash_attention_var_len(const CustomizedFlashAtt
     require_separate({&args.attention_out}, {&args.q, &args.k, &args.v, &args.alibi_slopes, &args.attention_mask});
     const Problem problem = problem_of_ends(args);
     Scoring scoring = scoring_of(args);
-    set_shared_mask(scoring, args.attention_mask);
+    set_common_mask(scoring, args.attention_mask);
     run_forward(args, problem, scoring, {args.q.shape[0], problem.heads, 1}, {true, 0});
 }
 
@@ -181,7 +181,7 @@ void diopi::kernels::customized_flash_attention_var_len_backward(
     const CustomizedFlashAttentionVarLenBackwardArgs& args) {
     require_separate_gradients(args);
     Scoring scoring = scoring_of(args);
-    set_shared_mask(scoring, args.attention_mask);
+    set_common_mask(scoring, args.attention_mask);
     run_backward(args, problem_of_ends(args), scoring, {true, 0},
                  "C9: dropout_mask is that of the forward call, with one byte for each probability");
 }

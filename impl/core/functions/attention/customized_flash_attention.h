@@ -16,7 +16,7 @@ struct StatisticsLayout {
 // ---- Each library has its own. ----
 
 // One byte for each probability: whether dropout keeps it.
-void record_kept(const Tensor& mask, const Dropout& dropout);
+void record_mask(const Tensor& mask, const Dropout& dropout);
 // The statistics, of one copy, are contiguous tensors that share no memory with others.
 void forward_with_statistics(const Problem& problem, const Scoring& scoring, const Operands& operands,
                              const Tensor& out_tensor, const Tensor& maxima, const Tensor& sums,

@@ -25,7 +25,7 @@ void score_tokens(const Tensor& out, const Tensor& q, const Tensor& k, const Cac
 void sum_tokens(const Tensor& out, const Tensor& scores_tensor, const Tensor& v, const Cached& cached);
 
 // What becomes of rows of `out` that belong to no sequence.
-enum class Rest { kKept, kZero };
+enum class Rest { kUnchanged, kZero };
 
 void attend(const Problem& problem, const Scoring& scoring, const Tensor& out, const Operands& operands, Rest rest);
 // The keys and values of all sequences are rows of theirs, of which operands.k and operands.v hold any number; the

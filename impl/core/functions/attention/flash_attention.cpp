@@ -10,11 +10,11 @@ namespace {
 
 // The settings of a call but for the slopes.
 template <typename Args>
-Scoring scoring_of(const Args& args, const Draws& draws) {
+Scoring scoring_of(const Args& args, const DropoutState& dropout_state) {
     Scoring scoring;
     scoring.scale = static_cast<double>(args.softmax_scale);
     set_window(scoring, args.is_causal, args.window_size_left, args.window_size_right);
-    scoring.dropout = draws.dropout();
+    scoring.dropout = dropout_state.dropout();
     return scoring;
 }
 
@@ -32,24 +32,24 @@ Problem joined(const Args& args) {
 // `lse` takes the statistics of sequences of up to `longest` queries.
 template <typename Args>
 void forward(const Args& args, const Problem& problem, float* lse, int64_t longest) {
-    const Draws draws(args.gen, static_cast<double>(args.p_dropout));
-    Scoring scoring = scoring_of(args, draws);
+    const DropoutState dropout_state(args.gen, static_cast<double>(args.p_dropout));
+    Scoring scoring = scoring_of(args, dropout_state);
     const Input<float> slopes(args.alibi_slopes);
     set_slopes(scoring, args.alibi_slopes, slopes);
     forward_with_lse(problem, scoring, {args.q, args.k, args.v}, args.attention_out, lse, longest);
-    draws.advance();
+    dropout_state.advance();
 }
 
 template <typename Args>
 void backward(const Args& args, const Problem& problem, int64_t longest) {
-    const Draws draws(args.gen, static_cast<double>(args.p_dropout));
-    Scoring scoring = scoring_of(args, draws);
+    const DropoutState dropout_state(args.gen, static_cast<double>(args.p_dropout));
+    Scoring scoring = scoring_of(args, dropout_state);
     const Input<float> slopes(args.alibi_slopes);
     set_slopes(scoring, args.alibi_slopes, slopes);
     backward_from_lse(problem, scoring, {args.q, args.k, args.v},
                       {args.grad_q, args.grad_k, args.grad_v, args.attention_out, args.grad_output}, args.softmax_lse,
                       longest);
-    draws.advance();
+    dropout_state.advance();
 }
 
 }  // namespace

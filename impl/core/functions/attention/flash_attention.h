@@ -3,7 +3,7 @@
 #ifndef DIOPI_CORE_FUNCTIONS_ATTENTION_FLASH_ATTENTION_H_
 #define DIOPI_CORE_FUNCTIONS_ATTENTION_FLASH_ATTENTION_H_
 
-#include "diopi_core/words.h"
+#include "diopi_core/raw_elements.h"
 #include "operands.h"
 
 namespace diopi::core::attention {

@@ -32,8 +32,8 @@ struct Penalties {
     const Tensor& frequency;
     const Tensor& repetition;  // may be null
     const Tensor& counts;
-    std::vector<int64_t> places;  // of the logits, in row-major order
-    std::vector<int64_t> rows;    // of the penalties, for each place; where there are none, its own number
+    std::vector<int64_t> logit_indices;  // of the logits, in row-major order
+    std::vector<int64_t> rows;           // of the penalties, for each index; where there are none, its own number
 };
 
 void require_positive(const Tensor& numbers, const char* message);

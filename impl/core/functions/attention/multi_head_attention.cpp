@@ -14,11 +14,11 @@ void require_dtypes(const Tensor& q, const Tensor& lse) {
     require_dtype_in(lse, kFloat32);
 }
 
-Scoring scoring_of(double scale, bool is_causal, const Draws& draws) {
+Scoring scoring_of(double scale, bool is_causal, const DropoutState& dropout_state) {
     Scoring scoring;
     scoring.scale = scale;
     set_window(scoring, is_causal, -1, -1);
-    scoring.dropout = draws.dropout();
+    scoring.dropout = dropout_state.dropout();
     return scoring;
 }
 
@@ -30,10 +30,10 @@ Starts starts_of(const Args& args, const char* uneven, const char* too_long) {
 // Gradients share memory with nothing. `longest` counts queries.
 template <typename Args>
 void backward(const Args& args, const Problem& problem, int64_t longest) {
-    const Draws draws(args.gen, args.dropout_p);
-    backward_from_lse(problem, scoring_of(args.scale, args.is_causal, draws), {args.q, args.k, args.v},
+    const DropoutState dropout_state(args.gen, args.dropout_p);
+    backward_from_lse(problem, scoring_of(args.scale, args.is_causal, dropout_state), {args.q, args.k, args.v},
                       {args.grad_q, args.grad_k, args.grad_v, args.out, args.grad_out}, args.softmax_lse, longest);
-    draws.advance();
+    dropout_state.advance();
 }
 
 }  // namespace
@@ -44,16 +44,17 @@ void diopi::kernels::multi_head_attention(const MultiHeadAttentionArgs& args) {
     const Operands operands{args.q, args.k, args.v};
     const Problem problem = padded_problem(operands);
     const int64_t queries = args.q.shape[1];
-    const Draws draws(args.gen, args.dropout_p);
+    const DropoutState dropout_state(args.gen, args.dropout_p);
     const Output<float> lse(args.softmax_lse);
-    forward_with_lse(problem, scoring_of(args.scale, args.is_causal, draws), operands, args.out, lse.data(), queries);
+    forward_with_lse(problem, scoring_of(args.scale, args.is_causal, dropout_state), operands, args.out, lse.data(),
+                     queries);
     lse.store();
     if (args.return_debug_mask) {
         const Output<Bool> mask(args.debug_attn_mask);
-        record_dropout(problem, draws.dropout(), mask.data(), queries, args.k.shape[1]);
+        record_dropout(problem, dropout_state.dropout(), mask.data(), queries, args.k.shape[1]);
         mask.store();
     }
-    draws.advance();
+    dropout_state.advance();
 }
 
 void diopi::kernels::multi_head_attention_backward(const MultiHeadAttentionBackwardArgs& args) {
@@ -72,17 +73,17 @@ void diopi::kernels::multi_head_attention_var_len(const MultiHeadAttentionVarLen
         starts_of(args, "C4: cum_seq_q and cum_seq_k start at 0, never fall, and end at total_q and total_k",
                   "C5: no sequence has more than max_q queries or max_k keys")
             .problem(operands);
-    const Draws draws(args.gen, args.dropout_p);
+    const DropoutState dropout_state(args.gen, args.dropout_p);
     const Changed lse(args.softmax_lse, Dtype::kFloat32);
-    forward_with_lse(problem, scoring_of(args.scale, args.is_causal, draws), operands, args.out, lse.as<float>(),
-                     args.max_q);
+    forward_with_lse(problem, scoring_of(args.scale, args.is_causal, dropout_state), operands, args.out,
+                     lse.as<float>(), args.max_q);
     lse.store();
     if (args.return_debug_mask) {
         const Changed mask(args.debug_attn_mask, Dtype::kBool);
-        record_dropout(problem, draws.dropout(), mask.as<Bool>(), args.max_q, args.max_k);
+        record_dropout(problem, dropout_state.dropout(), mask.as<Bool>(), args.max_q, args.max_k);
         mask.store();
     }
-    draws.advance();
+    dropout_state.advance();
 }
 
 void diopi::kernels::multi_head_attention_var_len_backward(const MultiHeadAttentionVarLenBackwardArgs& args) {

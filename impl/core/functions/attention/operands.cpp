@@ -101,15 +101,15 @@ void set_mask(Scoring& scoring, const Tensor& mask) {
     scoring.mask = static_cast<const uint8_t*>(mask.data);
 }
 
-Draws::Draws(diopiGeneratorHandle_t generator, double probability) : generator_(generator) {
+DropoutState::DropoutState(diopiGeneratorHandle_t generator, double probability) : generator_(generator) {
     dropout_.probability = probability;
     require(diopiGeneratorGetSeedAndOffset(generator, &dropout_.seed, &dropout_.offset) == diopiSuccess,
             "parameter 'gen' gives no seed");
 }
 
-void Draws::advance() const {
+void DropoutState::advance() const {
     if (dropout_.is_active()) {
-        const uint64_t offset = dropout_.offset + Dropout::kWords;
+        const uint64_t offset = dropout_.offset + Dropout::kOffsetPerCall;
         require(diopiGeneratorSetSeedAndOffset(generator_, dropout_.seed, offset) == diopiSuccess,
                 "parameter 'gen' takes no offset");
     }

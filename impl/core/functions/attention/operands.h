@@ -49,9 +49,9 @@ void set_slopes(Scoring& scoring, const Tensor& slopes, const Input<float>& valu
 void set_mask(Scoring& scoring, const Tensor& mask);
 
 // Reads the state of a generator that the constructor has found to be there; `advance` moves it on.
-class Draws {
+class DropoutState {
   public:
-    Draws(diopiGeneratorHandle_t generator, double probability);
+    DropoutState(diopiGeneratorHandle_t generator, double probability);
     const Dropout& dropout() const { return dropout_; }
     void advance() const;
 
@@ -60,7 +60,7 @@ class Draws {
     Dropout dropout_;
 };
 
-// What is written shares memory with nothing else. Null tensors do not count.
+// Outputs overlap with nothing else. Null tensors do not count.
 void require_separate(std::initializer_list<const Tensor*> written, std::initializer_list<const Tensor*> read);
 
 // Rows of `width` elements each of a tensor in row-major order, converted.

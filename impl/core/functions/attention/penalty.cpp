@@ -32,7 +32,7 @@ void diopi::kernels::apply_penalty(const ApplyPenaltyArgs& args) {
     Penalties penalties{args.presence_penalty, args.frequency_penalty, none, args.p_token_counts, {}, {}};
     for (int64_t b = 0; b < args.logits.shape[0]; ++b) {
         for (int64_t i = ends[static_cast<size_t>(b)]; i < ends[static_cast<size_t>(b) + 1]; ++i) {
-            penalties.places.push_back(b * vocabulary + ids[static_cast<size_t>(i)]);
+            penalties.logit_indices.push_back(b * vocabulary + ids[static_cast<size_t>(i)]);
             penalties.rows.push_back(b);
         }
     }

@@ -85,5 +85,5 @@ void diopi::kernels::context_attention_inference(const ContextAttentionInference
     Scoring scoring;
     scoring.scale = 1 / std::sqrt(static_cast<double>(size));
     set_window(scoring, true, -1, -1);
-    attend(problem, scoring, args.context_attention_out, {args.q, args.k, args.v}, Rest::kKept);
+    attend(problem, scoring, args.context_attention_out, {args.q, args.k, args.v}, Rest::kUnchanged);
 }

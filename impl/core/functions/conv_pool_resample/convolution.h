@@ -1,5 +1,5 @@
 // Convolution of one to three dimensions. A convolution maps images to responses; the transposed one maps responses to
-// images. So both, with all their gradients, are made of the three products below.
+// images. So both, with all their gradients, are composed of the three products below.
 #ifndef DIOPI_CORE_CONVOLUTION_H_
 #define DIOPI_CORE_CONVOLUTION_H_
 
@@ -29,8 +29,8 @@ struct Convolution {
 void respond(const Tensor& response, const Tensor& image, const Tensor& weight, const Tensor& bias,
              const Convolution& convolution);
 // The filters placed at every position, multiplied by the responses. `bias`, one summand per channel, may be null.
-void place(const Tensor& image, const Tensor& response, const Tensor& weight, const Tensor& bias,
-           const Convolution& convolution);
+void respond_transposed(const Tensor& image, const Tensor& response, const Tensor& weight, const Tensor& bias,
+                        const Convolution& convolution);
 // The gradient of the weight: the sum over batch and positions of response times what the filter saw of the image.
 void correlate(const Tensor& grad_weight, const Tensor& image, const Tensor& response, const Convolution& convolution);
 // The sum over batch and positions per channel of [N, C, *space].

@@ -29,7 +29,7 @@ Convolution convolution_of(int space, const Args& args, const Tensor& images, co
 }
 
 // What the contract leaves open: gradients share no memory with anything, and that of the weight may be wider for
-// halves. One that is not wanted is null.
+// halves. One that is not requested is null.
 template <typename Args>
 void check_gradients(const Args& args) {
     const bool is_half = args.weight.dtype == Dtype::kFloat16 || args.weight.dtype == Dtype::kBfloat16;
@@ -46,7 +46,7 @@ void check_gradients(const Args& args) {
     }
 }
 
-// Sums in a wider dtype, which hosts request for float16 and bfloat16, are made of operands of that dtype.
+// Sums in a wider dtype, which hosts request for float16 and bfloat16, are computed from operands of that dtype.
 template <typename Args>
 void find_grad_weight(const Args& args, const Tensor& image, const Tensor& response, const Convolution& convolution) {
     if (args.grad_weight.numel == 0) {
@@ -73,17 +73,25 @@ void convolve(int space, const Args& args) {
     respond(args.out, args.input, args.weight, args.bias, convolution_of(space, args, args.input, args.out));
 }
 
-template <typename Args>
-void convolve_backward(int space, const Args& args) {
-    check_gradients(args);
-    const Convolution convolution = convolution_of(space, args, args.input, args.grad_output);
+// The gradients of a convolution of `image` that gives `response`. That of the input is found by `find_grad_input`: for
+// the plain form the input is the image, for the transposed one the response.
+template <typename Args, typename FindGradInput>
+void gradients(const Args& args, const Tensor& image, const Tensor& response, const Convolution& convolution,
+               const FindGradInput& find_grad_input) {
     if (!args.grad_input.is_null()) {
-        place(args.grad_input, args.grad_output, args.weight, Tensor(), convolution);
+        find_grad_input(args.grad_input, args.grad_output, args.weight, Tensor(), convolution);
     }
-    find_grad_weight(args, args.input, args.grad_output, convolution);
+    find_grad_weight(args, image, response, convolution);
     if (!args.grad_bias.is_null()) {
         sum_channels(args.grad_bias, args.grad_output);
     }
+}
+
+template <typename Args>
+void convolve_backward(int space, const Args& args) {
+    check_gradients(args);
+    gradients(args, args.input, args.grad_output, convolution_of(space, args, args.input, args.grad_output),
+              respond_transposed);
 }
 
 template <typename Args>
@@ -91,20 +99,13 @@ void transpose(int space, const Args& args) {
     for (const Tensor* operand : {&args.input, &args.weight, &args.bias}) {
         require_disjoint(args.out, *operand);
     }
-    place(args.out, args.input, args.weight, args.bias, convolution_of(space, args, args.out, args.input));
+    respond_transposed(args.out, args.input, args.weight, args.bias, convolution_of(space, args, args.out, args.input));
 }
 
 template <typename Args>
 void transpose_backward(int space, const Args& args) {
     check_gradients(args);
-    const Convolution convolution = convolution_of(space, args, args.grad_output, args.input);
-    if (!args.grad_input.is_null()) {
-        respond(args.grad_input, args.grad_output, args.weight, Tensor(), convolution);
-    }
-    find_grad_weight(args, args.grad_output, args.input, convolution);
-    if (!args.grad_bias.is_null()) {
-        sum_channels(args.grad_bias, args.grad_output);
-    }
+    gradients(args, args.grad_output, args.input, convolution_of(space, args, args.grad_output, args.input), respond);
 }
 
 }  // namespace

@@ -4,12 +4,12 @@
 
 #include <array>
 
-#include "diopi_core/shared.h"
+#include "diopi_core/host_device.h"
 
 namespace diopi::core {
 
 // The weights of the elements at -1, 0, 1 and 2 for a position between 0 and 1.
-DIOPI_SHARED inline std::array<double, 4> cubic_weights(double position) {
+DIOPI_HOST_DEVICE inline std::array<double, 4> cubic_weights(double position) {
     constexpr double kA = -0.75;
     const auto near = [](double x) { return ((kA + 2) * x - (kA + 3)) * x * x + 1; };
     const auto far = [](double x) { return ((kA * x - 5 * kA) * x + 8 * kA) * x - 4 * kA; };

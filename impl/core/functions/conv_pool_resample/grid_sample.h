@@ -7,7 +7,7 @@
 
 #include "cubic.h"
 #include "diopi_core/dense.h"
-#include "diopi_core/shared.h"
+#include "diopi_core/host_device.h"
 #include "windows.h"
 
 namespace diopi::core {
@@ -24,14 +24,14 @@ struct Taps {
 // `coordinate` is a position where -1 and 1 are the outer edges of `size` elements. It is computed in T, as PyTorch
 // does, which decides which element is the nearest.
 template <typename T>
-DIOPI_SHARED Taps taps_at(T coordinate, int64_t size, SampleMode mode) {
+DIOPI_HOST_DEVICE Taps taps_at(T coordinate, int64_t size, SampleMode mode) {
     const T position = ((coordinate + 1) * static_cast<T>(size) - 1) / 2;
-    const T whole = mode == SampleMode::kNearest ? numeric::nearbyint(position) : numeric::floor(position);
-    const auto rest = static_cast<double>(position - whole);
+    const T rounded = mode == SampleMode::kNearest ? numeric::nearbyint(position) : numeric::floor(position);
+    const auto rest = static_cast<double>(position - rounded);
     Taps taps;
     // What is far outside, or no number, must not be cast to an integer.
-    const bool is_near = whole >= T(-4) && whole <= static_cast<T>(size) + 4;
-    taps.first = is_near ? static_cast<int64_t>(whole) : -8;
+    const bool is_near = rounded >= T(-4) && rounded <= static_cast<T>(size) + 4;
+    taps.first = is_near ? static_cast<int64_t>(rounded) : -8;
     if (mode == SampleMode::kLinear) {
         taps.count = 2;
         taps.weight[0] = 1 - rest;

@@ -13,7 +13,7 @@ namespace diopi::core {
 // The element of the input that each of the result is a copy of, per dimension.
 using Sources = std::array<std::vector<int64_t>, kSpace>;
 
-// Which elements of the input an element of the result is made of, along one dimension.
+// Which elements of the input an element of the result is computed from, along one dimension.
 struct Taps {
     int count = 1;
     std::array<int64_t, 4> index{};

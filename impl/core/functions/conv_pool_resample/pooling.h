@@ -27,12 +27,12 @@ Pooling sliding_pool(const Tensor& input, const Tensor& pooled, int space, const
 // As many windows that divide every dimension into nearly equal parts.
 Pooling adaptive_pool(const Tensor& input, const Tensor& pooled, int space);
 
-// The maximum of every window, NaN before all. `indices` may be null; it takes the place in the plane of the first of
+// The maximum of every window, NaN before all. `indices` may be null; it gets the index in the plane of the first of
 // equal values, of the last NaN, or -1 where a window holds padding alone.
 void max_pool(const Tensor& out, const Tensor& indices, const Tensor& input, const Pooling& pooling);
-// `places` is the message for an index that is neither -1 nor a place in its plane.
+// `index_message` is the message for an index that is neither -1 nor an index in its plane.
 void max_pool_backward(const Tensor& grad_input, const Tensor& grad_output, const Tensor& indices,
-                       const Pooling& pooling, const char* places);
+                       const Pooling& pooling, const char* index_message);
 
 // What the sum over a window is divided by.
 struct Divisor {

@@ -23,7 +23,7 @@ Window pool_window(int space, const char* kernel_name, diopiSize_t kernel_size, 
                    const diopiSize_t* dilation) {
     Window window;
     window.kernel = kernel_entries(kernel_name, kernel_size, space);
-    window.step = stride.len == 0 ? window.kernel : entries("stride", stride, space, 1);
+    window.stride = stride.len == 0 ? window.kernel : entries("stride", stride, space, 1);
     if (dilation != nullptr) {
         window.spread = entries("dilation", *dilation, space, 1);
     }

@@ -1,5 +1,5 @@
 // Windows that slide over the last one to three dimensions of a tensor. All kernels of this family work on three: those
-// that an operator does not have are in front, where the tensor and the window have size 1.
+// that an operator does not have come first, where the tensor and the window have size 1.
 #ifndef DIOPI_CORE_WINDOWS_H_
 #define DIOPI_CORE_WINDOWS_H_
 
@@ -15,7 +15,7 @@ namespace diopi::core {
 constexpr int kSpace = 3;
 using Triple = std::array<int64_t, kSpace>;
 
-// What this library counts along one dimension, so that sums and products of two sizes, steps and windows stay in an
+// What this library counts along one dimension, so that sums and products of two sizes, strides and windows stay in an
 // int64. Where something is larger, shape rules of contracts have no value either.
 constexpr int64_t kLargestEntry = INT32_MAX;
 
@@ -70,10 +70,10 @@ inline Triple space_of(const Tensor& tensor, int space) {
     return result;
 }
 
-// A window and where it is placed: at i * step - pad, elements `spread` apart.
+// A window and where it is placed: at i * stride - pad, elements `spread` apart.
 struct Window {
     Triple kernel{1, 1, 1};
-    Triple step{1, 1, 1};
+    Triple stride{1, 1, 1};
     Triple pad{0, 0, 0};
     Triple spread{1, 1, 1};
 
@@ -82,7 +82,7 @@ struct Window {
     // How many windows are within `size` padded elements.
     int64_t count(int k, int64_t size) const {
         const int64_t room = size + 2 * pad[k] - extent(k);
-        return room < 0 ? 0 : room / step[k] + 1;
+        return room < 0 ? 0 : room / stride[k] + 1;
     }
 };
 

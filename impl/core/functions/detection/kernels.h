@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "diopi_core/dense.h"
-#include "diopi_core/shared.h"
+#include "diopi_core/host_device.h"
 
 namespace diopi::core {
 
@@ -14,7 +14,7 @@ namespace diopi::core {
 
 // Whether the intersection of two boxes (x1, y1, x2, y2) is more than `threshold` of their union. Two boxes without
 // area do not overlap.
-DIOPI_SHARED inline bool overlaps(const double* a, const double* b, double threshold) {
+DIOPI_HOST_DEVICE inline bool overlaps(const double* a, const double* b, double threshold) {
     const double width = std::max(std::min(a[2], b[2]) - std::max(a[0], b[0]), 0.0);
     const double height = std::max(std::min(a[3], b[3]) - std::max(a[1], b[1]), 0.0);
     const double common = width * height;
@@ -22,8 +22,8 @@ DIOPI_SHARED inline bool overlaps(const double* a, const double* b, double thres
     return common / both > threshold;
 }
 
-// The rows of boxes that overlap none of those kept before, from the highest score down: int64_t. A score that is no
-// number counts as the highest, as in a descending sort.
+// The rows of boxes that overlap none of those selected before, from the highest score down: int64_t. A score that is
+// no number counts as the highest, as in a descending sort.
 Buffer keep_boxes(const Tensor& boxes, const Tensor& confidence, double threshold, int64_t& found);
 
 // ---- RoiAlign. ----
@@ -61,7 +61,7 @@ struct Between {
     bool is_inside = false;
 };
 
-DIOPI_SHARED inline Between between(double position, int64_t size) {
+DIOPI_HOST_DEVICE inline Between between(double position, int64_t size) {
     Between found;
     found.is_inside = position >= -1 && position <= static_cast<double>(size);
     if (found.is_inside) {
@@ -73,7 +73,7 @@ DIOPI_SHARED inline Between between(double position, int64_t size) {
     return found;
 }
 
-DIOPI_SHARED inline Between sample(const Side& side, int64_t bin, int64_t i, int64_t size) {
+DIOPI_HOST_DEVICE inline Between sample(const Side& side, int64_t bin, int64_t i, int64_t size) {
     const double within = (static_cast<double>(i) + 0.5) / static_cast<double>(side.samples);
     return between(side.start + side.bin * (static_cast<double>(bin) + within), size);
 }

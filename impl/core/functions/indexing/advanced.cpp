@@ -1,6 +1,6 @@
 #include "advanced.h"
 
-#include "chosen.h"
+#include "mask_selection.h"
 #include "positions.h"
 
 namespace diopi::core {
@@ -17,8 +17,8 @@ struct Entry {
 Entry from_positions(const Tensor& index, int64_t size) { return {shape_of(index), positions_in(index, size), size}; }
 
 Entry from_mask(const Tensor& mask) {
-    const Chosen chosen(mask, shape_of(mask));
-    return {{chosen.count()}, chosen.places(), mask.numel};
+    const MaskSelection selection(mask, shape_of(mask));
+    return {{selection.count()}, selection.positions(), mask.numel};
 }
 
 // The shape that the entries broadcast to.
@@ -57,7 +57,7 @@ Advanced advanced(const Tensor& input, const std::vector<Tensor>& indices) {
     std::vector<Entry> entries;
     std::vector<bool> is_indexed(static_cast<size_t>(input.rank), false);
     int64_t dim = 0;    // the next dimension of input
-    int64_t first = 0;  // the dimension in front of which the indexed ones stand
+    int64_t first = 0;  // the dimension before which the indexed ones are
     bool is_apart = false;
     bool has_gap = false;
     for (const Tensor& index : indices) {
@@ -90,7 +90,7 @@ Advanced advanced(const Tensor& input, const std::vector<Tensor>& indices) {
         add_positions(result.memory, common, entries[i].values, entries[i].shape, result.split.size);
         result.split.size *= entries[i].size;
     }
-    // The dimensions in front, the indexed ones, the ones behind.
+    // The dimensions before, the indexed ones, the ones behind.
     for (const int part : {0, 1, 2}) {
         if (part == 1) {
             result.shape.insert(result.shape.end(), common.begin(), common.end());

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "diopi_core/words.h"
+#include "diopi_core/raw_elements.h"
 
 namespace diopi::core {
 
@@ -20,7 +20,7 @@ struct Advanced {
     std::vector<Tensor> tensors;  // the indices that are not null
 
     const int64_t* positions() const { return static_cast<const int64_t*>(memory.data()); }
-    // `written` shares no memory with the indices.
+    // `written` has no common memory with the indices.
     void require_apart(const Tensor& written) const;
 };
 

@@ -1,4 +1,4 @@
-// IndexFill: slices at given positions set to one value, given as a number or as a 0-d tensor.
+// IndexFill: slices at listed positions set to one value, passed as a number or as a 0-d tensor.
 #include "diopi_core/arguments.h"
 #include "indexing_scatter_gather.h"
 #include "kernels.h"

@@ -1,26 +1,26 @@
-// MaskedScatter and the gradient of MaskedSelect: elements of a vector, in order, to the places under a mask.
-#include "chosen.h"
+// MaskedScatter and the gradient of MaskedSelect: elements of a vector, in order, to the positions under a mask.
 #include "indexing_scatter_gather.h"
+#include "mask_selection.h"
 
 using namespace diopi::core;
 
 void diopi::kernels::masked_scatter(const MaskedScatterArgs& args) {
     require_disjoint(args.out, args.source);
     require_disjoint(args.out, args.mask);
-    const Chosen places(args.mask, shape_of(args.out));
-    require(args.source.numel >= places.count(),
+    const MaskSelection selection(args.mask, shape_of(args.out));
+    require(args.source.numel >= selection.count(),
             "C1: source has at least as many elements as the broadcast mask has true ones");
     copy_unless_same(args.out, args.input);
-    places.put(args.out, args.source);
+    selection.put(args.out, args.source);
 }
 
 void diopi::kernels::masked_select_backward(const MaskedSelectBackwardArgs& args) {
     require_broadcast(args.grad_input, {&args.input, &args.mask});
     require_disjoint(args.grad_input, args.grad_output);
     require_disjoint(args.grad_input, args.mask);
-    const Chosen places(args.mask, shape_of(args.grad_input));
-    require(args.grad_output.numel == places.count(),
+    const MaskSelection selection(args.mask, shape_of(args.grad_input));
+    require(args.grad_output.numel == selection.count(),
             "C1: grad_output has as many elements as the broadcast mask has true ones");
     fill(args.grad_input, Number::of(0));
-    places.put(args.grad_input, args.grad_output);
+    selection.put(args.grad_input, args.grad_output);
 }

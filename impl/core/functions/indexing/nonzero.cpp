@@ -1,6 +1,6 @@
 // Nonzero and MaskedSelect: outputs whose size follows from the data, allocated through the host.
-#include "chosen.h"
 #include "indexing_scatter_gather.h"
+#include "mask_selection.h"
 
 using namespace diopi::core;
 
@@ -16,22 +16,22 @@ void diopi::kernels::nonzero(const NonzeroArgs& args) {
         source.data = bools.data();
         source.dtype = Dtype::kBool;
         source.strides = strides.data();
-        for (int64_t d = args.input.rank, step = 1; d-- > 0; step *= shape[d]) {
-            strides[d] = step;
+        for (int64_t d = args.input.rank, stride = 1; d-- > 0; stride *= shape[d]) {
+            strides[d] = stride;
         }
         copy_elements(source, args.input);
     }
-    const Chosen chosen(source, shape);
-    const Tensor result = new_tensor(args.ctx, "out", {chosen.count(), args.input.rank}, Dtype::kInt64, args.input);
-    chosen.store_coordinates(result, shape);
+    const MaskSelection selection(source, shape);
+    const Tensor result = new_tensor(args.ctx, "out", {selection.count(), args.input.rank}, Dtype::kInt64, args.input);
+    selection.store_coordinates(result, shape);
     *args.out = result.handle;
 }
 
 void diopi::kernels::masked_select(const MaskedSelectArgs& args) {
     const std::vector<int64_t> shape = broadcast_shape(args.input, args.mask);
     const View input = expanded(args.input, shape);
-    const Chosen chosen(args.mask, shape);
-    const Tensor result = new_tensor(args.ctx, "out", {chosen.count()}, args.input.dtype, args.input);
-    chosen.take(result, input.tensor());
+    const MaskSelection selection(args.mask, shape);
+    const Tensor result = new_tensor(args.ctx, "out", {selection.count()}, args.input.dtype, args.input);
+    selection.take(result, input.tensor());
     *args.out = result.handle;
 }

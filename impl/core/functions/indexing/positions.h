@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "diopi_core/clones.h"
-#include "diopi_core/words.h"
+#include "diopi_core/raw_elements.h"
 
 namespace diopi::core {
 
@@ -23,12 +23,12 @@ DIOPI_CPU_CLONES inline bool are_within(const Int64* values, int64_t count, int6
 void check_positions(const Tensor& index, const Input<Int64>& values, int64_t least, int64_t end);
 std::string position_text(const char* index, int64_t value, int64_t least, int64_t end);
 
-enum class Negative { kRefused, kFromEnd };
+enum class Negative { kRejected, kFromEnd };
 
 // The positions that a tensor holds, in row-major order, each checked against the size of the dimension.
 class Positions {
   public:
-    Positions(const Tensor& index, int64_t size, Negative negative = Negative::kRefused)
+    Positions(const Tensor& index, int64_t size, Negative negative = Negative::kRejected)
         : values_(index), size_(size), count_(index.numel) {
         check_positions(index, values_, negative == Negative::kFromEnd ? -size : 0, size);
     }

@@ -1,7 +1,7 @@
 // Select and Slice, their gradients, and copies with one part replaced. All are copies between views.
 #include <algorithm>
 
-#include "diopi_core/words.h"
+#include "diopi_core/raw_elements.h"
 #include "indexing_scatter_gather.h"
 
 using namespace diopi::core;
@@ -17,8 +17,8 @@ View part_at(const Tensor& tensor, int64_t dim, int64_t index) {
 View sliced(const Tensor& tensor, int64_t dim, int64_t start, int64_t end, int64_t step) {
     const int64_t at = wrap_dim(dim, tensor.rank);
     const int64_t size = shape_at_least_1d(tensor)[static_cast<size_t>(at)];
-    const auto clamped = [size](int64_t place) {
-        const int64_t from_start = place < 0 ? place + size : place;
+    const auto clamped = [size](int64_t index) {
+        const int64_t from_start = index < 0 ? index + size : index;
         return std::min(std::max<int64_t>(from_start, 0), size);
     };
     const int64_t first = clamped(start);
@@ -32,7 +32,7 @@ void copy_part(const Tensor& out, const Tensor& input, const View& part) {
 }
 
 // result = 0, where `part` of it is the gradient.
-void place_gradient(const Tensor& result, const Tensor& gradient, const View& part) {
+void embed_gradient(const Tensor& result, const Tensor& gradient, const View& part) {
     require_disjoint(result, gradient);
     fill(result, Number::of(0));
     copy_elements(part.tensor(), gradient);
@@ -52,7 +52,7 @@ void diopi::kernels::select(const SelectArgs& args) {
 }
 
 void diopi::kernels::select_backward(const SelectBackwardArgs& args) {
-    place_gradient(args.grad_input, args.grad_output, part_at(args.grad_input, args.dim, args.index));
+    embed_gradient(args.grad_input, args.grad_output, part_at(args.grad_input, args.dim, args.index));
 }
 
 void diopi::kernels::select_scatter(const SelectScatterArgs& args) {
@@ -64,7 +64,7 @@ void diopi::kernels::slice(const SliceArgs& args) {
 }
 
 void diopi::kernels::slice_backward(const SliceBackwardArgs& args) {
-    place_gradient(args.grad_input, args.grad_output,
+    embed_gradient(args.grad_input, args.grad_output,
                    sliced(args.grad_input, args.dim, args.start, args.end, args.step));
 }
 

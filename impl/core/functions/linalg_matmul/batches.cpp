@@ -8,17 +8,17 @@ AsMatrix::AsMatrix(const Tensor& tensor, bool is_read) : original_(tensor) {
     for (int64_t i = 0; i + 1 < tensor.rank; ++i) {
         rows *= tensor.shape[i];
     }
-    const int64_t step = tensor.rank == 0 ? 1 : tensor.strides[tensor.rank - 1];
-    // Leading dimensions count as one where each steps over all rows of the next.
+    const int64_t stride = tensor.rank == 0 ? 1 : tensor.strides[tensor.rank - 1];
+    // Leading dimensions count as one where each strides over all rows of the next.
     bool is_uniform = true;
-    int64_t row_step = columns;
+    int64_t row_stride = columns;
     int64_t expected = 0;
     for (int64_t i = tensor.rank - 1; i-- > 0;) {
         if (tensor.shape[i] == 1) {
             continue;
         }
         if (expected == 0) {
-            row_step = tensor.strides[i];
+            row_stride = tensor.strides[i];
         } else {
             is_uniform = is_uniform && tensor.strides[i] == expected;
         }
@@ -26,7 +26,7 @@ AsMatrix::AsMatrix(const Tensor& tensor, bool is_read) : original_(tensor) {
         is_uniform = is_uniform && tensor.strides[i] != 0;
     }
     if (is_uniform) {
-        view_.emplace(tensor, std::vector<int64_t>{1, rows, columns}, std::vector<int64_t>{0, row_step, step});
+        view_.emplace(tensor, std::vector<int64_t>{1, rows, columns}, std::vector<int64_t>{0, row_stride, stride});
         return;
     }
     copy_.allocate(tensor.numel * size_of(tensor.dtype));

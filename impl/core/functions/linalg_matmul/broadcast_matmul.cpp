@@ -60,9 +60,9 @@ class Product {
     // A tensor of the product's shape as matrices: [*batch, rows, columns].
     View full_product(const Tensor& tensor) const {
         std::vector<int64_t> strides = strides_of(tensor);
-        const size_t place = strides.size() - (shape.size() - batch.size());
+        const size_t position = strides.size() - (shape.size() - batch.size());
         if (left_is_vector) {
-            strides.insert(strides.begin() + static_cast<int64_t>(place), 0);
+            strides.insert(strides.begin() + static_cast<int64_t>(position), 0);
         }
         strides.resize(batch.size() + 2, 0);  // where the right factor is a vector, of its one column
         return View(tensor, with_batch(rows, columns), std::move(strides));
@@ -87,38 +87,38 @@ class Product {
 };
 
 // Tensors [*batch, rows, columns] as [count, rows, columns], from the first of their matrices on.
-View matrices_from(const Tensor& tensor, int64_t first, int64_t count, int64_t batch_step) {
+View matrices_from(const Tensor& tensor, int64_t first, int64_t count, int64_t batch_stride) {
     const int64_t rank = tensor.rank;
     int64_t offset = 0;
     for (int64_t i = rank - 2; i-- > 0; first /= tensor.shape[i]) {
         offset += first % tensor.shape[i] * tensor.strides[i];
     }
     return View(tensor, {count, tensor.shape[rank - 2], tensor.shape[rank - 1]},
-                {batch_step, tensor.strides[rank - 2], tensor.strides[rank - 1]}, offset);
+                {batch_stride, tensor.strides[rank - 2], tensor.strides[rank - 1]}, offset);
 }
 
 // The one distance between neighbours in the batch, if there is one.
-std::optional<int64_t> batch_step(const Tensor& tensor) {
-    std::optional<int64_t> step;
+std::optional<int64_t> batch_stride(const Tensor& tensor) {
+    std::optional<int64_t> stride;
     int64_t next = 0;
     for (int64_t i = tensor.rank - 2; i-- > 0;) {
         if (tensor.shape[i] == 1) {
             continue;
         }
-        if (step && tensor.strides[i] != next) {
+        if (stride && tensor.strides[i] != next) {
             return std::nullopt;
         }
-        step = step ? *step : tensor.strides[i];
+        stride = stride ? *stride : tensor.strides[i];
         next = tensor.strides[i] * tensor.shape[i];
     }
-    return step ? *step : 0;
+    return stride ? *stride : 0;
 }
 
-// out = a b for all matrices of the batch, where each is written once. Takes them together where their places allow.
+// out = a b for all matrices of the batch, where each is written once. Takes them together where their strides allow.
 void multiply_batch(const Tensor& out, const Tensor& a, const Tensor& b, int64_t count) {
-    const auto to = batch_step(out);
-    const auto from_a = batch_step(a);
-    const auto from_b = batch_step(b);
+    const auto to = batch_stride(out);
+    const auto from_a = batch_stride(a);
+    const auto from_b = batch_stride(b);
     const int64_t last = out.rank - 1;
     if (to && from_a && from_b) {
         // One right factor for all: its left factors are one matrix with more rows.
@@ -143,22 +143,22 @@ void multiply_batch(const Tensor& out, const Tensor& a, const Tensor& b, int64_t
 }
 
 // [*batch, rows, columns] with the last two dimensions exchanged.
-View turned(const Tensor& tensor) {
+View transposed(const Tensor& tensor) {
     std::vector<int64_t> dims(static_cast<size_t>(tensor.rank));
     std::iota(dims.begin(), dims.end(), 0);
     std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
     return permuted(tensor, dims);
 }
 
-// The gradient of a factor: the sum over the matrices that it met of a b. `factor` has the batch of the factor, `whole`
+// The gradient of a factor: the sum over the matrices that it met of a b. `factor` has the batch of the factor, `full`
 // shows it with that of the product.
-void add_up(const Tensor& factor, const View& whole, const Tensor& a, const Tensor& b, int64_t count) {
+void add_up(const Tensor& factor, const View& full, const Tensor& a, const Tensor& b, int64_t count) {
     if (factor.numel == 0) {
         return;
     }
-    const bool is_own = whole.tensor().numel == factor.numel;
+    const bool is_own = full.tensor().numel == factor.numel;
     if (is_own) {
-        multiply_batch(whole.tensor(), a, b, count);
+        multiply_batch(full.tensor(), a, b, count);
         return;
     }
     dispatch_compute<kFloating | kComplex>(factor.dtype, [&](auto sample) {
@@ -167,7 +167,7 @@ void add_up(const Tensor& factor, const View& whole, const Tensor& a, const Tens
         buffer.allocate(factor.numel * static_cast<int64_t>(sizeof(T)));
         const View own = dense_view(buffer.data(), dtype_of<T>, factor, shape_of(factor));
         fill(own.tensor(), Number::of(0));
-        const View sums = expanded(own.tensor(), shape_of(whole.tensor()));
+        const View sums = expanded(own.tensor(), shape_of(full.tensor()));
         const Input<T> left(a);
         const Input<T> right(b);
         const View lefts = dense_view(const_cast<T*>(left.data()), dtype_of<T>, a, shape_of(a));
@@ -204,16 +204,16 @@ void diopi::kernels::matmul_backward(const MatmulBackwardArgs& args) {
     const View gradient = product.full_product(args.grad_out);
     if (!args.grad_input.is_null()) {
         const View matrices = as_matrices(args.grad_input, true);
-        const View whole = product.with_batch_of(matrices.tensor());
+        const View full = product.with_batch_of(matrices.tensor());
         const View right = product.full_right();
         const Conjugated factors(right.tensor());
-        add_up(matrices.tensor(), whole, gradient.tensor(), turned(factors.tensor()).tensor(), product.count);
+        add_up(matrices.tensor(), full, gradient.tensor(), transposed(factors.tensor()).tensor(), product.count);
     }
     if (!args.grad_other.is_null()) {
         const View matrices = as_matrices(args.grad_other, false);
-        const View whole = product.with_batch_of(matrices.tensor());
+        const View full = product.with_batch_of(matrices.tensor());
         const View left = product.full_left();
         const Conjugated factors(left.tensor());
-        add_up(matrices.tensor(), whole, turned(factors.tensor()).tensor(), gradient.tensor(), product.count);
+        add_up(matrices.tensor(), full, transposed(factors.tensor()).tensor(), gradient.tensor(), product.count);
     }
 }

@@ -15,7 +15,7 @@ class Points {
         : batch_(batch_of(first, second)), first_(spread(first)), second_(spread(second)) {}
     const Tensor& first() const { return first_.tensor(); }
     const Tensor& second() const { return second_.tensor(); }
-    // A shape with the batch in front.
+    // A shape with the batch first.
     std::vector<int64_t> shape(int64_t rows, int64_t columns) const {
         std::vector<int64_t> found = batch_;
         found.push_back(rows);

@@ -20,13 +20,13 @@ void find_distance_gradient(const Tensor& result_tensor, const Tensor& gradient_
 // ---- Factors of matrices in batches, for float32, float64 and complex dtypes, computed in double. ----
 
 // The Cholesky factor, and 0 or the order of the first leading minor that is not positive definite. Where `is_checked`
-// holds, such a matrix is refused before anything is written.
+// holds, such a matrix is rejected before anything is written.
 void factorize(const Tensor& out, const Tensor& info, const Tensor& mat, bool upper, bool is_checked);
 std::string indefinite_text(int64_t matrix, int64_t order);
 void factor_gradient(const Tensor& grad_mat, const Tensor& grad_output, const Tensor& factor, bool upper);
 
-// Householder's reflections, with the signs of LAPACK's geqrf. `q_out` is written where it is wanted.
-void reflect(const Tensor& q_out, const Tensor& r_out, const Tensor& input, bool wants_q);
+// Householder's reflections, with the signs of LAPACK's geqrf. `q_out` is written where it is requested.
+void reflect(const Tensor& q_out, const Tensor& r_out, const Tensor& input, bool needs_q);
 
 // ---- Triangular systems: which triangle of a matrix is read, and how. ----
 

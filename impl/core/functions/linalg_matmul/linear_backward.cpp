@@ -15,7 +15,7 @@ void diopi::kernels::linear_backward(const LinearBackwardArgs& args) {
     require_apart(args.grad_weight, {&args.grad_output, &args.input, &args.weight, &args.grad_bias});
     require_apart(args.grad_bias, {&args.grad_output, &args.input, &args.weight});
     const AsMatrix gradient(args.grad_output);
-    const View turned = permuted(gradient.tensor(), {0, 2, 1});
+    const View transposed = permuted(gradient.tensor(), {0, 2, 1});
     if (!args.grad_input.is_null()) {
         const Conjugated factors(args.weight);
         const View right = as_batch(factors.tensor());
@@ -27,7 +27,7 @@ void diopi::kernels::linear_backward(const LinearBackwardArgs& args) {
         const Conjugated data(args.input);
         const AsMatrix right(data.tensor());
         const View result = as_batch(args.grad_weight);
-        multiply_tensors(result.tensor(), turned.tensor(), right.tensor());
+        multiply_tensors(result.tensor(), transposed.tensor(), right.tensor());
     }
     if (!args.grad_bias.is_null()) {
         sum_rows(args.grad_bias, args.grad_output);

@@ -85,8 +85,8 @@ void diopi::kernels::linear(const LinearArgs& args) {
     const View results(args.out, shape, strides);
     const AsMatrix result(results.tensor(), false);
     const AsMatrix left(input);
-    const View turned(weight, {1, inner, columns},
-                      {0, weight.strides[is_vector ? 0 : 1], is_vector ? 0 : weight.strides[0]});
-    multiply_tensors(result.tensor(), left.tensor(), turned.tensor(), Number::of(1), Number::of(1), args.bias);
+    const View transposed(weight, {1, inner, columns},
+                          {0, weight.strides[is_vector ? 0 : 1], is_vector ? 0 : weight.strides[0]});
+    multiply_tensors(result.tensor(), left.tensor(), transposed.tensor(), Number::of(1), Number::of(1), args.bias);
     result.store();
 }

@@ -7,8 +7,8 @@
 using namespace diopi::core;
 
 void diopi::kernels::linalg_qr(const LinalgQRArgs& args) {
-    const bool wants_q = args.mode != "r";
+    const bool needs_q = args.mode != "r";
     require_apart(args.Q, {&args.A, &args.R});
     require_apart(args.R, {&args.A});
-    reflect(args.Q, args.R, args.A, wants_q);
+    reflect(args.Q, args.R, args.A, needs_q);
 }

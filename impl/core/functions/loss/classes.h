@@ -1,4 +1,4 @@
-// The shapes of classification losses: (C) or (N, C, ...), as N samples with C classes at S places each.
+// The shapes of classification losses: (C) or (N, C, ...), as N samples with C classes at S positions each.
 #ifndef DIOPI_CORE_CLASSES_H_
 #define DIOPI_CORE_CLASSES_H_
 
@@ -15,19 +15,19 @@ namespace diopi::core {
 struct Classes {
     int64_t samples = 1;
     int64_t classes = 1;
-    int64_t places = 1;
+    int64_t inner = 1;
     std::vector<int64_t> without;  // the shape without the class dimension
 
-    int64_t count() const { return samples * places; }
-    // Where the logits of a sample begin, and the step from class to class.
-    int64_t first(int64_t at) const { return at / places * classes * places + at % places; }
+    int64_t count() const { return samples * inner; }
+    // Where the logits of a sample begin, and the stride between classes.
+    int64_t first(int64_t at) const { return at / inner * classes * inner + at % inner; }
 };
 
 inline Classes classes_of(const Tensor& input) {
     Classes result;
     const int64_t dim = input.rank == 1 ? 0 : 1;
     for (int64_t i = 0; i < input.rank; ++i) {
-        (i < dim ? result.samples : i == dim ? result.classes : result.places) *= input.shape[i];
+        (i < dim ? result.samples : i == dim ? result.classes : result.inner) *= input.shape[i];
         if (i != dim) {
             result.without.push_back(input.shape[i]);
         }
@@ -40,19 +40,19 @@ inline Dtype loss_dtype(const Tensor& input, const Tensor& target) { return prom
 
 inline void check_indices(const Input<Int64>& target, const Classes& sizes, int64_t ignored, const char* message) {
     for (int64_t i = 0; i < sizes.count(); ++i) {
-        const int64_t wanted = target[i].value;
-        require(wanted == ignored || (wanted >= 0 && wanted < sizes.classes), message);
+        const int64_t class_index = target[i].value;
+        require(class_index == ignored || (class_index >= 0 && class_index < sizes.classes), message);
     }
 }
 
-// The loss of a sample, and its share of what the mean divides by.
+// The loss of a sample, and its part of what the mean divides by.
 struct Weighed {
     double loss = 0;
-    double share = 0;
+    double mean_weight = 0;
 };
 
-// Stores the losses of all samples, their sum, or their mean. Returns the sum of the shares. The sums run in the order
-// of the samples, whatever the number of threads.
+// Stores the losses of all samples, their sum, or their mean. Returns the sum of these weights. The sums run in the
+// order of the samples, whatever the number of threads.
 template <typename T, typename Loss>
 double reduce_samples(const Output<T>& out, int64_t count, int64_t grain, diopiReduction_t reduction, Loss&& loss) {
     std::vector<Weighed> samples(static_cast<size_t>(count));
@@ -64,15 +64,15 @@ double reduce_samples(const Output<T>& out, int64_t count, int64_t grain, diopiR
     Weighed total;
     for (int64_t i = 0; i < count; ++i) {
         total.loss += samples[i].loss;
-        total.share += samples[i].share;
+        total.mean_weight += samples[i].mean_weight;
         if (reduction == ReductionNone) {
             out[i] = static_cast<T>(samples[i].loss);
         }
     }
     if (reduction != ReductionNone) {
-        out[0] = static_cast<T>(reduction == ReductionMean ? total.loss / total.share : total.loss);
+        out[0] = static_cast<T>(reduction == ReductionMean ? total.loss / total.mean_weight : total.loss);
     }
-    return total.share;
+    return total.mean_weight;
 }
 
 }  // namespace diopi::core

@@ -6,7 +6,7 @@
 
 namespace diopi::core {
 
-// What the loss is made of.
+// What the loss is computed from.
 struct CrossEntropyProblem {
     // `Args`: those of the loss or of its gradient.
     template <typename Args>

@@ -26,7 +26,7 @@ bool is_same_memory(const Tensor& one, const Tensor& other) {
 void diopi::kernels::ctc_loss(const CTCLossArgs& args) {
     const Sequences all(args, kForwardRule);
     require_shape(args.log_alpha, {all.samples, all.steps, all.states()});
-    // Hosts that want the loss of each sample alone give one tensor for both.
+    // Hosts that request the loss of each sample alone give one tensor for both.
     const bool is_one = args.reduction == ReductionNone && is_same_memory(args.out, args.neg_log_likelihood);
     const Tensor none;
     const Tensor& out = is_one ? none : args.out;

@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "../attention/operands.h"
-#include "diopi_core/shared.h"
+#include "diopi_core/host_device.h"
 
 namespace diopi::core {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 
 // log(exp(a) + exp(b) + exp(c)).
-DIOPI_SHARED inline double log_sum(double a, double b, double c = kNever) {
+DIOPI_HOST_DEVICE inline double log_sum(double a, double b, double c = kNever) {
     double top = a < b ? b : a;
     top = top < c ? c : top;
     if (top == kNever) {

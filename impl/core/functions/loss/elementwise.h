@@ -80,8 +80,8 @@ DIOPI_CPU_CLONES void write_values(T* to, const Make& make, int64_t begin, int64
 
 }  // namespace detail
 
-// Stores `loss(i)` of `count` elements, or their sum or mean. Sums are made block by block, the same for every number
-// of threads.
+// Stores `loss(i)` of `count` elements, or their sum or mean. Sums are computed block by block, the same for every
+// number of threads.
 template <typename T, typename Loss>
 void store_losses(const Tensor& out, int64_t count, diopiReduction_t reduction, Loss&& loss) {
     const Output<T> result(out);

@@ -1,4 +1,4 @@
-// What losses do to elements. Sums are kept in double.
+// What losses do to elements. Sums are accumulated in double.
 // Arguments have been checked, and outputs share no memory with inputs unless it is said. Each library has its own.
 #ifndef DIOPI_CORE_FUNCTIONS_LOSS_KERNELS_H_
 #define DIOPI_CORE_FUNCTIONS_LOSS_KERNELS_H_
@@ -39,7 +39,7 @@ void focal_losses(const Tensor& out_tensor, const Tensor& input_tensor, const Te
 void focal_gradients(const Tensor& gradient_tensor, const Tensor& grad_out_tensor, const Tensor& input_tensor,
                      const Tensor& target_tensor, diopiReduction_t reduction, const Focus& focus);
 
-// ---- Over classes. Indices out of range are refused with the message. ----
+// ---- Over classes. Indices out of range are rejected with the message. ----
 
 void nll_losses(const Tensor& out, const Tensor& total_weight, const Tensor& input, const Tensor& target,
                 const Tensor& weight, const Classes& sizes, diopiReduction_t reduction, int64_t ignored);

@@ -36,8 +36,8 @@ void diopi::kernels::instance_norm_backward(const InstanceNormBackwardArgs& args
     const std::vector<int64_t> order = channels_second(args.input, args.axis);
     const View x = permuted(args.input, order);
     const View grad_out = permuted(args.grad_output, order);
-    const bool is_wanted = !args.grad_input.is_null();
-    const View gradient = permuted(is_wanted ? args.grad_input : args.input, order);
-    channel_of_sample_gradients(is_wanted ? gradient.tensor() : args.grad_input, args.grad_scale, args.grad_bias,
+    const bool is_requested = !args.grad_input.is_null();
+    const View gradient = permuted(is_requested ? args.grad_input : args.input, order);
+    channel_of_sample_gradients(is_requested ? gradient.tensor() : args.grad_input, args.grad_scale, args.grad_bias,
                                 grad_out.tensor(), x.tensor(), args.scale, args.eps);
 }

@@ -1,4 +1,4 @@
-// What normalisations do to elements. Statistics are kept in double; null outputs are dropped.
+// What normalisations do to elements. Statistics are accumulated in double; null outputs are dropped.
 // Arguments have been checked, and outputs share no memory with inputs unless it is said. Each library has its own.
 #ifndef DIOPI_CORE_FUNCTIONS_NORM_KERNELS_H_
 #define DIOPI_CORE_FUNCTIONS_NORM_KERNELS_H_

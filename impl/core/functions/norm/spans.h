@@ -28,7 +28,7 @@ struct Sums {
 template <typename T>
 Sums products(const T* g, const T* weight, const T* x, int64_t count, double mean);
 
-// y = (x - mean) * factor * scale + shift; the first two for a whole span, the others for each element. Null ones are 1
+// y = (x - mean) * factor * scale + shift; the first two for one span, the others for each element. Null ones are 1
 // and 0.
 template <typename T>
 void normalise(const T* x, T* y, int64_t count, double mean, double factor, const T* scale, const T* shift);
@@ -41,7 +41,7 @@ template <typename T>
 void gradient(const T* g, const T* weight, const T* x, T* result, int64_t count, double mean, double factor, double own,
               double slope);
 
-// The same with one weight for the whole span.
+// The same with one weight for all of the span.
 template <typename T>
 void gradient_scaled(const T* g, double weight, const T* x, T* result, int64_t count, double mean, double factor,
                      double own, double slope);

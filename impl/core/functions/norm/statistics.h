@@ -1,5 +1,5 @@
-// What the normalisations share: what their contracts leave open, statistics in double, and the gradient through mean
-// and deviation.
+// What the normalisations have in common: what their contracts leave open, statistics in double, and the gradient
+// through mean and deviation.
 #ifndef DIOPI_CORE_NORM_STATISTICS_H_
 #define DIOPI_CORE_NORM_STATISTICS_H_
 
@@ -69,7 +69,7 @@ struct Channels {
     int64_t elements() const { return samples * spatial; }
     int64_t first(int64_t sample, int64_t channel) const { return (sample * count + channel) * spatial; }
     int64_t grain() const { return row_grain(elements()); }
-    // Calls `visit` with the place of each element of a channel.
+    // Calls `visit` with the position of each element of a channel.
     template <typename Visit>
     void for_each(int64_t channel, Visit&& visit) const {
         for (int64_t n = 0; n < samples; ++n) {
@@ -79,7 +79,7 @@ struct Channels {
         }
     }
 
-    // Calls `visit` with the first place of each row of `spatial` elements of a channel.
+    // Calls `visit` with the first position of each row of `spatial` elements of a channel.
     template <typename Visit>
     void for_each_row(int64_t channel, Visit&& visit) const {
         for (int64_t n = 0; n < samples; ++n) {

@@ -1,4 +1,4 @@
-// Bernoulli in its three forms: 1 where a number drawn from [0, 1) is below the probability, so that 0 never and 1
+// Bernoulli in its three forms: 1 where a number sampled from [0, 1) is below the probability, so that 0 never and 1
 // always gives 1.
 #include "kernels.h"
 #include "random.h"
@@ -6,11 +6,13 @@
 using namespace diopi::core;
 
 void diopi::kernels::bernoulli(const BernoulliArgs& args) {
-    draw_coins(args.out, args.input, args.generator, "C1: every element of input is between 0 and 1");
+    sample_bernoulli(args.out, args.input, args.generator, "C1: every element of input is between 0 and 1");
 }
 
 void diopi::kernels::bernoulli_inp(const BernoulliInpArgs& args) {
-    draw_coins(args.inout, args.inout, args.generator, "C1: every element of inout is between 0 and 1");
+    sample_bernoulli(args.inout, args.inout, args.generator, "C1: every element of inout is between 0 and 1");
 }
 
-void diopi::kernels::bernoulli_scalar(const BernoulliScalarArgs& args) { draw_coins(args.out, args.p, args.generator); }
+void diopi::kernels::bernoulli_scalar(const BernoulliScalarArgs& args) {
+    sample_bernoulli(args.out, args.p, args.generator);
+}

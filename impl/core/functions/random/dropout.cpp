@@ -1,4 +1,4 @@
-// Dropout and DropoutInp. A mask with sizes of 1 shares its draws along those dimensions.
+// Dropout and DropoutInp. A mask with sizes of 1 repeats its samples along those dimensions.
 #include "diopi_core/dense.h"
 #include "diopi_core/kernel_checks.h"
 #include "kernels.h"

@@ -2,9 +2,9 @@
 #include <limits>
 
 #include "diopi_core/kernel_checks.h"
-#include "draw.h"
 #include "kernels.h"
 #include "random.h"
+#include "sample.h"
 
 using namespace diopi::core;
 
@@ -37,10 +37,10 @@ void diopi::kernels::random_inp(const RandomInpArgs& args) {
     const int64_t last = args.to ? *args.to - 1 : largest_exact(args.inout.dtype);
     // 0 stands for all 2^64 values.
     const uint64_t range = static_cast<uint64_t>(last) - static_cast<uint64_t>(args.from) + 1;
-    draw_integers(args.inout, args.from, range, args.generator);
+    sample_integers(args.inout, args.from, range, args.generator);
 }
 
 void diopi::kernels::uniform_inp(const UniformInpArgs& args) {
     require_floating({&args.inout});
-    draw_uniform(args.inout, args.from, args.to, args.generator);
+    sample_uniform(args.inout, args.from, args.to, args.generator);
 }

@@ -1,4 +1,4 @@
-// How random operators draw.
+// How random operators sample.
 // Arguments have been checked, and outputs share no memory with inputs unless it is said. Each library has its own.
 #ifndef DIOPI_CORE_FUNCTIONS_RANDOM_KERNELS_H_
 #define DIOPI_CORE_FUNCTIONS_RANDOM_KERNELS_H_
@@ -7,20 +7,20 @@
 
 namespace diopi::core {
 
-// Elements are drawn in row-major order by Philox (draw.h): the same numbers in every library. The generator is
+// Elements are sampled in row-major order by Philox (sample.h): the same numbers in every library. The generator is
 // advanced first. Ranges of operands are checked with the message `rule`.
 
-void draw_coins(const Tensor& out, const Tensor& chances, diopiGeneratorHandle_t generator, const char* rule);
-void draw_coins(const Tensor& target, double p, diopiGeneratorHandle_t generator);
+void sample_bernoulli(const Tensor& out, const Tensor& chances, diopiGeneratorHandle_t generator, const char* rule);
+void sample_bernoulli(const Tensor& target, double p, diopiGeneratorHandle_t generator);
 
 // Range 0 stands for all 2^64 values.
-void draw_integers(const Tensor& target, int64_t from, uint64_t range, diopiGeneratorHandle_t generator);
-void draw_uniform(const Tensor& target, double from, double to, diopiGeneratorHandle_t generator);
+void sample_integers(const Tensor& target, int64_t from, uint64_t range, diopiGeneratorHandle_t generator);
+void sample_uniform(const Tensor& target, double from, double to, diopiGeneratorHandle_t generator);
 
 // Null tensors stand for the numbers.
-void draw_normal_numbers(const Tensor& target, double mean, double std, diopiGeneratorHandle_t generator);
-void draw_normal_elements(const Tensor& out, const Tensor& means_tensor, const Tensor& deviations_tensor, double mean,
-                          double std, diopiGeneratorHandle_t generator, const char* deviation_rule);
+void sample_normal_numbers(const Tensor& target, double mean, double std, diopiGeneratorHandle_t generator);
+void sample_normal_elements(const Tensor& out, const Tensor& means_tensor, const Tensor& deviations_tensor, double mean,
+                            double std, diopiGeneratorHandle_t generator, const char* deviation_rule);
 
 void drop_out(const Tensor& out, const Tensor& mask, const Tensor& input, double p, bool train,
               diopiGeneratorHandle_t generator);

@@ -16,35 +16,35 @@ struct Operand {
 
 const Tensor kNone;
 
-void draw_normal(const Tensor& out, Operand mean, Operand std, diopiGeneratorHandle_t generator) {
+void sample_normal(const Tensor& out, Operand mean, Operand std, diopiGeneratorHandle_t generator) {
     require_floating({&out, &mean.tensor, &std.tensor});
     const auto spread = [&](const Tensor& tensor) {
         return tensor.is_null() ? View(Tensor(), {}, {}) : expanded(tensor, shape_of(out));
     };
     const View mean_view = spread(mean.tensor);
     const View std_view = spread(std.tensor);
-    draw_normal_elements(out, mean_view.tensor(), std_view.tensor(), mean.number, std.number, generator,
-                         "C1: no element of std is negative");
+    sample_normal_elements(out, mean_view.tensor(), std_view.tensor(), mean.number, std.number, generator,
+                           "C1: no element of std is negative");
 }
 
 }  // namespace
 
 void diopi::kernels::normal(const NormalArgs& args) {
-    draw_normal_numbers(args.out, args.mean, args.std, args.generator);
+    sample_normal_numbers(args.out, args.mean, args.std, args.generator);
 }
 
 void diopi::kernels::normal_inp(const NormalInpArgs& args) {
-    draw_normal_numbers(args.inout, args.mean, args.std, args.generator);
+    sample_normal_numbers(args.inout, args.mean, args.std, args.generator);
 }
 
 void diopi::kernels::normal_tensor_scalar(const NormalTensorScalarArgs& args) {
-    draw_normal(args.out, {args.mean, 0}, {kNone, args.std}, args.generator);
+    sample_normal(args.out, {args.mean, 0}, {kNone, args.std}, args.generator);
 }
 
 void diopi::kernels::normal_scalar_tensor(const NormalScalarTensorArgs& args) {
-    draw_normal(args.out, {kNone, args.mean}, {args.std, 0}, args.generator);
+    sample_normal(args.out, {kNone, args.mean}, {args.std, 0}, args.generator);
 }
 
 void diopi::kernels::normal_tensor(const NormalTensorArgs& args) {
-    draw_normal(args.out, {args.mean, 0}, {args.std, 0}, args.generator);
+    sample_normal(args.out, {args.mean, 0}, {args.std, 0}, args.generator);
 }

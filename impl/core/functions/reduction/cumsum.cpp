@@ -1,4 +1,5 @@
-// Cumsum and its gradient, which runs from the end. Sums are kept in double, complex<double> or int64 (which wraps).
+// Cumsum and its gradient, which runs from the end. Sums are accumulated in double, complex<double> or int64 (which
+// wraps).
 #include "diopi_core/arguments.h"
 #include "kernels.h"
 #include "reduction.h"

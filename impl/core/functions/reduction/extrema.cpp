@@ -8,10 +8,10 @@ using namespace diopi::core;
 
 namespace {
 
-void extremes_along(const Tensor& values, const Tensor& places, const Tensor& input, int64_t dim, bool is_largest) {
+void extremes_along(const Tensor& values, const Tensor& indices, const Tensor& input, int64_t dim, bool is_largest) {
     require_disjoint(values, input);
-    require_disjoint(places, input);
-    extreme_indices(values, places, input, rows_over(input, dim), is_largest);
+    require_disjoint(indices, input);
+    extreme_indices(values, indices, input, rows_over(input, dim), is_largest);
 }
 
 void extreme_of_all(const Tensor& value, const Tensor& input, bool is_largest) {

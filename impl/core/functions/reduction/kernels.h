@@ -1,14 +1,14 @@
-// What reductions do to elements, given which of them belong together.
+// What reductions do to elements, by group.
 // Arguments have been checked, and outputs share no memory with inputs unless it is said. Each library has its own.
 #ifndef DIOPI_CORE_FUNCTIONS_REDUCTION_KERNELS_H_
 #define DIOPI_CORE_FUNCTIONS_REDUCTION_KERNELS_H_
 
+#include "diopi_core/raw_elements.h"
 #include "diopi_core/reduction.h"
-#include "diopi_core/words.h"
 
 namespace diopi::core {
 
-// Sums are kept in double, complex<double> or int64, which wraps.
+// Sums are accumulated in double, complex<double> or int64, which wraps.
 void reduce_sum(const Tensor& out, const Tensor& input, const Rows& rows);
 void reduce_mean(const Tensor& out, const Tensor& input, const Rows& rows);
 void reduce_product(const Tensor& out, const Tensor& input, const Rows& rows);
@@ -19,7 +19,7 @@ void find_truth(const Tensor& out, const Tensor& input, const Rows& rows, bool i
 // NaN is more extreme than every number; of equal elements the first counts.
 void extreme_values(const Tensor& values, const Tensor& input, const Rows& rows, bool is_largest);
 // The same with positions within the row; null `values` are dropped.
-void extreme_indices(const Tensor& values, const Tensor& places, const Tensor& input, const Rows& rows,
+void extreme_indices(const Tensor& values, const Tensor& indices, const Tensor& input, const Rows& rows,
                      bool is_largest);
 
 // The norm of each row, of order `order` (docs/spec: Norm).

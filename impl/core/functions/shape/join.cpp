@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "diopi_core/words.h"
+#include "diopi_core/raw_elements.h"
 #include "shape_view_copy_cast.h"
 
 using namespace diopi::core;

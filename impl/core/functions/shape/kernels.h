@@ -3,7 +3,7 @@
 #ifndef DIOPI_CORE_FUNCTIONS_SHAPE_KERNELS_H_
 #define DIOPI_CORE_FUNCTIONS_SHAPE_KERNELS_H_
 
-#include "diopi_core/words.h"
+#include "diopi_core/raw_elements.h"
 
 namespace diopi::core {
 

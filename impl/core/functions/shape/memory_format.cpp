@@ -9,15 +9,15 @@ namespace {
 // Room for a tensor whose dimensions are laid out in memory in `order`, the outermost first.
 Tensor new_tensor_in(diopiContextHandle_t ctx, const Tensor& like, const std::vector<int64_t>& order) {
     std::vector<int64_t> strides(order.size());
-    int64_t step = 1;
+    int64_t next = 1;
     for (size_t k = order.size(); k-- > 0;) {
-        strides[order[k]] = step;
-        step *= std::max<int64_t>(like.shape[order[k]], 1);
+        strides[order[k]] = next;
+        next *= std::max<int64_t>(like.shape[order[k]], 1);
     }
     const diopiSize_t sizes{like.shape, like.rank};
-    const diopiSize_t steps{strides.data(), like.rank};
+    const diopiSize_t layout{strides.data(), like.rank};
     diopiTensorHandle_t handle = nullptr;
-    const diopiError_t status = diopiRequireTensor(ctx, &handle, &sizes, &steps, to_public(like.dtype), like.device);
+    const diopiError_t status = diopiRequireTensor(ctx, &handle, &sizes, &layout, to_public(like.dtype), like.device);
     if (status != diopiSuccess || handle == nullptr) {
         fail("parameter 'out': the host gives no tensor", status == diopiSuccess ? diopiErrorOccurred : status);
     }

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "diopi_core/words.h"
+#include "diopi_core/raw_elements.h"
 #include "kernels.h"
 #include "shape_view_copy_cast.h"
 
@@ -34,15 +34,15 @@ enum class Mode { kReflect, kReplicate, kCircular };
 std::vector<int64_t> padded(int64_t size, const Amounts& amounts, Mode mode) {
     std::vector<int64_t> table = identity(size + amounts.before + amounts.after);
     const int64_t cut_before = std::max<int64_t>(-amounts.before, 0);
-    const int64_t kept = size - cut_before - std::max<int64_t>(-amounts.after, 0);
-    for (int64_t& place : table) {
-        place -= amounts.before;
+    const int64_t remaining = size - cut_before - std::max<int64_t>(-amounts.after, 0);
+    for (int64_t& index : table) {
+        index -= amounts.before;
         if (mode == Mode::kReplicate) {
-            place = std::min(std::max<int64_t>(place, 0), size - 1);
+            index = std::min(std::max<int64_t>(index, 0), size - 1);
         } else if (mode == Mode::kCircular) {
-            place = cut_before + wrapped(place - cut_before, kept);
+            index = cut_before + wrapped(index - cut_before, remaining);
         } else {
-            place = place < 0 ? -place : place >= size ? 2 * (size - 1) - place : place;
+            index = index < 0 ? -index : index >= size ? 2 * (size - 1) - index : index;
         }
     }
     return table;
@@ -62,7 +62,7 @@ std::vector<Amounts> amounts_of(const Tensor& input, diopiSize_t pad) {
 
 void pad_constant(const Tensor& out, const Tensor& input, const std::vector<Amounts>& amounts, double value) {
     fill(out, Number::of(value));
-    // The part of the input that is kept, and where it is in the result.
+    // The part of the input that remains, and where it is in the result.
     std::vector<int64_t> shape;
     int64_t read = 0;
     int64_t written = 0;

@@ -1,5 +1,5 @@
 // SplitWithSizes and MeshGrid: several copies of views.
-#include "diopi_core/words.h"
+#include "diopi_core/raw_elements.h"
 #include "shape_view_copy_cast.h"
 
 using namespace diopi::core;

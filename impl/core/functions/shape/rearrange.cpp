@@ -56,7 +56,7 @@ void diopi::kernels::repeat(const RepeatArgs& args) {
         return;
     }
     const int64_t extra = args.repeats_size.len - args.input.rank;
-    // Every dimension becomes two, tiles by elements; those of the input have no step along the tiles.
+    // Every dimension becomes two, tiles by elements; those of the input have stride 0 along the tiles.
     std::vector<int64_t> tiled_shape;
     for (int64_t i = 0; i < args.repeats_size.len; ++i) {
         const int64_t size = i < extra ? 1 : args.input.shape[i - extra];

@@ -1,4 +1,4 @@
-// Argsort. The order of equal elements is kept in any case.
+// Argsort. The order of equal elements is preserved in any case.
 #include "diopi_core/arguments.h"
 #include "kernels.h"
 #include "sorted_rows.h"

@@ -12,8 +12,8 @@ namespace diopi::core {
 // each NaN is on its own, zeros of both signs are equal.
 class Distinct {
   public:
-    // The tensor is `count` slices of `length` elements. Groups of slices are stored only where they are wanted.
-    Distinct(const Tensor& slices, int64_t count, int64_t length, bool wants_groups);
+    // The tensor is `count` slices of `length` elements. Groups of slices are stored only where they are needed.
+    Distinct(const Tensor& slices, int64_t count, int64_t length, bool needs_groups);
     ~Distinct();
     Distinct(const Distinct&) = delete;
     Distinct& operator=(const Distinct&) = delete;

@@ -8,14 +8,14 @@
 
 namespace diopi::core {
 
-// Rows lie along the last dimension of all views. NaN is above all numbers, and the order of equals is kept.
+// Rows lie along the last dimension of all views. NaN is above all numbers, and the order of equals is preserved.
 
-void sort_rows_of(const Tensor& values, const Tensor& places_tensor, const Tensor& input, const Rows& rows,
+void sort_rows_of(const Tensor& values, const Tensor& indices_tensor, const Tensor& input, const Rows& rows,
                   bool descending);
-void argsort_rows_of(const Tensor& places_tensor, const Tensor& input, const Rows& rows, bool descending);
-// The `wanted` first of each row in order.
-void pick_rows_of(const Tensor& values, const Tensor& places_tensor, const Tensor& input, const Rows& rows,
-                  int64_t wanted, bool largest);
+void argsort_rows_of(const Tensor& indices_tensor, const Tensor& input, const Rows& rows, bool descending);
+// The `limit` first of each row in order.
+void pick_rows_of(const Tensor& values, const Tensor& indices_tensor, const Tensor& input, const Rows& rows,
+                  int64_t limit, bool largest);
 // Slice k of `gradient` goes to slice positions[k] of `result`; the others are 0.
 void return_slices(const Tensor& result, const Tensor& gradient, const Positions& positions, const DimSplit& split,
                    int64_t count);

@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "diopi_core/dtype.h"
-#include "diopi_core/shared.h"
+#include "diopi_core/host_device.h"
 
 namespace diopi::core {
 
@@ -19,7 +19,7 @@ template <typename T>
 constexpr OrderKey<T> kHighBit = OrderKey<T>{1} << (8 * sizeof(OrderKey<T>) - 1);
 
 template <typename T>
-DIOPI_SHARED inline OrderKey<T> order_key(T value) {
+DIOPI_HOST_DEVICE inline OrderKey<T> order_key(T value) {
     using Key = OrderKey<T>;
     if constexpr (std::is_floating_point_v<T>) {
         // Adding zero makes -0 of +0.
@@ -32,12 +32,12 @@ DIOPI_SHARED inline OrderKey<T> order_key(T value) {
         return static_cast<Key>(value.value != 0);
     } else {
         // Sign extension keeps the order of narrow types.
-        using Wide = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
-        return static_cast<Key>(static_cast<Wide>(value.value)) ^ kHighBit<T>;
+        using Widened = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
+        return static_cast<Key>(static_cast<Widened>(value.value)) ^ kHighBit<T>;
     }
 }
 
-// The element that a key was made of, unless several elements share it.
+// The element of a key, unless several elements have it.
 template <typename T>
 inline T element_of_key(OrderKey<T> key) {
     using Key = OrderKey<T>;
@@ -53,9 +53,9 @@ inline T element_of_key(OrderKey<T> key) {
     }
 }
 
-// Whether several elements share a key.
+// Whether several elements have the same key.
 template <typename T>
-inline bool is_shared_key(OrderKey<T> key) {
+inline bool is_ambiguous_key(OrderKey<T> key) {
     return std::is_floating_point_v<T> && (key == ~OrderKey<T>{0} || key == kHighBit<T>);
 }
 

@@ -1,4 +1,4 @@
-// Sort: vectors of values and indices along one dimension. The order of equal elements is kept in any case.
+// Sort: vectors of values and indices along one dimension. The order of equal elements is preserved in any case.
 #include "diopi_core/arguments.h"
 #include "kernels.h"
 #include "pick.h"

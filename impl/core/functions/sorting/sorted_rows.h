@@ -12,30 +12,30 @@
 #include "diopi_core/reduction.h"
 #include "diopi_core/threads.h"
 #include "order_keys.h"
-#include "sort_words.h"
+#include "packed_sort.h"
 
 namespace diopi::core {
 
-// Words for elements of T: the key, turned around when descending, and below it the position.
+// Packed keys of elements of T: the key, inverted when descending, and below it the position.
 template <typename T>
-class OrderWords {
+class PackedKeys {
   public:
     using Key = OrderKey<T>;
     using Word = std::conditional_t<sizeof(Key) == 8, LongWord, uint64_t>;
 
-    explicit OrderWords(bool descending) : flip_(descending ? ~Key{0} : Key{0}) {}
+    explicit PackedKeys(bool descending) : flip_(descending ? ~Key{0} : Key{0}) {}
 
     Key key(T value) const { return order_key(value) ^ flip_; }
-    static Word join(Key key, int64_t place) {
+    static Word join(Key key, int64_t index) {
         if constexpr (sizeof(Key) == 8) {
-            return {static_cast<uint64_t>(place), key};
+            return {static_cast<uint64_t>(index), key};
         } else {
-            return static_cast<uint64_t>(key) << 32 | static_cast<uint64_t>(place);
+            return static_cast<uint64_t>(key) << 32 | static_cast<uint64_t>(index);
         }
     }
-    static int64_t place(const Word& word) {
+    static int64_t index(const Word& word) {
         if constexpr (sizeof(Key) == 8) {
-            return static_cast<int64_t>(word.place);
+            return static_cast<int64_t>(word.index);
         } else {
             return static_cast<int64_t>(word & 0xffffffffu);
         }
@@ -48,18 +48,18 @@ class OrderWords {
         }
     }
 
-    // The words of elements [first, first + count) of a row.
-    DIOPI_CPU_CLONES void make(Word* words, const T* row, int64_t first, int64_t count) const {
+    // The packed keys of elements [first, first + count) of a row.
+    DIOPI_CPU_CLONES void make(Word* packed, const T* row, int64_t first, int64_t count) const {
         for (int64_t i = 0; i < count; ++i) {
-            words[i] = join(key(row[first + i]), first + i);
+            packed[i] = join(key(row[first + i]), first + i);
         }
     }
-    // The element of a word.
+    // The element of a packed key.
     T element(const Word& word, const T* row) const {
         const Key own = key(word) ^ flip_;
-        return is_shared_key<T>(own) ? row[place(word)] : element_of_key<T>(own);
+        return is_ambiguous_key<T>(own) ? row[index(word)] : element_of_key<T>(own);
     }
-    // Whether the elements of two words are equal: NaN is not.
+    // Whether the elements of two packed keys are equal: NaN is not.
     bool is_same(const Word& a, const Word& b) const {
         return key(a) == key(b) && !(std::is_floating_point_v<T> && (key(a) ^ flip_) == ~Key{0});
     }
@@ -69,19 +69,20 @@ class OrderWords {
 };
 
 // The same for int64 whose values lie less than 2^32 apart: keys of 32 bits will do.
-class NarrowWords {
+class NarrowPackedKeys {
   public:
     using Word = uint64_t;
 
-    NarrowWords(int64_t least, bool descending) : least_(static_cast<uint64_t>(least)), flip_(descending ? ~0u : 0u) {}
+    NarrowPackedKeys(int64_t least, bool descending)
+        : least_(static_cast<uint64_t>(least)), flip_(descending ? ~0u : 0u) {}
 
-    DIOPI_CPU_CLONES void make(Word* words, const Int64* row, int64_t first, int64_t count) const {
+    DIOPI_CPU_CLONES void make(Word* packed, const Int64* row, int64_t first, int64_t count) const {
         for (int64_t i = 0; i < count; ++i) {
             const auto key = static_cast<uint32_t>(static_cast<uint64_t>(row[first + i].value) - least_) ^ flip_;
-            words[i] = static_cast<uint64_t>(key) << 32 | static_cast<uint64_t>(first + i);
+            packed[i] = static_cast<uint64_t>(key) << 32 | static_cast<uint64_t>(first + i);
         }
     }
-    static int64_t place(Word word) { return static_cast<int64_t>(word & 0xffffffffu); }
+    static int64_t index(Word word) { return static_cast<int64_t>(word & 0xffffffffu); }
     Int64 element(Word word, const Int64* /*row*/) const {
         return Int64(static_cast<int64_t>(static_cast<uint64_t>(static_cast<uint32_t>(word >> 32) ^ flip_) + least_));
     }
@@ -107,25 +108,25 @@ DIOPI_CPU_CLONES inline Span span_of(const Int64* values, int64_t count) {
     return span;
 }
 
-// Calls `body(coder)` with what makes words of the elements.
+// Calls `body(coder)` with what packs the elements.
 template <typename T, typename Body>
-void with_words(const T* data, int64_t count, bool descending, Body&& body) {
+void with_packing(const T* data, int64_t count, bool descending, Body&& body) {
     if constexpr (std::is_same_v<T, Int64>) {
         const Span span = span_of(data, count);
         if (span.is_narrow()) {
-            return body(NarrowWords(span.least, descending));
+            return body(NarrowPackedKeys(span.least, descending));
         }
     }
-    body(OrderWords<T>(descending));
+    body(PackedKeys<T>(descending));
 }
 
-// Positions are in 32 bits of a word.
+// Positions are in 32 bits of a packed key.
 inline void require_countable(int64_t length) {
     require(length < int64_t{1} << 32, "parameter 'input' has rows of 2^32 elements or more, which are not sorted");
 }
 
-// Calls `store(coder, row, first, words, count)` with words in order, some at a time, for every row. Several threads
-// call it.
+// Calls `store(coder, row, first, packed, count)` with packed keys in order, some at a time, for every row. Several
+// threads call it.
 template <typename T, typename Store>
 void sort_rows(const T* data, int64_t rows, int64_t length, bool descending, Store&& store) {
     constexpr int64_t kGrain = 16384;
@@ -133,7 +134,7 @@ void sort_rows(const T* data, int64_t rows, int64_t length, bool descending, Sto
     if (rows == 0 || length == 0) {
         return;
     }
-    with_words(data, rows * length, descending, [&](const auto& coder) {
+    with_packing(data, rows * length, descending, [&](const auto& coder) {
         using Word = typename std::decay_t<decltype(coder)>::Word;
         const auto allocate = [length](Buffer& memory) {
             memory.allocate(length * static_cast<int64_t>(sizeof(Word)));
@@ -142,24 +143,24 @@ void sort_rows(const T* data, int64_t rows, int64_t length, bool descending, Sto
         if (rows >= thread_count() || length < kGrain) {
             parallel_for(rows, row_grain(8 * length), [&](int64_t begin, int64_t end) {
                 Buffer memory;
-                Word* words = allocate(memory);
+                Word* packed = allocate(memory);
                 for (int64_t row = begin; row < end; ++row) {
-                    coder.make(words, data + row * length, 0, length);
-                    sort_words(words, length);
-                    store(coder, row, int64_t{0}, words, length);
+                    coder.make(packed, data + row * length, 0, length);
+                    sort_packed(packed, length);
+                    store(coder, row, int64_t{0}, packed, length);
                 }
             });
             return;
         }
         Buffer memory;
-        Word* words = allocate(memory);
+        Word* packed = allocate(memory);
         for (int64_t row = 0; row < rows; ++row) {
             const T* from = data + row * length;
             parallel_for(length, kGrain,
-                         [&](int64_t begin, int64_t end) { coder.make(words + begin, from, begin, end - begin); });
-            sort_words_together(words, length);
+                         [&](int64_t begin, int64_t end) { coder.make(packed + begin, from, begin, end - begin); });
+            sort_packed_in_parallel(packed, length);
             parallel_for(length, kGrain,
-                         [&](int64_t begin, int64_t end) { store(coder, row, begin, words + begin, end - begin); });
+                         [&](int64_t begin, int64_t end) { store(coder, row, begin, packed + begin, end - begin); });
         }
     });
 }

@@ -12,7 +12,7 @@ enum class CsrFault { kEnds, kFalls, kColumn };
 const char* text_of(CsrFault fault);
 
 void require_csr(const Input<Int64>& starts, const Input<Int64>& columns, int64_t rows, int64_t width, int64_t stored);
-// Sums are kept in double, entry by entry in stored order.
+// Sums are accumulated in double, entry by entry in stored order.
 void multiply_sparse(const Tensor& out, const Tensor& values_tensor, const Tensor& dense_tensor,
                      const Input<Int64>& starts, const Input<Int64>& columns);
 

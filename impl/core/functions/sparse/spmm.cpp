@@ -1,4 +1,5 @@
-// SpMM: a matrix in compressed sparse rows times a dense one. Sums are kept in double, entry by entry in stored order.
+// SpMM: a matrix in compressed sparse rows times a dense one. Sums are accumulated in double, entry by entry in stored
+// order.
 #include <string>
 
 #include "diopi_core/kernel_checks.h"

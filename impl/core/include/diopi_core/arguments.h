@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "diopi_core/kernel_checks.h"
+#include "diopi_core/raw_elements.h"
 #include "diopi_core/reduction.h"
 #include "diopi_core/tensor.h"
-#include "diopi_core/words.h"
 
 namespace diopi::core {
 

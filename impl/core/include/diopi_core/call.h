@@ -29,7 +29,7 @@ class Call {
     // Throws an Error where the arguments violate the contract; the message names the parameter or the constraint.
     Call(contract::Id id, contract::Operands operands);
 
-    // By the position of the parameter. A tensor that is not given, or an empty one in its stead, is a null view.
+    // By the position of the parameter. A tensor that is not passed, or an empty one in its stead, is a null view.
     Tensor tensor(int position) const;
     std::vector<Tensor> tensors(int position) const;
 

@@ -10,7 +10,7 @@
 namespace diopi::core {
 
 template <typename To, typename From>
-DIOPI_SHARED inline To cast(From from) {
+DIOPI_HOST_DEVICE inline To cast(From from) {
     if constexpr (std::is_same_v<To, From>) {
         if constexpr (std::is_same_v<To, Bool>) {
             return Bool(from.value);

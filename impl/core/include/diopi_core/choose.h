@@ -17,27 +17,27 @@ constexpr bool is_float_type = std::is_floating_point_v<T>;
 // `first` where the condition holds, else `second`. Of floats by masks of bits: a compiler that saw a branch would move
 // the computation of a value that is used on one side only behind it, and a loop with a call behind a branch is not
 // vectorised.
-DIOPI_SHARED inline float where(bool condition, float first, float second) {
+DIOPI_HOST_DEVICE inline float where(bool condition, float first, float second) {
     const uint32_t mask = uint32_t{0} - static_cast<uint32_t>(condition);
     return float_of((bits_of(first) & mask) | (bits_of(second) & ~mask));
 }
-DIOPI_SHARED inline double where(bool condition, double first, double second) {
-    uint64_t chosen;
+DIOPI_HOST_DEVICE inline double where(bool condition, double first, double second) {
+    uint64_t selected;
     uint64_t other;
-    std::memcpy(&chosen, &first, sizeof(chosen));
+    std::memcpy(&selected, &first, sizeof(selected));
     std::memcpy(&other, &second, sizeof(other));
     const uint64_t mask = uint64_t{0} - static_cast<uint64_t>(condition);
-    chosen = (chosen & mask) | (other & ~mask);
+    selected = (selected & mask) | (other & ~mask);
     double result;
-    std::memcpy(&result, &chosen, sizeof(result));
+    std::memcpy(&result, &selected, sizeof(result));
     return result;
 }
 template <typename T, std::enable_if_t<!is_float_type<T>, int> = 0>
-DIOPI_SHARED inline T where(bool condition, T first, T second) {
+DIOPI_HOST_DEVICE inline T where(bool condition, T first, T second) {
     return condition ? first : second;
 }
 template <typename T>
-DIOPI_SHARED inline T where(Bool condition, T first, T second) {
+DIOPI_HOST_DEVICE inline T where(Bool condition, T first, T second) {
     return where(static_cast<bool>(condition), first, second);
 }
 

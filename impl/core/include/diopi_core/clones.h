@@ -4,9 +4,9 @@
 #ifndef DIOPI_CORE_CLONES_H_
 #define DIOPI_CORE_CLONES_H_
 
-// Three levels, named rather than processors: of "arch=haswell" GCC asks who made the machine too, and passes over AMD.
-// Clang 14 clones no templates, the sanitizers do not bear functions that the loader chooses, and a build that names
-// its instruction set (DIOPI_CPU_ONE_ARCH) wants that one alone.
+// Three levels, named rather than processors: of "arch=haswell" GCC asks for the vendor of the machine too, and passes
+// over AMD. Clang 14 clones no templates, the sanitizers do not bear functions that the loader chooses, and a build
+// that names its instruction set (DIOPI_CPU_ONE_ARCH) needs that one alone.
 #if defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__) && \
     !defined(DIOPI_CPU_ONE_ARCH) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define DIOPI_CPU_LEVELS

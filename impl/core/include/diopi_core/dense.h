@@ -111,7 +111,7 @@ class Output {
     T* data_ = nullptr;
 };
 
-// Calls `body(T{})` with the compute type of a dtype of `set`: float for the halves. Other dtypes are refused.
+// Calls `body(T{})` with the compute type of a dtype of `set`: float for the halves. Other dtypes are rejected.
 template <DtypeSet set, typename Body>
 void dispatch_compute(Dtype dtype, Body&& body) {
     constexpr DtypeSet kHalves = kFloat16 | kBfloat16;
@@ -121,7 +121,7 @@ void dispatch_compute(Dtype dtype, Body&& body) {
     }
 }
 
-// The type that sums and products of T are kept in: twice as wide for floats, int64 for integers and bools.
+// The type that sums and products of T are accumulated in: twice as wide for floats, int64 for integers and bools.
 template <typename T>
 struct AccumulatorOf {
     using type = Int64;

@@ -23,11 +23,11 @@ constexpr int kMaxInputs = 8;
 constexpr int kMaxOutputs = 8;
 constexpr int kMaxConstants = 12;
 
-// A coordinate of the elements of a block: element i has start + step * i.
+// A coordinate of the elements of a block: element i has start + stride * i.
 struct Coordinate {
     int64_t start;
-    int64_t step;
-    int64_t operator[](int64_t i) const { return start + step * i; }
+    int64_t stride;
+    int64_t operator[](int64_t i) const { return start + stride * i; }
 };
 
 // What a loop works on: arrays of `count` elements.
@@ -52,7 +52,7 @@ struct Block {
     T constant(int k) const {
         return constants[k].as<T>();
     }
-    int64_t whole(int k) const { return constants[k].integer; }
+    int64_t integer(int k) const { return constants[k].integer; }
     bool flag(int k) const { return constants[k].integer != 0; }
     // The coordinate in a dimension, negative counts from the end. Only where the call is indexed.
     Coordinate coordinate(int64_t dim) const {
@@ -91,8 +91,8 @@ constexpr Loops loops() {
     return table;
 }
 
-// The type of a result, given the compute type T.
-enum class Result : uint8_t { kSame, kTruth, kRealPart, kComplexPair };
+// The type of a result, for the compute type T.
+enum class Result : uint8_t { kSame, kBool, kRealPart, kComplexPair };
 
 // One call of an elementwise operator. Operands are added in the order in which the loop numbers them; nothing is
 // written before `run`. The tensors that are passed in satisfy the operator's contract, and must outlive the call.
@@ -103,7 +103,7 @@ class Elementwise {
 
     // An input that the loop sees as T. A null tensor reads as zeros.
     void read(const Tensor& tensor) { add_input(tensor, compute_); }
-    // An input that the loop sees as T, given as one number.
+    // An input that the loop sees as T, passed as one number.
     void read(const Number& number);
     // An input that the loop sees as Bool.
     void read_bool(const Tensor& tensor) { add_input(tensor, Dtype::kBool); }
@@ -118,7 +118,7 @@ class Elementwise {
     void use_coordinates() { indexed_ = true; }
 
     // Throws an Error with `message` where any element of input `k` is zero.
-    void refuse_zero(int k, const char* message) const;
+    void reject_zero(int k, const char* message) const;
 
     void run(const Loops& loops) const;
 

@@ -21,7 +21,7 @@ class Error {
     std::string message_;
 };
 
-// Throws an Error. `message` names the parameter; the operator is put in front by `guarded`.
+// Throws an Error. `message` names the parameter; the operator is prepended by `guarded`.
 [[noreturn]] void fail(std::string message, diopiError_t status = diopiErrorOccurred);
 
 // Throws where `holds` is false; `message` is a literal, so that nothing is built while all is well.

@@ -11,14 +11,14 @@
 
 namespace diopi::core {
 
-// A matrix in memory: element (i, j) is data[i * step + j], or data[j * step + i] where it is stored transposed. In a
-// batch, one matrix begins `batch_step` elements after the other.
+// A matrix in memory: element (i, j) is data[i * stride + j], or data[j * stride + i] where it is stored transposed. In
+// a batch, one matrix begins `batch_stride` elements after the other.
 template <typename T>
 struct Matrix {
     const T* data;
-    int64_t step;
+    int64_t stride;
     bool is_transposed = false;
-    int64_t batch_step = 0;
+    int64_t batch_stride = 0;
 };
 
 struct ProductSize {
@@ -28,16 +28,16 @@ struct ProductSize {
     int64_t count = 1;  // of the batch
 };
 
-// c = alpha a b + beta c for float and double, with `a` rows x inner, `b` inner x columns and `c` row-major with `step`
-// elements from row to row. `c` is not read where beta is 0. Sums are kept in T. How the work is cut follows from the
-// sizes alone: results do not depend on the number of threads.
+// c = alpha a b + beta c for float and double, with `a` rows x inner, `b` inner x columns and `c` row-major with
+// `stride` elements from row to row. `c` is not read where beta is 0. Sums are accumulated in T. How the work is cut
+// follows from the sizes alone: results do not depend on the number of threads.
 template <typename T>
-void gemm(const ProductSize& size, T alpha, const Matrix<T>& a, const Matrix<T>& b, T beta, T* c, int64_t step,
-          int64_t batch_step = 0);
+void gemm(const ProductSize& size, T alpha, const Matrix<T>& a, const Matrix<T>& b, T beta, T* c, int64_t stride,
+          int64_t batch_stride = 0);
 
 // The same for one product, in this thread.
 template <typename T>
-void gemm_block(const ProductSize& size, T alpha, const Matrix<T>& a, const Matrix<T>& b, T beta, T* c, int64_t step);
+void gemm_block(const ProductSize& size, T alpha, const Matrix<T>& a, const Matrix<T>& b, T beta, T* c, int64_t stride);
 
 // out = alpha a b + beta added for tensors [batch, rows, inner], [batch, inner, columns] and [batch, rows, columns] of
 // one number or complex dtype and any strides. `added` may be null or `out` itself and is not read where beta is 0.

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "diopi_core/shared.h"
+#include "diopi_core/host_device.h"
 
 #if defined(__CUDACC__)
 #include <cuda_bf16.h>
@@ -17,13 +17,13 @@
 
 namespace diopi::core {
 
-DIOPI_SHARED inline uint32_t bits_of(float value) {
+DIOPI_HOST_DEVICE inline uint32_t bits_of(float value) {
     uint32_t bits;
     std::memcpy(&bits, &value, sizeof(bits));
     return bits;
 }
 
-DIOPI_SHARED inline float float_of(uint32_t bits) {
+DIOPI_HOST_DEVICE inline float float_of(uint32_t bits) {
     float value;
     std::memcpy(&value, &bits, sizeof(value));
     return value;
@@ -34,11 +34,11 @@ struct Half {
     uint16_t bits;
 
     Half() = default;
-    DIOPI_SHARED explicit Half(float value) : bits(round(value)) {}
-    DIOPI_SHARED explicit operator float() const { return widen(bits); }
+    DIOPI_HOST_DEVICE explicit Half(float value) : bits(round(value)) {}
+    DIOPI_HOST_DEVICE explicit operator float() const { return widen(bits); }
 
   private:
-    DIOPI_SHARED static uint16_t round(float value) {
+    DIOPI_HOST_DEVICE static uint16_t round(float value) {
 #if defined(__CUDA_ARCH__)
         return __half_as_ushort(__float2half_rn(value));
 #else
@@ -46,7 +46,7 @@ struct Half {
 #endif
     }
 
-    DIOPI_SHARED static float widen(uint16_t half) {
+    DIOPI_HOST_DEVICE static float widen(uint16_t half) {
 #if defined(__CUDA_ARCH__)
         return __half2float(__ushort_as_half(half));
 #else
@@ -60,11 +60,11 @@ struct Bfloat16 {
     uint16_t bits;
 
     Bfloat16() = default;
-    DIOPI_SHARED explicit Bfloat16(float value) : bits(round(value)) {}
-    DIOPI_SHARED explicit operator float() const { return float_of(static_cast<uint32_t>(bits) << 16); }
+    DIOPI_HOST_DEVICE explicit Bfloat16(float value) : bits(round(value)) {}
+    DIOPI_HOST_DEVICE explicit operator float() const { return float_of(static_cast<uint32_t>(bits) << 16); }
 
   private:
-    DIOPI_SHARED static uint16_t round(float value) {
+    DIOPI_HOST_DEVICE static uint16_t round(float value) {
 #if defined(__CUDA_ARCH__)
         return __bfloat16_as_ushort(__float2bfloat16_rn(value));
 #else

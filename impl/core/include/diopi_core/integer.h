@@ -11,13 +11,13 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "diopi_core/shared.h"
+#include "diopi_core/host_device.h"
 
 namespace diopi::core {
 
 // An int64 from a floating value: towards zero, NaN as 0, values out of range as the nearest.
 template <typename F>
-DIOPI_SHARED inline int64_t to_int64(F value) {
+DIOPI_HOST_DEVICE inline int64_t to_int64(F value) {
     constexpr F kLimit = static_cast<F>(9223372036854775808.0);
     if (!(value < kLimit)) {
         return value != value ? 0 : INT64_MAX;
@@ -29,7 +29,7 @@ template <typename I>
 struct Integer {
     using Unsigned = std::make_unsigned_t<I>;
     // Arithmetic in this type neither overflows a signed type nor is promoted to one.
-    using Wide = std::conditional_t<(sizeof(I) < 4), uint32_t, Unsigned>;
+    using Widened = std::conditional_t<(sizeof(I) < 4), uint32_t, Unsigned>;
 
     I value;
 
@@ -44,14 +44,14 @@ struct Integer {
         return static_cast<V>(value);
     }
 
-    friend constexpr Integer operator+(Integer a, Integer b) { return wrapped(wide(a) + wide(b)); }
-    friend constexpr Integer operator-(Integer a, Integer b) { return wrapped(wide(a) - wide(b)); }
-    friend constexpr Integer operator*(Integer a, Integer b) { return wrapped(wide(a) * wide(b)); }
-    friend constexpr Integer operator-(Integer a) { return wrapped(Wide{0} - wide(a)); }
-    friend constexpr Integer operator~(Integer a) { return wrapped(~wide(a)); }
-    friend constexpr Integer operator&(Integer a, Integer b) { return wrapped(wide(a) & wide(b)); }
-    friend constexpr Integer operator|(Integer a, Integer b) { return wrapped(wide(a) | wide(b)); }
-    friend constexpr Integer operator^(Integer a, Integer b) { return wrapped(wide(a) ^ wide(b)); }
+    friend constexpr Integer operator+(Integer a, Integer b) { return wrapped(widened(a) + widened(b)); }
+    friend constexpr Integer operator-(Integer a, Integer b) { return wrapped(widened(a) - widened(b)); }
+    friend constexpr Integer operator*(Integer a, Integer b) { return wrapped(widened(a) * widened(b)); }
+    friend constexpr Integer operator-(Integer a) { return wrapped(Widened{0} - widened(a)); }
+    friend constexpr Integer operator~(Integer a) { return wrapped(~widened(a)); }
+    friend constexpr Integer operator&(Integer a, Integer b) { return wrapped(widened(a) & widened(b)); }
+    friend constexpr Integer operator|(Integer a, Integer b) { return wrapped(widened(a) | widened(b)); }
+    friend constexpr Integer operator^(Integer a, Integer b) { return wrapped(widened(a) ^ widened(b)); }
     // Division rounded towards zero.
     friend constexpr Integer operator/(Integer a, Integer b) {
         if (b.value == 0) {
@@ -80,8 +80,8 @@ struct Integer {
             return static_cast<I>(from);
         }
     }
-    static constexpr Wide wide(Integer a) { return static_cast<Wide>(a.value); }
-    static constexpr Integer wrapped(Wide bits) { return Integer(static_cast<I>(bits)); }
+    static constexpr Widened widened(Integer a) { return static_cast<Widened>(a.value); }
+    static constexpr Integer wrapped(Widened bits) { return Integer(static_cast<I>(bits)); }
     static constexpr bool is_minus_one(Integer b) { return std::is_signed_v<I> && b.value == static_cast<I>(-1); }
 };
 

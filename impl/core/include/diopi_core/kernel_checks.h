@@ -26,14 +26,14 @@ inline void require_dtypes_of(DtypeSet allowed, std::initializer_list<const Tens
 
 inline void require_floating(std::initializer_list<const Tensor*> tensors) { require_dtypes_of(kFloating, tensors); }
 
-// A result that is written while its operands are still read shares no memory with them; null ones are left out.
+// A result that is written while its operands are still read has no common memory with them; null ones are left out.
 inline void require_apart(const Tensor& written, std::initializer_list<const Tensor*> read) {
     for (const Tensor* operand : read) {
         require_disjoint(written, *operand);
     }
 }
 
-// The same for several results, which share no memory with one another either.
+// The same for several results, which have no common memory with one another either.
 inline void require_separate(std::initializer_list<const Tensor*> written, std::initializer_list<const Tensor*> read) {
     for (const Tensor* target : written) {
         require_apart(*target, read);

@@ -15,15 +15,15 @@
 namespace diopi::core {
 
 template <typename T>
-DIOPI_SHARED inline bool is_true(T x) {
+DIOPI_HOST_DEVICE inline bool is_true(T x) {
     return static_cast<bool>(cast<Bool>(x));
 }
-DIOPI_SHARED inline bool is_true(bool x) { return x; }
+DIOPI_HOST_DEVICE inline bool is_true(bool x) { return x; }
 
 // ---- Order: NaN wins in minimum and maximum, loses in fmin and fmax. ----
 
 template <typename T>
-DIOPI_SHARED inline T minimum(T a, T b) {
+DIOPI_HOST_DEVICE inline T minimum(T a, T b) {
     if constexpr (is_float_type<T>) {
         return where((a < b) | (a != a), a, b);
     } else {
@@ -32,7 +32,7 @@ DIOPI_SHARED inline T minimum(T a, T b) {
 }
 
 template <typename T>
-DIOPI_SHARED inline T maximum(T a, T b) {
+DIOPI_HOST_DEVICE inline T maximum(T a, T b) {
     if constexpr (is_float_type<T>) {
         return where((a > b) | (a != a), a, b);
     } else {
@@ -41,7 +41,7 @@ DIOPI_SHARED inline T maximum(T a, T b) {
 }
 
 template <typename T>
-DIOPI_SHARED inline T fmin(T a, T b) {
+DIOPI_HOST_DEVICE inline T fmin(T a, T b) {
     if constexpr (is_float_type<T>) {
         return where((a < b) | (b != b), a, b);
     } else {
@@ -50,7 +50,7 @@ DIOPI_SHARED inline T fmin(T a, T b) {
 }
 
 template <typename T>
-DIOPI_SHARED inline T fmax(T a, T b) {
+DIOPI_HOST_DEVICE inline T fmax(T a, T b) {
     if constexpr (is_float_type<T>) {
         return where((a > b) | (b != b), a, b);
     } else {
@@ -60,7 +60,7 @@ DIOPI_SHARED inline T fmax(T a, T b) {
 
 // A value that is not above any other: minus infinity where there is one.
 template <typename T>
-DIOPI_SHARED inline T lowest() {
+DIOPI_HOST_DEVICE inline T lowest() {
     if constexpr (is_float_type<T>) {
         return -std::numeric_limits<T>::infinity();
     } else {
@@ -71,7 +71,7 @@ DIOPI_SHARED inline T lowest() {
 // ---- Division. ----
 
 template <typename T>
-DIOPI_SHARED inline T trunc_divide(T a, T b) {
+DIOPI_HOST_DEVICE inline T trunc_divide(T a, T b) {
     if constexpr (is_float_type<T>) {
         return numeric::trunc(a / b);
     } else {
@@ -80,16 +80,16 @@ DIOPI_SHARED inline T trunc_divide(T a, T b) {
 }
 
 template <typename T>
-DIOPI_SHARED inline T floor_divide(T a, T b) {
+DIOPI_HOST_DEVICE inline T floor_divide(T a, T b) {
     if constexpr (is_float_type<T>) {
-        // Exact also where a / b would round up to the next whole number (as Python and torch.floor_divide).
+        // Exact also where a / b would round up to the next integer (as Python and torch.floor_divide).
         const T ratio = a / b;
         const T rest = vector_math::fmod(a, b);
         const bool is_below = (rest != 0) & ((b < 0) != (rest < 0));
         const T quotient = (a - rest) / b - where(is_below, T(1), T(0));
         const T floored = numeric::floor(quotient);
-        const T whole = floored + where(quotient - floored > T(0.5), T(1), T(0));
-        return where(b == 0, ratio, where(quotient == 0, numeric::copysign(T(0), ratio), whole));
+        const T integral = floored + where(quotient - floored > T(0.5), T(1), T(0));
+        return where(b == 0, ratio, where(quotient == 0, numeric::copysign(T(0), ratio), integral));
     } else if constexpr (is_complex_type<T>) {
         return a / b;
     } else {
@@ -101,7 +101,7 @@ DIOPI_SHARED inline T floor_divide(T a, T b) {
 
 // The remainder with the sign of the divisor.
 template <typename T>
-DIOPI_SHARED inline T remainder(T a, T b) {
+DIOPI_HOST_DEVICE inline T remainder(T a, T b) {
     if constexpr (is_float_type<T>) {
         const T rest = vector_math::fmod(a, b);
         return where((rest != 0) & ((b < 0) != (rest < 0)), rest + b, rest);
@@ -113,7 +113,7 @@ DIOPI_SHARED inline T remainder(T a, T b) {
 
 // The remainder with the sign of the dividend.
 template <typename T>
-DIOPI_SHARED inline T fmod(T a, T b) {
+DIOPI_HOST_DEVICE inline T fmod(T a, T b) {
     if constexpr (is_float_type<T>) {
         return vector_math::fmod(a, b);
     } else {
@@ -124,7 +124,7 @@ DIOPI_SHARED inline T fmod(T a, T b) {
 // ---- Powers and roots. ----
 
 template <typename T>
-DIOPI_SHARED inline T power(T base, T exponent) {
+DIOPI_HOST_DEVICE inline T power(T base, T exponent) {
     if constexpr (is_float_type<T>) {
         return vector_math::pow(base, exponent);
     } else if constexpr (is_complex_type<T>) {
@@ -134,7 +134,7 @@ DIOPI_SHARED inline T power(T base, T exponent) {
         return base | ~exponent;
     } else {
         if (exponent < T(0)) {
-            // The whole part of 1 / base^n: 0 but for 1 and -1.
+            // The integral part of 1 / base^n: 0 but for 1 and -1.
             if (base == T(1)) {
                 return base;
             }
@@ -152,34 +152,34 @@ DIOPI_SHARED inline T power(T base, T exponent) {
 }
 
 template <typename T>
-DIOPI_SHARED inline T square(T x) {
+DIOPI_HOST_DEVICE inline T square(T x) {
     return x * x;
 }
 
 template <typename T>
-DIOPI_SHARED inline T reciprocal(T x) {
+DIOPI_HOST_DEVICE inline T reciprocal(T x) {
     return T(1) / x;
 }
 
 template <typename T>
-DIOPI_SHARED inline T rsqrt(T x) {
+DIOPI_HOST_DEVICE inline T rsqrt(T x) {
     return T(1) / numeric::sqrt(x);
 }
 
 template <typename T>
-DIOPI_SHARED inline T hypot(T a, T b) {
+DIOPI_HOST_DEVICE inline T hypot(T a, T b) {
     return vector_math::hypot(a, b);
 }
 
 template <typename T>
-DIOPI_SHARED inline T atan2(T a, T b) {
+DIOPI_HOST_DEVICE inline T atan2(T a, T b) {
     return vector_math::atan2(a, b);
 }
 
-// ---- Sign and rounding: whole numbers stay as they are. ----
+// ---- Sign and rounding: integers stay as they are. ----
 
 template <typename T>
-DIOPI_SHARED inline Real<T> absolute(T x) {
+DIOPI_HOST_DEVICE inline Real<T> absolute(T x) {
     if constexpr (is_float_type<T> || is_complex_type<T>) {
         return numeric::abs(x);
     } else {
@@ -189,7 +189,7 @@ DIOPI_SHARED inline Real<T> absolute(T x) {
 
 // Of NaN it is 0, as torch.sign has it.
 template <typename T>
-DIOPI_SHARED inline T sign(T x) {
+DIOPI_HOST_DEVICE inline T sign(T x) {
     if constexpr (is_float_type<T>) {
         return where(x > 0, T(1), where(x < 0, T(-1), T(0)));
     } else if constexpr (std::is_same_v<T, Bool>) {
@@ -200,7 +200,7 @@ DIOPI_SHARED inline T sign(T x) {
 }
 
 template <typename T>
-DIOPI_SHARED inline T sgn(T x) {
+DIOPI_HOST_DEVICE inline T sgn(T x) {
     if constexpr (is_complex_type<T>) {
         const Real<T> length = numeric::abs(x);
         return length == 0 ? T(0) : x / length;
@@ -211,7 +211,7 @@ DIOPI_SHARED inline T sgn(T x) {
 
 #define DIOPI_CPU_ROUNDING(name, function) \
     template <typename T>                  \
-    DIOPI_SHARED inline T name(T x) {      \
+    DIOPI_HOST_DEVICE inline T name(T x) { \
         if constexpr (is_float_type<T>) {  \
             return numeric::function(x);   \
         } else {                           \
@@ -226,12 +226,12 @@ DIOPI_CPU_ROUNDING(round, nearbyint)
 #undef DIOPI_CPU_ROUNDING
 
 template <typename T>
-DIOPI_SHARED inline bool isnan(T x) {
+DIOPI_HOST_DEVICE inline bool isnan(T x) {
     return x != x;
 }
 
 template <typename T>
-DIOPI_SHARED inline bool isinf(T x) {
+DIOPI_HOST_DEVICE inline bool isinf(T x) {
     if constexpr (is_float_type<T>) {
         return numeric::isinf(x);
     } else if constexpr (is_complex_type<T>) {
@@ -242,14 +242,14 @@ DIOPI_SHARED inline bool isinf(T x) {
 }
 
 template <typename T>
-DIOPI_SHARED inline bool isfinite(T x) {
+DIOPI_HOST_DEVICE inline bool isfinite(T x) {
     return !isnan(x) && !isinf(x);
 }
 
 // ---- Complex numbers. ----
 
 template <typename T>
-DIOPI_SHARED inline T conj(T x) {
+DIOPI_HOST_DEVICE inline T conj(T x) {
     if constexpr (is_complex_type<T>) {
         return numeric::conj(x);
     } else {
@@ -258,7 +258,7 @@ DIOPI_SHARED inline T conj(T x) {
 }
 
 template <typename T>
-DIOPI_SHARED inline Real<T> real(T x) {
+DIOPI_HOST_DEVICE inline Real<T> real(T x) {
     if constexpr (is_complex_type<T>) {
         return x.real();
     } else {
@@ -267,7 +267,7 @@ DIOPI_SHARED inline Real<T> real(T x) {
 }
 
 template <typename T>
-DIOPI_SHARED inline Real<T> imag(T x) {
+DIOPI_HOST_DEVICE inline Real<T> imag(T x) {
     if constexpr (is_complex_type<T>) {
         return x.imag();
     } else {
@@ -276,13 +276,13 @@ DIOPI_SHARED inline Real<T> imag(T x) {
 }
 
 template <typename T>
-DIOPI_SHARED inline numeric::complex<T> complex(T real, T imag) {
+DIOPI_HOST_DEVICE inline numeric::complex<T> complex(T real, T imag) {
     return {real, imag};
 }
 
 // Not std::polar, which leaves negative and infinite lengths undefined.
 template <typename T>
-DIOPI_SHARED inline numeric::complex<T> polar(T length, T angle) {
+DIOPI_HOST_DEVICE inline numeric::complex<T> polar(T length, T angle) {
     return {length * cos(angle), length * sin(angle)};
 }
 

@@ -5,12 +5,12 @@
 #include <array>
 #include <cstdint>
 
-#include "diopi_core/shared.h"
+#include "diopi_core/host_device.h"
 
 namespace diopi::core {
 
-// Four random words for a seed (the key) and a counter of 128 bits, given as its low and high half.
-DIOPI_SHARED inline std::array<uint32_t, 4> philox(uint64_t seed, uint64_t low, uint64_t high) {
+// Four random values of 32 bits for a seed (the key) and a counter of 128 bits, passed as its low and high half.
+DIOPI_HOST_DEVICE inline std::array<uint32_t, 4> philox(uint64_t seed, uint64_t low, uint64_t high) {
     std::array<uint32_t, 4> c = {static_cast<uint32_t>(low), static_cast<uint32_t>(low >> 32),
                                  static_cast<uint32_t>(high), static_cast<uint32_t>(high >> 32)};
     auto key0 = static_cast<uint32_t>(seed);

@@ -12,7 +12,7 @@
 namespace diopi::core {
 
 struct Rows {
-    std::vector<int64_t> kept;     // dimensions that stay, in order
+    std::vector<int64_t> outer;    // dimensions that stay, in order
     std::vector<int64_t> reduced;  // the others
     int64_t count = 1;
     int64_t length = 1;

@@ -10,7 +10,7 @@
 #include <cmath>
 #include <limits>
 
-#include "diopi_core/shared.h"
+#include "diopi_core/host_device.h"
 
 namespace diopi::core {
 
@@ -84,7 +84,7 @@ bool simple_power(const Value& base, Scalar exponent, Value* result) {
 
 // pow of numbers. Devices have their own.
 template <typename T>
-DIOPI_SHARED inline T scalar_power(T base, T exponent) {
+DIOPI_HOST_DEVICE inline T scalar_power(T base, T exponent) {
 #if !defined(__CUDACC__)
     T result;
     if (simple_power(base, exponent, &result)) {

@@ -10,11 +10,11 @@
 namespace diopi::core {
 
 // The order in which dimensions are walked, outermost first: `dims[k]` is a dimension of the common shape, in which one
-// step goes `steps[k]` elements on.
+// position goes `strides[k]` elements on.
 struct Order {
     int rank = 0;
     int64_t sizes[kMaxRank];
-    int64_t steps[kMaxRank];
+    int64_t strides[kMaxRank];
     int dims[kMaxRank];
 };
 
@@ -27,7 +27,7 @@ Order memory_order(const int64_t* shape, const int64_t* strides, int64_t rank);
 // divides the dimensions. `rank` is that of the common shape.
 Order tiled(const Order& order, const Tensor& operand, int64_t rank);
 
-// An operand, walked in an order that it shares with the others; dimensions that are adjacent in its memory are merged.
+// An operand, walked in an order that is common to all; dimensions that are adjacent in its memory are merged.
 struct Strided {
     int rank = 0;
     int64_t sizes[kMaxRank];

@@ -64,7 +64,7 @@ struct Number {
         return is_real ? cast<T>(real) : cast<T>(Int64(integer));
     }
     double value() const { return is_real ? real : static_cast<double>(integer); }
-    bool is_whole() const;
+    bool is_integral() const;
 };
 
 // ---- Checks ----

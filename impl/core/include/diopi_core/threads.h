@@ -33,8 +33,8 @@ using RangeBody = FunctionRef<void(int64_t, int64_t)>;
 int thread_count();
 
 // Where `grain` is a multiple of this, so are the boundaries that parallel_for makes: a vector loop then has its tail
-// at the same place for every number of threads.
-constexpr int64_t kParallelStep = 1024;
+// at the same index for every number of threads.
+constexpr int64_t kParallelChunk = 1024;
 
 namespace detail {
 void run_parallel(int64_t total, int64_t grain, RangeBody body);

@@ -14,13 +14,13 @@
 namespace diopi::core {
 
 template <typename T>
-DIOPI_SHARED inline T sqrt(T x) {
+DIOPI_HOST_DEVICE inline T sqrt(T x) {
     return numeric::sqrt(x);
 }
 
 #define DIOPI_CPU_FUNCTION(name)            \
     template <typename T>                   \
-    DIOPI_SHARED inline T name(T x) {       \
+    DIOPI_HOST_DEVICE inline T name(T x) {  \
         if constexpr (is_complex_type<T>) { \
             return numeric::name(x);        \
         } else {                            \
@@ -49,17 +49,17 @@ DIOPI_CPU_FUNCTION(atanh)
 
 // Of real numbers only.
 template <typename T>
-DIOPI_SHARED inline T erf(T x) {
+DIOPI_HOST_DEVICE inline T erf(T x) {
     return vector_math::erf(x);
 }
 
 template <typename T>
-DIOPI_SHARED inline T erfc(T x) {
+DIOPI_HOST_DEVICE inline T erfc(T x) {
     return vector_math::erfc(x);
 }
 
 template <typename T>
-DIOPI_SHARED inline T exp2(T x) {
+DIOPI_HOST_DEVICE inline T exp2(T x) {
     if constexpr (is_complex_type<T>) {
         return numeric::exp(x * Real<T>(0.6931471805599453));
     } else {
@@ -68,7 +68,7 @@ DIOPI_SHARED inline T exp2(T x) {
 }
 
 template <typename T>
-DIOPI_SHARED inline T log2(T x) {
+DIOPI_HOST_DEVICE inline T log2(T x) {
     if constexpr (is_complex_type<T>) {
         return numeric::log(x) / Real<T>(0.6931471805599453);
     } else {
@@ -78,7 +78,7 @@ DIOPI_SHARED inline T log2(T x) {
 
 // Without overflow on either side.
 template <typename T>
-DIOPI_SHARED inline T sigmoid(T x) {
+DIOPI_HOST_DEVICE inline T sigmoid(T x) {
     if constexpr (is_complex_type<T>) {
         return T(1) / (T(1) + numeric::exp(-x));
     } else {
@@ -90,12 +90,12 @@ DIOPI_SHARED inline T sigmoid(T x) {
 // The inverse of erf: the estimate of M. Giles, "Approximating the erfinv function" (2012), then Newton's steps on
 // erfc, which does not cancel in the tails.
 #if defined(__CUDACC__)
-DIOPI_SHARED inline double erfinv(double x) { return ::erfinv(x); }
+DIOPI_HOST_DEVICE inline double erfinv(double x) { return ::erfinv(x); }
 #else
 double erfinv(double x);
 #endif
 // The same estimate without branches, then one step on erf in double: within 1 ULP of float.
-DIOPI_SHARED inline float erfinv(float x) {
+DIOPI_HOST_DEVICE inline float erfinv(float x) {
     constexpr double kSlope = 1.1283791670955126;  // 2 / sqrt(pi)
     const float size = numeric::abs(x);
     const float w = -where(size < 0.9F, vector_math::log1p(-size * size), vector_math::log((1 - size) * (1 + size)));
@@ -128,11 +128,11 @@ DIOPI_SHARED inline float erfinv(float x) {
 }
 
 #if defined(__CUDACC__)
-DIOPI_SHARED inline double lgamma(double x) { return ::lgamma(x); }
+DIOPI_HOST_DEVICE inline double lgamma(double x) { return ::lgamma(x); }
 #else
 double lgamma(double x);
 #endif
-DIOPI_SHARED inline float lgamma(float x) { return static_cast<float>(lgamma(static_cast<double>(x))); }
+DIOPI_HOST_DEVICE inline float lgamma(float x) { return static_cast<float>(lgamma(static_cast<double>(x))); }
 
 }  // namespace diopi::core
 

@@ -10,7 +10,7 @@
 
 #include <cmath>
 
-#include "diopi_core/shared.h"
+#include "diopi_core/host_device.h"
 #include "diopi_core/simple_powers.h"
 
 // X(name) for functions of one argument and of two, as std:: names them.
@@ -36,12 +36,12 @@
 #define DIOPI_CPU_DECLARE_BINARY(name)                                   \
     DIOPI_CPU_SIMD float diopi_cpu_##name##f(float first, float second); \
     DIOPI_CPU_SIMD double diopi_cpu_##name(double first, double second);
-#define DIOPI_CPU_CALL_UNARY(name)                                                     \
-    DIOPI_SHARED inline float name(float value) { return diopi_cpu_##name##f(value); } \
-    DIOPI_SHARED inline double name(double value) { return diopi_cpu_##name(value); }
-#define DIOPI_CPU_CALL_BINARY(name)                                                                          \
-    DIOPI_SHARED inline float name(float first, float second) { return diopi_cpu_##name##f(first, second); } \
-    DIOPI_SHARED inline double name(double first, double second) { return diopi_cpu_##name(first, second); }
+#define DIOPI_CPU_CALL_UNARY(name)                                                          \
+    DIOPI_HOST_DEVICE inline float name(float value) { return diopi_cpu_##name##f(value); } \
+    DIOPI_HOST_DEVICE inline double name(double value) { return diopi_cpu_##name(value); }
+#define DIOPI_CPU_CALL_BINARY(name)                                                                               \
+    DIOPI_HOST_DEVICE inline float name(float first, float second) { return diopi_cpu_##name##f(first, second); } \
+    DIOPI_HOST_DEVICE inline double name(double first, double second) { return diopi_cpu_##name(first, second); }
 
 #pragma GCC visibility push(hidden)
 extern "C" {
@@ -53,12 +53,12 @@ DIOPI_CPU_DECLARE_BINARY(pow)
 
 #else
 
-#define DIOPI_CPU_CALL_UNARY(name)                                               \
-    DIOPI_SHARED inline float name(float value) { return numeric::name(value); } \
-    DIOPI_SHARED inline double name(double value) { return numeric::name(value); }
-#define DIOPI_CPU_CALL_BINARY(name)                                                                    \
-    DIOPI_SHARED inline float name(float first, float second) { return numeric::name(first, second); } \
-    DIOPI_SHARED inline double name(double first, double second) { return numeric::name(first, second); }
+#define DIOPI_CPU_CALL_UNARY(name)                                                    \
+    DIOPI_HOST_DEVICE inline float name(float value) { return numeric::name(value); } \
+    DIOPI_HOST_DEVICE inline double name(double value) { return numeric::name(value); }
+#define DIOPI_CPU_CALL_BINARY(name)                                                                         \
+    DIOPI_HOST_DEVICE inline float name(float first, float second) { return numeric::name(first, second); } \
+    DIOPI_HOST_DEVICE inline double name(double first, double second) { return numeric::name(first, second); }
 
 #endif
 
@@ -69,8 +69,8 @@ DIOPI_CPU_VECTOR_BINARY(DIOPI_CPU_CALL_BINARY)
 #if defined(DIOPI_CPU_VECTOR_MATH)
 DIOPI_CPU_CALL_BINARY(pow)
 #else
-DIOPI_SHARED inline float pow(float first, float second) { return scalar_power(first, second); }
-DIOPI_SHARED inline double pow(double first, double second) { return scalar_power(first, second); }
+DIOPI_HOST_DEVICE inline float pow(float first, float second) { return scalar_power(first, second); }
+DIOPI_HOST_DEVICE inline double pow(double first, double second) { return scalar_power(first, second); }
 #endif
 
 }  // namespace diopi::core::vector_math

@@ -1,5 +1,5 @@
-// Softmax along the middle one of three dimensions: along the last one whole rows are taken, along others strips of
-// columns. Sums are kept in double.
+// Softmax along the middle one of three dimensions: along the last one full rows are taken, along others strips of
+// columns. Sums are accumulated in double.
 #include "activation/kernels.h"
 #include "softmax_rows.h"
 

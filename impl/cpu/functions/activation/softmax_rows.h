@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "diopi_core/clones.h"
+#include "diopi_core/raw_elements.h"
 #include "diopi_core/vector_math.h"
-#include "diopi_core/words.h"
 
 namespace diopi::cpu {
 
@@ -128,20 +128,20 @@ DIOPI_CPU_INLINE void log_softmax_gradient_row(T* result, const T* grad, const T
     const double sum = row_sum(length, [&](int64_t i) { return grad[i]; });
     DIOPI_CPU_INDEPENDENT
     for (int64_t i = 0; i < length; ++i) {
-        const auto share = static_cast<double>(vector_math::exp(y[i]));
-        result[i] = static_cast<T>(static_cast<double>(grad[i]) - share * sum);
+        const auto probability = static_cast<double>(vector_math::exp(y[i]));
+        result[i] = static_cast<T>(static_cast<double>(grad[i]) - probability * sum);
     }
 }
 
-// Contiguous columns: every step is made for all of them at once. At most kSoftmaxWidth.
+// Contiguous columns: every operation is done for all of them at once. At most kSoftmaxWidth.
 constexpr int64_t kSoftmaxWidth = 256;
 
 template <typename T>
-DIOPI_CPU_INLINE void column_maxima(T* tops, const T* x, int64_t step, int64_t size, int64_t width) {
+DIOPI_CPU_INLINE void column_maxima(T* tops, const T* x, int64_t stride, int64_t size, int64_t width) {
     std::copy_n(x, width, tops);
     for (int64_t i = 1; i < size; ++i) {
         for (int64_t k = 0; k < width; ++k) {
-            tops[k] = larger(tops[k], x[i * step + k]);
+            tops[k] = larger(tops[k], x[i * stride + k]);
         }
     }
 }
@@ -154,15 +154,15 @@ struct Softmax {
         }
     }
     template <typename T>
-    DIOPI_CPU_CLONES static void columns(T* y, const T* x, const T*, int64_t step, int64_t size, int64_t width) {
+    DIOPI_CPU_CLONES static void columns(T* y, const T* x, const T*, int64_t stride, int64_t size, int64_t width) {
         T tops[kSoftmaxWidth];
         double sums[kSoftmaxWidth] = {};
-        column_maxima(tops, x, step, size, width);
+        column_maxima(tops, x, stride, size, width);
         for (int64_t i = 0; i < size; ++i) {
             DIOPI_CPU_INDEPENDENT
             for (int64_t k = 0; k < width; ++k) {
-                const T value = vector_math::exp(x[i * step + k] - tops[k]);
-                y[i * step + k] = value;
+                const T value = vector_math::exp(x[i * stride + k] - tops[k]);
+                y[i * stride + k] = value;
                 sums[k] += static_cast<double>(value);
             }
         }
@@ -172,7 +172,7 @@ struct Softmax {
         for (int64_t i = 0; i < size; ++i) {
             DIOPI_CPU_INDEPENDENT
             for (int64_t k = 0; k < width; ++k) {
-                y[i * step + k] = static_cast<T>(static_cast<double>(y[i * step + k]) * sums[k]);
+                y[i * stride + k] = static_cast<T>(static_cast<double>(y[i * stride + k]) * sums[k]);
             }
         }
     }
@@ -186,13 +186,13 @@ struct LogSoftmax {
         }
     }
     template <typename T>
-    DIOPI_CPU_CLONES static void columns(T* y, const T* x, const T*, int64_t step, int64_t size, int64_t width) {
+    DIOPI_CPU_CLONES static void columns(T* y, const T* x, const T*, int64_t stride, int64_t size, int64_t width) {
         T tops[kSoftmaxWidth];
         double sums[kSoftmaxWidth] = {};
-        column_maxima(tops, x, step, size, width);
+        column_maxima(tops, x, stride, size, width);
         for (int64_t i = 0; i < size; ++i) {
             for (int64_t k = 0; k < width; ++k) {
-                sums[k] += static_cast<double>(vector_math::exp(x[i * step + k] - tops[k]));
+                sums[k] += static_cast<double>(vector_math::exp(x[i * stride + k] - tops[k]));
             }
         }
         for (int64_t k = 0; k < width; ++k) {
@@ -201,7 +201,7 @@ struct LogSoftmax {
         for (int64_t i = 0; i < size; ++i) {
             DIOPI_CPU_INDEPENDENT
             for (int64_t k = 0; k < width; ++k) {
-                y[i * step + k] = static_cast<T>(static_cast<double>(x[i * step + k] - tops[k]) - sums[k]);
+                y[i * stride + k] = static_cast<T>(static_cast<double>(x[i * stride + k] - tops[k]) - sums[k]);
             }
         }
     }
@@ -215,19 +215,19 @@ struct SoftmaxGradient {
         }
     }
     template <typename T>
-    DIOPI_CPU_CLONES static void columns(T* result, const T* grad, const T* y, int64_t step, int64_t size,
+    DIOPI_CPU_CLONES static void columns(T* result, const T* grad, const T* y, int64_t stride, int64_t size,
                                          int64_t width) {
         double sums[kSoftmaxWidth] = {};
         for (int64_t i = 0; i < size; ++i) {
             for (int64_t k = 0; k < width; ++k) {
-                sums[k] += static_cast<double>(grad[i * step + k]) * static_cast<double>(y[i * step + k]);
+                sums[k] += static_cast<double>(grad[i * stride + k]) * static_cast<double>(y[i * stride + k]);
             }
         }
         for (int64_t i = 0; i < size; ++i) {
             DIOPI_CPU_INDEPENDENT
             for (int64_t k = 0; k < width; ++k) {
-                result[i * step + k] = static_cast<T>((static_cast<double>(grad[i * step + k]) - sums[k]) *
-                                                      static_cast<double>(y[i * step + k]));
+                result[i * stride + k] = static_cast<T>((static_cast<double>(grad[i * stride + k]) - sums[k]) *
+                                                        static_cast<double>(y[i * stride + k]));
             }
         }
     }
@@ -241,19 +241,20 @@ struct LogSoftmaxGradient {
         }
     }
     template <typename T>
-    DIOPI_CPU_CLONES static void columns(T* result, const T* grad, const T* y, int64_t step, int64_t size,
+    DIOPI_CPU_CLONES static void columns(T* result, const T* grad, const T* y, int64_t stride, int64_t size,
                                          int64_t width) {
         double sums[kSoftmaxWidth] = {};
         for (int64_t i = 0; i < size; ++i) {
             for (int64_t k = 0; k < width; ++k) {
-                sums[k] += static_cast<double>(grad[i * step + k]);
+                sums[k] += static_cast<double>(grad[i * stride + k]);
             }
         }
         for (int64_t i = 0; i < size; ++i) {
             DIOPI_CPU_INDEPENDENT
             for (int64_t k = 0; k < width; ++k) {
-                const auto share = static_cast<double>(vector_math::exp(y[i * step + k]));
-                result[i * step + k] = static_cast<T>(static_cast<double>(grad[i * step + k]) - share * sums[k]);
+                const auto probability = static_cast<double>(vector_math::exp(y[i * stride + k]));
+                result[i * stride + k] =
+                    static_cast<T>(static_cast<double>(grad[i * stride + k]) - probability * sums[k]);
             }
         }
     }

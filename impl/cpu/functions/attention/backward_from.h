@@ -1,4 +1,4 @@
-// The gradient of attention, given how probabilities are found again.
+// The gradient of attention, from how probabilities are found again.
 #ifndef DIOPI_CPU_FUNCTIONS_ATTENTION_BACKWARD_FROM_H_
 #define DIOPI_CPU_FUNCTIONS_ATTENTION_BACKWARD_FROM_H_
 

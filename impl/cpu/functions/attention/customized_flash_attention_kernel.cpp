@@ -15,7 +15,7 @@ int64_t index_of(const Problem& problem, const StatisticsLayout& layout, const Q
 
 }  // namespace
 
-void record_kept(const Tensor& mask, const Dropout& dropout) {
+void record_mask(const Tensor& mask, const Dropout& dropout) {
     auto* bytes = static_cast<uint8_t*>(mask.data);
     parallel_for(mask.numel, 8192, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {

@@ -3,8 +3,8 @@
 #include "attention/decoding.h"
 #include "attention/kernels.h"
 #include "diopi_core/dense.h"
+#include "diopi_core/raw_elements.h"
 #include "diopi_core/reduction.h"
-#include "diopi_core/words.h"
 #include "tiles.h"
 
 namespace diopi::core::attention {
@@ -90,7 +90,7 @@ void attend(const Problem& problem, const Scoring& scoring, const Tensor& out, c
         const Input<T> queries(operands.q);
         const Input<T> keys(operands.k);
         const Input<T> values(operands.v);
-        if (rest == Rest::kKept) {
+        if (rest == Rest::kUnchanged) {
             const Changed sums(out, dtype_of<T>);
             forward(problem, scoring, queries.data(), keys.data(), values.data(), sums.as<T>(), Ignore());
             sums.store();

@@ -11,7 +11,7 @@ namespace diopi::core::attention {
 
 namespace {
 
-// Heads of which there must be as many for threads to share them, and the largest number of elements of one.
+// Heads of which there must be as many for threads to split them, and the largest number of elements of one.
 constexpr int64_t kLeastHeads = 8;
 constexpr int64_t kMostElements = 1 << 21;
 
@@ -27,11 +27,11 @@ bool goes_by_heads(const Problem& problem, const Operands& operands) {
 }
 
 // The rows of one head of a contiguous tensor of halves, one behind another.
-void widen_rows(const Tensor& tensor, int64_t start, int64_t step, int64_t count, int64_t size, float* rows) {
+void widen_rows(const Tensor& tensor, int64_t start, int64_t stride, int64_t count, int64_t size, float* rows) {
     const auto* bytes = static_cast<const char*>(tensor.data);
     const int64_t element = size_of(tensor.dtype);
     for (int64_t i = 0; i < count; ++i) {
-        convert(tensor.dtype, bytes + (start + i * step) * element, Dtype::kFloat32, rows + i * size, size);
+        convert(tensor.dtype, bytes + (start + i * stride) * element, Dtype::kFloat32, rows + i * size, size);
     }
 }
 
@@ -104,7 +104,7 @@ void record_dropout(const Problem& problem, const Dropout& dropout, Bool* mask, 
     for_each_query(problem, [&](const QueryIndex& query_index) {
         const Span all{0, problem.sequences[static_cast<size_t>(query_index.sequence)].keys};
         Bool* row = mask + statistic(problem, longest_q, query_index) * longest_k;
-        drop(problem, dropout, query_index, all, [&](int64_t j, bool kept) { row[j] = Bool(kept); });
+        drop(problem, dropout, query_index, all, [&](int64_t j, bool survives) { row[j] = Bool(survives); });
     });
 }
 

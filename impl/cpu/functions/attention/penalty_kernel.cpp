@@ -22,9 +22,9 @@ void penalise(const Tensor& logits, const Penalties& penalties) {
     const int64_t vocabulary = logits.shape[1];
     dispatch<kFloating>(logits.dtype, [&](auto sample) {
         using T = decltype(sample);
-        for (size_t i = 0; i < penalties.places.size(); ++i) {
-            const int64_t row = penalties.places[i] / vocabulary;
-            const int64_t token = penalties.places[i] % vocabulary;
+        for (size_t i = 0; i < penalties.logit_indices.size(); ++i) {
+            const int64_t row = penalties.logit_indices[i] / vocabulary;
+            const int64_t token = penalties.logit_indices[i] % vocabulary;
             const auto at = penalties.rows.empty() ? static_cast<int64_t>(i) : penalties.rows[i];
             T& logit = logits.elements<T>()[row * logits.strides[0] + token * logits.strides[1]];
             auto value = cast<double>(logit);

@@ -1,7 +1,7 @@
 #include "attention/kernels.h"
 #include "diopi_core/dense.h"
+#include "diopi_core/raw_elements.h"
 #include "diopi_core/reduction.h"
-#include "diopi_core/words.h"
 
 namespace diopi::core::attention {
 

@@ -87,7 +87,7 @@ struct QueryBlock {
         const auto factor = static_cast<T>(scoring.dropout.factor());
         const Span span{std::max(begin, spans[i].first), std::min(begin + width, spans[i].last)};
         drop(problem, scoring.dropout, index_of(i), span,
-             [&](int64_t j, bool kept) { row[j - begin] = kept ? row[j - begin] * factor : T(0); });
+             [&](int64_t j, bool survives) { row[j - begin] = survives ? row[j - begin] * factor : T(0); });
     }
 };
 
@@ -152,8 +152,8 @@ void forward_block(const QueryBlock& block, const T* q, const T* k, const T* v, 
     }
 }
 
-// Writes the rows of `out` that belong to queries; those that see no key become 0. `record(place, maximum, sum)` takes
-// the largest score and the sum of exponentials of each query; the sum is 0 where it sees no key.
+// Writes the rows of `out` that belong to queries; those that see no key become 0. `record(position, maximum, sum)`
+// takes the largest score and the sum of exponentials of each query; the sum is 0 where it sees no key.
 template <typename T, typename Record>
 void forward(const Problem& problem, const Scoring& scoring, const T* q, const T* k, const T* v, T* out,
              Record&& record) {
@@ -167,21 +167,22 @@ void backward_block(const QueryBlock& block, const T* q, const T* k, const T* v,
                     const Normal<T>* normals, const Gradients<T>& gradients) {
     const Problem& problem = block.problem;
     const int64_t size = problem.size;
-    const int64_t query_step = problem.query_rows.row;
-    const int64_t key_step = problem.key_rows.row;
+    const int64_t query_stride = problem.query_rows.row;
+    const int64_t key_stride = problem.key_rows.row;
     const bool drops = block.scoring.dropout.is_active();
     T* const probabilities = scratch<T>(2 * kTileQueries * kTileKeys);
     T* const to_score = probabilities + kTileQueries * kTileKeys;
     T centres[kTileQueries];
     for (int64_t i = 0; i < block.count; ++i) {
-        const int64_t row = block.query_row + i * query_step;
+        const int64_t row = block.query_row + i * query_stride;
         centres[i] = dot(grad_out + row, out + row, size);
     }
     for (int64_t begin = block.keys.first; begin < block.keys.last; begin += kTileKeys) {
         const int64_t width = std::min(kTileKeys, block.keys.last - begin);
-        const int64_t keys = block.key_start + begin * key_step;
-        const Matrix<T> grad_block{grad_out + block.query_row, query_step};
-        gemm_block<T>({block.count, size, width}, T(1), grad_block, {v + keys, key_step, true}, T(0), to_score, width);
+        const int64_t keys = block.key_start + begin * key_stride;
+        const Matrix<T> grad_block{grad_out + block.query_row, query_stride};
+        gemm_block<T>({block.count, size, width}, T(1), grad_block, {v + keys, key_stride, true}, T(0), to_score,
+                      width);
         block.score(q, k, begin, width, probabilities, [&](int64_t i, T* row, int64_t seen) {
             T* gradient = to_score + i * width;
             if (seen == 0) {
@@ -203,27 +204,27 @@ void backward_block(const QueryBlock& block, const T* q, const T* k, const T* v,
             }
         });
         gemm_block<T>({width, block.count, size}, T(1), {probabilities, width, true}, grad_block, T(1),
-                      gradients.v + keys, key_step);
-        gemm_block<T>({width, block.count, size}, T(1), {to_score, width, true}, {q + block.query_row, query_step},
-                      T(1), gradients.k + keys, key_step);
-        gemm_block<T>({block.count, width, size}, T(1), {to_score, width}, {k + keys, key_step}, T(1),
-                      gradients.q + block.query_row, query_step);
+                      gradients.v + keys, key_stride);
+        gemm_block<T>({width, block.count, size}, T(1), {to_score, width, true}, {q + block.query_row, query_stride},
+                      T(1), gradients.k + keys, key_stride);
+        gemm_block<T>({block.count, width, size}, T(1), {to_score, width}, {k + keys, key_stride}, T(1),
+                      gradients.q + block.query_row, query_stride);
     }
 }
 
 // Whether all rows of a head are finite.
 template <typename T>
-bool has_finite_rows(const T* rows, int64_t count, int64_t step, int64_t size) {
+bool has_finite_rows(const T* rows, int64_t count, int64_t stride, int64_t size) {
     for (int64_t i = 0; i < count; ++i) {
-        if (!is_finite(rows + i * step, size)) {
+        if (!is_finite(rows + i * stride, size)) {
             return false;
         }
     }
     return true;
 }
 
-// Adds the gradients to arrays that hold zeros. `normal(place)` gives the statistics of the forward pass. Each key head
-// is worked on by one thread, with all the query heads that it serves.
+// Adds the gradients to arrays that hold zeros. `normal(position)` gives the statistics of the forward pass. Each key
+// head is worked on by one thread, with all the query heads that it serves.
 template <typename T, typename GetNormal>
 void backward(const Problem& problem, const Scoring& scoring, const T* q, const T* k, const T* v, const T* out,
               const T* grad_out, const GetNormal& normal, const Gradients<T>& gradients) {
@@ -233,12 +234,12 @@ void backward(const Problem& problem, const Scoring& scoring, const T* q, const 
         const Sequence& sequence = problem.sequences[static_cast<size_t>(s)];
         const int64_t rows = problem.query_head(sequence, head);
         const int64_t keys = problem.key_head(sequence, head / group);
-        const int64_t step = problem.query_rows.row;
-        const int64_t key_step = problem.key_rows.row;
-        bool is_tame = has_finite_rows(k + keys, sequence.keys, key_step, problem.size) &&
-                       has_finite_rows(v + keys, sequence.keys, key_step, problem.size);
+        const int64_t stride = problem.query_rows.row;
+        const int64_t key_stride = problem.key_rows.row;
+        bool is_tame = has_finite_rows(k + keys, sequence.keys, key_stride, problem.size) &&
+                       has_finite_rows(v + keys, sequence.keys, key_stride, problem.size);
         for (const T* array : {q, out, grad_out}) {
-            is_tame = is_tame && has_finite_rows(array + rows, sequence.queries, step, problem.size);
+            is_tame = is_tame && has_finite_rows(array + rows, sequence.queries, stride, problem.size);
         }
         std::vector<Normal<T>> normals(static_cast<size_t>(sequence.queries));
         for (int64_t i = 0; i < sequence.queries; ++i) {  // infinite where a query sees nothing

@@ -15,7 +15,7 @@ using namespace cpu;
 namespace {
 
 // c (rows x columns) = a (rows x inner) times b (inner x columns), added to what is there where `adds` holds; all
-// row-major. The one place where the products of convolutions are formed.
+// row-major. The one function where the products of convolutions are formed.
 template <typename T>
 void product(const T* a, const T* b, T* c, int64_t rows, int64_t inner, int64_t columns, bool adds) {
     gemm<T>({rows, inner, columns}, T(1), {a, inner}, {b, columns}, T(adds ? 1 : 0), c, columns);
@@ -103,10 +103,10 @@ void respond(const Tensor& response, const Tensor& image, const Tensor& weight, 
     });
 }
 
-void place(const Tensor& image, const Tensor& response, const Tensor& weight, const Tensor& bias,
-           const Convolution& convolution) {
+void respond_transposed(const Tensor& image, const Tensor& response, const Tensor& weight, const Tensor& bias,
+                        const Convolution& convolution) {
     if (image.numel == 0 || (bias.is_null() && !prefers_products(convolution, image.dtype) &&
-                             onednn::place(image, response, weight, convolution))) {
+                             onednn::respond_transposed(image, response, weight, convolution))) {
         return;
     }
     const Sliding& sliding = convolution.sliding;

@@ -29,14 +29,14 @@ constexpr memory::data_type kType = memory::data_type::f32;
 template <>
 constexpr memory::data_type kType<Bfloat16> = memory::data_type::bf16;
 
-// The geometry in oneDNN's words, with two dimensions of space where the first of three is trivial.
+// The geometry in oneDNN's terms, with two dimensions of space where the first of three is trivial.
 struct Geometry {
-    Dims step;
+    Dims stride;
     Dims spread;  // 0 for neighbours
     Dims pad;
     Dims image;
     Dims response;
-    Dims weight;  // with the groups in front, if there are several
+    Dims weight;  // with the groups first, if there are several
     bool is_supported = true;
 
     explicit Geometry(const Convolution& convolution) {
@@ -49,7 +49,7 @@ struct Geometry {
             weight.insert(weight.begin(), convolution.groups);
         }
         for (int k = is_flat ? 1 : 0; k < kSpace; ++k) {
-            step.push_back(window.step[k]);
+            stride.push_back(window.stride[k]);
             spread.push_back(window.spread[k] - 1);
             pad.push_back(window.pad[k]);
             image.push_back(size[k]);
@@ -104,16 +104,18 @@ struct DnnOperand {
     void* data = nullptr;
     const Tensor& tensor;
 
-    DnnOperand(const Tensor& given, const Dims& sizes, bool is_read, bool is_image) : tensor(given) {
+    DnnOperand(const Tensor& source, const Dims& sizes, bool is_read, bool is_image) : tensor(source) {
         const bool is_aligned =
-            reinterpret_cast<uintptr_t>(given.data) % static_cast<uintptr_t>(size_of(given.dtype)) == 0;
-        if (given.dtype == dtype_of<T> && is_aligned && is_image && !is_contiguous(given) && is_channels_last(given)) {
+            reinterpret_cast<uintptr_t>(source.data) % static_cast<uintptr_t>(size_of(source.dtype)) == 0;
+        if (source.dtype == dtype_of<T> && is_aligned && is_image && !is_contiguous(source) &&
+            is_channels_last(source)) {
             layout = memory::desc(sizes, kType<T>, channels_last(sizes));
-            data = given.data;
+            data = source.data;
             return;
         }
         layout = memory::desc(sizes, kType<T>, row_major(sizes));
-        data = is_read ? detail::dense_input(given, dtype_of<T>, copy) : detail::dense_output(given, dtype_of<T>, copy);
+        data =
+            is_read ? detail::dense_input(source, dtype_of<T>, copy) : detail::dense_output(source, dtype_of<T>, copy);
     }
     // Stores a result, and returns true, where all of it is finite. What oneDNN makes of infinities, NaN and overflow
     // follows the kernel, and so the processor: some multiply the padding, some pairs of channels that are not there.
@@ -130,23 +132,23 @@ struct DnnOperand {
 
 bool is_slow(const char* implementation) { return std::string(implementation).find("ref") != std::string::npos; }
 
-// One call of a primitive: its operands in the layouts that it wants.
+// One call of a primitive: its operands in the layouts that it requires.
 class Call {
   public:
     explicit Call() : stream_(engine()) {}
 
-    void read(int argument, const memory::desc& has, void* data, const memory::desc& wants) {
-        memory given(has, engine(), data);
-        if (wants != has) {
-            memory moved(wants, engine());
-            dnnl::reorder(given, moved).execute(stream_, given, moved);
-            given = moved;
+    void read(int argument, const memory::desc& has, void* data, const memory::desc& required) {
+        memory source(has, engine(), data);
+        if (required != has) {
+            memory moved(required, engine());
+            dnnl::reorder(source, moved).execute(stream_, source, moved);
+            source = moved;
         }
-        arguments_.insert({argument, given});
+        arguments_.insert({argument, source});
     }
-    void write(int argument, const memory::desc& has, void* data, const memory::desc& wants) {
+    void write(int argument, const memory::desc& has, void* data, const memory::desc& required) {
         result_ = memory(has, engine(), data);
-        written_ = wants != has ? memory(wants, engine()) : result_;
+        written_ = required != has ? memory(required, engine()) : result_;
         arguments_.insert({argument, written_});
     }
     void execute(const dnnl::primitive& primitive) {
@@ -176,7 +178,7 @@ dnnl::convolution_forward::primitive_desc forward_of(const Geometry& geometry, m
             any(geometry.weight),
             bias,
             any(geometry.response),
-            geometry.step,
+            geometry.stride,
             geometry.spread,
             geometry.pad,
             geometry.pad,
@@ -189,8 +191,8 @@ bool respond_as(const Tensor& response, const Tensor& image, const Tensor& weigh
                 const Geometry& geometry) {
     const PoolForOthers pool;
     const memory::desc summands = bias.is_null() ? memory::desc() : memory::desc({bias.numel}, kType<T>, Dims{1});
-    const auto chosen = forward_of(geometry, kType<T>, summands);
-    if (!chosen || is_slow(chosen.impl_info_str())) {
+    const auto selected = forward_of(geometry, kType<T>, summands);
+    if (!selected || is_slow(selected.impl_info_str())) {
         return false;
     }
     const DnnOperand<T> x(image, geometry.image, true, true);
@@ -201,35 +203,36 @@ bool respond_as(const Tensor& response, const Tensor& image, const Tensor& weigh
     if (!bias.is_null()) {
         call.read(DNNL_ARG_BIAS, summands, detail::dense_input(bias, dtype_of<T>, added), summands);
     }
-    call.read(DNNL_ARG_SRC, x.layout, x.data, chosen.src_desc());
-    call.read(DNNL_ARG_WEIGHTS, w.layout, w.data, chosen.weights_desc());
-    call.write(DNNL_ARG_DST, y.layout, y.data, chosen.dst_desc());
-    call.execute(dnnl::convolution_forward(chosen));
+    call.read(DNNL_ARG_SRC, x.layout, x.data, selected.src_desc());
+    call.read(DNNL_ARG_WEIGHTS, w.layout, w.data, selected.weights_desc());
+    call.write(DNNL_ARG_DST, y.layout, y.data, selected.dst_desc());
+    call.execute(dnnl::convolution_forward(selected));
     return y.store_numbers();
 }
 
 template <typename T>
-bool place_as(const Tensor& image, const Tensor& response, const Tensor& weight, const Geometry& geometry) {
+bool respond_transposed_as(const Tensor& image, const Tensor& response, const Tensor& weight,
+                           const Geometry& geometry) {
     const PoolForOthers pool;
     const auto hint = forward_of(geometry, kType<T>, memory::desc());
     if (!hint) {
         return false;
     }
     const auto any = [](const Dims& sizes) { return memory::desc(sizes, kType<T>, memory::format_tag::any); };
-    const dnnl::convolution_backward_data::primitive_desc chosen(
-        engine(), kAlgorithm, any(geometry.image), any(geometry.weight), any(geometry.response), geometry.step,
+    const dnnl::convolution_backward_data::primitive_desc selected(
+        engine(), kAlgorithm, any(geometry.image), any(geometry.weight), any(geometry.response), geometry.stride,
         geometry.spread, geometry.pad, geometry.pad, hint, dnnl::primitive_attr(), true);
-    if (!chosen || is_slow(chosen.impl_info_str())) {
+    if (!selected || is_slow(selected.impl_info_str())) {
         return false;
     }
     const DnnOperand<T> x(image, geometry.image, false, true);
     const DnnOperand<T> w(weight, geometry.weight, true, false);
     const DnnOperand<T> y(response, geometry.response, true, true);
     Call call;
-    call.read(DNNL_ARG_DIFF_DST, y.layout, y.data, chosen.diff_dst_desc());
-    call.read(DNNL_ARG_WEIGHTS, w.layout, w.data, chosen.weights_desc());
-    call.write(DNNL_ARG_DIFF_SRC, x.layout, x.data, chosen.diff_src_desc());
-    call.execute(dnnl::convolution_backward_data(chosen));
+    call.read(DNNL_ARG_DIFF_DST, y.layout, y.data, selected.diff_dst_desc());
+    call.read(DNNL_ARG_WEIGHTS, w.layout, w.data, selected.weights_desc());
+    call.write(DNNL_ARG_DIFF_SRC, x.layout, x.data, selected.diff_src_desc());
+    call.execute(dnnl::convolution_backward_data(selected));
     return x.store_numbers();
 }
 
@@ -241,20 +244,20 @@ bool correlate_as(const Tensor& grad_weight, const Tensor& image, const Tensor& 
         return false;
     }
     const auto any = [](const Dims& sizes) { return memory::desc(sizes, kType<T>, memory::format_tag::any); };
-    const dnnl::convolution_backward_weights::primitive_desc chosen(
-        engine(), kAlgorithm, any(geometry.image), any(geometry.weight), any(geometry.response), geometry.step,
+    const dnnl::convolution_backward_weights::primitive_desc selected(
+        engine(), kAlgorithm, any(geometry.image), any(geometry.weight), any(geometry.response), geometry.stride,
         geometry.spread, geometry.pad, geometry.pad, hint, dnnl::primitive_attr(), true);
-    if (!chosen || is_slow(chosen.impl_info_str())) {
+    if (!selected || is_slow(selected.impl_info_str())) {
         return false;
     }
     const DnnOperand<T> x(image, geometry.image, true, true);
     const DnnOperand<T> w(grad_weight, geometry.weight, false, false);
     const DnnOperand<T> y(response, geometry.response, true, true);
     Call call;
-    call.read(DNNL_ARG_SRC, x.layout, x.data, chosen.src_desc());
-    call.read(DNNL_ARG_DIFF_DST, y.layout, y.data, chosen.diff_dst_desc());
-    call.write(DNNL_ARG_DIFF_WEIGHTS, w.layout, w.data, chosen.diff_weights_desc());
-    call.execute(dnnl::convolution_backward_weights(chosen));
+    call.read(DNNL_ARG_SRC, x.layout, x.data, selected.src_desc());
+    call.read(DNNL_ARG_DIFF_DST, y.layout, y.data, selected.diff_dst_desc());
+    call.write(DNNL_ARG_DIFF_WEIGHTS, w.layout, w.data, selected.diff_weights_desc());
+    call.execute(dnnl::convolution_backward_weights(selected));
     return w.store_numbers();
 }
 
@@ -280,10 +283,11 @@ bool respond(const Tensor& response, const Tensor& image, const Tensor& weight, 
            });
 }
 
-bool place(const Tensor& image, const Tensor& response, const Tensor& weight, const Convolution& convolution) {
+bool respond_transposed(const Tensor& image, const Tensor& response, const Tensor& weight,
+                        const Convolution& convolution) {
     const Geometry geometry(convolution);
     return geometry.is_supported && try_types(image.dtype, [&](auto sample) {
-               return place_as<decltype(sample)>(image, response, weight, geometry);
+               return respond_transposed_as<decltype(sample)>(image, response, weight, geometry);
            });
 }
 
@@ -297,7 +301,7 @@ bool correlate(const Tensor& grad_weight, const Tensor& image, const Tensor& res
 #else
 
 bool respond(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Convolution&) { return false; }
-bool place(const Tensor&, const Tensor&, const Tensor&, const Convolution&) { return false; }
+bool respond_transposed(const Tensor&, const Tensor&, const Tensor&, const Convolution&) { return false; }
 bool correlate(const Tensor&, const Tensor&, const Tensor&, const Convolution&) { return false; }
 
 #endif

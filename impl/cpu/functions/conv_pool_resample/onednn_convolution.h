@@ -13,7 +13,8 @@ using namespace core;
 // As the functions of the same names in convolution.h. `bias` may be null.
 bool respond(const Tensor& response, const Tensor& image, const Tensor& weight, const Tensor& bias,
              const Convolution& convolution);
-bool place(const Tensor& image, const Tensor& response, const Tensor& weight, const Convolution& convolution);
+bool respond_transposed(const Tensor& image, const Tensor& response, const Tensor& weight,
+                        const Convolution& convolution);
 bool correlate(const Tensor& grad_weight, const Tensor& image, const Tensor& response, const Convolution& convolution);
 
 }  // namespace diopi::cpu::onednn

@@ -57,7 +57,7 @@ struct Layout : Pooling {
 
     Span slid(int k, int64_t i) const {
         const int64_t spread = window.spread[k];
-        const int64_t start = i * window.step[k] - window.pad[k];
+        const int64_t start = i * window.stride[k] - window.pad[k];
         const int64_t end = start + window.extent(k);
         const int64_t begin = start >= 0 ? start : start + (-start + spread - 1) / spread * spread;
         return {begin, std::min(end, size[k]), std::min(end, size[k] + window.pad[k]) - start};
@@ -151,30 +151,30 @@ void for_each_window_row(const Pooling& pooling, Visit&& visit) {
     });
 }
 
-// The gradient of means of sliding windows: every window's share goes to its elements.
+// The gradient of means of sliding windows: every window's fraction goes to its elements.
 template <typename T>
-void share_rows(const Layout& layout, const Divisor& divisor, const T* grad_out, T* gradient) {
+void distribute_rows(const Layout& layout, const Divisor& divisor, const T* grad_out, T* gradient) {
     const int64_t width = layout.windows[2];
     const int64_t rows = layout.windows[0] * layout.windows[1];
     const int64_t size = volume(layout.size);
-    const int64_t step = layout.window.step[2];
+    const int64_t stride = layout.window.stride[2];
     const int64_t work = size + rows * width * volume(layout.window.kernel);
     parallel_for(layout.planes, 1 + 8192 / (work + 1), [&](int64_t begin, int64_t end) {
-        std::vector<T> shares(static_cast<size_t>(width));
+        std::vector<T> fractions(static_cast<size_t>(width));
         for (int64_t plane = begin; plane < end; ++plane) {
             T* target = gradient + plane * size;
             std::fill_n(target, size, T(0));
             for (int64_t row = 0; row < rows; ++row) {
                 const std::vector<double> divisors = divisors_of_row(layout, divisor, row);
-                for (size_t i = 0; i < shares.size(); ++i) {
+                for (size_t i = 0; i < fractions.size(); ++i) {
                     const double value = grad_out[(plane * rows + row) * width + static_cast<int64_t>(i)];
-                    shares[i] = static_cast<T>(value / divisors[i]);
+                    fractions[i] = static_cast<T>(value / divisors[i]);
                 }
                 for_each_element_of_row(layout, row, [&](int64_t source, int64_t first, int64_t count) {
-                    const T* share = shares.data() + first;
+                    const T* fraction = fractions.data() + first;
                     T* to = target + source;
                     for (int64_t i = 0; i < count; ++i) {
-                        to[i * step] += share[i];
+                        to[i * stride] += fraction[i];
                     }
                 });
             }
@@ -195,18 +195,18 @@ void max_pool(const Tensor& out, const Tensor& indices, const Tensor& input, con
         const int64_t width = pooling.windows[2];
         if (!pooling.is_adaptive) {
             for_each_window_row(pooling, [&](int64_t plane, int64_t row) {
-                thread_local std::vector<int64_t> places;
-                places.assign(static_cast<size_t>(width), -1);
+                thread_local std::vector<int64_t> best_positions;
+                best_positions.assign(static_cast<size_t>(width), -1);
                 const T* values = x.data() + plane * volume(pooling.size);
                 const int64_t at = plane * volume(pooling.windows) + row * width;
                 T* best = maxima.data() + at;
                 std::fill_n(best, width, lowest<T>());
                 for_each_element_of_row(pooling, row, [&](int64_t source, int64_t first, int64_t count) {
-                    take_larger(values + source, pooling.window.step[2], count, source, best + first,
-                                places.data() + first);
+                    take_larger(values + source, pooling.window.stride[2], count, source, best + first,
+                                best_positions.data() + first);
                 });
                 if (has_indices) {
-                    std::transform(places.begin(), places.end(), positions.data() + at,
+                    std::transform(best_positions.begin(), best_positions.end(), positions.data() + at,
                                    [](int64_t range) { return Int64(range); });
                 }
             });
@@ -236,11 +236,11 @@ void max_pool(const Tensor& out, const Tensor& indices, const Tensor& input, con
 }
 
 void max_pool_backward(const Tensor& grad_input, const Tensor& grad_output, const Tensor& indices,
-                       const Pooling& pooling, const char* places) {
+                       const Pooling& pooling, const char* best_positions) {
     const Layout layout(pooling);
     const Input<Int64> positions(indices);
     const int64_t size = volume(pooling.size);
-    require(are_places(positions.data(), indices.numel, size), places);
+    require(are_positions(positions.data(), indices.numel, size), best_positions);
     dispatch_compute<kFloating>(grad_output.dtype, [&](auto sample) {
         using T = decltype(sample);
         const Input<T> grad_out(grad_output);
@@ -268,7 +268,7 @@ void avg_pool(const Tensor& out, const Tensor& input, const Pooling& pooling, co
                 sums.assign(static_cast<size_t>(width), 0.0);
                 const T* values = x.data() + plane * volume(pooling.size);
                 for_each_element_of_row(pooling, row, [&](int64_t source, int64_t first, int64_t count) {
-                    add_strided(values + source, pooling.window.step[2], count, sums.data() + first);
+                    add_strided(values + source, pooling.window.stride[2], count, sums.data() + first);
                 });
                 T* result = means.data() + plane * volume(pooling.windows) + row * width;
                 const std::vector<double> divisors = divisors_of_row(layout, divisor, row);
@@ -304,7 +304,7 @@ void avg_pool_backward(const Tensor& grad_input, const Tensor& grad_output, cons
         const Input<T> grad_out(grad_output);
         const Output<T> gradient(grad_input);
         if (!pooling.is_adaptive) {
-            share_rows(layout, divisor, grad_out.data(), gradient.data());
+            distribute_rows(layout, divisor, grad_out.data(), gradient.data());
             gradient.store();
             return;
         }
@@ -314,9 +314,9 @@ void avg_pool_backward(const Tensor& grad_input, const Tensor& grad_output, cons
                 return;
             }
             const double value = grad_out[plane * volume(pooling.windows) + window];
-            const T share = static_cast<T>(value / divisor_of(range, divisor));
+            const T fraction = static_cast<T>(value / divisor_of(range, divisor));
             T* target = gradient.data() + plane * volume(pooling.size);
-            for_each_element(layout, range, [&](int64_t i) { target[i] += share; });
+            for_each_element(layout, range, [&](int64_t i) { target[i] += fraction; });
         });
         gradient.store();
     });

@@ -10,16 +10,16 @@ namespace {
 
 // Where in its plane the image's element lies that an element of the window meets at a position; -1 in the padding.
 int64_t source(const Sliding& sliding, int64_t position, int64_t element) {
-    const auto& [kernel, step, pad, spread] = sliding.window;
+    const auto& [kernel, stride, pad, spread] = sliding.window;
     int64_t found = 0;
-    int64_t place = 1;
+    int64_t element_stride = 1;
     for (int k = kSpace; k-- > 0;) {
-        const int64_t at = position % sliding.positions[k] * step[k] - pad[k] + element % kernel[k] * spread[k];
+        const int64_t at = position % sliding.positions[k] * stride[k] - pad[k] + element % kernel[k] * spread[k];
         if (at < 0 || at >= sliding.size[k]) {
             return -1;
         }
-        found += at * place;
-        place *= sliding.size[k];
+        found += at * element_stride;
+        element_stride *= sliding.size[k];
         position /= sliding.positions[k];
         element /= kernel[k];
     }

@@ -27,7 +27,7 @@ void for_each_row(const Resize& resize, const AllTaps& all, Visit&& visit) {
     }
 }
 
-// Calls `visit(from, weight)` for the rows that a row of the result is made of.
+// Calls `visit(from, weight)` for the rows that a row of the result is computed from.
 template <typename Visit>
 void for_each_tap(const Resize& resize, const Taps& depth, const Taps& height, Visit&& visit) {
     for (int z = 0; z < depth.count; ++z) {

@@ -1,4 +1,4 @@
-// Sliding windows row by row: what one element of all windows of a row sees is in one row of the plane, `step`
+// Sliding windows row by row: what one element of all windows of a row sees is in one row of the plane, `stride`
 // elements apart, so that the loops run over windows and not within each.
 #ifndef DIOPI_CPU_WINDOW_ROWS_H_
 #define DIOPI_CPU_WINDOW_ROWS_H_
@@ -19,71 +19,72 @@ using namespace core;
 // ...; the others have padding there.
 template <typename Visit>
 void for_each_element_of_row(const Pooling& pooling, int64_t row, Visit&& visit) {
-    const auto& [kernel, step, pad, spread] = pooling.window;
+    const auto& [kernel, stride, pad, spread] = pooling.window;
     const auto& size = pooling.size;
-    const int64_t front = row / pooling.windows[1] * step[0] - pad[0];
-    const int64_t top = row % pooling.windows[1] * step[1] - pad[1];
+    const int64_t first_depth = row / pooling.windows[1] * stride[0] - pad[0];
+    const int64_t top = row % pooling.windows[1] * stride[1] - pad[1];
     for (int64_t z = 0; z < kernel[0]; ++z) {
         for (int64_t y = 0; y < kernel[1]; ++y) {
-            const int64_t depth = front + z * spread[0];
+            const int64_t depth = first_depth + z * spread[0];
             const int64_t height = top + y * spread[1];
             if (depth < 0 || depth >= size[0] || height < 0 || height >= size[1]) {
                 continue;
             }
             for (int64_t x = 0; x < kernel[2]; ++x) {
                 const int64_t shift = x * spread[2] - pad[2];
-                const int64_t first = shift >= 0 ? 0 : (-shift + step[2] - 1) / step[2];
+                const int64_t first = shift >= 0 ? 0 : (-shift + stride[2] - 1) / stride[2];
                 const int64_t room = size[2] - shift;
-                const int64_t last = std::min(pooling.windows[2], room <= 0 ? 0 : (room - 1) / step[2] + 1);
+                const int64_t last = std::min(pooling.windows[2], room <= 0 ? 0 : (room - 1) / stride[2] + 1);
                 if (first < last) {
-                    visit((depth * size[1] + height) * size[2] + shift + first * step[2], first, last - first);
+                    visit((depth * size[1] + height) * size[2] + shift + first * stride[2], first, last - first);
                 }
             }
         }
     }
 }
 
-// Where `from[i * step]` is larger than best[i], is NaN or is the first that window i has, takes it with its place.
+// Where `from[i * stride]` is larger than best[i], is NaN or is the first that window i has, takes it with its index.
 template <typename T>
-DIOPI_CPU_CLONES void take_larger(const T* from, int64_t step, int64_t count, int64_t place, T* best, int64_t* places) {
+DIOPI_CPU_CLONES void take_larger(const T* from, int64_t stride, int64_t count, int64_t position, T* best,
+                                  int64_t* positions) {
     const auto take = [&](int64_t i, int64_t at) {
         const T value = from[at];
         // Bits rather than branches, so that the loop becomes vectors.
-        const int reasons = int{places[i] < 0} | int{value > best[i]} | int{isnan(value)};
+        const int reasons = int{positions[i] < 0} | int{value > best[i]} | int{isnan(value)};
         const bool is_taken = reasons != 0;
         best[i] = is_taken ? value : best[i];
-        places[i] = is_taken ? place + at : places[i];
+        positions[i] = is_taken ? position + at : positions[i];
     };
     // With a step that the compiler knows, loads become vectors.
-    if (step == 1) {
+    if (stride == 1) {
         for (int64_t i = 0; i < count; ++i) {
             take(i, i);
         }
-    } else if (step == 2) {
+    } else if (stride == 2) {
         for (int64_t i = 0; i < count; ++i) {
             take(i, 2 * i);
         }
     } else {
         for (int64_t i = 0; i < count; ++i) {
-            take(i, i * step);
+            take(i, i * stride);
         }
     }
 }
 
-// sums[i] += from[i * step]
+// sums[i] += from[i * stride]
 template <typename T>
-DIOPI_CPU_CLONES void add_strided(const T* from, int64_t step, int64_t count, double* sums) {
-    if (step == 1) {
+DIOPI_CPU_CLONES void add_strided(const T* from, int64_t stride, int64_t count, double* sums) {
+    if (stride == 1) {
         for (int64_t i = 0; i < count; ++i) {
             sums[i] += static_cast<double>(from[i]);
         }
-    } else if (step == 2) {
+    } else if (stride == 2) {
         for (int64_t i = 0; i < count; ++i) {
             sums[i] += static_cast<double>(from[2 * i]);
         }
     } else {
         for (int64_t i = 0; i < count; ++i) {
-            sums[i] += static_cast<double>(from[i * step]);
+            sums[i] += static_cast<double>(from[i * stride]);
         }
     }
 }
@@ -109,11 +110,11 @@ DIOPI_CPU_CLONES double sum_run(const T* from, int64_t count) {
     return sum;
 }
 
-// Whether all of `places` are from -1 to before `size`.
-inline bool are_places(const Int64* places, int64_t count, int64_t size) {
+// Whether all of `positions` are from -1 to before `size`.
+inline bool are_positions(const Int64* positions, int64_t count, int64_t size) {
     uint64_t largest = 0;
     for (int64_t i = 0; i < count; ++i) {
-        largest = std::max(largest, static_cast<uint64_t>(places[i].value) + 1);
+        largest = std::max(largest, static_cast<uint64_t>(positions[i].value) + 1);
     }
     return largest <= static_cast<uint64_t>(size);
 }

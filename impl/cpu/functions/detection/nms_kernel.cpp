@@ -15,19 +15,19 @@ Buffer keep_boxes(const Tensor& boxes, const Tensor& confidence, double threshol
     std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t k) {
         return std::isnan(scores[i]) ? !std::isnan(scores[k]) : scores[i] > scores[k];
     });
-    std::vector<int64_t> kept;
+    std::vector<int64_t> selected;
     for (const int64_t row : order) {
-        const bool stays = std::none_of(kept.begin(), kept.end(), [&](int64_t other) {
+        const bool stays = std::none_of(selected.begin(), selected.end(), [&](int64_t other) {
             return overlaps(corners.data() + 4 * row, corners.data() + 4 * other, threshold);
         });
         if (stays) {
-            kept.push_back(row);
+            selected.push_back(row);
         }
     }
-    found = static_cast<int64_t>(kept.size());
+    found = static_cast<int64_t>(selected.size());
     Buffer rows;
     rows.allocate(found * static_cast<int64_t>(sizeof(int64_t)));
-    std::copy(kept.begin(), kept.end(), static_cast<int64_t*>(rows.data()));
+    std::copy(selected.begin(), selected.end(), static_cast<int64_t*>(rows.data()));
     return rows;
 }
 

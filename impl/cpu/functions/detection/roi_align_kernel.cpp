@@ -8,13 +8,13 @@ namespace diopi::core {
 
 namespace {
 
-struct Share {
+struct Tap {
     int64_t at;
     double weight;
 };
 
 // What a bin averages: elements of the map with their weights.
-void find_shares(const Grid& grid, const Region& region, int64_t row, int64_t column, std::vector<Share>& found) {
+void find_taps(const Grid& grid, const Region& region, int64_t row, int64_t column, std::vector<Tap>& found) {
     found.clear();
     const int64_t count = std::max<int64_t>(region.vertical.samples * region.horizontal.samples, 1);
     const double part = 1.0 / static_cast<double>(count);
@@ -49,15 +49,15 @@ void average_regions(const Tensor& out, const Tensor& input, const Grid& grid, c
         const int64_t plane = grid.height * grid.width;
         parallel_for(static_cast<int64_t>(found.size()) * bins, 1 + 1024 / (channels + 8),
                      [&](int64_t begin, int64_t end) {
-                         std::vector<Share> shares;
+                         std::vector<Tap> taps;
                          for (int64_t i = begin; i < end; ++i) {
                              const Region& region = found[i / bins];
-                             find_shares(grid, region, i % bins / grid.columns, i % grid.columns, shares);
+                             find_taps(grid, region, i % bins / grid.columns, i % grid.columns, taps);
                              for (int64_t channel = 0; channel < channels; ++channel) {
                                  const T* from = features.data() + (region.image * channels + channel) * plane;
                                  double sum = 0;
-                                 for (const Share& share : shares) {
-                                     sum += share.weight * from[share.at];
+                                 for (const Tap& tap : taps) {
+                                     sum += tap.weight * from[tap.at];
                                  }
                                  results[(i / bins * channels + channel) * bins + i % bins] = static_cast<T>(sum);
                              }
@@ -79,15 +79,15 @@ void spread_regions(const Tensor& out, const Tensor& grad, const Grid& grid, con
         // A channel belongs to one part, so that sums do not depend on the number of threads.
         parallel_for(channels, 1, [&](int64_t begin, int64_t end) {
             std::vector<double> sums(static_cast<size_t>(batch_size * (end - begin) * plane), 0.0);
-            std::vector<Share> shares;
+            std::vector<Tap> taps;
             for (int64_t i = 0; i < static_cast<int64_t>(found.size()) * bins; ++i) {
                 const Region& region = found[i / bins];
-                find_shares(grid, region, i % bins / grid.columns, i % grid.columns, shares);
+                find_taps(grid, region, i % bins / grid.columns, i % grid.columns, taps);
                 for (int64_t channel = begin; channel < end; ++channel) {
                     const double grad_out = gradient[(i / bins * channels + channel) * bins + i % bins];
                     double* to = sums.data() + (region.image * (end - begin) + channel - begin) * plane;
-                    for (const Share& share : shares) {
-                        to[share.at] += share.weight * grad_out;
+                    for (const Tap& tap : taps) {
+                        to[tap.at] += tap.weight * grad_out;
                     }
                 }
             }

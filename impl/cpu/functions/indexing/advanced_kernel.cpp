@@ -63,31 +63,31 @@ void add_positions(const Buffer& positions, const std::vector<int64_t>& common, 
         return;
     }
     const size_t rank = common.size();
-    std::vector<int64_t> steps(rank, 0);
-    int64_t step = 1;
+    std::vector<int64_t> strides(rank, 0);
+    int64_t stride = 1;
     for (size_t i = 1; i <= shape.size(); ++i) {
         const int64_t size = shape[shape.size() - i];
-        steps[rank - i] = size == 1 ? 0 : step;
-        step *= size;
+        strides[rank - i] = size == 1 ? 0 : stride;
+        stride *= size;
     }
     std::vector<int64_t> at(rank, 0);
     int64_t offset = 0;
     for (int64_t k = 0; k < count; ++k) {
         to[k] += scale * from[offset];
         for (size_t i = rank; i-- > 0;) {
-            offset += steps[i];
+            offset += strides[i];
             if (++at[i] < common[i]) {
                 break;
             }
-            offset -= steps[i] * common[i];
+            offset -= strides[i] * common[i];
             at[i] = 0;
         }
     }
 }
 
 void pick_at(const Tensor& out, const Tensor& input, const Advanced& index) {
-    const Words from(input);
-    const NewWords to(out);
+    const RawInput from(input);
+    const RawOutput to(out);
     dispatch_word(input.dtype, [&](auto sample) {
         using W = decltype(sample);
         pick_slices(to.as<W>(), from.as<W>(), index.positions(), index.count, index.split);
@@ -108,7 +108,7 @@ void put_at(const Tensor& target, const Tensor& values, const Advanced& index, b
     }
     dispatch_word(target.dtype, [&](auto sample) {
         using W = decltype(sample);
-        const Words source(values);
+        const RawInput source(values);
         const Changed changed(target, target.dtype);
         put(changed.as<W>(), source.as<W>(), index);
         changed.store();

@@ -1,4 +1,4 @@
-// IndexFill: slices at given positions set to one value, given as a number or as a 0-d tensor. The loops.
+// IndexFill: slices at listed positions set to one value, passed as a number or as a 0-d tensor. The loops.
 #include "indexing/kernels.h"
 #include "indexing/positions.h"
 

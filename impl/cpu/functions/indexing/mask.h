@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "diopi_core/clones.h"
-#include "diopi_core/words.h"
-#include "indexing/chosen.h"
+#include "diopi_core/raw_elements.h"
+#include "indexing/mask_selection.h"
 
 namespace diopi::cpu {
 
@@ -33,19 +33,19 @@ class Mask {
     // How many elements are true.
     int64_t count() const { return before_.back(); }
 
-    // Calls `body(places, number, count)` for true elements that follow each other: their places, of which the first is
-    // that of true element `number`. Several threads call it.
+    // Calls `body(positions, number, count)` for true elements that follow each other: their positions, of which the
+    // first is that of true element `number`. Several threads call it.
     template <typename Body>
     void for_each_run(Body&& body) const {
         parallel_for(chunks(), 1, [&](int64_t begin, int64_t end) {
-            int64_t places[kBlock + 1];
+            int64_t positions[kBlock + 1];
             for (int64_t chunk = begin; chunk < end; ++chunk) {
                 int64_t number = before_[chunk];
                 const int64_t last = std::min(numel_, (chunk + 1) * kChunk);
                 for (int64_t first = chunk * kChunk; first < last; first += kBlock) {
-                    const int64_t found = list_true(places, elements_.data(), first, std::min(last, first + kBlock));
+                    const int64_t found = list_true(positions, elements_.data(), first, std::min(last, first + kBlock));
                     if (found > 0) {
-                        body(places, number, found);
+                        body(positions, number, found);
                         number += found;
                     }
                 }
@@ -66,11 +66,11 @@ class Mask {
         }
         return result;
     }
-    // Without branches, which would be unpredictable. `places` has room for one more than there are elements.
-    static int64_t list_true(int64_t* places, const Uint8* elements, int64_t begin, int64_t end) {
+    // Without branches, which would be unpredictable. `positions` has room for one more than there are elements.
+    static int64_t list_true(int64_t* positions, const Uint8* elements, int64_t begin, int64_t end) {
         int64_t found = 0;
         for (int64_t i = begin; i < end; ++i) {
-            places[found] = i;
+            positions[found] = i;
             found += elements[i].value != 0 ? 1 : 0;
         }
         return found;

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "diopi_core/words.h"
+#include "diopi_core/raw_elements.h"
 
 namespace diopi::cpu {
 
@@ -14,9 +14,9 @@ using namespace core;
 class IndexedOffsets {
   public:
     IndexedOffsets(const std::vector<int64_t>& target, const std::vector<int64_t>& index, int64_t dim)
-        : columns_(split_at(index, dim)), step_(split_at(target, dim).inner) {
+        : columns_(split_at(index, dim)), stride_(split_at(target, dim).inner) {
         const auto at = static_cast<size_t>(dim);
-        outer_ = offsets(target, index, 0, at, target[at] * step_);
+        outer_ = offsets(target, index, 0, at, target[at] * stride_);
         inner_ = offsets(target, index, at + 1, index.size());
     }
 
@@ -29,7 +29,7 @@ class IndexedOffsets {
                     const int64_t row = outer * columns_.size;
                     const int64_t first = outer_[outer];
                     for (int64_t k = row; k < row + columns_.size; ++k) {
-                        body(first + positions[k] * step_, k);
+                        body(first + positions[k] * stride_, k);
                     }
                 }
             });
@@ -39,7 +39,7 @@ class IndexedOffsets {
             for (int64_t k = 0; k < columns_.size; ++k) {
                 const int64_t row = (outer * columns_.size + k) * columns_.inner;
                 for (int64_t i = begin; i < end; ++i) {
-                    body(outer_[outer] + positions[row + i] * step_ + inner_[i], row + i);
+                    body(outer_[outer] + positions[row + i] * stride_ + inner_[i], row + i);
                 }
             }
         });
@@ -48,24 +48,24 @@ class IndexedOffsets {
   private:
     // The offset in the target of every coordinate in the dimensions [begin, end) of the index.
     static std::vector<int64_t> offsets(const std::vector<int64_t>& target, const std::vector<int64_t>& index,
-                                        size_t begin, size_t end, int64_t step = 1) {
+                                        size_t begin, size_t end, int64_t stride = 1) {
         std::vector<int64_t> result{0};
         for (size_t d = end; d-- > begin;) {
             std::vector<int64_t> next;
             next.reserve(result.size() * static_cast<size_t>(index[d]));
             for (int64_t i = 0; i < index[d]; ++i) {
                 for (const int64_t offset : result) {
-                    next.push_back(i * step + offset);
+                    next.push_back(i * stride + offset);
                 }
             }
             result = std::move(next);
-            step *= target[d];
+            stride *= target[d];
         }
         return result;
     }
 
     DimSplit columns_;
-    int64_t step_;
+    int64_t stride_;
     std::vector<int64_t> outer_;
     std::vector<int64_t> inner_;
 };

@@ -18,7 +18,7 @@ void mark_classes(const Tensor& out, const Positions& positions) {
     const int64_t classes = positions.size();
     dispatch<kIndex>(out.dtype, [&](auto sample) {
         using T = decltype(sample);
-        const NewWords rows(out);
+        const RawOutput rows(out);
         T* elements = rows.as<T>();
         parallel_for(positions.count(), row_grain(classes), [&](int64_t begin, int64_t end) {
             std::fill(elements + begin * classes, elements + end * classes, T(0));

@@ -9,7 +9,7 @@ using namespace cpu;
 
 namespace {
 
-// Changes every named element of `target` by the value that `value(place in the index)` gives.
+// Changes every named element of `target` by the value that `value(position in the index)` gives.
 template <typename T, typename Value>
 void change(const Tensor& target, const Positions& positions, const IndexedOffsets& offsets, Reduce reduce,
             Value&& value) {
@@ -33,7 +33,7 @@ void scatter_elements(const Tensor& target, const Tensor& source_tensor, const P
     if (kind == Reduce::kNone) {
         dispatch_word(target.dtype, [&](auto sample) {
             using W = decltype(sample);
-            const Words source(source_tensor);
+            const RawInput source(source_tensor);
             const Changed changed(target, target.dtype);
             offsets.for_each(positions,
                              [to = changed.as<W>(), from = source.as<W>()](int64_t a, int64_t b) { to[a] = from[b]; });

@@ -55,8 +55,8 @@ void require_positions(const Input<Int64>& index, int64_t count, int64_t size, c
 void pick(const Tensor& out, const Tensor& input, const Input<Int64>& positions, int64_t count, const DimSplit& split) {
     dispatch_word(input.dtype, [&](auto sample) {
         using W = decltype(sample);
-        const Words source(input);
-        const NewWords target(out);
+        const RawInput source(input);
+        const RawOutput target(out);
         pick_slices(target.as<W>(), source.as<W>(), Checked{positions}, count, split);
         target.store();
     });
@@ -72,8 +72,8 @@ void gather_elements(const Tensor& out_tensor, const Tensor& input_tensor, const
                             std::equal(index_shape.begin(), index_shape.end() - 1, input_shape.begin());
     dispatch_word(input_tensor.dtype, [&](auto sample) {
         using W = decltype(sample);
-        const Words source(input_tensor);
-        const NewWords target(out_tensor);
+        const RawInput source(input_tensor);
+        const RawOutput target(out_tensor);
         if (is_rowwise) {
             gather_rows(target.as<W>(), source.as<W>(), positions.data(), index_tensor.numel, index_shape.back(),
                         input_shape.back());

@@ -73,15 +73,15 @@ void find_distance_gradient(const Tensor& result_tensor, const Tensor& gradient_
                         const T to = right[(row / a.rows * b.rows + j) * length + d];
                         const T between = distance[row * b.rows + j];
                         const double difference = static_cast<double>(from) - static_cast<double>(to);
-                        double share = 0;
+                        double derivative = 0;
                         if (std::isinf(order)) {
                             // Distances were rounded when they were stored.
                             const bool attains = static_cast<T>(std::abs(difference)) == between;
-                            share = attains ? sign(difference) : 0;
+                            derivative = attains ? sign(difference) : 0;
                         } else {
-                            share = slope(difference, static_cast<double>(between), order);
+                            derivative = slope(difference, static_cast<double>(between), order);
                         }
-                        sum += share * static_cast<double>(gradient[row * b.rows + j]);
+                        sum += derivative * static_cast<double>(gradient[row * b.rows + j]);
                     }
                     result[row * length + d] = static_cast<T>(sum);
                 }

@@ -117,11 +117,11 @@ void factor_gradient(const Tensor& grad_mat, const Tensor& grad_output, const Te
                 const std::vector<A> adjoint = conjugate(lower.data(), n * n);
                 const Triangle<A> system{adjoint.data(), n, false, true, false};
                 solve(system, middle.data(), n);
-                std::vector<A> turned = transpose(middle.data(), n, n, true);
-                solve(system, turned.data(), n);
+                std::vector<A> transposed = transpose(middle.data(), n, n, true);
+                solve(system, transposed.data(), n);
                 for (int64_t i = 0; i < n; ++i) {
                     for (int64_t j = 0; j < n; ++j) {
-                        result[(k * n + i) * n + j] = conj(turned[j * n + i]) / A(2);
+                        result[(k * n + i) * n + j] = conj(transposed[j * n + i]) / A(2);
                     }
                 }
             }

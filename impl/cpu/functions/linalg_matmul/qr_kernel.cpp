@@ -47,17 +47,17 @@ Reflection<A> reflection_of(const A* matrix, int64_t rows, int64_t columns, int6
         return found;
     }
     const double length = std::hypot(std::abs(head), below);
-    const double turned = std::signbit(real(head)) ? length : -length;
-    found.scale = (A(turned) - head) / A(turned);
+    const double reflected = std::signbit(real(head)) ? length : -length;
+    found.scale = (A(reflected) - head) / A(reflected);
     for (int64_t i = k + 1; i < rows; ++i) {
-        found.rest[i - k - 1] = matrix[i * columns + k] / (head - A(turned));
+        found.rest[i - k - 1] = matrix[i * columns + k] / (head - A(reflected));
     }
     return found;
 }
 
 }  // namespace
 
-void reflect(const Tensor& q_out, const Tensor& r_out, const Tensor& input, bool wants_q) {
+void reflect(const Tensor& q_out, const Tensor& r_out, const Tensor& input, bool needs_q) {
     const Matrices matrices(input);
     const int64_t rows = matrices.rows;
     const int64_t columns = matrices.columns;
@@ -83,7 +83,7 @@ void reflect(const Tensor& q_out, const Tensor& r_out, const Tensor& input, bool
                         upper[i * columns + j] = i <= j ? left[i * columns + j] : E(0);
                     }
                 }
-                if (!wants_q) {
+                if (!needs_q) {
                     continue;
                 }
                 E* orthonormal = q.data() + k * rows * inner;

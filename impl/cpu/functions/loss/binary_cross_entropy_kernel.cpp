@@ -35,10 +35,10 @@ void bce_losses(const Tensor& out_tensor, const Tensor& input_tensor, const Tens
         check_probabilities(x, input_tensor.numel);
         store_losses<T>(out_tensor, input_tensor.numel, reduction, [&](int64_t i) {
             const double p = x[i];
-            const double wanted = y[i];
+            const double target = y[i];
             const double hit = at_least(kLeastLog, vector_math::log(p));
             const double miss = at_least(kLeastLog, vector_math::log1p(-p));
-            return ((wanted - 1) * miss - wanted * hit) * weights[i];
+            return ((target - 1) * miss - target * hit) * weights[i];
         });
     });
 }
@@ -67,9 +67,9 @@ void logit_losses(const Tensor& out_tensor, const Tensor& input_tensor, const Te
         const Factor<T> positive(positive_tensor, input_tensor);
         store_losses<T>(out_tensor, input_tensor.numel, reduction, [&](int64_t i) {
             const double logit = x[i];
-            const double wanted = y[i];
-            const double hit = positive[i] * wanted * softplus(-logit);
-            return (hit + (1 - wanted) * softplus(logit)) * weights[i];
+            const double target = y[i];
+            const double hit = positive[i] * target * softplus(-logit);
+            return (hit + (1 - target) * softplus(logit)) * weights[i];
         });
     });
 }
@@ -84,10 +84,10 @@ void logit_gradients(const Tensor& gradient_tensor, const Tensor& grad_out_tenso
         const Factor<T> weights(weight_tensor, input_tensor);
         const Factor<T> positive(positive_tensor, input_tensor);
         store_gradients<T>(gradient_tensor, grad_out_tensor, reduction, [&](int64_t i) {
-            const double wanted = y[i];
-            // The share of the negative label, which pulls the logit down, less that of the positive one.
-            const double down = (1 - wanted) * logistic(x[i]);
-            const double up = positive[i] * wanted * logistic(-static_cast<double>(x[i]));
+            const double target = y[i];
+            // The weight of the negative label, which pulls the logit down, less that of the positive one.
+            const double down = (1 - target) * logistic(x[i]);
+            const double up = positive[i] * target * logistic(-static_cast<double>(x[i]));
             return (down - up) * weights[i];
         });
     });

@@ -28,11 +28,12 @@ DIOPI_CPU_CLONES double log_sum_exp(const T* x, int64_t length) {
 
 // The probabilities of a row times a gradient.
 template <typename T>
-DIOPI_CPU_CLONES void share_out(T* result, const T* x, double total, double gradient, int64_t length) {
+DIOPI_CPU_CLONES void store_slopes(T* result, const T* x, double total, double gradient, int64_t length) {
     DIOPI_CPU_INDEPENDENT
     for (int64_t i = 0; i < length; ++i) {
-        const auto share = static_cast<double>(vector_math::exp(static_cast<T>(static_cast<double>(x[i]) - total)));
-        result[i] = static_cast<T>(share * gradient);
+        const auto probability =
+            static_cast<double>(vector_math::exp(static_cast<T>(static_cast<double>(x[i]) - total)));
+        result[i] = static_cast<T>(probability * gradient);
     }
 }
 
@@ -53,20 +54,20 @@ class CrossEntropy {
     }
 
     bool counts(int64_t i) const { return !indices_ || indices_[i].value != problem_.ignored; }
-    // The share of a sample in what the mean divides by.
-    double share(int64_t i) const { return !counts(i) ? 0.0 : indices_ ? weight(indices_[i].value) : 1.0; }
-    double logit(int64_t i, int64_t c) const { return logits_[sizes_.first(i) + c * sizes_.places]; }
+    // The weight of a sample in what the mean divides by.
+    double mean_weight(int64_t i) const { return !counts(i) ? 0.0 : indices_ ? weight(indices_[i].value) : 1.0; }
+    double logit(int64_t i, int64_t c) const { return logits_[sizes_.first(i) + c * sizes_.inner]; }
 
     // What the negated log-probability of class c is multiplied by in the loss of sample i.
     double factor(int64_t i, int64_t c) const {
         const double own = indices_ ? (indices_[i].value == c ? 1.0 : 0.0)
-                                    : static_cast<double>(probabilities_[sizes_.first(i) + c * sizes_.places]);
+                                    : static_cast<double>(probabilities_[sizes_.first(i) + c * sizes_.inner]);
         return ((1 - problem_.label_smoothing) * own + spread_) * weight(c);
     }
 
     // The logarithm of the sum of exponentials of the logits.
     double normaliser(int64_t i) const {
-        if (sizes_.places == 1 && sizes_.classes > 0) {
+        if (sizes_.inner == 1 && sizes_.classes > 0) {
             return log_sum_exp(logits_.data() + i * sizes_.classes, sizes_.classes);
         }
         double top = -HUGE_VAL;
@@ -99,11 +100,11 @@ class CrossEntropy {
     // Writes the gradient of the sample's loss times `grad_out`.
     void gradient(int64_t i, double grad_out, T* result) const {
         const double total = normaliser(i);
-        if (indices_ && spread_ == 0 && sizes_.places == 1) {
+        if (indices_ && spread_ == 0 && sizes_.inner == 1) {
             const double own = weight(indices_[i].value) * grad_out;
             const int64_t first = i * sizes_.classes;
             const int64_t at = first + indices_[i].value;
-            share_out(result + first, logits_.data() + first, total, own, sizes_.classes);
+            store_slopes(result + first, logits_.data() + first, total, own, sizes_.classes);
             result[at] = static_cast<T>((std::exp(static_cast<double>(logits_[at]) - total) - 1) * own);
             return;
         }
@@ -113,13 +114,13 @@ class CrossEntropy {
         }
         for (int64_t c = 0; c < sizes_.classes; ++c) {
             const double slope = factors * std::exp(logit(i, c) - total) - factor(i, c);
-            result[sizes_.first(i) + c * sizes_.places] = static_cast<T>(slope * grad_out);
+            result[sizes_.first(i) + c * sizes_.inner] = static_cast<T>(slope * grad_out);
         }
     }
 
     void no_gradient(int64_t i, T* result) const {
         for (int64_t c = 0; c < sizes_.classes; ++c) {
-            result[sizes_.first(i) + c * sizes_.places] = 0;
+            result[sizes_.first(i) + c * sizes_.inner] = 0;
         }
     }
 
@@ -145,7 +146,7 @@ void cross_entropy_losses(const Tensor& out_tensor, const CrossEntropyProblem& p
         const CrossEntropy<T> entropy(problem);
         const Output<T> result(out_tensor);
         reduce_samples(result, sizes.count(), row_grain(8 * sizes.classes), reduction, [&](int64_t i) {
-            return entropy.counts(i) ? Weighed{entropy.loss(i), entropy.share(i)} : Weighed();
+            return entropy.counts(i) ? Weighed{entropy.loss(i), entropy.mean_weight(i)} : Weighed();
         });
         result.store();
     });
@@ -165,7 +166,7 @@ void cross_entropy_gradients(const Tensor& gradient_tensor, const Tensor& grad_o
         if (reduction == ReductionMean) {
             divisor = 0;
             for (int64_t i = 0; i < sizes.count(); ++i) {
-                divisor += entropy.share(i);
+                divisor += entropy.mean_weight(i);
             }
         }
         parallel_for(sizes.count(), row_grain(8 * sizes.classes), [&](int64_t begin, int64_t end) {

@@ -47,7 +47,7 @@ void join_statistics(const Tensor& mean_tensor, const Tensor& invstd_tensor, con
     for (int64_t part = 0; part < parts; ++part) {
         count += sizes[part];
     }
-    const double share = momentum;
+    const double new_weight = momentum;
     for (int64_t c = 0; c < channels.count; ++c) {
         double sum = 0;
         for (int64_t part = 0; part < parts; ++part) {
@@ -65,8 +65,8 @@ void join_statistics(const Tensor& mean_tensor, const Tensor& invstd_tensor, con
         means[c] = own;
         deviations[c] = 1 / std::sqrt(squares / count + static_cast<double>(eps));
         if (old_mean) {
-            new_mean[c] = (1 - share) * old_mean[c] + share * own;
-            new_variance[c] = (1 - share) * old_variance[c] + share * squares / (count - 1);
+            new_mean[c] = (1 - new_weight) * old_mean[c] + new_weight * own;
+            new_variance[c] = (1 - new_weight) * old_variance[c] + new_weight * squares / (count - 1);
         }
     }
     means.store();

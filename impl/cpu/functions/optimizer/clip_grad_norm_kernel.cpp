@@ -1,7 +1,7 @@
 // ClipGradNorm: the joint norm of all gradients in double, then one factor on all of them. The loops.
 #include <cmath>
 
-#include "diopi_core/words.h"
+#include "diopi_core/raw_elements.h"
 #include "diopi_cpu/chunks.h"
 #include "diopi_cpu/vector_norm.h"
 #include "optimizer/kernels.h"

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "diopi_core/math.h"
-#include "diopi_core/words.h"
+#include "diopi_core/raw_elements.h"
 #include "optimizer/kernels.h"
 
 namespace diopi::core {

@@ -4,22 +4,22 @@
 #include <vector>
 
 #include "diopi_core/reduction.h"
-#include "random/draw.h"
 #include "random/kernels.h"
+#include "random/sample.h"
 
 namespace diopi::core {
 
 namespace {
 
-// Draws with replacement: where a number falls among the running sums of the weights.
-void draw_shares(const double* weights, int64_t categories, int64_t first, int64_t count, const Stream& stream,
-                 Int64* result) {
+// Samples with replacement: where a number falls among the running sums of the weights.
+void sample_fractions(const double* weights, int64_t categories, int64_t first, int64_t count, const Stream& stream,
+                      Int64* result) {
     std::vector<double> sums(weights, weights + categories);
     std::partial_sum(sums.begin(), sums.end(), sums.begin());
     for (int64_t i = 0; i < count; ++i) {
         const double at = unit(stream(first + i), 0) * sums.back();
         auto found = std::upper_bound(sums.begin(), sums.end(), at) - sums.begin();
-        // The product may be rounded up to the whole sum: then it is the last category that has a weight.
+        // The product may be rounded up to the total: then it is the last category that has a weight.
         if (found == categories) {
             found = std::lower_bound(sums.begin(), sums.end(), sums.back()) - sums.begin();
         }
@@ -27,10 +27,10 @@ void draw_shares(const double* weights, int64_t categories, int64_t first, int64
     }
 }
 
-// Draws without replacement: each category waits for an exponential time over its weight, and the first ones come out
-// (Efraimidis and Spirakis, 2006).
-void draw_first(const double* weights, int64_t categories, int64_t first, int64_t count, const Stream& stream,
-                Int64* result) {
+// Samples without replacement: each category waits for an exponential time over its weight, and the first ones
+// come out (Efraimidis and Spirakis, 2006).
+void sample_first(const double* weights, int64_t categories, int64_t first, int64_t count, const Stream& stream,
+                  Int64* result) {
     std::vector<double> times(static_cast<size_t>(categories));
     std::vector<int64_t> order;
     for (int64_t c = 0; c < categories; ++c) {
@@ -56,12 +56,12 @@ void permute(const Tensor& target, int64_t n, diopiGeneratorHandle_t generator) 
         order[i] = Int64(i);
     }
     // The partners of a block of elements are sampled first, in one loop; the swaps follow each other.
-    constexpr int64_t kBlock = detail::kDrawBlock;
+    constexpr int64_t kBlock = detail::kSampleBlock;
     int64_t partners[kBlock];
     for (int64_t first = (n - 1) / kBlock * kBlock; first >= 0; first -= kBlock) {
         const int64_t count = std::min(kBlock, n - first);
-        detail::draw_block(partners, stream, first, count, [](int64_t i, const Words& words) {
-            return static_cast<int64_t>(below(static_cast<uint64_t>(i) + 1, words, 0));
+        detail::sample_block(partners, stream, first, count, [](int64_t i, const RandomBits& bits) {
+            return static_cast<int64_t>(below(static_cast<uint64_t>(i) + 1, bits, 0));
         });
         for (int64_t i = count; i-- > 0;) {
             std::swap(order[first + i], order[partners[i]]);
@@ -86,12 +86,12 @@ void choose(const Tensor& target, const Tensor& weight_tensor, int64_t rows, int
     const Stream stream(generator);
     stream.advance();
     const Output<Int64> result(target);
-    const auto draw_row = replacement ? draw_shares : draw_first;
-    const int64_t words = replacement ? num_samples : categories;
+    const auto sample_row = replacement ? sample_fractions : sample_first;
+    const int64_t bits = replacement ? num_samples : categories;
     parallel_for(rows, row_grain(8 * (categories + num_samples)), [&](int64_t begin, int64_t end) {
         for (int64_t row = begin; row < end; ++row) {
-            draw_row(weights.data() + row * categories, categories, row * words, num_samples, stream,
-                     result.data() + row * num_samples);
+            sample_row(weights.data() + row * categories, categories, row * bits, num_samples, stream,
+                       result.data() + row * num_samples);
         }
     });
     result.store();

@@ -21,9 +21,9 @@ void search_values(const Tensor& values, const Tensor& input, const Rows& rows) 
     });
 }
 
-// Writes extreme elements to `values` and their positions in the row to `places`; a null tensor drops them.
+// Writes extreme elements to `values` and their positions in the row to `indices`; a null tensor drops them.
 template <typename Extreme>
-void search(const Tensor& values, const Tensor& places, const Tensor& input, const Rows& rows) {
+void search(const Tensor& values, const Tensor& indices, const Tensor& input, const Rows& rows) {
     const ReductionLayout layout(input, rows, Walk::kLogical);
     dispatch<kNumber | kBool>(input.dtype, [&](auto sample) {
         using S = decltype(sample);
@@ -32,7 +32,7 @@ void search(const Tensor& values, const Tensor& places, const Tensor& input, con
         if (!values.is_null()) {
             store_states<T>(layout, values, found, [](const Found<T>& best) { return best.value; });
         }
-        store_states<Int64>(layout, places, found, [](const Found<T>& best) { return Int64(best.at); });
+        store_states<Int64>(layout, indices, found, [](const Found<T>& best) { return Int64(best.at); });
     });
 }
 
@@ -42,9 +42,9 @@ void extreme_values(const Tensor& values, const Tensor& input, const Rows& rows,
     is_largest ? search_values<Largest>(values, input, rows) : search_values<Smallest>(values, input, rows);
 }
 
-void extreme_indices(const Tensor& values, const Tensor& places, const Tensor& input, const Rows& rows,
+void extreme_indices(const Tensor& values, const Tensor& indices, const Tensor& input, const Rows& rows,
                      bool is_largest) {
-    is_largest ? search<Largest>(values, places, input, rows) : search<Smallest>(values, places, input, rows);
+    is_largest ? search<Largest>(values, indices, input, rows) : search<Smallest>(values, indices, input, rows);
 }
 
 }  // namespace diopi::core

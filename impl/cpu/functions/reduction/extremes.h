@@ -22,8 +22,8 @@ T end_of(bool upper) {
     } else if constexpr (std::is_same_v<T, Bool>) {
         return Bool(upper);
     } else {
-        using Whole = std::numeric_limits<decltype(T::value)>;
-        return T(upper ? Whole::max() : Whole::lowest());
+        using UniformInteger = std::numeric_limits<decltype(T::value)>;
+        return T(upper ? UniformInteger::max() : UniformInteger::lowest());
     }
 }
 
@@ -82,18 +82,18 @@ struct ExtremeIndex {
         return wins(b.value, a.value) ? b : a;
     }
 
-    void rows(State* out, int64_t results, int64_t step, const S* data, int64_t count, int64_t first) const {
+    void rows(State* out, int64_t results, int64_t stride, const S* data, int64_t count, int64_t first) const {
         for (int64_t r = 0; r < results; ++r) {
-            out[r] = join(out[r], in_run(data + r * step, count, first));
+            out[r] = join(out[r], in_run(data + r * stride, count, first));
         }
     }
 
-    void columns(State* out, int64_t width, const S* data, int64_t step, int64_t count, int64_t first) const {
+    void columns(State* out, int64_t width, const S* data, int64_t stride, int64_t count, int64_t first) const {
         T best[kStrip];
         Index indices[kStrip];
         for (int64_t column = 0; column < width; column += kStrip) {
             const int64_t strip = std::min(kStrip, width - column);
-            in_columns(best, indices, strip, data + column, step, count);
+            in_columns(best, indices, strip, data + column, stride, count);
             for (int64_t k = 0; k < strip; ++k) {
                 out[column + k] = join(out[column + k], {best[k], first + indices[k]});
             }
@@ -101,10 +101,10 @@ struct ExtremeIndex {
     }
 
   private:
-    // Whether a later element takes the place of an earlier one.
+    // Whether a later element replaces an earlier one.
     static bool wins(T value, T best) { return Extreme::precedes(value, best) || (value != value && best == best); }
 
-    // The best value of each block first, and then its place in the one block that has the best of all.
+    // The best value of each block first, and then its index in the one block that has the best of all.
     static State in_run(const S* data, int64_t count, int64_t first) {
         T best = cast<T>(data[0]);
         int64_t block = 0;
@@ -116,12 +116,12 @@ struct ExtremeIndex {
                 block = i;
             }
         }
-        const int64_t at = block + place_of(best, data + block, std::min(kBlock, count - block));
+        const int64_t at = block + position_of(best, data + block, std::min(kBlock, count - block));
         return {cast<T>(data[at]), first + at};
     }
 
     // The first of `count` elements that is `best`, which is among them.
-    DIOPI_CPU_CLONES static int64_t place_of(T best, const S* data, int64_t count) {
+    DIOPI_CPU_CLONES static int64_t position_of(T best, const S* data, int64_t count) {
         constexpr int64_t kTogether = 64;
         const auto matches = [best](S x) {
             const T value = cast<T>(x);
@@ -144,13 +144,13 @@ struct ExtremeIndex {
     }
 
     DIOPI_CPU_CLONES static void in_columns(T* __restrict best, Index* __restrict indices, int64_t width,
-                                            const S* __restrict data, int64_t step, int64_t count) {
+                                            const S* __restrict data, int64_t stride, int64_t count) {
         for (int64_t k = 0; k < width; ++k) {
             best[k] = cast<T>(data[k]);
             indices[k] = 0;
         }
         for (int64_t i = 1; i < count; ++i) {
-            const S* row = data + i * step;
+            const S* row = data + i * stride;
             const auto index = static_cast<Index>(i);
             for (int64_t k = 0; k < width; ++k) {
                 const T value = cast<T>(row[k]);

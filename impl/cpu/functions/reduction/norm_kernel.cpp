@@ -68,7 +68,7 @@ void vector_norm_gradient(const Tensor& target_tensor, const Tensor& gradients_t
                     }
                     continue;
                 }
-                // Infinite orders: the elements that attain the norm share its gradient.
+                // Infinite orders: the gradient is split between the elements that attain the norm.
                 const auto attains = [&](T element) {
                     const auto size = cast<Real<T>>(size_of_element(element));
                     return size == length || (isnan(size) && isnan(length));

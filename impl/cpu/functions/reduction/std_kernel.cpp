@@ -60,7 +60,7 @@ struct Strip {
     A means[kWidth];
     double squares[kWidth];
 
-    DIOPI_CPU_CLONES void take(int64_t width, const S* data, int64_t step, int64_t count) {
+    DIOPI_CPU_CLONES void take(int64_t width, const S* data, int64_t stride, int64_t count) {
         for (int64_t k = 0; k < width; ++k) {
             origins[k] = cast<A>(data[k]);
             means[k] = A(0);
@@ -68,7 +68,7 @@ struct Strip {
         }
         for (int64_t i = 1; i < count; ++i) {
             for (int64_t k = 0; k < width; ++k) {
-                means[k] += cast<A>(data[i * step + k]) - origins[k];
+                means[k] += cast<A>(data[i * stride + k]) - origins[k];
             }
         }
         for (int64_t k = 0; k < width; ++k) {
@@ -76,7 +76,7 @@ struct Strip {
         }
         for (int64_t i = 0; i < count; ++i) {
             for (int64_t k = 0; k < width; ++k) {
-                squares[k] += square((cast<A>(data[i * step + k]) - origins[k]) - means[k]);
+                squares[k] += square((cast<A>(data[i * stride + k]) - origins[k]) - means[k]);
             }
         }
     }
@@ -92,10 +92,10 @@ struct MomentsReducer {
     State identity() const { return {}; }
     State join(const State& a, const State& b) const { return joined(a, b); }
 
-    void rows(State* out, int64_t results, int64_t step, const S* data, int64_t count, int64_t /*first*/) const {
+    void rows(State* out, int64_t results, int64_t stride, const S* data, int64_t count, int64_t /*first*/) const {
         for (int64_t r = 0; r < results; ++r) {
             for (int64_t i = 0; i < count; i += kBlock) {
-                const S* block = data + r * step + i;
+                const S* block = data + r * stride + i;
                 const int64_t length = std::min(kBlock, count - i);
                 State own;
                 own.count = static_cast<double>(length);
@@ -108,13 +108,13 @@ struct MomentsReducer {
         }
     }
 
-    void columns(State* out, int64_t width, const S* data, int64_t step, int64_t count, int64_t /*first*/) const {
+    void columns(State* out, int64_t width, const S* data, int64_t stride, int64_t count, int64_t /*first*/) const {
         Strip<S, A> strip;
         for (int64_t column = 0; column < width; column += strip.kWidth) {
             const int64_t own = std::min(strip.kWidth, width - column);
             for (int64_t row = 0; row < count; row += kRows) {
                 const int64_t length = std::min(kRows, count - row);
-                strip.take(own, data + row * step + column, step, length);
+                strip.take(own, data + row * stride + column, stride, length);
                 for (int64_t k = 0; k < own; ++k) {
                     out[column + k] = joined(out[column + k], {static_cast<double>(length), strip.origins[k],
                                                                strip.means[k], strip.squares[k]});

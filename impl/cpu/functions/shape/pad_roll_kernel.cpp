@@ -40,12 +40,12 @@ void gather(W* to, const W* from, const std::vector<int64_t>& from_shape, const 
         for (int64_t row = begin; row < end; ++row) {
             int64_t rest = row;
             int64_t offset = 0;
-            int64_t step = from_shape[last];
+            int64_t stride = from_shape[last];
             for (size_t d = last; d-- > 0;) {
                 const auto size = static_cast<int64_t>(tables[d].size());
-                offset += tables[d][static_cast<size_t>(rest % size)] * step;
+                offset += tables[d][static_cast<size_t>(rest % size)] * stride;
                 rest /= size;
-                step *= from_shape[d];
+                stride *= from_shape[d];
             }
             for (const Run& run : runs) {
                 std::copy_n(from + offset + run.from, run.length, to + row * width + run.to);
@@ -60,8 +60,8 @@ void gather_tables(const Tensor& out, const Tensor& input, const std::vector<int
                    const Tables& tables) {
     dispatch_word(out.dtype, [&](auto sample) {
         using W = decltype(sample);
-        const Words from(input);
-        const NewWords to(out);
+        const RawInput from(input);
+        const RawOutput to(out);
         gather(to.as<W>(), from.as<W>(), input_shape, tables);
         to.store();
     });

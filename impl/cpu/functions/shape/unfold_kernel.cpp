@@ -1,5 +1,5 @@
 // Unfold, a copy of overlapping views, and its gradient, a sum over them. The loops.
-#include "diopi_core/words.h"
+#include "diopi_core/raw_elements.h"
 #include "shape/kernels.h"
 
 namespace diopi::core {

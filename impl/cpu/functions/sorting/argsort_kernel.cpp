@@ -1,22 +1,22 @@
-// Argsort. The order of equals is kept in any case. The loops.
+// Argsort. The order of equals is preserved in any case. The loops.
 #include "sorting/kernels.h"
 #include "sorting/sorted_rows.h"
 
 namespace diopi::core {
 
-void argsort_rows_of(const Tensor& places_tensor, const Tensor& input, const Rows& rows, bool descending) {
+void argsort_rows_of(const Tensor& indices_tensor, const Tensor& input, const Rows& rows, bool descending) {
     dispatch_compute<kNumber | kBool>(input.dtype, [&](auto sample) {
         using T = decltype(sample);
         const Input<T> source(input);
-        const Output<Int64> places(places_tensor);
+        const Output<Int64> indices(indices_tensor);
         sort_rows(source.data(), rows.count, rows.length, descending,
-                  [&](const auto& coder, int64_t row, int64_t first, const auto* words, int64_t count) {
-                      Int64* place = places.data() + row * rows.length + first;
+                  [&](const auto& coder, int64_t row, int64_t first, const auto* packed, int64_t count) {
+                      Int64* index = indices.data() + row * rows.length + first;
                       for (int64_t i = 0; i < count; ++i) {
-                          place[i] = Int64(coder.place(words[i]));
+                          index[i] = Int64(coder.index(packed[i]));
                       }
                   });
-        places.store();
+        indices.store();
     });
 }
 

@@ -1,7 +1,7 @@
-// Sorting of words by the digits of their keys, of one thread. Long arrays are distributed by their highest digit, and
-// again, until the parts are in the cache or a few words; short words then go digit by digit from the lowest. Passes
-// keep the order of equal digits, so that words whose positions rise to begin with end in the order of their positions
-// where keys are equal; words in another order are compared.
+// Sorting of packed keys by the digits of their keys, of one thread. Long arrays are distributed by their highest
+// digit, and again, until the parts are in the cache or a few elements; short ones then go digit by digit from the
+// lowest. Passes keep the order of equal digits, so that packed keys whose positions rise to begin with end in the
+// order of their positions where keys are equal; those in another order are compared.
 #ifndef DIOPI_CPU_RADIX_SORT_H_
 #define DIOPI_CPU_RADIX_SORT_H_
 
@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "sorting/sort_words.h"
+#include "sorting/packed_sort.h"
 
 namespace diopi::cpu {
 
@@ -21,8 +21,8 @@ inline uint64_t key_of(const LongWord& word) { return word.key; }
 template <typename Word>
 class RadixSort {
   public:
-    // Rising, in `words`. `scratch` is for as many. Below 2^32 words.
-    static void sort(Word* words, Word* scratch, int64_t count) { part(words, scratch, count, words); }
+    // Rising, in `packed`. `scratch` is for as many. Below 2^32 elements.
+    static void sort(Word* packed, Word* scratch, int64_t count) { part(packed, scratch, count, packed); }
 
   private:
     using Key = decltype(key_of(Word()));
@@ -39,7 +39,7 @@ class RadixSort {
         return static_cast<int64_t>(key_of(word) >> shift) & (kDigits - 1);
     }
 
-    // Sorts the words in `from` into `result`, which is `from` or `other`.
+    // Sorts those in `from` into `result`, which is `from` or `other`.
     static void part(Word* from, Word* other, int64_t count, Word* result) {
         Key differing = 0;
         bool is_sorted = true;
@@ -60,18 +60,18 @@ class RadixSort {
         while (bits < kBits && differing >> bits != 0) {
             ++bits;
         }
-        if (count <= kCached && bits > kWidth && has_rising_places(from, count)) {
+        if (count <= kCached && bits > kWidth && has_rising_positions(from, count)) {
             digits(from, other, count, (bits + kWidth - 1) / kWidth, result);
             return;
         }
         distribute(from, other, count, std::max(0, bits - kWidth), result);
     }
 
-    static bool has_rising_places(const Word* words, int64_t count) {
+    static bool has_rising_positions(const Word* packed, int64_t count) {
         bool is_rising = true;
         if constexpr (kIsShort) {
             for (int64_t i = 1; i < count; ++i) {
-                is_rising &= static_cast<uint32_t>(words[i]) > static_cast<uint32_t>(words[i - 1]);
+                is_rising &= static_cast<uint32_t>(packed[i]) > static_cast<uint32_t>(packed[i - 1]);
             }
         }
         return is_rising;
@@ -99,7 +99,7 @@ class RadixSort {
         }
     }
 
-    // All lowest digits in turn; words have rising positions.
+    // All lowest digits in turn; they have rising positions.
     static void digits(Word* from, Word* other, int64_t count, int passes, Word* result) {
         uint32_t ends[kBits / kWidth][kDigits] = {};
         for (int64_t i = 0; i < count; ++i) {

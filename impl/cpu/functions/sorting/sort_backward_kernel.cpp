@@ -8,8 +8,8 @@ void return_slices(const Tensor& result, const Tensor& gradient, const Positions
                    int64_t count) {
     dispatch_word(result.dtype, [&](auto sample) {
         using W = decltype(sample);
-        const Words source(gradient);
-        const NewWords target(result);
+        const RawInput source(gradient);
+        const RawOutput target(result);
         const W* from = source.as<W>();
         W* to = target.as<W>();
         std::fill_n(to, result.numel, W{});

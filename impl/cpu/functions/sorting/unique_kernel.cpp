@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "diopi_core/math.h"
-#include "diopi_core/words.h"
+#include "diopi_core/raw_elements.h"
 #include "sorting/distinct.h"
 #include "sorting/sorted_rows.h"
 
@@ -47,34 +47,34 @@ struct Groups {
     std::vector<Int64> counts;
 };
 
-// Elements: the groups follow from the words in order, without a look at the elements.
+// Elements: the groups follow from the packed keys in order, without a look at the elements.
 template <typename T>
-Groups groups_of_elements(const T* elements, int64_t count, bool wants_groups) {
+Groups groups_of_elements(const T* elements, int64_t count, bool needs_groups) {
     Groups groups;
     require_countable(count);
     if (count == 0) {
         return groups;
     }
-    groups.group_of.resize(static_cast<size_t>(wants_groups ? count : 0));
-    with_words(elements, count, false, [&](const auto& coder) {
+    groups.group_of.resize(static_cast<size_t>(needs_groups ? count : 0));
+    with_packing(elements, count, false, [&](const auto& coder) {
         using Word = typename std::decay_t<decltype(coder)>::Word;
         Buffer memory;
         memory.allocate(count * static_cast<int64_t>(sizeof(Word)));
-        Word* words = static_cast<Word*>(memory.data());
+        Word* packed = static_cast<Word*>(memory.data());
         parallel_for(count, 16384,
-                     [&](int64_t begin, int64_t end) { coder.make(words + begin, elements, begin, end - begin); });
-        sort_words_together(words, count);
+                     [&](int64_t begin, int64_t end) { coder.make(packed + begin, elements, begin, end - begin); });
+        sort_packed_in_parallel(packed, count);
         int64_t first = 0;
         for (int64_t i = 0; i < count; ++i) {
-            if (i == 0 || !coder.is_same(words[i - 1], words[i])) {
+            if (i == 0 || !coder.is_same(packed[i - 1], packed[i])) {
                 if (i > 0) {
                     groups.counts.push_back(Int64(i - first));
                 }
-                groups.firsts.push_back(coder.place(words[i]));
+                groups.firsts.push_back(coder.index(packed[i]));
                 first = i;
             }
-            if (wants_groups) {
-                groups.group_of[coder.place(words[i])] = Int64(static_cast<int64_t>(groups.firsts.size()) - 1);
+            if (needs_groups) {
+                groups.group_of[coder.index(packed[i])] = Int64(static_cast<int64_t>(groups.firsts.size()) - 1);
             }
         }
         groups.counts.push_back(Int64(count - first));
@@ -83,9 +83,9 @@ Groups groups_of_elements(const T* elements, int64_t count, bool wants_groups) {
 }
 
 template <typename T>
-Groups groups_of(const Slices<T>& slices, int64_t count, bool wants_groups) {
+Groups groups_of(const Slices<T>& slices, int64_t count, bool needs_groups) {
     if (slices.length == 1) {
-        return groups_of_elements(slices.elements, count, wants_groups);
+        return groups_of_elements(slices.elements, count, needs_groups);
     }
     std::vector<int64_t> order(static_cast<size_t>(count));
     std::iota(order.begin(), order.end(), 0);
@@ -116,12 +116,12 @@ struct Distinct::Found {
     int64_t length;
 };
 
-Distinct::Distinct(const Tensor& slices, int64_t count, int64_t length, bool wants_groups)
+Distinct::Distinct(const Tensor& slices, int64_t count, int64_t length, bool needs_groups)
     : found_(new Found{{}, length}) {
     dispatch_compute<kNumber | kBool>(slices.dtype, [&](auto sample) {
         using T = decltype(sample);
         const Input<T> elements(slices);
-        found_->groups = groups_of(Slices<T>{elements.data(), length}, count, wants_groups);
+        found_->groups = groups_of(Slices<T>{elements.data(), length}, count, needs_groups);
     });
 }
 
@@ -133,8 +133,8 @@ void Distinct::store_slices(const Tensor& to, const Tensor& slices) const {
     const int64_t length = found_->length;
     dispatch_word(to.dtype, [&](auto sample) {
         using W = decltype(sample);
-        const Words source(slices);
-        const NewWords target(to);
+        const RawInput source(slices);
+        const RawOutput target(to);
         for (int64_t i = 0; i < count(); ++i) {
             std::copy_n(source.as<W>() + found_->groups.firsts[i] * length, length, target.as<W>() + i * length);
         }

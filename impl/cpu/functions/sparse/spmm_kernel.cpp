@@ -1,4 +1,4 @@
-#include "diopi_core/words.h"
+#include "diopi_core/raw_elements.h"
 #include "sparse/kernels.h"
 
 namespace diopi::core {

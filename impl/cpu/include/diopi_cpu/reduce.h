@@ -6,10 +6,10 @@
 //   State join(State a, State b) const                   the elements of `b` come after those of `a`, unless the
 //   reducer
 //                                                        does not ask for positions
-//   void rows(State* out, int64_t results, int64_t step, const S* data, int64_t count, int64_t first) const
-//       joins `count` neighbouring elements to each state; those of result r begin at data + r * step
-//   void columns(State* out, int64_t width, const S* data, int64_t step, int64_t count, int64_t first) const
-//       joins `count` elements, `step` apart, to each of `width` states; those of result r begin at data + r
+//   void rows(State* out, int64_t results, int64_t stride, const S* data, int64_t count, int64_t first) const
+//       joins `count` neighbouring elements to each state; those of result r begin at data + r * stride
+//   void columns(State* out, int64_t width, const S* data, int64_t stride, int64_t count, int64_t first) const
+//       joins `count` elements, `stride` apart, to each of `width` states; those of result r begin at data + r
 // where `first` is the position of the first element within its result, and S the dtype of the tensor.
 #ifndef DIOPI_CPU_REDUCE_H_
 #define DIOPI_CPU_REDUCE_H_
@@ -44,11 +44,11 @@ template <typename State>
 constexpr int kReduceLanes = sizeof(State) >= 8 ? 32 : 64;
 
 template <typename Op, typename State, typename S>
-DIOPI_CPU_CLONES void reduce_rows(const Op op, State* out, int64_t results, int64_t step, const S* data,
+DIOPI_CPU_CLONES void reduce_rows(const Op op, State* out, int64_t results, int64_t stride, const S* data,
                                   int64_t count) {
     constexpr int kLanes = kReduceLanes<State>;
     for (int64_t r = 0; r < results; ++r) {
-        const S* row = data + r * step;
+        const S* row = data + r * stride;
         State result = out[r];
         int64_t i = 0;
         if (count >= kLanes) {
@@ -83,7 +83,7 @@ void reduce_row(const Op op, State& out, const S* data, int64_t count) {
 
 template <typename Op, typename State, typename S>
 DIOPI_CPU_CLONES void reduce_columns(const Op op, State* __restrict out, int64_t width, const S* __restrict data,
-                                     int64_t step, int64_t count) {
+                                     int64_t stride, int64_t count) {
     constexpr int64_t kLanes = kReduceLanes<State>;
     int64_t i = 0;
     if (width <= 4 * kLanes) {
@@ -93,7 +93,7 @@ DIOPI_CPU_CLONES void reduce_columns(const Op op, State* __restrict out, int64_t
             State lanes[kLanes];
             std::copy_n(out + column, kLanes, lanes);
             for (int64_t k = 0; k < count; ++k) {
-                const S* row = data + column + k * step;
+                const S* row = data + column + k * stride;
                 for (int64_t lane = 0; lane < kLanes; ++lane) {
                     lanes[lane] = op.add(lanes[lane], row[lane]);
                 }
@@ -106,14 +106,14 @@ DIOPI_CPU_CLONES void reduce_columns(const Op op, State* __restrict out, int64_t
     }
     // Four rows at a time: the states are loaded and stored less often.
     for (; i + 4 <= count; i += 4) {
-        const S* row = data + i * step;
+        const S* row = data + i * stride;
         for (int64_t k = 0; k < width; ++k) {
-            out[k] =
-                op.add(op.add(op.add(op.add(out[k], row[k]), row[k + step]), row[k + 2 * step]), row[k + 3 * step]);
+            out[k] = op.add(op.add(op.add(op.add(out[k], row[k]), row[k + stride]), row[k + 2 * stride]),
+                            row[k + 3 * stride]);
         }
     }
     for (; i < count; ++i) {
-        const S* row = data + i * step;
+        const S* row = data + i * stride;
         for (int64_t k = 0; k < width; ++k) {
             out[k] = op.add(out[k], row[k]);
         }
@@ -135,20 +135,20 @@ void reduce_runs(const ReductionLayout& layout, const Reducer& reducer, State& s
 
 // The innermost axis is reduced, and there are results enough for all threads: more than one, along some kept axis.
 template <typename S, typename Reducer, typename State>
-void reduce_whole_rows(const ReductionLayout& layout, const Reducer& reducer, std::vector<State>& states) {
+void reduce_full_rows(const ReductionLayout& layout, const Reducer& reducer, std::vector<State>& states) {
     const auto* data = static_cast<const S*>(layout.data());
     const int64_t rows = count_of(layout.reduced());
-    const int64_t neighbours = layout.kept().back().size;
-    const int64_t step = layout.kept().back().stride;
+    const int64_t neighbours = layout.outer().back().size;
+    const int64_t stride = layout.outer().back().stride;
     parallel_for(layout.results(), row_grain(layout.length()), [&](int64_t begin, int64_t end) {
         while (begin < end) {
-            const S* from = data + offset_of(layout.kept(), begin);
+            const S* from = data + offset_of(layout.outer(), begin);
             const int64_t count = std::min(neighbours - begin % neighbours, end - begin);
             if (rows == 1 && layout.inner() <= kReduceChunk) {
-                reducer.rows(&states[begin], count, step, from, layout.inner(), 0);
+                reducer.rows(&states[begin], count, stride, from, layout.inner(), 0);
             } else {
                 for (int64_t r = 0; r < count; ++r) {
-                    reduce_runs(layout, reducer, states[begin + r], from + r * step, 0, rows);
+                    reduce_runs(layout, reducer, states[begin + r], from + r * stride, 0, rows);
                 }
             }
             begin += count;
@@ -169,7 +169,7 @@ void reduce_split_rows(const ReductionLayout& layout, const Reducer& reducer, st
     parallel_for(layout.results() * parts, row_grain(std::min(layout.length(), kReduceChunk)),
                  [&](int64_t begin, int64_t end) {
                      for (int64_t part = begin; part < end; ++part) {
-                         const S* from = data + offset_of(layout.kept(), part / parts);
+                         const S* from = data + offset_of(layout.outer(), part / parts);
                          const int64_t own = part % parts;
                          if (pieces == 1) {
                              reduce_runs(layout, reducer, partial[part], from, own * together,
@@ -201,7 +201,7 @@ void reduce_all_columns(const ReductionLayout& layout, const Reducer& reducer, s
         {1, std::min((kReduceParts + units - 1) / units, worthwhile), (rows + kReduceChunk - 1) / kReduceChunk});
     const int64_t rows_of_part = (rows + parts - 1) / parts;
     const int64_t neighbours = reduced.empty() ? 1 : reduced.back().size;
-    const int64_t step = reduced.empty() ? 0 : reduced.back().stride;
+    const int64_t stride = reduced.empty() ? 0 : reduced.back().stride;
     std::vector<State> partial(static_cast<size_t>(parts > 1 ? layout.results() * parts : 0), reducer.identity());
     parallel_for(units * parts, row_grain(std::min(width, kReduceWidth) * rows_of_part),
                  [&](int64_t begin, int64_t end) {
@@ -212,11 +212,11 @@ void reduce_all_columns(const ReductionLayout& layout, const Reducer& reducer, s
                          const int64_t first = unit / blocks * width + column;
                          const int64_t count = std::min(kReduceWidth, width - column);
                          State* out = (parts > 1 ? partial.data() + part * layout.results() : states.data()) + first;
-                         const S* from = data + offset_of(layout.kept(), unit / blocks) + column;
+                         const S* from = data + offset_of(layout.outer(), unit / blocks) + column;
                          const int64_t last = std::min(rows, (part + 1) * rows_of_part);
                          for (int64_t row = part * rows_of_part; row < last;) {
                              const int64_t run = std::min(neighbours - row % neighbours, last - row);
-                             reducer.columns(out, count, from + offset_of(reduced, row), step, run, row);
+                             reducer.columns(out, count, from + offset_of(reduced, row), stride, run, row);
                              row += run;
                          }
                      }
@@ -245,11 +245,11 @@ struct ElementReducer {
 
     State identity() const { return op.identity(); }
     State join(State a, State b) const { return op.join(a, b); }
-    void rows(State* out, int64_t results, int64_t step, const S* data, int64_t count, int64_t /*first*/) const {
-        detail::reduce_rows(op, out, results, step, data, count);
+    void rows(State* out, int64_t results, int64_t stride, const S* data, int64_t count, int64_t /*first*/) const {
+        detail::reduce_rows(op, out, results, stride, data, count);
     }
-    void columns(State* out, int64_t width, const S* data, int64_t step, int64_t count, int64_t /*first*/) const {
-        detail::reduce_columns(op, out, width, data, step, count);
+    void columns(State* out, int64_t width, const S* data, int64_t stride, int64_t count, int64_t /*first*/) const {
+        detail::reduce_columns(op, out, width, data, stride, count);
     }
 };
 
@@ -263,7 +263,7 @@ std::vector<typename Reducer::State> reduce(const ReductionLayout& layout, const
     if (!layout.is_inner_reduced()) {
         detail::reduce_all_columns<S>(layout, reducer, states);
     } else if (layout.results() >= detail::kReduceParts) {
-        detail::reduce_whole_rows<S>(layout, reducer, states);
+        detail::reduce_full_rows<S>(layout, reducer, states);
     } else {
         detail::reduce_split_rows<S>(layout, reducer, states);
     }

@@ -21,7 +21,7 @@ struct Axis {
 // In which order the elements of a result are walked: a reducer that asks for their positions needs the logical one.
 enum class Walk { kMemory, kLogical };
 
-// A tensor whose innermost axis has stride 1; a copy is made where none has. Results are numbered along the kept
+// A tensor whose innermost axis has stride 1; copied where none has. Results are numbered along the outer
 // dimensions, of which the order is that of memory.
 class ReductionLayout {
   public:
@@ -29,7 +29,7 @@ class ReductionLayout {
 
     const void* data() const { return data_; }
     // The axes without the innermost one, outermost first.
-    const std::vector<Axis>& kept() const { return kept_; }
+    const std::vector<Axis>& outer() const { return outer_; }
     const std::vector<Axis>& reduced() const { return reduced_; }
     // Whether the innermost axis is reduced: then rows are reduced, else columns.
     bool is_inner_reduced() const { return is_inner_reduced_; }
@@ -45,14 +45,14 @@ class ReductionLayout {
 
     Buffer copy_;
     const void* data_;
-    std::vector<Axis> kept_;
+    std::vector<Axis> outer_;
     std::vector<Axis> reduced_;
     bool is_inner_reduced_ = true;
     int64_t inner_ = 1;
     int64_t results_;
     int64_t length_;
-    std::vector<int64_t> kept_dims_;      // in logical order, without those of size 1
-    std::vector<int64_t> kept_in_order_;  // the same in the order of memory
+    std::vector<int64_t> outer_dims_;      // in logical order, without those of size 1
+    std::vector<int64_t> outer_in_order_;  // the same in the order of memory
 };
 
 // Where the elements with a number along some axes begin.

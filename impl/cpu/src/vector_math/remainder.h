@@ -13,7 +13,7 @@ struct NarrowRemainder {
 
 #if DIOPI_CPU_VECTOR_BYTES > 16
 // Of doubles: the remainder has no more bits than the divisor, so that rounding it once is exact.
-struct WideRemainder {
+struct WidenedRemainder {
     static constexpr double kMost = 0x1p52;
     Doubles operator()(Doubles x, Doubles y, Doubles quotient) const { return minus_product(x, quotient, y); }
 };
@@ -60,7 +60,7 @@ Floats vector_fmod(Floats first, Floats second) {
 
 Doubles vector_fmod(Doubles first, Doubles second) {
 #if DIOPI_CPU_VECTOR_BYTES > 16
-    const Doubles rest = remainder_of(magnitude(first), magnitude(second), WideRemainder());
+    const Doubles rest = remainder_of(magnitude(first), magnitude(second), WidenedRemainder());
 #else
     const Doubles rest = Doubles{} - std::numeric_limits<double>::quiet_NaN();
 #endif

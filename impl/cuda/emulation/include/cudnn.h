@@ -45,7 +45,7 @@ cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream);
 cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t* description);
 cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t description);
 cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t description, cudnnDataType_t type, int rank,
-                                         const int* sizes, const int* steps);
+                                         const int* sizes, const int* strides);
 cudnnStatus_t cudnnCreateFilterDescriptor(cudnnFilterDescriptor_t* description);
 cudnnStatus_t cudnnDestroyFilterDescriptor(cudnnFilterDescriptor_t description);
 cudnnStatus_t cudnnSetFilterNdDescriptor(cudnnFilterDescriptor_t description, cudnnDataType_t type,
@@ -53,24 +53,24 @@ cudnnStatus_t cudnnSetFilterNdDescriptor(cudnnFilterDescriptor_t description, cu
 cudnnStatus_t cudnnCreateConvolutionDescriptor(cudnnConvolutionDescriptor_t* description);
 cudnnStatus_t cudnnDestroyConvolutionDescriptor(cudnnConvolutionDescriptor_t description);
 cudnnStatus_t cudnnSetConvolutionNdDescriptor(cudnnConvolutionDescriptor_t description, int space, const int* pad,
-                                              const int* step, const int* spread, cudnnConvolutionMode_t mode,
+                                              const int* stride, const int* spread, cudnnConvolutionMode_t mode,
                                               cudnnDataType_t compute);
 cudnnStatus_t cudnnSetConvolutionGroupCount(cudnnConvolutionDescriptor_t description, int groups);
 cudnnStatus_t cudnnSetConvolutionMathType(cudnnConvolutionDescriptor_t description, cudnnMathType_t math);
 
 cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(cudnnHandle_t handle, cudnnTensorDescriptor_t x,
                                                      cudnnFilterDescriptor_t w, cudnnConvolutionDescriptor_t windows,
-                                                     cudnnTensorDescriptor_t y, int wanted, int* found,
+                                                     cudnnTensorDescriptor_t y, int requested, int* found,
                                                      cudnnConvolutionFwdAlgoPerf_t* results);
 cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(cudnnHandle_t handle, cudnnFilterDescriptor_t w,
                                                           cudnnTensorDescriptor_t dy,
                                                           cudnnConvolutionDescriptor_t windows,
-                                                          cudnnTensorDescriptor_t dx, int wanted, int* found,
+                                                          cudnnTensorDescriptor_t dx, int requested, int* found,
                                                           cudnnConvolutionBwdDataAlgoPerf_t* results);
 cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(cudnnHandle_t handle, cudnnTensorDescriptor_t x,
                                                             cudnnTensorDescriptor_t dy,
                                                             cudnnConvolutionDescriptor_t windows,
-                                                            cudnnFilterDescriptor_t dw, int wanted, int* found,
+                                                            cudnnFilterDescriptor_t dw, int requested, int* found,
                                                             cudnnConvolutionBwdFilterAlgoPerf_t* results);
 cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void* alpha, cudnnTensorDescriptor_t x_description,
                                       const void* x, cudnnFilterDescriptor_t w_description, const void* w,

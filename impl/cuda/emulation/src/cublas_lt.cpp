@@ -21,9 +21,9 @@ struct cublasLtMatrixLayoutOpaque {
     cudaDataType_t type;
     int64_t rows;
     int64_t columns;
-    int64_t step;  // from column to column
+    int64_t stride;  // from column to column
     int32_t count;
-    int64_t batch_step;
+    int64_t batch_stride;
 };
 struct cublasLtMatmulPreferenceOpaque {
     uint64_t workspace;
@@ -39,7 +39,7 @@ using diopi::cuda::emulation::submit;
 // The element as the type that is added up in.
 template <typename A, typename S>
 A element(const void* data, const cublasLtMatrixLayoutOpaque& layout, int64_t k, int64_t row, int64_t column) {
-    const int64_t at = k * layout.batch_step + column * layout.step + row;
+    const int64_t at = k * layout.batch_stride + column * layout.stride + row;
     if constexpr (std::is_same_v<S, std::complex<double>>) {
         return static_cast<const S*>(data)[at];
     } else {
@@ -68,7 +68,7 @@ void multiply(const cublasLtMatmulDescOpaque& how, A alpha, const void* a, const
                 if (beta != A(0)) {
                     value += beta * element<A, D>(c, c_layout, k, row, column);
                 }
-                static_cast<D*>(d)[k * d_layout.batch_step + column * d_layout.step + row] = D(value);
+                static_cast<D*>(d)[k * d_layout.batch_stride + column * d_layout.stride + row] = D(value);
             }
         }
     }
@@ -95,7 +95,7 @@ int64_t bytes_of(cudaDataType_t type) {
     }
 }
 
-// Whether sizes, steps and types go together.
+// Whether sizes, strides and types are compatible.
 bool is_right(const cublasLtMatmulDescOpaque& how, const cublasLtMatrixLayoutOpaque& a,
               const cublasLtMatrixLayoutOpaque& b, const cublasLtMatrixLayoutOpaque& d) {
     const bool turns_a = how.operations[0] == CUBLAS_OP_T;
@@ -105,7 +105,7 @@ bool is_right(const cublasLtMatmulDescOpaque& how, const cublasLtMatrixLayoutOpa
                  b.count == d.count && a.type == b.type &&
                  (a.type == d.type || (bytes_of(a.type) == 2 && d.type == CUDA_R_32F));
     for (const cublasLtMatrixLayoutOpaque* layout : {&a, &b, &d}) {
-        right = right && layout->rows > 0 && layout->columns > 0 && layout->step >= layout->rows;
+        right = right && layout->rows > 0 && layout->columns > 0 && layout->stride >= layout->rows;
     }
     const bool is_double = d.type == CUDA_R_64F || d.type == CUDA_C_64F;
     const cudaDataType_t scale = is_double ? d.type : CUDA_R_32F;
@@ -113,7 +113,7 @@ bool is_right(const cublasLtMatmulDescOpaque& how, const cublasLtMatrixLayoutOpa
 }
 
 bool is_aligned(const void* data, const cublasLtMatrixLayoutOpaque& layout, uint32_t alignment) {
-    return (reinterpret_cast<uintptr_t>(data) | static_cast<uint64_t>(layout.batch_step * bytes_of(layout.type))) %
+    return (reinterpret_cast<uintptr_t>(data) | static_cast<uint64_t>(layout.batch_stride * bytes_of(layout.type))) %
                alignment ==
            0;
 }
@@ -171,9 +171,9 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t description, 
 }
 
 cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDataType_t type, uint64_t rows,
-                                          uint64_t columns, int64_t step) {
+                                          uint64_t columns, int64_t stride) {
     *layout =
-        new cublasLtMatrixLayoutOpaque{type, static_cast<int64_t>(rows), static_cast<int64_t>(columns), step, 1, 0};
+        new cublasLtMatrixLayoutOpaque{type, static_cast<int64_t>(rows), static_cast<int64_t>(columns), stride, 1, 0};
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -182,7 +182,7 @@ cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) { retu
 cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout, cublasLtMatrixLayoutAttribute_t which,
                                                 const void* value, size_t bytes) {
     return which == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT ? set(layout->count, value, bytes)
-                                                       : set(layout->batch_step, value, bytes);
+                                                       : set(layout->batch_stride, value, bytes);
 }
 
 cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* preference) {
@@ -227,22 +227,22 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t /*handle*/, cublasLtMatmulDesc_t 
                               const cublasLtMatmulAlgo_t* algo, void* workspace, size_t workspace_bytes,
                               cudaStream_t stream) {
     const char* mode = std::getenv("DIOPI_CUDA_EMULATION_BLAS");
-    const bool refuses = mode != nullptr && std::strcmp(mode, "refuse") == 0;
-    if (refuses || !is_right(*description, *a_layout, *b_layout, *d_layout) ||
+    const bool rejects = mode != nullptr && std::strcmp(mode, "refuse") == 0;
+    if (rejects || !is_right(*description, *a_layout, *b_layout, *d_layout) ||
         (workspace == nullptr && workspace_bytes > 0) || !is_aligned(a, *a_layout, algo->alignments[0]) ||
         !is_aligned(b, *b_layout, algo->alignments[1]) || !is_aligned(c, *c_layout, algo->alignments[2]) ||
         !is_aligned(d, *d_layout, algo->alignments[3])) {
         return CUBLAS_STATUS_INVALID_VALUE;
     }
-    const auto run = [&](auto sum, auto given, auto written) {
+    const auto run = [&](auto sum, auto stored, auto written) {
         using A = decltype(sum);
-        using S = decltype(given);
+        using S = decltype(stored);
         using D = decltype(written);
         const A times = number<A>(alpha);
-        const A share = number<A>(beta);
+        const A beta_value = number<A>(beta);
         submit(stream,
                [=, how = *description, a_own = *a_layout, b_own = *b_layout, c_own = *c_layout, d_own = *d_layout] {
-                   multiply<A, S, D>(how, times, a, a_own, b, b_own, share, c, c_own, d, d_own);
+                   multiply<A, S, D>(how, times, a, a_own, b, b_own, beta_value, c, c_own, d, d_own);
                });
     };
     const bool widens = d_layout->type != a_layout->type;

@@ -16,20 +16,21 @@ struct Sizes {
     cudnnDataType_t type;
     int64_t of[5];
     int rank;
-    int64_t steps[5];
+    int64_t strides[5];
     int64_t volume() const { return of[0] * of[1] * of[2] * of[3] * of[4]; }
-    int64_t at(int64_t a, int64_t b, const int64_t* place) const {
-        return a * steps[0] + b * steps[1] + place[0] * steps[2] + place[1] * steps[3] + place[2] * steps[4];
+    int64_t at(int64_t a, int64_t b, const int64_t* position) const {
+        return a * strides[0] + b * strides[1] + position[0] * strides[2] + position[1] * strides[3] +
+               position[2] * strides[4];
     }
     // Neither, where nothing lies otherwise.
-    bool is_channels_last() const { return of[1] > 1 && steps[1] == 1 && of[2] * of[3] * of[4] > 1; }
-    bool is_channels_first() const { return of[1] > 1 && steps[1] > 1; }
+    bool is_channels_last() const { return of[1] > 1 && strides[1] == 1 && of[2] * of[3] * of[4] > 1; }
+    bool is_channels_first() const { return of[1] > 1 && strides[1] > 1; }
 };
 struct cudnnTensorStruct : Sizes {};
 struct cudnnFilterStruct : Sizes {};
 struct cudnnConvolutionStruct {
     int64_t pad[3];
-    int64_t step[3];
+    int64_t stride[3];
     int64_t spread[3];
     int space;
     cudnnDataType_t compute;
@@ -46,9 +47,9 @@ using diopi::cuda::emulation::submit;
 // That of the one handle there is.
 thread_local cudaStream_t stream_of_calls = nullptr;
 
-bool is_mode(const char* wanted) {
+bool is_mode(const char* name) {
     const char* mode = std::getenv("DIOPI_CUDA_EMULATION_DNN");
-    return mode != nullptr && (wanted == nullptr || std::strcmp(mode, wanted) == 0);
+    return mode != nullptr && (name == nullptr || std::strcmp(mode, name) == 0);
 }
 
 // The entries as the last of three dimensions.
@@ -58,8 +59,8 @@ void set_space(int64_t (&to)[3], const int* from, int space, int64_t missing) {
     }
 }
 
-// Without steps the format of a filter says how it lies.
-cudnnStatus_t set_sizes(Sizes& to, cudnnDataType_t type, int rank, const int* sizes, const int* steps,
+// Without strides the format of a filter says how it lies.
+cudnnStatus_t set_sizes(Sizes& to, cudnnDataType_t type, int rank, const int* sizes, const int* strides,
                         bool channels_last) {
     if (rank < 4 || rank > 5) {
         return CUDNN_STATUS_BAD_PARAM;
@@ -78,16 +79,16 @@ cudnnStatus_t set_sizes(Sizes& to, cudnnDataType_t type, int rank, const int* si
     }
     // Row by row, or with the channels last: cuDNN accepts others too, which are not used here.
     for (const bool is_last : {false, true}) {
-        int64_t step = is_last ? to.of[1] : 1;
+        int64_t stride = is_last ? to.of[1] : 1;
         for (int k = 4; k >= 2; --k) {
-            to.steps[k] = step;
-            step *= to.of[k];
+            to.strides[k] = stride;
+            stride *= to.of[k];
         }
-        to.steps[1] = is_last ? 1 : step;
-        to.steps[0] = is_last ? step : step * to.of[1];
-        bool agrees = steps == nullptr ? is_last == channels_last : true;
-        for (int k = 0; agrees && steps != nullptr && k < rank; ++k) {
-            agrees = steps[k] == to.steps[k < 2 ? k : k + 5 - rank];
+        to.strides[1] = is_last ? 1 : stride;
+        to.strides[0] = is_last ? stride : stride * to.of[1];
+        bool agrees = strides == nullptr ? is_last == channels_last : true;
+        for (int k = 0; agrees && strides != nullptr && k < rank; ++k) {
+            agrees = strides[k] == to.strides[k < 2 ? k : k + 5 - rank];
         }
         if (agrees) {
             return CUDNN_STATUS_SUCCESS;
@@ -106,7 +107,7 @@ bool is_right(const Sizes& x, const Sizes& w, const cudnnConvolutionStruct& wind
                        (x.is_channels_first() || w.is_channels_first() || y.is_channels_first()));
     for (int k = 0; right && k < 3; ++k) {
         const int64_t room = x.of[2 + k] + 2 * windows.pad[k] - (w.of[2 + k] - 1) * windows.spread[k] - 1;
-        right = room >= 0 && room / windows.step[k] + 1 == y.of[2 + k];
+        right = room >= 0 && room / windows.stride[k] + 1 == y.of[2 + k];
     }
     return right;
 }
@@ -138,7 +139,7 @@ void convolve(Result result, const Sizes& x_sizes, S* x, const Sizes& w_sizes, S
                                         bool is_inside = true;
                                         for (int k = 0; k < 3; ++k) {
                                             seen[k] =
-                                                p[k] * windows.step[k] - windows.pad[k] + t[k] * windows.spread[k];
+                                                p[k] * windows.stride[k] - windows.pad[k] + t[k] * windows.spread[k];
                                             is_inside = is_inside && seen[k] >= 0 && seen[k] < x_sizes.of[2 + k];
                                         }
                                         if (!is_inside) {
@@ -175,9 +176,10 @@ void convolve_as(Result result, const Sizes& x_sizes, const void* x, const Sizes
                  const void* beta) {
     const auto elements = [](const void* data) { return static_cast<S*>(const_cast<void*>(data)); };
     const A times = *static_cast<const A*>(alpha);
-    const A share = *static_cast<const A*>(beta);
+    const A beta_value = *static_cast<const A*>(beta);
     submit(stream_of_calls, [=] {
-        convolve<A, S>(result, x_sizes, elements(x), w_sizes, elements(w), windows, y_sizes, elements(y), times, share);
+        convolve<A, S>(result, x_sizes, elements(x), w_sizes, elements(w), windows, y_sizes, elements(y), times,
+                       beta_value);
     });
 }
 
@@ -222,14 +224,14 @@ void note(bool is_channels_last) {
 
 // One that changes from run to run, one that is not supported when it runs, and one that works.
 template <typename Algorithm>
-cudnnStatus_t propose(const Sizes& x, const Sizes& w, const cudnnConvolutionStruct& windows, const Sizes& y, int wanted,
+cudnnStatus_t propose(const Sizes& x, const Sizes& w, const cudnnConvolutionStruct& windows, const Sizes& y, int name,
                       int* found, EmulatedPerformance<Algorithm>* results) {
     *found = 0;
     note(x.is_channels_last());
     if (!is_mode(nullptr)) {
         return CUDNN_STATUS_NOT_SUPPORTED;
     }
-    if (!is_right(x, w, windows, y) || wanted < 3) {
+    if (!is_right(x, w, windows, y) || name < 3) {
         return CUDNN_STATUS_BAD_PARAM;
     }
     results[0] = {static_cast<Algorithm>(1), CUDNN_STATUS_SUCCESS, 0, CUDNN_NON_DETERMINISTIC};
@@ -273,8 +275,8 @@ cudnnStatus_t cudnnSetStream(cudnnHandle_t /*handle*/, cudaStream_t stream) {
 cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t* description) { return create(description); }
 cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t description) { return destroy(description); }
 cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t description, cudnnDataType_t type, int rank,
-                                         const int* sizes, const int* steps) {
-    return set_sizes(*description, type, rank, sizes, steps, false);
+                                         const int* sizes, const int* strides) {
+    return set_sizes(*description, type, rank, sizes, strides, false);
 }
 
 cudnnStatus_t cudnnCreateFilterDescriptor(cudnnFilterDescriptor_t* description) { return create(description); }
@@ -291,13 +293,13 @@ cudnnStatus_t cudnnDestroyConvolutionDescriptor(cudnnConvolutionDescriptor_t des
     return destroy(description);
 }
 cudnnStatus_t cudnnSetConvolutionNdDescriptor(cudnnConvolutionDescriptor_t description, int space, const int* pad,
-                                              const int* step, const int* spread, cudnnConvolutionMode_t mode,
+                                              const int* stride, const int* spread, cudnnConvolutionMode_t mode,
                                               cudnnDataType_t compute) {
     if (space < 2 || space > 3 || mode != CUDNN_CROSS_CORRELATION) {
         return CUDNN_STATUS_BAD_PARAM;
     }
     set_space(description->pad, pad, space, 0);
-    set_space(description->step, step, space, 1);
+    set_space(description->stride, stride, space, 1);
     set_space(description->spread, spread, space, 1);
     description->space = space;
     description->compute = compute;
@@ -316,25 +318,25 @@ cudnnStatus_t cudnnSetConvolutionMathType(cudnnConvolutionDescriptor_t descripti
 
 cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(cudnnHandle_t /*handle*/, cudnnTensorDescriptor_t x,
                                                      cudnnFilterDescriptor_t w, cudnnConvolutionDescriptor_t windows,
-                                                     cudnnTensorDescriptor_t y, int wanted, int* found,
+                                                     cudnnTensorDescriptor_t y, int name, int* found,
                                                      cudnnConvolutionFwdAlgoPerf_t* results) {
-    return propose(*x, *w, *windows, *y, wanted, found, results);
+    return propose(*x, *w, *windows, *y, name, found, results);
 }
 
 cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(cudnnHandle_t /*handle*/, cudnnFilterDescriptor_t w,
                                                           cudnnTensorDescriptor_t dy,
                                                           cudnnConvolutionDescriptor_t windows,
-                                                          cudnnTensorDescriptor_t dx, int wanted, int* found,
+                                                          cudnnTensorDescriptor_t dx, int name, int* found,
                                                           cudnnConvolutionBwdDataAlgoPerf_t* results) {
-    return propose(*dx, *w, *windows, *dy, wanted, found, results);
+    return propose(*dx, *w, *windows, *dy, name, found, results);
 }
 
 cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(cudnnHandle_t /*handle*/, cudnnTensorDescriptor_t x,
                                                             cudnnTensorDescriptor_t dy,
                                                             cudnnConvolutionDescriptor_t windows,
-                                                            cudnnFilterDescriptor_t dw, int wanted, int* found,
+                                                            cudnnFilterDescriptor_t dw, int name, int* found,
                                                             cudnnConvolutionBwdFilterAlgoPerf_t* results) {
-    return propose(*x, *dw, *windows, *dy, wanted, found, results);
+    return propose(*x, *dw, *windows, *dy, name, found, results);
 }
 
 cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t /*handle*/, const void* alpha,

@@ -42,7 +42,7 @@ class Memory {
     void open();
     void close();
 
-    // Gives back what is kept beyond the threshold.
+    // Gives back what is held beyond the threshold.
     void trim();
     void keep(uint64_t threshold);
     uint64_t used();

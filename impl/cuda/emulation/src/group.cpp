@@ -52,7 +52,7 @@ class Fibers {
     void wait() {
         Fiber& fiber = fibers_[at_];
         fiber.state = State::kWaiting;
-        if (_setjmp(fiber.place) == 0) {
+        if (_setjmp(fiber.resume_point) == 0) {
             _longjmp(scheduler_, 1);
         }
     }
@@ -66,7 +66,7 @@ class Fibers {
     enum class State { kFresh, kWaiting, kEnded };
     struct Fiber {
         std::vector<char> stack;
-        jmp_buf place;
+        jmp_buf resume_point;
         State state = State::kFresh;
     };
 
@@ -75,7 +75,7 @@ class Fibers {
             return;
         }
         if (fiber.state == State::kWaiting) {
-            _longjmp(fiber.place, 1);
+            _longjmp(fiber.resume_point, 1);
         }
         if (fiber.stack.empty()) {
             fiber.stack.resize(kStack);
@@ -119,7 +119,7 @@ void for_groups(int64_t count, int threads, int64_t shared_bytes, FunctionRef<vo
     std::vector<uint64_t> memory(static_cast<size_t>(shared_bytes + 31) / 16 * 2);
     for (int64_t i = 0; i < count; ++i) {
         const int64_t k = is_reversed() ? count - 1 - i : i;
-        // Shared memory is uninitialised at the start: not zeros.
+        // Common memory is uninitialised at the start: not zeros.
         std::memset(memory.data(), 0xFB, memory.size() * sizeof(uint64_t));
         const auto thread = [&](int t) { body(k, t, memory.data()); };
         Fibers::instance().run(threads, thread);

@@ -75,7 +75,7 @@ struct CUstream_st {
     std::shared_ptr<Queue> queue;
 };
 
-// A place in a queue.
+// A position in a queue.
 struct Recorded {
     std::shared_ptr<Queue> queue;
     uint64_t number;
@@ -278,7 +278,8 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
     } else if (kind == cudaMemcpyHostToDevice) {
         // From pageable memory: the host may change it as soon as the call returns.
         const auto* bytes_of = static_cast<const char*>(from);
-        put(stream, [to, kept = std::vector<char>(bytes_of, bytes_of + bytes)] { move(to, kept.data(), kept.size()); });
+        put(stream,
+            [to, saved = std::vector<char>(bytes_of, bytes_of + bytes)] { move(to, saved.data(), saved.size()); });
     } else {
         put(stream, [=] { move(to, from, bytes); });
     }

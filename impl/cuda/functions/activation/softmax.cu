@@ -75,10 +75,10 @@ struct HeldForward {
                 x[i] = exponential<S>(x[i] - top);
             }
             sum = sum_of<n, kHeld>(x);
-            const T share = T(1) / static_cast<T>(tile.sum(sum));
+            const T inverse_sum = T(1) / static_cast<T>(tile.sum(sum));
             DIOPI_UNROLL
             for (int i = 0; i < kHeld * n; ++i) {
-                x[i] = x[i] * share;
+                x[i] = x[i] * inverse_sum;
             }
         }
         store_row<S, n, kHeld>(to + row * rows.length, x, length, tile);
@@ -93,7 +93,7 @@ struct HeldBackward {
     RowTiles rows;
     S* to;
     const S* grad_out;
-    const S* made;
+    const S* output;
     bool is_log;
 
     DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
@@ -104,7 +104,7 @@ struct HeldBackward {
         T g[kHeld * n];
         T y[kHeld * n];
         load_row<S, n, kHeld>(g, grad_out + first, length, tile, T(0));
-        load_row<S, n, kHeld>(y, made + first, length, tile, T(0));
+        load_row<S, n, kHeld>(y, output + first, length, tile, T(0));
         // What the sum of the gradients is taken with: the probabilities, or 1.
         double sum = 0;
         DIOPI_UNROLL
@@ -157,10 +157,10 @@ void forward(S* to, const S* from, int64_t count, int64_t length, bool is_log) {
 }
 
 template <typename S, int n>
-void backward(S* to, const S* grad_out, const S* made, int64_t count, int64_t length, bool is_log) {
+void backward(S* to, const S* grad_out, const S* output, int64_t count, int64_t length, bool is_log) {
     const RowTiles tiles(count, length, n, HeldBackward<S, n>::kHeld);
     if (tiles.fits) {
-        for_groups(tiles.groups(), tiles.threads, 0, HeldBackward<S, n>{tiles, to, grad_out, made, is_log});
+        for_groups(tiles.groups(), tiles.threads, 0, HeldBackward<S, n>{tiles, to, grad_out, output, is_log});
         return;
     }
     const RowParts parts(count, length);
@@ -168,9 +168,9 @@ void backward(S* to, const S* grad_out, const S* made, int64_t count, int64_t le
     memory.allocate((parts.count() + count) * static_cast<int64_t>(sizeof(double)));
     auto* const states = static_cast<double*>(memory.data());
     double* const rows = states + parts.count();
-    for_groups(parts.count(), kThreads, 0, PartProducts<S, n>{parts, grad_out, made, states, is_log});
+    for_groups(parts.count(), kThreads, 0, PartProducts<S, n>{parts, grad_out, output, states, is_log});
     join_rows(parts, rows, states, Add());
-    for_groups(parts.count(), kThreads, 0, WriteGradientParts<S, n>{parts, to, grad_out, made, rows, is_log});
+    for_groups(parts.count(), kThreads, 0, WriteGradientParts<S, n>{parts, to, grad_out, output, rows, is_log});
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include "diopi_core/dense.h"
 #include "diopi_core/math.h"
-#include "diopi_core/words.h"
+#include "diopi_core/raw_elements.h"
 #include "diopi_cuda/rows.h"
 
 namespace diopi::cuda {
@@ -55,16 +55,16 @@ struct JoinExponentials {
         Exponentials joined;
         joined.top = larger(a.top, b.top);
         // The factor of the larger one is 1, also where both are infinite.
-        const auto share = [&](const Exponentials& x) {
+        const auto scaled_sum = [&](const Exponentials& x) {
             return x.top == joined.top ? x.sum : x.sum * numeric::exp(x.top - joined.top);
         };
-        joined.sum = share(a) + share(b);
+        joined.sum = scaled_sum(a) + scaled_sum(b);
         return joined;
     }
 };
 
 // Columns of `size` elements, each `inner` behind the last: neighbouring threads take neighbouring columns, and several
-// threads share one.
+// threads split one.
 struct Columns {
     int64_t count;
     int64_t size;
@@ -72,12 +72,12 @@ struct Columns {
     int slices = 1;  // threads to a column
 
     explicit Columns(const DimSplit& split) : count(split.outer * split.inner), size(split.size), inner(split.inner) {
-        const int most = threads_given(kThreads);
+        const int most = available_threads(kThreads);
         slices = size <= 16 ? 1 : size <= 64 ? 4 : size <= 2048 ? 8 : 32;
         slices = slices < most ? slices : most;
     }
     int64_t groups() const {
-        const int width = threads_given(kThreads) / slices;
+        const int width = available_threads(kThreads) / slices;
         return (count + width - 1) / width;
     }
     DIOPI_DEVICE int width(const Group& group) const { return group.size() / slices; }
@@ -88,9 +88,9 @@ struct Columns {
 };
 
 // Element i of a column lies `split.inner` elements behind element i - 1. `from` is the input, or grad_output
-// with what the operator `made`.
+// with what the operator `output`.
 template <typename S>
-void softmax_of_columns(bool is_gradient, bool is_log, S* to, const S* from, const S* made, const DimSplit& split);
+void softmax_of_columns(bool is_gradient, bool is_log, S* to, const S* from, const S* output, const DimSplit& split);
 
 // The exponentials of each column, and of each of `rows` rows of `length` contiguous elements.
 template <typename S>

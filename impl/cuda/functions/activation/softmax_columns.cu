@@ -1,5 +1,5 @@
 // Softmax along a dimension that others follow: neighbouring threads take neighbouring columns, and several rows of
-// threads share the elements of a column.
+// threads split the elements of a column.
 #include "softmax.h"
 
 namespace diopi::cuda {
@@ -74,7 +74,7 @@ struct ColumnBackward {
     Columns columns;
     S* to;
     const S* grad_out;
-    const S* made;
+    const S* output;
     bool is_log;
 
     DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
@@ -88,14 +88,14 @@ struct ColumnBackward {
         for (int64_t i = slice; i < size; i += columns.slices) {
             const int64_t at = first + i * columns.inner;
             const T g = static_cast<T>(grad_out[at]);
-            sum += static_cast<double>(is_log ? g : g * static_cast<T>(made[at]));
+            sum += static_cast<double>(is_log ? g : g * static_cast<T>(output[at]));
         }
         const T total = static_cast<T>(join_slices(group, width, sum, [](double a, double b) { return a + b; }));
         DIOPI_AHEAD
         for (int64_t i = slice; i < size; i += columns.slices) {
             const int64_t at = first + i * columns.inner;
             const T g = static_cast<T>(grad_out[at]);
-            const T y = static_cast<T>(made[at]);
+            const T y = static_cast<T>(output[at]);
             to[at] = static_cast<S>(is_log ? g - exponential<S>(y) * total : (g - total) * y);
         }
     }
@@ -104,11 +104,11 @@ struct ColumnBackward {
 }  // namespace
 
 template <typename S>
-void softmax_of_columns(bool is_gradient, bool is_log, S* to, const S* from, const S* made, const DimSplit& split) {
+void softmax_of_columns(bool is_gradient, bool is_log, S* to, const S* from, const S* output, const DimSplit& split) {
     const Columns columns(split);
     const auto shared = static_cast<int64_t>(kThreads * sizeof(Exponentials));
     if (is_gradient) {
-        for_groups(columns.groups(), kThreads, shared, ColumnBackward<S>{columns, to, from, made, is_log});
+        for_groups(columns.groups(), kThreads, shared, ColumnBackward<S>{columns, to, from, output, is_log});
     } else {
         for_groups(columns.groups(), kThreads, shared, ColumnForward<S>{columns, to, from, is_log, nullptr});
     }

@@ -33,7 +33,7 @@ struct PartProducts {
 
     RowParts parts;
     const S* grad_out;
-    const S* made;
+    const S* output;
     double* sums;
     bool is_log;
 
@@ -43,7 +43,7 @@ struct PartProducts {
         for_row_vectors<S, n>(group, grad_out + first, parts.size(k), [&](const T* g, int at) {
             T y[n];
             if (!is_log) {
-                unpack<S, n>(y, load_vector<S, n>(made + first + at));
+                unpack<S, n>(y, load_vector<S, n>(output + first + at));
             }
             T part = 0;
             DIOPI_UNROLL
@@ -107,7 +107,7 @@ struct WriteGradientParts {
     RowParts parts;
     S* to;
     const S* grad_out;
-    const S* made;
+    const S* output;
     const double* sums;
     bool is_log;
 
@@ -116,7 +116,7 @@ struct WriteGradientParts {
         const int64_t first = parts.row(k) * parts.length + parts.begin(k);
         for_row_vectors<S, n>(group, grad_out + first, parts.size(k), [&](const T* g, int at) {
             T y[n];
-            unpack<S, n>(y, load_vector<S, n>(made + first + at));
+            unpack<S, n>(y, load_vector<S, n>(output + first + at));
             DIOPI_UNROLL
             for (int i = 0; i < n; ++i) {
                 y[i] = is_log ? g[i] - exponential<S>(y[i]) * total : (g[i] - total) * y[i];

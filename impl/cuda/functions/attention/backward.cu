@@ -4,7 +4,7 @@
 
 #include "backward.h"
 #include "block_gradients.h"
-#include "diopi_core/words.h"
+#include "diopi_core/raw_elements.h"
 #include "passes.h"
 
 namespace diopi::cuda {
@@ -21,7 +21,7 @@ struct Gradients {
 
 // Products multiply hidden pairs by 0, which makes NaN of their infinities and NaN: rows with a flag are done again.
 template <typename P>
-void recompute(const Block& all, const DeviceProblem& problem, const Scoring& scoring, const Given<P>& given,
+void recompute(const Block& all, const DeviceProblem& problem, const Scoring& scoring, const GradientInputs<P>& inputs,
                const uint8_t* query_flags, const uint8_t* key_flags, const Gradients<P>& gradients) {
     constexpr int64_t kRows = 64;
     const int64_t rows = all.rows();
@@ -30,7 +30,7 @@ void recompute(const Block& all, const DeviceProblem& problem, const Scoring& sc
                    for (int64_t row = part * kRows; row < rows && row < (part + 1) * kRows; ++row) {
                        if (query_flags[row] != 0) {
                            const RowIndex row_index = all.index_of(row);
-                           query_gradient(group, problem, scoring, given, row_index.own, row_index.sequence,
+                           query_gradient(group, problem, scoring, inputs, row_index.own, row_index.sequence,
                                           row_index.head, row_index.query, gradients.q);
                        }
                    }
@@ -41,7 +41,7 @@ void recompute(const Block& all, const DeviceProblem& problem, const Scoring& sc
                    for (int64_t row = part * kRows; row < keys && row < (part + 1) * kRows; ++row) {
                        if (key_flags[row] != 0) {
                            const KeyIndex row_index = key_index(all, static_cast<uint32_t>(row));
-                           key_gradient(group, problem, scoring, given, row_index.own, row_index.sequence,
+                           key_gradient(group, problem, scoring, inputs, row_index.own, row_index.sequence,
                                         row_index.kv_head, row_index.key, gradients.k, gradients.v);
                        }
                    }
@@ -55,14 +55,14 @@ Buffer cleared(int64_t bytes) {
     return buffer;
 }
 
-// What all blocks of a call share.
+// What is common to all blocks of a call.
 template <typename P>
 struct Call {
     const Problem& problem;
     const Scoring& scoring;
     const Arrays& arrays;
     const Tensor& grad_out;
-    const Given<P>& given;
+    const GradientInputs<P>& inputs;
     const int64_t* largest;  // of grad_output and of the values
     float factor;            // see Lift
     const Gradients<P>& gradients;
@@ -74,7 +74,7 @@ void solve(const Call<P>& call, const Pass& pass, const Cut& cut, float* scores,
     constexpr int64_t kFloat = sizeof(float);
     const Problem& problem = call.problem;
     const Scoring& scoring = call.scoring;
-    const DeviceProblem places = without_sequences(problem);
+    const DeviceProblem layout = without_sequences(problem);
     const Sequence& own = pass.run.first;
     const Block all = block_of(problem, scoring, pass, 0, own.queries);
     const int64_t pairs = pass.run.count * pass.heads;
@@ -104,26 +104,27 @@ void solve(const Call<P>& call, const Pass& pass, const Cut& cut, float* scores,
         const int64_t first_part = kParts * block.first_key;
         const int64_t part_count = kParts * block.width;
         const Tensor products = array_like(call.arrays.q, scores, Dtype::kFloat32);
-        const Tensor to_shares = array_like(call.arrays.q, slopes, Dtype::kFloat32);
-        const Tensor shares = array_like(call.arrays.q, scores, dtype_of<P>);
+        const Tensor to_probabilities = array_like(call.arrays.q, slopes, Dtype::kFloat32);
+        const Tensor probabilities = array_like(call.arrays.q, scores, dtype_of<P>);
         const Tensor to_scores = array_like(call.arrays.q, slopes, dtype_of<P>);
         multiply(matrices(products, block), queries.rows(from, count), keys.columns(block.first_key, block.width));
-        multiply(matrices(to_shares, block), grad_rows.rows(from, count), values.columns(block.first_key, block.width));
-        to_gradients<P, kPlain>(block, places, scoring, call.given, call.largest, call.factor, scores, slopes);
-        multiply(sums_of(value_sums, kParts * own.keys, first_part, part_count), turned_matrices(shares, block, kParts),
-                 grad_rows.rows(from, count), true);
+        multiply(matrices(to_probabilities, block), grad_rows.rows(from, count),
+                 values.columns(block.first_key, block.width));
+        to_gradients<P, kPlain>(block, layout, scoring, call.inputs, call.largest, call.factor, scores, slopes);
+        multiply(sums_of(value_sums, kParts * own.keys, first_part, part_count),
+                 transposed_matrices(probabilities, block, kParts), grad_rows.rows(from, count), true);
         multiply(sums_of(key_sums, kParts * own.keys, first_part, part_count),
-                 turned_matrices(to_scores, block, kParts), queries.rows(from, count), true);
+                 transposed_matrices(to_scores, block, kParts), queries.rows(from, count), true);
         multiply(sums_of(query_sums, rows, from, count), matrices(to_scores, block, kParts),
                  key_parts.rows(first_part, part_count));
     }
     auto* const marked_queries = static_cast<uint8_t*>(query_flags.data());
     auto* const marked_keys = static_cast<uint8_t*>(key_flags.data());
-    store_queries<P>(all, places, call.given, call.largest, call.factor, static_cast<const float*>(query_sums.data()),
+    store_queries<P>(all, layout, call.inputs, call.largest, call.factor, static_cast<const float*>(query_sums.data()),
                      marked_queries, call.gradients.q);
-    store_keys<P>(all, places, call.largest, call.factor, static_cast<const float*>(key_sums.data()),
+    store_keys<P>(all, layout, call.largest, call.factor, static_cast<const float*>(key_sums.data()),
                   static_cast<const float*>(value_sums.data()), marked_keys, call.gradients.k, call.gradients.v);
-    recompute<P>(all, places, scoring, call.given, marked_queries, marked_keys, call.gradients);
+    recompute<P>(all, layout, scoring, call.inputs, marked_queries, marked_keys, call.gradients);
 }
 
 template <typename P>
@@ -148,22 +149,22 @@ void solve_by_blocks(const Call<P>& call) {
 
 template <typename P>
 void solve_one_by_one(const Call<P>& call) {
-    const SentProblem sent(call.problem);
-    const DeviceProblem problem = sent.problem();
+    const ProblemOnDevice on_device(call.problem);
+    const DeviceProblem problem = on_device.problem();
     const Scoring scoring = call.scoring;
-    const Given<P> given = call.given;
+    const GradientInputs<P> inputs = call.inputs;
     const Gradients<P> gradients = call.gradients;
     for_groups(problem.queries * problem.heads, kTile, tile_bytes<float>(problem.size, 1),
                [=] DIOPI_KERNEL(Group & group, int64_t at) {
                    const int64_t s = problem.sequence_of_query(at / problem.heads);
                    const Sequence& own = problem.sequences[s];
-                   query_gradient(group, problem, scoring, given, own, s, at % problem.heads,
+                   query_gradient(group, problem, scoring, inputs, own, s, at % problem.heads,
                                   at / problem.heads - own.query_row, gradients.q);
                });
     for_groups(problem.keys * problem.kv_heads, kTile, tile_bytes<float>(problem.size, 2),
                [=] DIOPI_KERNEL(Group & group, int64_t at) {
                    const int64_t s = problem.sequence_of_key(at / problem.kv_heads);
-                   key_gradient(group, problem, scoring, given, problem.sequences[s], s, at % problem.kv_heads,
+                   key_gradient(group, problem, scoring, inputs, problem.sequences[s], s, at % problem.kv_heads,
                                 at / problem.kv_heads - problem.key_rows_before[s], gradients.k, gradients.v);
                });
 }
@@ -172,29 +173,30 @@ template <typename P>
 void solve_as(const Problem& problem, const Scoring& scoring, const attention::Operands& operands,
               const attention::GradientTensors& tensors, const StatisticsIndex& row_index, const float* shifts,
               const float* sums) {
-    const Words q(operands.q);
-    const Words k(operands.k);
-    const Words v(operands.v);
-    const Words out(tensors.out);
-    const Words grad_out(tensors.grad_out);
-    const NewWords grad_q(tensors.q);
-    const NewWords grad_k(tensors.k);
-    const NewWords grad_v(tensors.v);
+    const RawInput q(operands.q);
+    const RawInput k(operands.k);
+    const RawInput v(operands.v);
+    const RawInput out(tensors.out);
+    const RawInput grad_out(tensors.grad_out);
+    const RawOutput grad_q(tensors.q);
+    const RawOutput grad_k(tensors.k);
+    const RawOutput grad_v(tensors.v);
     const Arrays arrays{array_of(operands.q, q), array_of(operands.k, k), array_of(operands.v, v)};
     const Tensor grad_rows = array_of(tensors.grad_out, grad_out);
-    const Given<P> given{q.as<P>(), k.as<P>(), v.as<P>(), out.as<P>(), grad_out.as<P>(), row_index, shifts, sums};
+    const GradientInputs<P> inputs{q.as<P>(),        k.as<P>(), v.as<P>(), out.as<P>(),
+                                   grad_out.as<P>(), row_index, shifts,    sums};
     const Gradients<P> gradients{grad_q.as<P>(), grad_k.as<P>(), grad_v.as<P>()};
     const Buffer largest = cleared(2 * sizeof(int64_t));
     auto* const found = static_cast<int64_t*>(largest.data());
     // Both terms of a score's gradient are sums of `size` products.
     const double factor = 2 * std::abs(scoring.scale) * static_cast<double>(problem.size) * scoring.dropout.factor();
-    const Call<P> call{problem, scoring, arrays, grad_rows, given, found, static_cast<float>(factor), gradients};
+    const Call<P> call{problem, scoring, arrays, grad_rows, inputs, found, static_cast<float>(factor), gradients};
     if (!goes_by_blocks(problem)) {
         solve_one_by_one(call);
     } else {
         if constexpr (dtype_of<P> == Dtype::kFloat16) {
-            find_largest(given.grad_out, tensors.grad_out.numel, found);
-            find_largest(given.v, operands.v.numel, found + 1);
+            find_largest(inputs.grad_out, tensors.grad_out.numel, found);
+            find_largest(inputs.v, operands.v.numel, found + 1);
         }
         solve_by_blocks(call);
     }

@@ -15,12 +15,12 @@ namespace diopi::cuda {
 // multiplied are divided again; both are exact.
 template <typename P>
 struct Lift {
-    static constexpr float kShares = 1;  // of probabilities
+    static constexpr float kProbabilityScale = 1;  // of probabilities
     DIOPI_DEVICE static float of_slopes(const int64_t*, float) { return 1; }
 };
 template <>
 struct Lift<Half> {
-    static constexpr float kShares = 4096;
+    static constexpr float kProbabilityScale = 4096;
 
     // For gradients of scores, which are at most `factor` times the largest of grad_output and the largest
     // value, whose bits `largest` holds: they stay below 32768.
@@ -54,31 +54,31 @@ void find_largest(const P* values, int64_t count, int64_t* largest) {
     });
 }
 
-// Scores become probabilities, after dropout and times Lift::kShares, and the gradients of those, `slopes`, become the
-// gradients of scores, lifted likewise. Both are in place.
+// Scores become probabilities, after dropout and times Lift::kProbabilityScale, and the gradients of those, `slopes`,
+// become the gradients of scores, lifted likewise. Both are in place.
 template <typename P, bool kPlain>
-void to_gradients(const Block& block, const DeviceProblem& problem, const Scoring& scoring, const Given<P>& given,
-                  const int64_t* largest, float factor, float* scores, float* slopes) {
+void to_gradients(const Block& block, const DeviceProblem& problem, const Scoring& scoring,
+                  const GradientInputs<P>& inputs, const int64_t* largest, float factor, float* scores, float* slopes) {
     static_assert(sizeof(Parts<P>) == sizeof(float), "the parts of a number do not fit into a score");
-    for_groups(block.rows(), threads_of_rows(block.step), 0, [=] DIOPI_KERNEL(Group & group, int64_t at) {
+    for_groups(block.rows(), threads_of_rows(block.stride), 0, [=] DIOPI_KERNEL(Group & group, int64_t at) {
         const RowIndex row_index = block.index_of(at);
         const RowScores<float, kPlain> row(block, scoring, row_index);
-        float* const data = scores + at * block.step;
-        float* const gradients = slopes + at * block.step;
-        const int64_t statistic = given.index_of(row_index.own, row_index.sequence, row_index.head, row_index.query);
-        const float shift = given.shifts[statistic];
-        const float share = given.sums == nullptr ? 1.0f : 1.0f / given.sums[statistic];
-        const float kept = static_cast<float>(scoring.dropout.factor());
+        float* const data = scores + at * block.stride;
+        float* const gradients = slopes + at * block.stride;
+        const int64_t statistic = inputs.index_of(row_index.own, row_index.sequence, row_index.head, row_index.query);
+        const float shift = inputs.shifts[statistic];
+        const float inverse_sum = inputs.sums == nullptr ? 1.0f : 1.0f / inputs.sums[statistic];
+        const float keep_factor = static_cast<float>(scoring.dropout.factor());
         const float lift = Lift<P>::of_slopes(largest, factor);
         const int64_t query = problem.query_at(row_index.own, row_index.head, row_index.query);
         float centre = 0;
         for (int64_t d = group.thread(); d < problem.size; d += group.size()) {
-            centre += static_cast<float>(given.grad_out[query + d]) * static_cast<float>(given.out[query + d]);
+            centre += static_cast<float>(inputs.grad_out[query + d]) * static_cast<float>(inputs.out[query + d]);
         }
         centre = group.sum(centre);
-        const int parts = parts_of(group, block.step);
+        const int parts = parts_of(group, block.stride);
         for (int part = 0; part < parts; ++part) {
-            for_vectors(group, part, block.step, [&](int, int key) {
+            for_vectors(group, part, block.stride, [&](int, int key) {
                 const AlignedVector<float, 4> products = load_vector<float, 4>(data + key);
                 const AlignedVector<float, 4> grad_value = load_vector<float, 4>(gradients + key);
                 AlignedVector<Parts<P>, 4> probabilities;
@@ -88,7 +88,8 @@ void to_gradients(const Block& block, const DeviceProblem& problem, const Scorin
                     if (scoring.dropout.is_active()) {
                         const int64_t first =
                             probability_at(row_index.own, row_index.head, row_index.query, block.first_key);
-                        draw_four<float>(scoring.dropout, first + key, block.width - key, kept, times);
+                        load_dropout_factors<float>(scoring.dropout, first + key, block.width - key, keep_factor,
+                                                    times);
                     }
                 }
                 DIOPI_UNROLL
@@ -97,8 +98,8 @@ void to_gradients(const Block& block, const DeviceProblem& problem, const Scorin
                     float slope = 0;
                     if (row.sees(key + e)) {
                         const float exponential =
-                            numeric::exp(row.score(key + e, products.elements[e]) - shift) * share;
-                        used = exponential * times[e] * Lift<P>::kShares;
+                            numeric::exp(row.score(key + e, products.elements[e]) - shift) * inverse_sum;
+                        used = exponential * times[e] * Lift<P>::kProbabilityScale;
                         slope = row.scale * exponential * (grad_value.elements[e] * times[e] - centre) * lift;
                     }
                     probabilities.elements[e] = Parts<P>::of(used);
@@ -111,11 +112,11 @@ void to_gradients(const Block& block, const DeviceProblem& problem, const Scorin
     });
 }
 
-// The sums [rows, size] of queries to their places. Rows that are not finite get a flag, but for those whose
-// grad_output is not.
+// The sums [rows, size] of queries to the rows of their tensors. Rows that are not finite get a flag, but for those
+// whose grad_output is not.
 template <typename P>
-void store_queries(const Block& all, const DeviceProblem& problem, const Given<P>& given, const int64_t* largest,
-                   float factor, const float* sums, uint8_t* flags, P* gradient) {
+void store_queries(const Block& all, const DeviceProblem& problem, const GradientInputs<P>& inputs,
+                   const int64_t* largest, float factor, const float* sums, uint8_t* flags, P* gradient) {
     const auto size = static_cast<uint32_t>(problem.size);
     for_each(all.rows() * size, [=] DIOPI_KERNEL(int64_t at) {
         const uint32_t row = static_cast<uint32_t>(at) / size;
@@ -124,7 +125,7 @@ void store_queries(const Block& all, const DeviceProblem& problem, const Given<P
         const int64_t to = problem.query_at(row_index.own, row_index.head, row_index.query) + d;
         const float sum = sums[at];
         gradient[to] = P(sum / Lift<P>::of_slopes(largest, factor));
-        const auto grad_value = static_cast<float>(given.grad_out[to]);
+        const auto grad_value = static_cast<float>(inputs.grad_out[to]);
         if (!(sum - sum == 0) && grad_value - grad_value == 0) {
             flags[row] = 1;
         }
@@ -146,7 +147,7 @@ DIOPI_DEVICE inline KeyIndex key_index(const Block& all, uint32_t row) {
     return {all.sequence(i), all.run.index + i, all.first_kv_head + (pair - i * all.kv_heads), row - pair * keys};
 }
 
-// The sums [rows, parts, size] of keys and of values to their places; rows that are not finite get a flag.
+// The sums [rows, parts, size] of keys and of values to the rows of their tensors; rows that are not finite get a flag.
 template <typename P>
 void store_keys(const Block& all, const DeviceProblem& problem, const int64_t* largest, float factor,
                 const float* key_sums, const float* value_sums, uint8_t* flags, P* to_keys, P* to_values) {
@@ -165,7 +166,7 @@ void store_keys(const Block& all, const DeviceProblem& problem, const int64_t* l
             value += value_sums[(static_cast<int64_t>(row) * kParts + part) * size + d];
         }
         to_keys[to] = P(key / Lift<P>::of_slopes(largest, factor));
-        to_values[to] = P(value / Lift<P>::kShares);
+        to_values[to] = P(value / Lift<P>::kProbabilityScale);
         if (!(key - key == 0 && value - value == 0)) {
             flags[row] = 1;
         }

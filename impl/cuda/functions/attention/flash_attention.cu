@@ -3,7 +3,7 @@
 
 #include "attention/customized_flash_attention.h"
 #include "backward.h"
-#include "diopi_core/words.h"
+#include "diopi_core/raw_elements.h"
 #include "diopi_cuda/launch.h"
 #include "forward.h"
 
@@ -11,7 +11,7 @@ namespace diopi::cuda {
 
 namespace {
 
-void mark_kept(uint8_t* bytes, int64_t count, const attention::Dropout& dropout) {
+void store_mask(uint8_t* bytes, int64_t count, const attention::Dropout& dropout) {
     for_each(count, [=] DIOPI_KERNEL(int64_t i) { bytes[i] = dropout.keeps(i) ? 1 : 0; });
 }
 
@@ -55,7 +55,7 @@ std::vector<int64_t> indices(const Tensor& tensor) {
 
 void forward_with_lse(const Problem& problem, const Scoring& scoring, const Operands& operands,
                       const Tensor& out_tensor, float* lse, int64_t longest) {
-    const NewWords out(out_tensor);
+    const RawOutput out(out_tensor);
     cuda::attend(problem, scoring, operands, out.as<char>(), {{problem.heads, longest}, lse, nullptr, nullptr});
     out.store();
 }
@@ -66,14 +66,14 @@ void backward_from_lse(const Problem& problem, const Scoring& scoring, const Ope
     cuda::attend_backward(problem, scoring, operands, tensors, {problem.heads, longest}, lse.data(), nullptr);
 }
 
-void record_kept(const Tensor& mask, const Dropout& dropout) {
-    cuda::mark_kept(static_cast<uint8_t*>(mask.data), mask.numel, dropout);
+void record_mask(const Tensor& mask, const Dropout& dropout) {
+    cuda::store_mask(static_cast<uint8_t*>(mask.data), mask.numel, dropout);
 }
 
 void forward_with_statistics(const Problem& problem, const Scoring& scoring, const Operands& operands,
                              const Tensor& out_tensor, const Tensor& maxima, const Tensor& sums,
                              const StatisticsLayout& layout) {
-    const NewWords out(out_tensor);
+    const RawOutput out(out_tensor);
     cuda::attend(
         problem, scoring, operands, out.as<char>(),
         {{problem.heads, layout.queries, layout.is_joined}, nullptr, maxima.elements<float>(), sums.elements<float>()});
@@ -91,8 +91,8 @@ void backward_from_statistics(const Problem& problem, const Scoring& scoring, co
 }
 
 void record_dropout(const Problem& problem, const Dropout& dropout, Bool* mask, int64_t longest_q, int64_t longest_k) {
-    const cuda::SentProblem sent(problem);
-    cuda::record(sent.problem(), dropout, mask, longest_q, longest_k);
+    const cuda::ProblemOnDevice on_device(problem);
+    cuda::record(on_device.problem(), dropout, mask, longest_q, longest_k);
 }
 
 }  // namespace diopi::core::attention

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "block_kernels.h"
-#include "diopi_core/words.h"
-#include "diopi_cuda/sent.h"
+#include "diopi_core/raw_elements.h"
+#include "diopi_cuda/to_device.h"
 #include "forward.h"
 #include "passes.h"
 
@@ -12,7 +12,7 @@ namespace diopi::cuda {
 
 namespace {
 
-// The sums of weighted values, divided by those of the weights: [rows, size] to the places of the queries. Rows that
+// The sums of weighted values, divided by those of the weights: [rows, size] to the rows of the queries. Rows that
 // are not finite although their weights are get a flag.
 template <typename S, typename P, int kWidth>
 void divide(const Block& all, const DeviceProblem& problem, S factor, const S* sums, const S* totals, uint8_t* flags,
@@ -68,7 +68,7 @@ template <typename S, typename P, bool kPlain>
 void attend_by_blocks(const Problem& problem, const Scoring& scoring, const Arrays& arrays, P* out,
                       const Record<S>& record) {
     constexpr int64_t kParts = Parts<P>::kCount;
-    const DeviceProblem places = without_sequences(problem);
+    const DeviceProblem layout = without_sequences(problem);
     const auto factor = static_cast<S>(scoring.dropout.factor());
     for (const Run& run : runs_of(problem)) {
         const Cut cut = cut_of(problem, scoring, run, sizeof(S));
@@ -93,7 +93,7 @@ void attend_by_blocks(const Problem& problem, const Scoring& scoring, const Arra
                 const int64_t count = block.queries * problem.group();
                 const int64_t from = first * problem.group();
                 const Tensor products = array_like(arrays.q, scores.data(), dtype_of<S>);
-                const Tensor shares = array_like(arrays.q, scores.data(), dtype_of<P>);
+                const Tensor probabilities = array_like(arrays.q, scores.data(), dtype_of<P>);
                 if (block.width > 0) {
                     multiply(matrices(products, block), queries.rows(from, count),
                              keys.columns(block.first_key, block.width));
@@ -103,7 +103,7 @@ void attend_by_blocks(const Problem& problem, const Scoring& scoring, const Arra
                 if (block.width > 0) {
                     const View result(sum_array, {all.run.count * pass.heads, count, problem.size},
                                       {rows * problem.size, problem.size, 1}, from * problem.size);
-                    multiply(result, matrices(shares, block, kParts),
+                    multiply(result, matrices(probabilities, block, kParts),
                              values.rows(kParts * block.first_key, kParts * block.width));
                 }
             }
@@ -111,16 +111,16 @@ void attend_by_blocks(const Problem& problem, const Scoring& scoring, const Arra
             const auto* const total = static_cast<const S*>(totals.data());
             auto* const marked = static_cast<uint8_t*>(flags.data());
             if (problem.size % 4 == 0 && reinterpret_cast<uintptr_t>(out) % (4 * sizeof(P)) == 0) {
-                divide<S, P, 4>(all, places, factor, summed, total, marked, out);
+                divide<S, P, 4>(all, layout, factor, summed, total, marked, out);
             } else {
-                divide<S, P, 1>(all, places, factor, summed, total, marked, out);
+                divide<S, P, 1>(all, layout, factor, summed, total, marked, out);
             }
-            recompute<S, P>(all, places, scoring, arrays, marked, out);
+            recompute<S, P>(all, layout, scoring, arrays, marked, out);
         }
     }
 }
 
-// Keys of a query that a group goes through at most; more are shared among several.
+// Keys of a query that a group goes through at most; more are split among several.
 constexpr int64_t kKeysOfPart = 1024;
 
 // What the parts of each query have seen becomes its row: `states` has, for each of them, a Seen and `size` sums.
@@ -132,23 +132,23 @@ void join_parts(const DeviceProblem& problem, const Scoring& scoring, int64_t pa
                    const int64_t head = at % problem.heads;
                    const int64_t s = problem.sequence_of_query(at / problem.heads);
                    const Sequence& own = problem.sequences[s];
-                   const int64_t step = 2 + problem.size;
-                   const S* const first = states + at * parts * step;
+                   const int64_t stride = 2 + problem.size;
+                   const S* const first = states + at * parts * stride;
                    Seen<S> seen{-std::numeric_limits<S>::infinity(), 0};
                    for (int64_t part = 0; part < parts; ++part) {
-                       seen.top = first[part * step] > seen.top ? first[part * step] : seen.top;
+                       seen.top = first[part * stride] > seen.top ? first[part * stride] : seen.top;
                    }
                    S* sums = group.template shared<S>();
                    for (int64_t d = group.thread(); d < problem.size; d += group.size()) {
                        sums[d] = 0;
                    }
                    for (int64_t part = 0; part < parts; ++part) {
-                       const S* const state = first + part * step;
+                       const S* const state = first + part * stride;
                        if (state[1] != 0) {
-                           const S share = exp(state[0] - seen.top);
-                           seen.total += state[1] * share;
+                           const S exponential = exp(state[0] - seen.top);
+                           seen.total += state[1] * exponential;
                            for (int64_t d = group.thread(); d < problem.size; d += group.size()) {
-                               sums[d] += state[2 + d] * share;
+                               sums[d] += state[2 + d] * exponential;
                            }
                        }
                    }
@@ -160,9 +160,9 @@ void join_parts(const DeviceProblem& problem, const Scoring& scoring, int64_t pa
 template <typename S, typename P>
 void attend_by_queries(const Problem& problem, const Scoring& scoring, const Arrays& arrays, P* out,
                        const Record<S>& record, const int64_t* rows) {
-    const SentProblem sent(problem);
-    DeviceProblem places = sent.problem();
-    places.rows = rows;
+    const ProblemOnDevice on_device(problem);
+    DeviceProblem layout = on_device.problem();
+    layout.rows = rows;
     const P* const q = elements<P>(arrays.q);
     const P* const k = elements<P>(arrays.k);
     const P* const v = elements<P>(arrays.v);
@@ -171,19 +171,19 @@ void attend_by_queries(const Problem& problem, const Scoring& scoring, const Arr
         longest = std::max(longest, own.keys);
     }
     const int64_t parts = std::max<int64_t>(1, (longest + kKeysOfPart - 1) / kKeysOfPart);
-    const int64_t step = 2 + places.size;
+    const int64_t stride = 2 + layout.size;
     Buffer memory;
     if (parts > 1) {
-        memory.allocate(places.queries * places.heads * parts * step * static_cast<int64_t>(sizeof(S)));
+        memory.allocate(layout.queries * layout.heads * parts * stride * static_cast<int64_t>(sizeof(S)));
     }
     S* const states = static_cast<S*>(memory.data());
-    for_groups(places.queries * places.heads * parts, kTile, tile_bytes<S>(places.size, 1),
+    for_groups(layout.queries * layout.heads * parts, kTile, tile_bytes<S>(layout.size, 1),
                [=] DIOPI_KERNEL(Group & group, int64_t k_group) {
                    const int64_t at = k_group / parts;
-                   const int64_t head = at % places.heads;
-                   const int64_t s = places.sequence_of_query(at / places.heads);
-                   const Sequence& own = places.sequences[s];
-                   const int64_t query = at / places.heads - own.query_row;
+                   const int64_t head = at % layout.heads;
+                   const int64_t s = layout.sequence_of_query(at / layout.heads);
+                   const Sequence& own = layout.sequences[s];
+                   const int64_t query = at / layout.heads - own.query_row;
                    Span span = attention::window(scoring, own, query);
                    if (parts > 1) {
                        span.first += k_group % parts * kKeysOfPart;
@@ -192,13 +192,13 @@ void attend_by_queries(const Problem& problem, const Scoring& scoring, const Arr
                    }
                    S* sums = group.template shared<S>() + group.size();
                    const Seen<S> seen =
-                       attend_keys<S, P>(group, places, scoring, own, s, head, query, span, q, k, v, sums);
+                       attend_keys<S, P>(group, layout, scoring, own, s, head, query, span, q, k, v, sums);
                    if (parts == 1) {
-                       finish_one<S, P>(group, places, scoring, own, s, head, query, seen, sums, out, record);
+                       finish_one<S, P>(group, layout, scoring, own, s, head, query, seen, sums, out, record);
                        return;
                    }
-                   S* const state = states + k_group * step;
-                   for (int64_t d = group.thread(); d < places.size; d += group.size()) {
+                   S* const state = states + k_group * stride;
+                   for (int64_t d = group.thread(); d < layout.size; d += group.size()) {
                        state[2 + d] = sums[d];
                    }
                    if (group.thread() == 0) {
@@ -207,7 +207,7 @@ void attend_by_queries(const Problem& problem, const Scoring& scoring, const Arr
                    }
                });
     if (parts > 1) {
-        join_parts<S, P>(places, scoring, parts, states, out, record);
+        join_parts<S, P>(layout, scoring, parts, states, out, record);
     }
 }
 
@@ -227,14 +227,14 @@ Tensor gathered(const Tensor& array, const int64_t* rows, int64_t count, int64_t
 template <typename S, typename P>
 void attend_as(const Problem& problem, const Scoring& scoring, const attention::Operands& operands, void* out,
                const Record<S>& record, const std::vector<int64_t>* rows) {
-    const Words q(operands.q);
-    const Words k(operands.k);
-    const Words v(operands.v);
+    const RawInput q(operands.q);
+    const RawInput k(operands.k);
+    const RawInput v(operands.v);
     Arrays arrays{array_of(operands.q, q), array_of(operands.k, k), array_of(operands.v, v)};
     auto* const to = static_cast<P*>(out);
     Buffer list;
     if (rows != nullptr) {
-        list = sent(*rows);
+        list = to_device(*rows);
     }
     const auto* const listed = static_cast<const int64_t*>(list.data());
     if (!goes_by_blocks(problem)) {

@@ -79,15 +79,16 @@ DIOPI_DEVICE inline int64_t probability_at(const Sequence& own, int64_t head, in
 }
 
 // The factors of dropout for four contiguous probabilities. Where the index of the first one is a multiple of
-// four, all were drawn together. What comes after the first `count` is not looked at.
+// four, all were sampled together. What comes after the first `count` is not looked at.
 template <typename T>
-DIOPI_DEVICE void draw_four(const attention::Dropout& dropout, int64_t first, int count, T factor, T* factors) {
+DIOPI_DEVICE void load_dropout_factors(const attention::Dropout& dropout, int64_t first, int count, T factor,
+                                       T* factors) {
     if (dropout.recorded == nullptr && (first & 3) == 0) {
-        const auto words = core::philox(dropout.seed, static_cast<uint64_t>(first / 4), dropout.offset);
+        const auto bits = core::philox(dropout.seed, static_cast<uint64_t>(first / 4), dropout.offset);
         const double least = dropout.probability * 0x1p32;
         DIOPI_UNROLL
         for (int e = 0; e < 4; ++e) {
-            factors[e] = static_cast<double>(words[static_cast<size_t>(e)]) >= least ? factor : T(0);
+            factors[e] = static_cast<double>(bits[static_cast<size_t>(e)]) >= least ? factor : T(0);
         }
     } else {
         for (int e = 0; e < 4; ++e) {
@@ -144,7 +145,7 @@ DIOPI_DEVICE Seen<T> attend_keys(const Group& group, const DeviceProblem& proble
     constexpr T kInfinity = std::numeric_limits<T>::infinity();
     const KeysOfHead keys(problem, own, head / (problem.heads / problem.kv_heads));
     const P* row = q + problem.query_at(own, head, query);
-    T* shares = group.template shared<T>();
+    T* exponentials = group.template shared<T>();
     for (int64_t d = group.thread(); d < problem.size; d += group.size()) {
         sums[d] = 0;
     }
@@ -162,19 +163,19 @@ DIOPI_DEVICE Seen<T> attend_keys(const Group& group, const DeviceProblem& proble
         const T largest = group.reduce(value > -kInfinity ? value : -kInfinity, [](T a, T b) { return b > a ? b : a; });
         const T next = largest > top ? largest : top;
         const T correction = top == -kInfinity ? 0 : exp(top - next);
-        const T share = counts ? exp(value - next) : 0;
-        total = total * correction + group.sum(share);
+        const T exponential = counts ? exp(value - next) : 0;
+        total = total * correction + group.sum(exponential);
         top = next;
-        const bool is_kept =
+        const bool survives =
             !counts || !scoring.dropout.is_active() || scoring.dropout.keeps(probability_at(own, head, query, key));
-        shares[group.thread()] = is_kept ? share : 0;
+        exponentials[group.thread()] = survives ? exponential : 0;
         group.sync();
         const int64_t end = start + group.size() < span.last ? start + group.size() : span.last;
         for (int64_t d = group.thread(); d < problem.size; d += group.size()) {
             T sum = sums[d] * correction;
             for (int64_t j = start; j < end; ++j) {
-                if (shares[j - start] != 0) {
-                    sum += shares[j - start] * static_cast<T>(v[keys.at(j) + d]);
+                if (exponentials[j - start] != 0) {
+                    sum += exponentials[j - start] * static_cast<T>(v[keys.at(j) + d]);
                 }
             }
             sums[d] = sum;

@@ -1,7 +1,7 @@
 // ScaledMaskedSoftmax: rows that fit in registers are read once; longer ones three times, by a group each.
 #include "attention/kernels.h"
 #include "diopi_core/math.h"
-#include "diopi_core/words.h"
+#include "diopi_core/raw_elements.h"
 #include "diopi_cuda/operand.h"
 #include "diopi_cuda/rows.h"
 
@@ -14,7 +14,7 @@ constexpr float kHiddenScore = -10000;
 // Which scores of [batch, heads, queries, keys] are hidden.
 struct Hidden {
     const uint8_t* bytes;
-    int64_t steps[4];
+    int64_t strides[4];
     uint32_t heads;
     uint32_t queries;
     bool is_triangle;
@@ -27,7 +27,7 @@ struct Hidden {
         require_on_device(mask);
         const View view = expanded(mask, shape_of(scores));
         for (int d = 0; d < 4; ++d) {
-            steps[d] = view.tensor().strides[d];
+            strides[d] = view.tensor().strides[d];
         }
     }
 };
@@ -35,7 +35,7 @@ struct Hidden {
 // The same of one row.
 struct HiddenOfRow {
     const uint8_t* bytes;
-    int64_t step;
+    int64_t stride;
     int shown;  // keys, where the triangle hides the others; else -1
 
     DIOPI_DEVICE HiddenOfRow(const Hidden& hidden, int64_t row) {
@@ -43,11 +43,11 @@ struct HiddenOfRow {
         const uint32_t query = number % hidden.queries;
         const uint32_t head = number / hidden.queries % hidden.heads;
         const uint32_t batch = number / hidden.queries / hidden.heads;
-        bytes = hidden.bytes + batch * hidden.steps[0] + head * hidden.steps[1] + query * hidden.steps[2];
-        step = hidden.steps[3];
+        bytes = hidden.bytes + batch * hidden.strides[0] + head * hidden.strides[1] + query * hidden.strides[2];
+        stride = hidden.strides[3];
         shown = hidden.is_triangle ? static_cast<int>(query) + 1 : -1;
     }
-    DIOPI_DEVICE bool at(int key) const { return shown >= 0 ? key >= shown : bytes[key * step] != 0; }
+    DIOPI_DEVICE bool at(int key) const { return shown >= 0 ? key >= shown : bytes[key * stride] != 0; }
     DIOPI_DEVICE float score(int key, float value, float scale) const { return at(key) ? kHiddenScore : scale * value; }
     DIOPI_DEVICE float gradient(int key, float value) const { return at(key) ? 0.0f : value; }
 };
@@ -85,10 +85,10 @@ struct Held {
         for (int i = 0; i < kHeld * n; ++i) {
             x[i] = exp(x[i] - top);
         }
-        const float share = 1.0f / static_cast<float>(tile.sum(sum_of<n, kHeld>(x)));
+        const float inverse_sum = 1.0f / static_cast<float>(tile.sum(sum_of<n, kHeld>(x)));
         DIOPI_UNROLL
         for (int i = 0; i < kHeld * n; ++i) {
-            x[i] = x[i] * share;
+            x[i] = x[i] * inverse_sum;
         }
         store_row<S, n, kHeld>(to + row * rows.length, x, length, tile);
     }
@@ -101,7 +101,7 @@ struct HeldGradient {
     RowTiles rows;
     S* to;
     const S* grad_out;
-    const S* made;
+    const S* output;
     Hidden hidden;
     float scale;
 
@@ -113,7 +113,7 @@ struct HeldGradient {
         float g[kHeld * n];
         float y[kHeld * n];
         load_row<S, n, kHeld>(g, grad_out + row * rows.length, length, tile, 0.0f);
-        load_row<S, n, kHeld>(y, made + row * rows.length, length, tile, 0.0f);
+        load_row<S, n, kHeld>(y, output + row * rows.length, length, tile, 0.0f);
         float products[kHeld * n];
         DIOPI_UNROLL
         for (int i = 0; i < kHeld * n; ++i) {
@@ -148,21 +148,21 @@ void softmax_of_long(S* to, const S* from, const Hidden& hidden, int64_t rows, i
         for (int64_t j = group.thread(); j < keys; j += group.size()) {
             sum += static_cast<double>(exp(own.score(static_cast<int>(j), static_cast<float>(scores[j]), scale) - top));
         }
-        const float share = 1.0f / static_cast<float>(group.sum(sum));
+        const float inverse_sum = 1.0f / static_cast<float>(group.sum(sum));
         for (int64_t j = group.thread(); j < keys; j += group.size()) {
             const float score = own.score(static_cast<int>(j), static_cast<float>(scores[j]), scale);
-            to[row * keys + j] = static_cast<S>(exp(score - top) * share);
+            to[row * keys + j] = static_cast<S>(exp(score - top) * inverse_sum);
         }
     });
 }
 
 template <typename S>
-void gradient_of_long(S* to, const S* grad_out, const S* made, const Hidden& hidden, int64_t rows, int64_t keys,
+void gradient_of_long(S* to, const S* grad_out, const S* output, const Hidden& hidden, int64_t rows, int64_t keys,
                       float scale) {
     for_groups(rows, kThreads, 0, [=] DIOPI_KERNEL(Group & group, int64_t row) {
         const HiddenOfRow own(hidden, row);
         const S* const g = grad_out + row * keys;
-        const S* const y = made + row * keys;
+        const S* const y = output + row * keys;
         double sum = 0;
         for (int64_t j = group.thread(); j < keys; j += group.size()) {
             sum += static_cast<double>(static_cast<float>(g[j]) * static_cast<float>(y[j]));

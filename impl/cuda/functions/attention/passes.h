@@ -1,5 +1,5 @@
-// What blocks of attention share on the host: which heads of which sequences come at one time, and how products see
-// their rows and scores.
+// What blocks of attention have in common on the host: which heads of which sequences come at one time, and how
+// products see their rows and scores.
 #ifndef DIOPI_CUDA_ATTENTION_PASSES_H_
 #define DIOPI_CUDA_ATTENTION_PASSES_H_
 
@@ -19,9 +19,9 @@ struct Arrays {
     Tensor v;
 };
 
-// `words` are those of the tensor.
-inline Tensor array_of(const Tensor& tensor, const Words& words) {
-    return array_like(tensor, const_cast<char*>(words.as<char>()), tensor.dtype);
+// `raw` are those of the tensor.
+inline Tensor array_of(const Tensor& tensor, const RawInput& raw) {
+    return array_like(tensor, const_cast<char*>(raw.as<char>()), tensor.dtype);
 }
 
 template <typename P>
@@ -58,30 +58,30 @@ inline std::vector<Pass> passes_of(const Problem& problem, const Run& run, const
 }
 
 inline HeadRows query_rows(const Problem& problem, const Pass& pass) {
-    const int64_t shared_by = problem.group();
-    const attention::RowStrides& steps = problem.query_rows;
-    return {pass.run.first.query_start + pass.first_head * shared_by * steps.head,
+    const int64_t heads_per_kv = problem.group();
+    const attention::RowStrides& strides = problem.query_rows;
+    return {pass.run.first.query_start + pass.first_head * heads_per_kv * strides.head,
             pass.run.count,
             pass.run.query_spacing,
             pass.heads,
-            shared_by * steps.head,
+            heads_per_kv * strides.head,
             pass.run.first.queries,
-            steps.row,
-            shared_by,
-            steps.head,
+            strides.row,
+            heads_per_kv,
+            strides.head,
             problem.size};
 }
 
 // Each row `copies` times, one after another.
 inline HeadRows key_rows(const Problem& problem, const Pass& pass, int64_t copies = 1) {
-    const attention::RowStrides& steps = problem.key_rows;
-    return {pass.run.first.key_start + pass.first_head * steps.head,
+    const attention::RowStrides& strides = problem.key_rows;
+    return {pass.run.first.key_start + pass.first_head * strides.head,
             pass.run.count,
             pass.run.key_spacing,
             pass.heads,
-            steps.head,
+            strides.head,
             pass.run.first.keys,
-            steps.row,
+            strides.row,
             copies,
             0,
             problem.size};
@@ -106,25 +106,25 @@ inline Block block_of(const Problem& problem, const Scoring& scoring, const Pass
                 static_cast<uint32_t>(std::min(count, own.queries - first))};
     if (block.queries > 0) {
         const Span keys = keys_of_block(scoring, own, first, first + block.queries);
-        require(step_of(keys.last - keys.first) <= INT32_MAX, "too many keys for attention");
+        require(stride_of(keys.last - keys.first) <= INT32_MAX, "too many keys for attention");
         block.first_key = keys.first;
         block.width = static_cast<int>(keys.last - keys.first);
-        block.step = static_cast<int>(step_of(block.width));
+        block.stride = static_cast<int>(stride_of(block.width));
     }
     return block;
 }
 
 // The rows of a block in the memory of scores, each key with `parts` elements of the array's dtype.
 inline View matrices(const Tensor& scores, const Block& block, int64_t parts = 1) {
-    const int64_t rows = block.queries * static_cast<int64_t>(block.shared_by);
-    const int64_t step = parts * block.step;
-    return View(scores, {block.run.count * block.kv_heads, rows, parts * block.width}, {rows * step, step, 1});
+    const int64_t rows = block.queries * static_cast<int64_t>(block.heads_per_kv);
+    const int64_t stride = parts * block.stride;
+    return View(scores, {block.run.count * block.kv_heads, rows, parts * block.width}, {rows * stride, stride, 1});
 }
 // The same transposed.
-inline View turned_matrices(const Tensor& scores, const Block& block, int64_t parts) {
-    const int64_t rows = block.queries * static_cast<int64_t>(block.shared_by);
-    const int64_t step = parts * block.step;
-    return View(scores, {block.run.count * block.kv_heads, parts * block.width, rows}, {rows * step, 1, step});
+inline View transposed_matrices(const Tensor& scores, const Block& block, int64_t parts) {
+    const int64_t rows = block.queries * static_cast<int64_t>(block.heads_per_kv);
+    const int64_t stride = parts * block.stride;
+    return View(scores, {block.run.count * block.kv_heads, parts * block.width, rows}, {rows * stride, 1, stride});
 }
 
 }  // namespace diopi::cuda

@@ -60,19 +60,19 @@ struct DeviceProblem {
 struct KeysOfHead {
     const int64_t* rows;
     int64_t start;
-    int64_t step;
+    int64_t stride;
 
     DIOPI_DEVICE KeysOfHead(const DeviceProblem& problem, const Sequence& own, int64_t kv_head)
-        : rows(problem.rows), step(problem.key_rows.row) {
+        : rows(problem.rows), stride(problem.key_rows.row) {
         const int64_t head = kv_head * problem.key_rows.head;
         if (rows != nullptr) {
-            rows += own.key_start / step;
+            rows += own.key_start / stride;
             start = head;
         } else {
             start = own.key_start + head;
         }
     }
-    DIOPI_DEVICE int64_t at(int64_t key) const { return start + (rows != nullptr ? rows[key] : key) * step; }
+    DIOPI_DEVICE int64_t at(int64_t key) const { return start + (rows != nullptr ? rows[key] : key) * stride; }
 };
 
 // What kernels need of a problem when they know the sequence.
@@ -81,9 +81,9 @@ inline DeviceProblem without_sequences(const Problem& problem) {
             problem.key_rows, 0,       0};
 }
 
-class SentProblem {
+class ProblemOnDevice {
   public:
-    explicit SentProblem(const Problem& problem) {
+    explicit ProblemOnDevice(const Problem& problem) {
         std::vector<int64_t> before;
         int64_t queries = 0;
         int64_t keys = 0;

@@ -1,6 +1,6 @@
-// RotaryEmbedding: pairs of elements turned by angles, several pairs by one access where they are laid out so.
+// RotaryEmbedding: pairs of elements rotated by angles, several pairs by one access where they are laid out so.
 #include "attention/kernels.h"
-#include "diopi_core/words.h"
+#include "diopi_core/raw_elements.h"
 #include "diopi_cuda/aligned_vector.h"
 #include "diopi_cuda/operand.h"
 
@@ -9,20 +9,20 @@ namespace diopi::cuda {
 namespace {
 
 struct Divided {
-    int64_t whole;
+    int64_t quotient;
     int64_t rest;
 };
 
 // Divisions of 32 bits are several times as quick.
 DIOPI_DEVICE inline Divided divided(int64_t value, int64_t by) {
     if (static_cast<uint64_t>(value | by) >> 32 == 0) {
-        const uint32_t whole = static_cast<uint32_t>(value) / static_cast<uint32_t>(by);
-        return {whole, static_cast<uint32_t>(value) - whole * static_cast<uint32_t>(by)};
+        const uint32_t quotient = static_cast<uint32_t>(value) / static_cast<uint32_t>(by);
+        return {quotient, static_cast<uint32_t>(value) - quotient * static_cast<uint32_t>(by)};
     }
     return {value / by, value % by};
 }
 
-struct Turned {
+struct RotaryLayout {
     int64_t positions;
     int64_t heads;
     int64_t half;
@@ -31,13 +31,14 @@ struct Turned {
 
 // Elements i and i + half of each row, `n` pairs by a thread.
 template <typename P, int n>
-void rotate_apart(P* to, const P* from, const P* cosines, const P* sines, int64_t rows, const Turned& how) {
+void rotate_apart(P* to, const P* from, const P* cosines, const P* sines, int64_t rows, const RotaryLayout& how) {
     for_each(rows * (how.half / n), [=] DIOPI_KERNEL(int64_t at) {
         using T = Computed<P>;
         const Divided row_index = divided(at, how.half / n);
         const int64_t i = row_index.rest * n;
-        const int64_t angle = divided(divided(row_index.whole, how.heads).whole, how.positions).rest * how.half + i;
-        const int64_t first = row_index.whole * 2 * how.half + i;
+        const int64_t angle =
+            divided(divided(row_index.quotient, how.heads).quotient, how.positions).rest * how.half + i;
+        const int64_t first = row_index.quotient * 2 * how.half + i;
         T a[n];
         T b[n];
         T cosine[n];
@@ -49,9 +50,9 @@ void rotate_apart(P* to, const P* from, const P* cosines, const P* sines, int64_
         DIOPI_UNROLL
         for (int e = 0; e < n; ++e) {
             const T turn = how.turns_back ? -sine[e] : sine[e];
-            const T turned = a[e] * cosine[e] - b[e] * turn;
+            const T rotated = a[e] * cosine[e] - b[e] * turn;
             b[e] = a[e] * turn + b[e] * cosine[e];
-            a[e] = turned;
+            a[e] = rotated;
         }
         store_vector<P, n>(to + first, a);
         store_vector<P, n>(to + first + how.half, b);
@@ -60,14 +61,15 @@ void rotate_apart(P* to, const P* from, const P* cosines, const P* sines, int64_
 
 // Elements 2 i and 2 i + 1, `n` pairs by a thread.
 template <typename P, int n>
-void rotate_neighbours(P* to, const P* from, const P* cosines, const P* sines, int64_t rows, const Turned& how) {
+void rotate_neighbours(P* to, const P* from, const P* cosines, const P* sines, int64_t rows, const RotaryLayout& how) {
     for_each(rows * (how.half / n), [=] DIOPI_KERNEL(int64_t at) {
         using T = Computed<P>;
         const Divided row_index = divided(at, how.half / n);
         const int64_t i = row_index.rest * n;
-        const int64_t angle = divided(divided(row_index.whole, how.heads).whole, how.positions).rest * how.half + i;
-        const P* const source = from + 2 * (row_index.whole * how.half + i);
-        P* const target = to + 2 * (row_index.whole * how.half + i);
+        const int64_t angle =
+            divided(divided(row_index.quotient, how.heads).quotient, how.positions).rest * how.half + i;
+        const P* const source = from + 2 * (row_index.quotient * how.half + i);
+        P* const target = to + 2 * (row_index.quotient * how.half + i);
         T pairs[2 * n];
         T cosine[n];
         T sine[n];
@@ -82,9 +84,9 @@ void rotate_neighbours(P* to, const P* from, const P* cosines, const P* sines, i
         DIOPI_UNROLL
         for (int e = 0; e < n; ++e) {
             const T turn = how.turns_back ? -sine[e] : sine[e];
-            const T turned = pairs[2 * e] * cosine[e] - pairs[2 * e + 1] * turn;
+            const T rotated = pairs[2 * e] * cosine[e] - pairs[2 * e + 1] * turn;
             pairs[2 * e + 1] = pairs[2 * e] * turn + pairs[2 * e + 1] * cosine[e];
-            pairs[2 * e] = turned;
+            pairs[2 * e] = rotated;
         }
         if constexpr (n == 1) {
             target[0] = P(pairs[0]);
@@ -102,8 +104,8 @@ void rotate_halves(P* heads, const P* cosines, const P* sines, int64_t tokens, i
         using T = Computed<P>;
         const Divided row_index = divided(at, half / n);
         const int64_t i = row_index.rest * n;
-        const int64_t angle = divided(at, width / 2 / n).whole * 2 * half + i;
-        P* const head = heads + row_index.whole * 2 * half + i;
+        const int64_t angle = divided(at, width / 2 / n).quotient * 2 * half + i;
+        P* const head = heads + row_index.quotient * 2 * half + i;
         T a[n];
         T b[n];
         T first_cosine[n];
@@ -118,9 +120,9 @@ void rotate_halves(P* heads, const P* cosines, const P* sines, int64_t tokens, i
         unpack<P, n>(second_sine, load_vector<P, n>(sines + angle + half));
         DIOPI_UNROLL
         for (int e = 0; e < n; ++e) {
-            const T turned = a[e] * first_cosine[e] - b[e] * first_sine[e];
+            const T rotated = a[e] * first_cosine[e] - b[e] * first_sine[e];
             b[e] = b[e] * second_cosine[e] + a[e] * second_sine[e];
-            a[e] = turned;
+            a[e] = rotated;
         }
         store_vector<P, n>(head, a);
         store_vector<P, n>(head + half, b);
@@ -137,7 +139,7 @@ void rotate_pairs(const Tensor& out, const Tensor& x, const Tensor& cos, const T
                   bool interleaved) {
     const int64_t size = x.shape[x.rank - 1];
     const int64_t rows = size == 0 ? 0 : x.numel / size;
-    const cuda::Turned how{x.shape[x.rank - 3], x.shape[x.rank - 2], size / 2, conj};
+    const cuda::RotaryLayout how{x.shape[x.rank - 3], x.shape[x.rank - 2], size / 2, conj};
     dispatch<kFloating>(x.dtype, [&](auto sample) {
         using P = decltype(sample);
         const Input<P> from(x);

@@ -75,7 +75,7 @@ inline bool goes_by_blocks(const Problem& problem) {
 
 // The keys that any of the queries [begin, end) may see by its window.
 inline Span keys_of_block(const Scoring& scoring, const Sequence& own, int64_t begin, int64_t end) {
-    constexpr int64_t kAlign = 64;  // so that few widths come up, and rows of keys begin at even places
+    constexpr int64_t kAlign = 64;  // so that few widths come up, and rows of keys begin at aligned addresses
     const int64_t first = attention::window(scoring, own, begin).first / kAlign * kAlign;
     const int64_t last = attention::window(scoring, own, end - 1).last;
     const int64_t to = std::min(own.keys, (last + kAlign - 1) / kAlign * kAlign);
@@ -84,14 +84,14 @@ inline Span keys_of_block(const Scoring& scoring, const Sequence& own, int64_t b
 
 // The distance from a row of scores to the next: rows can be read by vectors, and by tensor cores where they are
 // halves.
-inline int64_t step_of(int64_t width) { return (width + 7) / 8 * 8; }
+inline int64_t stride_of(int64_t width) { return (width + 7) / 8 * 8; }
 
 // What one block has at most. `kv_heads` is all of them where there are several sequences.
 struct Cut {
     int64_t sequences;
     int64_t kv_heads;
     int64_t queries;
-    int64_t scores;  // with steps
+    int64_t scores;  // with strides
 };
 
 // `bytes` is what a score takes, of one array or of two.
@@ -105,26 +105,26 @@ inline Cut cut_of(const Problem& problem, const Scoring& scoring, const Run& run
     const bool is_windowed = scoring.left >= 0 || scoring.right >= 0;
     // Many queries of a few heads read keys and add to their gradients less often than a few of many; windows make work
     // of long blocks that is in vain.
-    const int64_t wanted = is_windowed ? 512 : 1024;
+    const int64_t target_rows = is_windowed ? 512 : 1024;
     const int64_t room = std::max<int64_t>(1, (asked_bytes() > 0 ? asked_bytes() : kBytes) / bytes);
-    const int64_t shared_by = problem.group();
+    const int64_t heads_per_kv = problem.group();
     const auto scores_of = [&](int64_t queries) {
         int64_t widest = run.first.keys;
         if (scoring.left >= 0 && scoring.right >= 0) {
             widest = std::min(widest, queries + scoring.left + scoring.right + 128);
         }
-        return queries * shared_by * std::max<int64_t>(8, step_of(widest));
+        return queries * heads_per_kv * std::max<int64_t>(8, stride_of(widest));
     };
     const int64_t all_pairs = run.count * problem.kv_heads;
-    int64_t queries = std::max<int64_t>(1, std::min(run.first.queries, wanted / shared_by));
-    while (scores_of(queries) > room && queries * shared_by > kFewestRows && queries > 1) {
+    int64_t queries = std::max<int64_t>(1, std::min(run.first.queries, target_rows / heads_per_kv));
+    while (scores_of(queries) > room && queries * heads_per_kv > kFewestRows && queries > 1) {
         queries /= 2;
     }
     // Without windows longer blocks do no work in vain.
     while (!is_windowed && queries < run.first.queries && all_pairs * scores_of(2 * queries) <= room) {
         queries = std::min(run.first.queries, 2 * queries);
     }
-    const int64_t elements = std::max(run.first.queries * shared_by, run.first.keys) * problem.size;  // of a pair
+    const int64_t elements = std::max(run.first.queries * heads_per_kv, run.first.keys) * problem.size;  // of a pair
     require(elements <= kMostElements, "too many queries or keys for attention");
     const int64_t by_elements = elements == 0 ? kMostPairs : kMostElements / elements;
     const int64_t by_room = std::max<int64_t>(1, room / std::max<int64_t>(1, scores_of(queries)));

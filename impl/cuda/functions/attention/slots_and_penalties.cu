@@ -2,10 +2,10 @@
 #include <map>
 
 #include "attention/kernels.h"
-#include "diopi_core/words.h"
+#include "diopi_core/raw_elements.h"
 #include "diopi_cuda/operand.h"
 #include "diopi_cuda/primitives.h"
-#include "diopi_cuda/sent.h"
+#include "diopi_cuda/to_device.h"
 
 namespace diopi::cuda {
 
@@ -35,9 +35,9 @@ void look_for_others(const Finding& found, const double* values, int64_t count) 
     });
 }
 
-void make_keys(uint64_t* keys, int64_t* numbers, const int64_t* places, int64_t count) {
+void make_keys(uint64_t* keys, int64_t* numbers, const int64_t* indices, int64_t count) {
     for_each(count, [=] DIOPI_KERNEL(int64_t i) {
-        keys[i] = static_cast<uint64_t>(places[i]);
+        keys[i] = static_cast<uint64_t>(indices[i]);
         numbers[i] = i;
     });
 }
@@ -52,7 +52,7 @@ struct Amounts {
 
 // One thread for each logit takes what is listed for it in order.
 template <typename T>
-void penalise(T* logits, int64_t row_step, int64_t token_step, int64_t vocabulary, const uint64_t* keys,
+void penalise(T* logits, int64_t row_stride, int64_t token_stride, int64_t vocabulary, const uint64_t* keys,
               const int64_t* order, int64_t count, const Amounts& amounts) {
     for_each(count, [=] DIOPI_KERNEL(int64_t first) {
         const uint64_t key = keys[first];
@@ -60,7 +60,7 @@ void penalise(T* logits, int64_t row_step, int64_t token_step, int64_t vocabular
             return;
         }
         const auto row_index = static_cast<int64_t>(key);
-        T& logit = logits[row_index / vocabulary * row_step + row_index % vocabulary * token_step];
+        T& logit = logits[row_index / vocabulary * row_stride + row_index % vocabulary * token_stride];
         for (int64_t k = first; k < count && keys[k] == key; ++k) {
             const int64_t i = order[k];
             const int64_t at = amounts.rows != nullptr ? amounts.rows[i] : i;
@@ -89,7 +89,7 @@ void copy_to_slots(const Tensor& cache, const Tensor& tokens, const std::vector<
     for (const auto& [slot, token] : last) {
         moves.push_back({slot, token});
     }
-    const Buffer list = cuda::sent(moves);
+    const Buffer list = cuda::to_device(moves);
     const int64_t width = tokens.shape[1] * tokens.shape[2];
     cuda::require_on_device(cache);
     cuda::require_on_device(tokens);
@@ -113,7 +113,7 @@ void require_positive(const Tensor& numbers, const char* message) {
 }
 
 void penalise(const Tensor& logits, const Penalties& penalties) {
-    const auto count = static_cast<int64_t>(penalties.places.size());
+    const auto count = static_cast<int64_t>(penalties.logit_indices.size());
     if (count == 0) {
         return;
     }
@@ -121,10 +121,10 @@ void penalise(const Tensor& logits, const Penalties& penalties) {
     const Input<double> frequency(penalties.frequency);
     const Input<double> repetition(penalties.repetition);
     const Input<Int64> counts(penalties.counts);
-    const Buffer places = cuda::sent(penalties.places);
-    const Buffer rows = cuda::sent(penalties.rows);
+    const Buffer indices = cuda::to_device(penalties.logit_indices);
+    const Buffer rows = cuda::to_device(penalties.rows);
     cuda::Keyed order(count);
-    cuda::make_keys(order.keys(), order.places(), static_cast<const int64_t*>(places.data()), count);
+    cuda::make_keys(order.keys(), order.indices(), static_cast<const int64_t*>(indices.data()), count);
     order.sort(cuda::bits_below(logits.numel));
     const cuda::Amounts amounts{presence.data(), frequency.data(), repetition.data(), counts.data(),
                                 static_cast<const int64_t*>(rows.data())};
@@ -132,7 +132,7 @@ void penalise(const Tensor& logits, const Penalties& penalties) {
     dispatch<kFloating>(logits.dtype, [&](auto sample) {
         using T = decltype(sample);
         cuda::penalise<T>(logits.elements<T>(), logits.strides[0], logits.strides[1], logits.shape[1], order.keys(),
-                          order.places(), count, amounts);
+                          order.indices(), count, amounts);
     });
 }
 

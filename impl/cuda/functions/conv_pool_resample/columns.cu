@@ -8,14 +8,14 @@ namespace diopi::cuda {
 
 namespace {
 
-// Columns are [images * channels, taps, places].
+// Columns are [images * channels, taps, positions].
 template <typename T>
 void unfold(const WindowsOf& windows, T* columns, const T* images, int64_t planes) {
-    for_each(planes * windows.taps() * windows.places(), [=] DIOPI_KERNEL(int64_t at) {
-        const int64_t place = at % windows.places();
-        const int64_t tap = at / windows.places() % windows.taps();
-        const int64_t plane = at / windows.places() / windows.taps();
-        const int64_t seen = windows.seen(place, tap);
+    for_each(planes * windows.taps() * windows.position_count(), [=] DIOPI_KERNEL(int64_t at) {
+        const int64_t position = at % windows.position_count();
+        const int64_t tap = at / windows.position_count() % windows.taps();
+        const int64_t plane = at / windows.position_count() / windows.taps();
+        const int64_t seen = windows.seen(position, tap);
         columns[at] = seen >= 0 ? images[plane * windows.image() + seen] : T(0);
     });
 }
@@ -27,9 +27,9 @@ void fold(const WindowsOf& windows, T* images, const T* columns, int64_t planes)
         const int64_t plane = at / windows.image();
         T sum(0);
         for (int64_t tap = 0; tap < windows.taps(); ++tap) {
-            const int64_t place = windows.place_of(element, tap);
-            if (place >= 0) {
-                sum = sum + columns[(plane * windows.taps() + tap) * windows.places() + place];
+            const int64_t position = windows.position_of(element, tap);
+            if (position >= 0) {
+                sum = sum + columns[(plane * windows.taps() + tap) * windows.position_count() + position];
             }
         }
         images[at] = sum;

@@ -1,5 +1,5 @@
 // Convolution by cuDNN where it takes it, else a thread for each element of what is written, a group for each element
-// of a weight's gradient. Sums are kept in the type that is computed in.
+// of a weight's gradient. Sums are accumulated in the type that is computed in.
 #include "conv_pool_resample/convolution.h"
 #include "diopi_core/dense.h"
 #include "diopi_cuda/dnn.h"
@@ -12,16 +12,16 @@ namespace {
 
 template <typename T>
 void respond(const Shape& shape, T* response, const T* image, const T* weight, const T* bias) {
-    const int64_t places = shape.positions[0] * shape.positions[1] * shape.positions[2];
-    for_each(shape.batch * shape.filters * places, [=] DIOPI_KERNEL(int64_t at) {
-        const int64_t place = at % shape.places();
-        const int64_t filter = at / shape.places() % shape.filters;
-        const int64_t sample = at / shape.places() / shape.filters;
+    const int64_t position_count = shape.positions[0] * shape.positions[1] * shape.positions[2];
+    for_each(shape.batch * shape.filters * position_count, [=] DIOPI_KERNEL(int64_t at) {
+        const int64_t position = at % shape.position_count();
+        const int64_t filter = at / shape.position_count() % shape.filters;
+        const int64_t sample = at / shape.position_count() / shape.filters;
         const int64_t first = sample * shape.channels + filter / shape.group_filters * shape.depth;
         T sum = bias != nullptr ? bias[filter] : T(0);
         for (int64_t channel = 0; channel < shape.depth; ++channel) {
             for (int64_t tap = 0; tap < shape.taps(); ++tap) {
-                const int64_t seen = shape.seen(place, tap);
+                const int64_t seen = shape.seen(position, tap);
                 if (seen >= 0) {
                     sum += image[(first + channel) * shape.image() + seen] *
                            weight[(filter * shape.depth + channel) * shape.taps() + tap];
@@ -33,7 +33,7 @@ void respond(const Shape& shape, T* response, const T* image, const T* weight, c
 }
 
 template <typename T>
-void place(const Shape& shape, T* image, const T* response, const T* weight, const T* bias) {
+void position(const Shape& shape, T* image, const T* response, const T* weight, const T* bias) {
     for_each(shape.batch * shape.channels * shape.size[0] * shape.size[1] * shape.size[2],
              [=] DIOPI_KERNEL(int64_t at) {
                  const int64_t element = at % shape.image();
@@ -42,9 +42,9 @@ void place(const Shape& shape, T* image, const T* response, const T* weight, con
                  const int64_t first = channel / shape.depth * shape.group_filters;
                  T sum = bias != nullptr ? bias[channel] : T(0);
                  for (int64_t tap = 0; tap < shape.taps(); ++tap) {
-                     const int64_t from = shape.place_of(element, tap);
+                     const int64_t from = shape.position_of(element, tap);
                      for (int64_t filter = first; from >= 0 && filter < first + shape.group_filters; ++filter) {
-                         sum += response[(sample * shape.filters + filter) * shape.places() + from] *
+                         sum += response[(sample * shape.filters + filter) * shape.position_count() + from] *
                                 weight[(filter * shape.depth + channel % shape.depth) * shape.taps() + tap];
                      }
                  }
@@ -62,11 +62,12 @@ void correlate(const Shape& shape, T* gradient, const T* image, const T* respons
         const int64_t channel = filter / shape.group_filters * shape.depth + at / shape.taps() % shape.depth;
         T sum(0);
         for (int64_t i = group.thread(); i < terms; i += group.size()) {
-            const int64_t sample = i / shape.places();
-            const int64_t seen = shape.seen(i % shape.places(), tap);
+            const int64_t sample = i / shape.position_count();
+            const int64_t seen = shape.seen(i % shape.position_count(), tap);
             if (seen >= 0) {
-                sum += image[(sample * shape.channels + channel) * shape.image() + seen] *
-                       response[(sample * shape.filters + filter) * shape.places() + i % shape.places()];
+                sum +=
+                    image[(sample * shape.channels + channel) * shape.image() + seen] *
+                    response[(sample * shape.filters + filter) * shape.position_count() + i % shape.position_count()];
             }
         }
         sum = group.sum(sum);
@@ -112,8 +113,8 @@ void respond(const Tensor& response, const Tensor& image, const Tensor& weight, 
     });
 }
 
-void place(const Tensor& image, const Tensor& response, const Tensor& weight, const Tensor& bias,
-           const Convolution& convolution) {
+void position(const Tensor& image, const Tensor& response, const Tensor& weight, const Tensor& bias,
+              const Convolution& convolution) {
     if (cuda::convolve_by_dnn(cuda::ConvolutionProduct::kBackwardData, image, response, weight, bias, convolution)) {
         return;
     }
@@ -123,7 +124,7 @@ void place(const Tensor& image, const Tensor& response, const Tensor& weight, co
         const Input<T> filters(weight);
         const Input<T> added(bias);
         const Output<T> result(image);
-        cuda::place<T>(cuda::Shape(convolution), result.data(), x.data(), filters.data(), added.data());
+        cuda::position<T>(cuda::Shape(convolution), result.data(), x.data(), filters.data(), added.data());
         result.store();
     });
 }

@@ -33,7 +33,7 @@ struct Layout {
     I size[kSpace];
     I windows[kSpace];
     I extent[kSpace];
-    I step[kSpace];
+    I stride[kSpace];
     I pad[kSpace];
     I spread[kSpace];
 
@@ -42,7 +42,7 @@ struct Layout {
             size[k] = static_cast<I>(pooling.size[k]);
             windows[k] = static_cast<I>(pooling.windows[k]);
             extent[k] = static_cast<I>(pooling.window.extent(k));
-            step[k] = static_cast<I>(pooling.window.step[k]);
+            stride[k] = static_cast<I>(pooling.window.stride[k]);
             pad[k] = static_cast<I>(pooling.window.pad[k]);
             spread[k] = is_adaptive ? 1 : static_cast<I>(pooling.window.spread[k]);
         }
@@ -69,7 +69,7 @@ struct Layout {
             const I end = ((i + 1) * size[k] + windows[k] - 1) / windows[k];
             return {begin, end, end - begin};
         }
-        const I start = i * step[k] - pad[k];
+        const I start = i * stride[k] - pad[k];
         const I end = start + extent[k];
         const I begin = start >= 0 ? start : start + (-start + spread[k] - 1) / spread[k] * spread[k];
         const I padded_end = end < size[k] + pad[k] ? end : size[k] + pad[k];
@@ -85,8 +85,8 @@ struct Layout {
             last = ((at + 1) * windows[k] + size[k] - 1) / size[k] + 1;
         } else {
             const I lowest = at + pad[k] - extent[k];
-            first = lowest < 0 ? 0 : lowest / step[k];
-            last = (at + pad[k]) / step[k] + 1;
+            first = lowest < 0 ? 0 : lowest / stride[k];
+            last = (at + pad[k]) / stride[k] + 1;
         }
         return {first < 0 ? 0 : first, last > windows[k] ? windows[k] : last};
     }
@@ -117,7 +117,7 @@ inline bool is_short(const Pooling& pooling) {
         windows *= pooling.windows[k];
         const int64_t reach = pooling.is_adaptive ? (pooling.windows[k] + 1) * (pooling.size[k] + 1)
                                                   : pooling.size[k] + 2 * pooling.window.pad[k] +
-                                                        pooling.window.extent(k) + pooling.window.step[k];
+                                                        pooling.window.extent(k) + pooling.window.stride[k];
         is_short = is_short && reach <= kMost;
     }
     return is_short && elements <= kMost && windows <= kMost;

@@ -50,7 +50,7 @@ void find_maxima(const Layout<I>& layout, S* maxima, Int64* positions, const S* 
     });
 }
 
-void check_places(const Finding& found, const Int64* positions, int64_t count, int64_t size) {
+void check_positions(const Finding& found, const Int64* positions, int64_t count, int64_t size) {
     for_each(count, [=] DIOPI_KERNEL(int64_t i) {
         if (positions[i].value < -1 || positions[i].value >= size) {
             found();
@@ -168,10 +168,10 @@ void max_pool(const Tensor& out, const Tensor& indices, const Tensor& input, con
 }
 
 void max_pool_backward(const Tensor& grad_input, const Tensor& grad_output, const Tensor& indices,
-                       const Pooling& pooling, const char* places) {
+                       const Pooling& pooling, const char* index_message) {
     const Input<Int64> positions(indices);
-    const cuda::Check check(places);
-    cuda::check_places(check.finding(), positions.data(), indices.numel, volume(pooling.size));
+    const cuda::Check check(index_message);
+    cuda::check_positions(check.finding(), positions.data(), indices.numel, volume(pooling.size));
     check.conclude();
     dispatch<kFloating>(grad_output.dtype, [&](auto sample) {
         using S = decltype(sample);

@@ -29,12 +29,12 @@ struct Axis {
                 lists[terms[k].at].push_back({static_cast<int64_t>(to), terms[k].weight});
             }
         }
-        Axis turned;
+        Axis adjoint;
         for (const std::vector<Term>& list : lists) {
-            turned.terms.insert(turned.terms.end(), list.begin(), list.end());
-            turned.end_element();
+            adjoint.terms.insert(adjoint.terms.end(), list.begin(), list.end());
+            adjoint.end_element();
         }
-        return turned;
+        return adjoint;
     }
 };
 
@@ -65,11 +65,11 @@ Axes axes_of(const AllTaps& all) {
 }
 
 Axes transposed(const Axes& axes, const Triple& sizes) {
-    Axes turned;
+    Axes adjoint;
     for (int k = 0; k < kSpace; ++k) {
-        turned[k] = axes[k].transposed(sizes[k]);
+        adjoint[k] = axes[k].transposed(sizes[k]);
     }
-    return turned;
+    return adjoint;
 }
 
 struct DeviceAxis {
@@ -78,9 +78,9 @@ struct DeviceAxis {
 };
 
 // Axes in the memory of the device.
-class Sent {
+class DeviceAxes {
   public:
-    explicit Sent(const Axes& axes) {
+    explicit DeviceAxes(const Axes& axes) {
         for (int k = 0; k < kSpace; ++k) {
             bring(starts_[k], axes[k].starts.data(), axes[k].starts.size() * sizeof(int64_t));
             bring(terms_[k], axes[k].terms.data(), axes[k].terms.size() * sizeof(Term));
@@ -137,12 +137,13 @@ void resample(const Tensor& result, const Tensor& source, int64_t planes, const 
         sizes.from[k] = from[k];
         sizes.to[k] = to[k];
     }
-    const Sent sent(axes);
+    const DeviceAxes on_device(axes);
     dispatch_compute<kFloating>(source.dtype, [&](auto sample) {
         using T = decltype(sample);
         const Input<T> read(source);
         const Output<T> written(result);
-        resample<T>(written.data(), read.data(), planes, sizes, sent.axis(0), sent.axis(1), sent.axis(2));
+        resample<T>(written.data(), read.data(), planes, sizes, on_device.axis(0), on_device.axis(1),
+                    on_device.axis(2));
         written.store();
     });
 }

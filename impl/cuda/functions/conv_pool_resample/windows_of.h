@@ -13,7 +13,7 @@ struct WindowsOf {
     int64_t size[kSpace];
     int64_t positions[kSpace];
     int64_t kernel[kSpace];
-    int64_t step[kSpace];
+    int64_t stride[kSpace];
     int64_t pad[kSpace];
     int64_t spread[kSpace];
 
@@ -22,40 +22,40 @@ struct WindowsOf {
             size[k] = sliding.size[k];
             positions[k] = sliding.positions[k];
             kernel[k] = sliding.window.kernel[k];
-            step[k] = sliding.window.step[k];
+            stride[k] = sliding.window.stride[k];
             pad[k] = sliding.window.pad[k];
             spread[k] = sliding.window.spread[k];
         }
     }
 
-    DIOPI_SHARED int64_t image() const { return size[0] * size[1] * size[2]; }
-    DIOPI_SHARED int64_t places() const { return positions[0] * positions[1] * positions[2]; }
-    DIOPI_SHARED int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
+    DIOPI_HOST_DEVICE int64_t image() const { return size[0] * size[1] * size[2]; }
+    DIOPI_HOST_DEVICE int64_t position_count() const { return positions[0] * positions[1] * positions[2]; }
+    DIOPI_HOST_DEVICE int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
 
-    // The element of an image that a tap sees from a place, or -1 for padding.
-    DIOPI_DEVICE int64_t seen(int64_t place, int64_t tap) const {
+    // The element of an image that a tap sees from a position, or -1 for padding.
+    DIOPI_DEVICE int64_t seen(int64_t position, int64_t tap) const {
         const int64_t z =
-            place / positions[2] / positions[1] * step[0] - pad[0] + tap / kernel[2] / kernel[1] * spread[0];
+            position / positions[2] / positions[1] * stride[0] - pad[0] + tap / kernel[2] / kernel[1] * spread[0];
         const int64_t y =
-            place / positions[2] % positions[1] * step[1] - pad[1] + tap / kernel[2] % kernel[1] * spread[1];
-        const int64_t x = place % positions[2] * step[2] - pad[2] + tap % kernel[2] * spread[2];
+            position / positions[2] % positions[1] * stride[1] - pad[1] + tap / kernel[2] % kernel[1] * spread[1];
+        const int64_t x = position % positions[2] * stride[2] - pad[2] + tap % kernel[2] * spread[2];
         const bool is_inside = z >= 0 && z < size[0] && y >= 0 && y < size[1] && x >= 0 && x < size[2];
         return is_inside ? (z * size[1] + y) * size[2] + x : -1;
     }
 
-    // The place from which a tap sees an element, or -1 where there is none.
-    DIOPI_DEVICE int64_t place_of(int64_t element, int64_t tap) const {
+    // The position from which a tap sees an element, or -1 where there is none.
+    DIOPI_DEVICE int64_t position_of(int64_t element, int64_t tap) const {
         const int64_t at[] = {element / size[2] / size[1], element / size[2] % size[1], element % size[2]};
         const int64_t of[] = {tap / kernel[2] / kernel[1], tap / kernel[2] % kernel[1], tap % kernel[2]};
-        int64_t place = 0;
+        int64_t position = 0;
         for (int k = 0; k < kSpace; ++k) {
             const int64_t distance = at[k] + pad[k] - of[k] * spread[k];
-            if (distance < 0 || distance % step[k] != 0 || distance / step[k] >= positions[k]) {
+            if (distance < 0 || distance % stride[k] != 0 || distance / stride[k] >= positions[k]) {
                 return -1;
             }
-            place = place * positions[k] + distance / step[k];
+            position = position * positions[k] + distance / stride[k];
         }
-        return place;
+        return position;
     }
 };
 

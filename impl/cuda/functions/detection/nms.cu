@@ -18,7 +18,7 @@ void make_keys(uint64_t* keys, int64_t* rows, const double* scores, int64_t coun
 }
 
 // Bit k of word w of box i, all in the order of scores: whether box 64 w + k, which comes later, overlaps it.
-void find_overlaps(uint64_t* words, const double* boxes, const int64_t* order, int64_t count, int64_t per_box,
+void find_overlaps(uint64_t* masks, const double* boxes, const int64_t* order, int64_t count, int64_t per_box,
                    double threshold) {
     for_each(count * per_box, [=] DIOPI_KERNEL(int64_t at) {
         const int64_t i = at / per_box;
@@ -29,12 +29,13 @@ void find_overlaps(uint64_t* words, const double* boxes, const int64_t* order, i
                 word |= uint64_t{1} << k;
             }
         }
-        words[at] = word;
+        masks[at] = word;
     });
 }
 
-// `kept` gets the rows that stay, and behind them, at `count`, their number. `gone` is zero.
-void keep(int64_t* kept, uint64_t* gone, const uint64_t* words, const int64_t* order, int64_t count, int64_t per_box) {
+// `selected` gets the rows that stay, and behind them, at `count`, their number. `gone` is zero.
+void keep(int64_t* selected, uint64_t* gone, const uint64_t* masks, const int64_t* order, int64_t count,
+          int64_t per_box) {
     for_groups(1, threads_for(per_box), 0, [=] DIOPI_KERNEL(Group & group, int64_t) {
         int64_t found = 0;
         for (int64_t i = 0; i < count; ++i) {
@@ -42,17 +43,17 @@ void keep(int64_t* kept, uint64_t* gone, const uint64_t* words, const int64_t* o
             group.sync();
             if (stays) {
                 if (group.thread() == 0) {
-                    kept[found] = order[i];
+                    selected[found] = order[i];
                 }
                 ++found;
                 for (int64_t w = group.thread(); w < per_box; w += group.size()) {
-                    gone[w] |= words[i * per_box + w];
+                    gone[w] |= masks[i * per_box + w];
                 }
             }
             group.sync();
         }
         if (group.thread() == 0) {
-            kept[count] = found;
+            selected[count] = found;
         }
     });
 }
@@ -70,22 +71,22 @@ Buffer keep_boxes(const Tensor& boxes, const Tensor& confidence, double threshol
     const Input<double> corners(boxes);
     const Input<double> scores(confidence);
     cuda::Keyed order(count);
-    cuda::make_keys(order.keys(), order.places(), scores.data(), count);
+    cuda::make_keys(order.keys(), order.indices(), scores.data(), count);
     order.sort(64);
-    Buffer words;
-    words.allocate(count * per_box * kBytes);
-    cuda::find_overlaps(static_cast<uint64_t*>(words.data()), corners.data(), order.places(), count, per_box,
+    Buffer masks;
+    masks.allocate(count * per_box * kBytes);
+    cuda::find_overlaps(static_cast<uint64_t*>(masks.data()), corners.data(), order.indices(), count, per_box,
                         threshold);
     Buffer gone;
     gone.allocate(per_box * kBytes);
     cuda::clear(gone.data(), static_cast<size_t>(per_box * kBytes));
-    Buffer kept;
-    kept.allocate((count + 1) * kBytes);
-    auto* const rows = static_cast<int64_t*>(kept.data());
-    cuda::keep(rows, static_cast<uint64_t*>(gone.data()), static_cast<const uint64_t*>(words.data()), order.places(),
+    Buffer selected;
+    selected.allocate((count + 1) * kBytes);
+    auto* const rows = static_cast<int64_t*>(selected.data());
+    cuda::keep(rows, static_cast<uint64_t*>(gone.data()), static_cast<const uint64_t*>(masks.data()), order.indices(),
                count, per_box);
     cuda::read_back(&found, rows + count, sizeof found);
-    return kept;
+    return selected;
 }
 
 }  // namespace diopi::core

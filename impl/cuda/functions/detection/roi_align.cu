@@ -2,7 +2,7 @@
 // order, so that nothing is added by two.
 #include "detection/kernels.h"
 #include "diopi_cuda/launch.h"
-#include "diopi_cuda/sent.h"
+#include "diopi_cuda/to_device.h"
 
 namespace diopi::cuda {
 
@@ -10,7 +10,7 @@ namespace {
 
 // Calls `add(element, weight)` for what a bin averages.
 template <typename Add>
-DIOPI_DEVICE void for_shares(const Grid& grid, const Region& region, int64_t row, int64_t column, Add&& add) {
+DIOPI_DEVICE void for_taps(const Grid& grid, const Region& region, int64_t row, int64_t column, Add&& add) {
     const int64_t count = region.vertical.samples * region.horizontal.samples;
     const double part = 1.0 / static_cast<double>(count > 1 ? count : 1);
     for (int64_t i = 0; i < region.vertical.samples; ++i) {
@@ -35,8 +35,8 @@ void average(T* results, const T* features, const Region* regions, int64_t count
         const Region& region = regions[at / (grid.rows * grid.columns) / channels];
         const T* from = features + (region.image * channels + channel) * grid.height * grid.width;
         double sum = 0;
-        for_shares(grid, region, bin / grid.columns, bin % grid.columns,
-                   [&](int64_t element, double weight) { sum += weight * static_cast<double>(from[element]); });
+        for_taps(grid, region, bin / grid.columns, bin % grid.columns,
+                 [&](int64_t element, double weight) { sum += weight * static_cast<double>(from[element]); });
         results[at] = static_cast<T>(sum);
     });
 }
@@ -53,8 +53,8 @@ void spread(double* sums, const T* gradients, const Region* regions, int64_t cou
             }
             for (int64_t bin = 0; bin < bins; ++bin) {
                 const auto grad_out = static_cast<double>(gradients[(k * channels + at % channels) * bins + bin]);
-                for_shares(grid, regions[k], bin / grid.columns, bin % grid.columns,
-                           [&](int64_t element, double weight) { to[element] += weight * grad_out; });
+                for_taps(grid, regions[k], bin / grid.columns, bin % grid.columns,
+                         [&](int64_t element, double weight) { to[element] += weight * grad_out; });
             }
         }
     });
@@ -81,7 +81,7 @@ std::vector<double> numbers_of(const Tensor& tensor) {
 }
 
 void average_regions(const Tensor& out, const Tensor& input, const Grid& grid, const std::vector<Region>& found) {
-    const Buffer regions = cuda::sent(found);
+    const Buffer regions = cuda::to_device(found);
     dispatch_compute<kFloating>(input.dtype, [&](auto type) {
         using T = decltype(type);
         const Input<T> features(input);
@@ -93,7 +93,7 @@ void average_regions(const Tensor& out, const Tensor& input, const Grid& grid, c
 }
 
 void spread_regions(const Tensor& out, const Tensor& grad, const Grid& grid, const std::vector<Region>& found) {
-    const Buffer regions = cuda::sent(found);
+    const Buffer regions = cuda::to_device(found);
     Buffer memory;
     memory.allocate(out.numel * static_cast<int64_t>(sizeof(double)));
     cuda::clear(memory.data(), static_cast<size_t>(out.numel) * sizeof(double));

@@ -48,11 +48,12 @@ void add_slices(void* sums, const void* source, Dtype computed, const Int64* pos
         return;
     }
     Keyed sorted(count);
-    make_keys(sorted.keys(), sorted.places(), positions, count, split.size, skipped);
+    make_keys(sorted.keys(), sorted.indices(), positions, count, split.size, skipped);
     sorted.sort(bits_below(split.size + 1));
     dispatch_compute<kAny>(computed, [&](auto sample) {
         using T = decltype(sample);
-        add_runs<T>(static_cast<T*>(sums), static_cast<const T*>(source), sorted.keys(), sorted.places(), count, split);
+        add_runs<T>(static_cast<T*>(sums), static_cast<const T*>(source), sorted.keys(), sorted.indices(), count,
+                    split);
     });
 }
 

@@ -2,7 +2,7 @@
 #ifndef DIOPI_CUDA_INDEXING_ADD_SLICES_H_
 #define DIOPI_CUDA_INDEXING_ADD_SLICES_H_
 
-#include "diopi_core/words.h"
+#include "diopi_core/raw_elements.h"
 #include "diopi_cuda/runtime.h"
 
 namespace diopi::cuda {

@@ -69,9 +69,9 @@ void add_positions(const Buffer& positions, const std::vector<int64_t>& common, 
     from.device = diopi_device;
     from.data = values.data();
     std::vector<int64_t> strides(shape.size());
-    int64_t step = 1;
-    for (size_t d = shape.size(); d-- > 0; step *= shape[d]) {
-        strides[d] = step;
+    int64_t stride = 1;
+    for (size_t d = shape.size(); d-- > 0; stride *= shape[d]) {
+        strides[d] = stride;
     }
     const View source(from, shape, strides);
     const View target(from, common, std::vector<int64_t>(common.size(), 0));
@@ -82,8 +82,8 @@ void add_positions(const Buffer& positions, const std::vector<int64_t>& common, 
 }
 
 void pick_at(const Tensor& out, const Tensor& input, const Advanced& index) {
-    const Words from(input);
-    const NewWords to(out);
+    const RawInput from(input);
+    const RawOutput to(out);
     const int64_t bytes = index.split.inner * size_of(input.dtype);
     cuda::dispatch_slices(bytes, {to.as<char>(), from.as<char>()}, [&](auto sample, int64_t inner) {
         cuda::pick<decltype(sample)>(to.as<char>(), from.as<char>(), index.positions(), index.count, inner,
@@ -107,7 +107,7 @@ void put_at(const Tensor& target, const Tensor& values, const Advanced& index, b
     }
     const Buffer last = zero_positions(index.split.size);
     cuda::find_last(static_cast<int64_t*>(last.data()), index.positions(), index.count);
-    const Words source(values);
+    const RawInput source(values);
     const Changed changed(target, target.dtype);
     const int64_t bytes = index.split.inner * size_of(target.dtype);
     cuda::dispatch_slices(bytes, {changed.as<char>(), source.as<char>()}, [&](auto sample, int64_t inner) {

@@ -27,9 +27,9 @@ struct Multiply {
 
 // Columns for fewer threads than a large device has, with more work for each than sorting them is.
 bool are_few(const DeviceOffsets& offsets) {
-    constexpr int64_t kThreadsWanted = 65536;
+    constexpr int64_t kTargetThreads = 65536;
     constexpr int64_t kLong = 64;
-    return offsets.columns < kThreadsWanted && offsets.sizes[offsets.at] >= kLong;
+    return offsets.columns < kTargetThreads && offsets.sizes[offsets.at] >= kLong;
 }
 
 void find_offsets(uint64_t* keys, int64_t* order, const Int64* positions, int64_t size, const DeviceOffsets& offsets) {
@@ -59,9 +59,9 @@ void change_columns(T* elements, int64_t numel, const T* source, T number, const
                     const DeviceOffsets& offsets, const Change& change) {
     if (are_few(offsets)) {
         Keyed sorted(offsets.count());
-        find_offsets(sorted.keys(), sorted.places(), positions, size, offsets);
+        find_offsets(sorted.keys(), sorted.indices(), positions, size, offsets);
         sorted.sort(bits_below(numel));
-        change_sorted(elements, source, number, sorted.keys(), sorted.places(), offsets.count(), change);
+        change_sorted(elements, source, number, sorted.keys(), sorted.indices(), offsets.count(), change);
         return;
     }
     for_each(offsets.columns, [=] DIOPI_KERNEL(int64_t column) {
@@ -116,7 +116,7 @@ void scatter_elements(const Tensor& target, const Tensor& source_tensor, const P
     if (kind == Reduce::kNone) {
         dispatch_word(target.dtype, [&](auto sample) {
             using W = decltype(sample);
-            const Words source(source_tensor);
+            const RawInput source(source_tensor);
             const Changed changed(target, target.dtype);
             cuda::change_columns(changed.as<W>(), target.numel, source.as<W>(), W(), positions.data(), positions.size(),
                                  offsets, cuda::Replace<W>());

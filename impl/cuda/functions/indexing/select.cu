@@ -56,8 +56,8 @@ void require_positions(const Input<Int64>& index, int64_t count, int64_t size, c
 }
 
 void pick(const Tensor& out, const Tensor& input, const Input<Int64>& positions, int64_t count, const DimSplit& split) {
-    const Words source(input);
-    const NewWords target(out);
+    const RawInput source(input);
+    const RawOutput target(out);
     const int64_t bytes = split.inner * size_of(input.dtype);
     const auto* const from = source.as<char>();
     auto* const to = target.as<char>();
@@ -72,8 +72,8 @@ void gather_elements(const Tensor& out_tensor, const Tensor& input_tensor, const
     const cuda::DeviceOffsets offsets(shape_at_least_1d(input_tensor), shape_at_least_1d(index_tensor), at);
     dispatch_word(input_tensor.dtype, [&](auto sample) {
         using W = decltype(sample);
-        const Words source(input_tensor);
-        const NewWords target(out_tensor);
+        const RawInput source(input_tensor);
+        const RawOutput target(out_tensor);
         cuda::gather<W>(target.as<W>(), source.as<W>(), positions.data(), offsets);
         target.store();
     });

@@ -1,10 +1,10 @@
-// Slices that are moved as they are: by words as wide as slices and addresses allow.
+// Slices that are moved as they are: by accesses as wide as slices and addresses allow.
 #ifndef DIOPI_CUDA_INDEXING_SLICES_H_
 #define DIOPI_CUDA_INDEXING_SLICES_H_
 
 #include <initializer_list>
 
-#include "diopi_core/words.h"
+#include "diopi_core/raw_elements.h"
 #include "diopi_cuda/fast_divmod.h"
 #include "diopi_cuda/launch.h"
 
@@ -27,20 +27,20 @@ class SlicePositions {
 };
 
 // Calls `body(W{}, inner)` with the widest word that slices of `bytes` bytes in all arrays consist of, and how many
-// words a slice has.
+// accesses a slice needs.
 template <typename Body>
 void dispatch_slices(int64_t bytes, std::initializer_list<const void*> arrays, Body&& body) {
-    uint64_t places = static_cast<uint64_t>(bytes);
+    uint64_t addresses = static_cast<uint64_t>(bytes);
     for (const void* array : arrays) {
-        places |= reinterpret_cast<uint64_t>(array);
+        addresses |= reinterpret_cast<uint64_t>(array);
     }
-    if (places % 16 == 0) {
+    if (addresses % 16 == 0) {
         body(AlignedVector<uint32_t, 4>{}, bytes / 16);
-    } else if (places % 8 == 0) {
+    } else if (addresses % 8 == 0) {
         body(uint64_t{}, bytes / 8);
-    } else if (places % 4 == 0) {
+    } else if (addresses % 4 == 0) {
         body(uint32_t{}, bytes / 4);
-    } else if (places % 2 == 0) {
+    } else if (addresses % 2 == 0) {
         body(uint16_t{}, bytes / 2);
     } else {
         body(uint8_t{}, bytes);
@@ -50,7 +50,7 @@ void dispatch_slices(int64_t bytes, std::initializer_list<const void*> arrays, B
 DIOPI_DEVICE inline int64_t as_number(int64_t position) { return position; }
 DIOPI_DEVICE inline int64_t as_number(Int64 position) { return position.value; }
 
-// Slices of `inner` words at positions of a dimension, one after the other.
+// Slices of `inner` accesses at positions of a dimension, one after the other.
 template <typename W, typename Position>
 void pick(void* target, const void* source, const Position* positions, int64_t count, int64_t inner,
           const DimSplit& split) {

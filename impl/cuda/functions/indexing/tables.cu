@@ -82,7 +82,7 @@ int64_t largest_class(const Tensor& classes) {
 void mark_classes(const Tensor& out, const Positions& positions) {
     dispatch<kIndex>(out.dtype, [&](auto sample) {
         using T = decltype(sample);
-        const NewWords rows(out);
+        const RawOutput rows(out);
         cuda::mark<T>(rows.as<T>(), positions.data(), positions.count(), positions.size());
         rows.store();
     });

@@ -42,24 +42,24 @@ struct Points {
 };
 
 template <typename T>
-void find_gradient(T* result, const Points<T>& given, int64_t count, int64_t rows, int64_t others, int64_t length,
+void find_gradient(T* result, const Points<T>& inputs, int64_t count, int64_t rows, int64_t others, int64_t length,
                    double order) {
     for_each(count, [=] DIOPI_KERNEL(int64_t at) {
         const int64_t row = at / length;
         const int64_t d = at % length;
         double sum = 0;
         for (int64_t j = 0; j < others; ++j) {
-            const T between = given.distances[row * others + j];
-            const double difference = static_cast<double>(given.first[at]) -
-                                      static_cast<double>(given.second[(row / rows * others + j) * length + d]);
-            double share = 0;
+            const T between = inputs.distances[row * others + j];
+            const double difference = static_cast<double>(inputs.first[at]) -
+                                      static_cast<double>(inputs.second[(row / rows * others + j) * length + d]);
+            double derivative = 0;
             if (isinf(order)) {
                 // Distances were rounded when they were stored.
-                share = static_cast<T>(absolute(difference)) == between ? sign(difference) : 0;
+                derivative = static_cast<T>(absolute(difference)) == between ? sign(difference) : 0;
             } else {
-                share = slope(difference, static_cast<double>(between), order);
+                derivative = slope(difference, static_cast<double>(between), order);
             }
-            sum += share * static_cast<double>(given.gradients[row * others + j]);
+            sum += derivative * static_cast<double>(inputs.gradients[row * others + j]);
         }
         result[at] = static_cast<T>(sum);
     });
@@ -96,8 +96,8 @@ void find_distance_gradient(const Tensor& result_tensor, const Tensor& gradient_
         const Input<T> gradient(gradient_tensor);
         const Input<T> distance(distances);
         const Output<T> result(result_tensor);
-        const cuda::Points<T> given{left.data(), right.data(), distance.data(), gradient.data()};
-        cuda::find_gradient<T>(result.data(), given, result_tensor.numel, a.rows, b.rows, a.columns, order);
+        const cuda::Points<T> inputs{left.data(), right.data(), distance.data(), gradient.data()};
+        cuda::find_gradient<T>(result.data(), inputs, result_tensor.numel, a.rows, b.rows, a.columns, order);
         result.store();
     });
 }

@@ -61,7 +61,7 @@ void find_gradient(A* results, const A* factors, const A* gradients, A* rooms, i
         const int64_t size = n * n;
         A* lower = rooms + 3 * k * size;
         A* middle = lower + size;
-        A* turned = middle + size;
+        A* transposed = middle + size;
         for (int64_t at = group.thread(); at < size; at += group.size()) {
             const int64_t i = at / n;
             const int64_t j = at % n;
@@ -91,15 +91,15 @@ void find_gradient(A* results, const A* factors, const A* gradients, A* rooms, i
         }
         group.sync();
         for (int64_t at = group.thread(); at < size; at += group.size()) {
-            turned[at] = conj(middle[at % n * n + at / n]);
+            transposed[at] = conj(middle[at % n * n + at / n]);
         }
         group.sync();
         for (int64_t j = group.thread(); j < n; j += group.size()) {
-            system.solve(turned, n, j);
+            system.solve(transposed, n, j);
         }
         group.sync();
         for (int64_t at = group.thread(); at < size; at += group.size()) {
-            results[k * size + at] = conj(turned[at % n * n + at / n]) / A(2);
+            results[k * size + at] = conj(transposed[at % n * n + at / n]) / A(2);
         }
     });
 }

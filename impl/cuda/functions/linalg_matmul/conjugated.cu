@@ -40,7 +40,7 @@ void sum_rows(const Tensor& sums, const Tensor& tensor) {
         rows.reduced.push_back(d);
         rows.length *= tensor.shape[d];
     }
-    rows.kept.push_back(tensor.rank - 1);
+    rows.outer.push_back(tensor.rank - 1);
     rows.count = tensor.shape[tensor.rank - 1];
     reduce_sum(sums, tensor, rows);
 }

@@ -39,18 +39,18 @@ void multiply_batch(const Tensor& out, const Tensor& a, const Tensor& b, const N
         return;
     }
     const Dtype computed = compute_of(out.dtype);
-    const Dtype given = a.dtype == b.dtype ? a.dtype : Dtype::kUnsupported;
+    const Dtype common = a.dtype == b.dtype ? a.dtype : Dtype::kUnsupported;
     if (is_complex(computed)) {
         multiply_as<Complex128, void>(out, a, b, alpha, beta, summand.tensor());
     } else if (computed == Dtype::kFloat64) {
         multiply_as<double, void>(out, a, b, alpha, beta, summand.tensor());
     } else if (computed != Dtype::kFloat32) {
         multiply_as<Int64, void>(out, a, b, alpha, beta, summand.tensor());
-    } else if (given == Dtype::kFloat16) {
+    } else if (common == Dtype::kFloat16) {
         multiply_as<float, Half>(out, a, b, alpha, beta, summand.tensor());
-    } else if (given == Dtype::kBfloat16) {
+    } else if (common == Dtype::kBfloat16) {
         multiply_as<float, Bfloat16>(out, a, b, alpha, beta, summand.tensor());
-    } else if (given == Dtype::kFloat32) {
+    } else if (common == Dtype::kFloat32) {
         multiply_as<float, float>(out, a, b, alpha, beta, summand.tensor());
     } else {
         multiply_as<float, void>(out, a, b, alpha, beta, summand.tensor());

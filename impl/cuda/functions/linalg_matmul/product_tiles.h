@@ -10,7 +10,7 @@
 
 namespace diopi::cuda {
 
-// A batch of matrices in memory, with steps in bytes.
+// A batch of matrices in memory, with strides in bytes.
 struct MatrixView {
     const char* data;
     Dtype dtype;
@@ -53,10 +53,10 @@ template <typename A, typename S, int kSide, int kPiece>
 void multiply_tiles(const MatrixView& out, const MatrixView& a, const MatrixView& b, const MatrixView& added, bool adds,
                     const ProductSize& size, A alpha, A beta) {
     constexpr int kDepth = 16;
-    constexpr int kPieces = kSide / kPiece;                               // to a row of the tile
-    constexpr int kShare = (kPieces * kPieces - 1) / kFewestThreads + 1;  // pieces of a thread
-    constexpr int n = kPiece < kVectorSize<A> ? kPiece : kVectorSize<A>;  // elements of an access
-    constexpr int kPitch = kSide + n;                                     // keeps threads off each other's banks
+    constexpr int kPieces = kSide / kPiece;                                         // to a row of the tile
+    constexpr int kPiecesPerThread = (kPieces * kPieces - 1) / kFewestThreads + 1;  // pieces of a thread
+    constexpr int n = kPiece < kVectorSize<A> ? kPiece : kVectorSize<A>;            // elements of an access
+    constexpr int kPitch = kSide + n;  // keeps threads off each other's banks
     static_assert(kPiece % n == 0 && kPitch % n == 0, "pieces are read by vectors");
     const int64_t across = (size.columns + kSide - 1) / kSide;
     const int64_t down = (size.rows + kSide - 1) / kSide;
@@ -69,9 +69,9 @@ void multiply_tiles(const MatrixView& out, const MatrixView& a, const MatrixView
         const int64_t k = tile / across / down;
         const int64_t top = tile / across % down * kSide;
         const int64_t side = tile % across * kSide;
-        A sums[kShare][kPiece][kPiece];
+        A sums[kPiecesPerThread][kPiece][kPiece];
         DIOPI_UNROLL
-        for (int e = 0; e < kShare * kPiece * kPiece; ++e) {
+        for (int e = 0; e < kPiecesPerThread * kPiece * kPiece; ++e) {
             sums[e / kPiece / kPiece][e / kPiece % kPiece][e % kPiece] = A(0);
         }
         for (int64_t start = 0; start < size.inner; start += kDepth) {
@@ -91,8 +91,8 @@ void multiply_tiles(const MatrixView& out, const MatrixView& a, const MatrixView
             group.sync();
             for (int depth = 0; depth < kDepth; ++depth) {
                 DIOPI_UNROLL
-                for (int share = 0; share < kShare; ++share) {
-                    const int piece = group.thread() + share * group.size();
+                for (int round = 0; round < kPiecesPerThread; ++round) {
+                    const int piece = group.thread() + round * group.size();
                     if (piece >= kPieces * kPieces) {
                         continue;
                     }
@@ -107,7 +107,7 @@ void multiply_tiles(const MatrixView& out, const MatrixView& a, const MatrixView
                     }
                     DIOPI_UNROLL
                     for (int e = 0; e < kPiece * kPiece; ++e) {
-                        A& sum = sums[share][e / kPiece][e % kPiece];
+                        A& sum = sums[round][e / kPiece][e % kPiece];
                         sum = sum +
                               x[e / kPiece / n].elements[e / kPiece % n] * y[e % kPiece / n].elements[e % kPiece % n];
                     }
@@ -116,14 +116,14 @@ void multiply_tiles(const MatrixView& out, const MatrixView& a, const MatrixView
             group.sync();
         }
         DIOPI_UNROLL
-        for (int share = 0; share < kShare; ++share) {
-            const int piece = group.thread() + share * group.size();
+        for (int round = 0; round < kPiecesPerThread; ++round) {
+            const int piece = group.thread() + round * group.size();
             DIOPI_UNROLL
             for (int e = 0; e < kPiece * kPiece; ++e) {
                 const int64_t i = top + piece / kPieces * kPiece + e / kPiece;
                 const int64_t j = side + piece % kPieces * kPiece + e % kPiece;
                 if (piece < kPieces * kPieces && i < size.rows && j < size.columns) {
-                    A value = alpha * sums[share][e / kPiece][e % kPiece];
+                    A value = alpha * sums[round][e / kPiece][e % kPiece];
                     if (adds) {
                         value = beta * added.template at<A>(k, i, j) + value;
                     }

@@ -38,8 +38,8 @@ struct Sizes {
 // `q` may be null.
 template <typename E>
 void reflect(E* q, E* r, E* left, E* reflections, const Sizes& sizes) {
-    const int64_t wide = sizes.columns > sizes.inner ? sizes.columns : sizes.inner;
-    for_groups(sizes.count, threads_for(wide), 0, [=] DIOPI_KERNEL(Group & group, int64_t k) {
+    const int64_t widest = sizes.columns > sizes.inner ? sizes.columns : sizes.inner;
+    for_groups(sizes.count, threads_for(widest), 0, [=] DIOPI_KERNEL(Group & group, int64_t k) {
         const int64_t rows = sizes.rows;
         const int64_t columns = sizes.columns;
         E* own = left + k * rows * columns;
@@ -54,11 +54,11 @@ void reflect(E* q, E* r, E* left, E* reflections, const Sizes& sizes) {
             below = group.reduce(below, [](double a, double b) { return numeric::hypot(a, b); });
             const bool is_done = below == 0 && imag(head) == 0;
             const double length = numeric::hypot(absolute(head), below);
-            const double turned = numeric::signbit(real(head)) ? length : -length;
+            const double reflected = numeric::signbit(real(head)) ? length : -length;
             for (int64_t i = step + 1 + group.thread(); i < rows; i += group.size()) {
-                rest[i - step - 1] = is_done ? E(0) : own[i * columns + step] / (head - E(turned));
+                rest[i - step - 1] = is_done ? E(0) : own[i * columns + step] / (head - E(reflected));
             }
-            const E scale = is_done ? E(0) : (E(turned) - head) / E(turned);
+            const E scale = is_done ? E(0) : (E(reflected) - head) / E(reflected);
             if (group.thread() == 0) {
                 scales[step] = scale;
             }
@@ -89,7 +89,7 @@ void reflect(E* q, E* r, E* left, E* reflections, const Sizes& sizes) {
 
 namespace diopi::core {
 
-void reflect(const Tensor& q_out, const Tensor& r_out, const Tensor& input, bool wants_q) {
+void reflect(const Tensor& q_out, const Tensor& r_out, const Tensor& input, bool needs_q) {
     const Matrices matrices(input);
     const int64_t steps = std::min(matrices.rows, matrices.columns);
     const cuda::Sizes sizes{matrices.count, matrices.rows, matrices.columns, steps, r_out.shape[r_out.rank - 2]};
@@ -104,7 +104,7 @@ void reflect(const Tensor& q_out, const Tensor& r_out, const Tensor& input, bool
         reflections.allocate(matrices.count * steps * (matrices.rows + 1) * kBytes);
         const Output<E> q(q_out);
         const Output<E> r(r_out);
-        cuda::reflect<E>(wants_q ? q.data() : nullptr, r.data(), static_cast<E*>(left.data()),
+        cuda::reflect<E>(needs_q ? q.data() : nullptr, r.data(), static_cast<E*>(left.data()),
                          static_cast<E*>(reflections.data()), sizes);
         q.store();
         r.store();

@@ -9,16 +9,16 @@ namespace {
 
 // Solves for all columns of all matrices; what is not there counts as zeros.
 template <typename A>
-void solve(A* sides, const A* given, const A* coefficients, int64_t count, int64_t n, int64_t columns,
+void solve(A* sides, const A* source, const A* coefficients, int64_t count, int64_t n, int64_t columns,
            const TriangleSeen& seen, bool is_conjugated) {
     for_each(count * columns, [=] DIOPI_KERNEL(int64_t at) {
         const int64_t k = at / columns;
         const int64_t j = at % columns;
         A* side = sides + k * n * columns;
         for (int64_t i = 0; i < n; ++i) {
-            side[i * columns + j] = given == nullptr ? A(0) : given[(k * n + i) * columns + j];
+            side[i * columns + j] = source == nullptr ? A(0) : source[(k * n + i) * columns + j];
         }
-        if (given != nullptr) {
+        if (source != nullptr) {
             DeviceTriangle<A>{coefficients + k * n * n, n, seen, is_conjugated}.solve(side, columns, j);
         }
     });

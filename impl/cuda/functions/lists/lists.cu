@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "diopi_core/math.h"
-#include "diopi_core/words.h"
+#include "diopi_core/raw_elements.h"
 #include "diopi_cuda/launch.h"
 #include "foreach/kernels.h"
 #include "optimizer/kernels.h"

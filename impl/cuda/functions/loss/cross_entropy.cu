@@ -7,19 +7,19 @@ namespace diopi::cuda {
 
 namespace {
 
-// What both kernels of gradients are given: `factors` is null where targets are simple.
+// What both kernels of gradients get: `factors` is null where targets are simple.
 template <typename S>
 struct SlopeJob {
     Entropy<S> entropy;
     S* to;
     const double* factors;
     const S* grad_out;
-    int64_t step;  // 0: one gradient for all samples
+    int64_t stride;  // 0: one gradient for all samples
     const double* divisor;
 
     // What comes in for the loss of a sample.
     DIOPI_DEVICE Computed<S> grad_value(int64_t i) const {
-        const auto own = static_cast<double>(static_cast<Computed<S>>(grad_out[i * step]));
+        const auto own = static_cast<double>(static_cast<Computed<S>>(grad_out[i * stride]));
         return static_cast<Computed<S>>(own / (divisor != nullptr ? *divisor : 1.0));
     }
     DIOPI_DEVICE SampleSlope<S> of(int64_t i) const { return SampleSlope<S>(entropy, i, factors, grad_value(i)); }
@@ -71,28 +71,28 @@ struct SlopesOfHeldRows {
         for (int i = 0; i < kHeld * n; ++i) {
             x[i] = exponential<S>(x[i] - top);
         }
-        const T share = T(1) / static_cast<T>(tile.sum(sum_of<n, kHeld>(x)));
+        const T inverse_sum = T(1) / static_cast<T>(tile.sum(sum_of<n, kHeld>(x)));
         if (row >= rows.rows) {
             return;
         }
         const Targets<S>& targets = job.entropy.targets;
         const bool counts = targets.counts(row);
-        const int64_t wanted = counts ? targets.indices[row].value : -1;
-        const T weight = counts ? static_cast<T>(targets.weight(wanted)) * job.grad_value(row) : T(0);
+        const int64_t class_index = counts ? targets.indices[row].value : -1;
+        const T weight = counts ? static_cast<T>(targets.weight(class_index)) * job.grad_value(row) : T(0);
         DIOPI_UNROLL
         for (int v = 0; v < kHeld; ++v) {
             const int at = (v * tile.size() + tile.thread()) * n;
             DIOPI_UNROLL
             for (int i = 0; i < n; ++i) {
                 T& own = x[v * n + i];
-                own = counts ? (own * share - (at + i == wanted ? T(1) : T(0))) * weight : T(0);
+                own = counts ? (own * inverse_sum - (at + i == class_index ? T(1) : T(0))) * weight : T(0);
             }
         }
         store_row<S, n, kHeld>(job.to + row * rows.length, x, length, tile);
     }
 };
 
-// Neighbouring threads take neighbouring samples; several share the classes of one.
+// Neighbouring threads take neighbouring samples; several split the classes of one.
 template <typename S>
 struct SlopesOfColumns {
     SlopeJob<S> job;
@@ -139,9 +139,7 @@ class EntropyInputs {
             exponentials_of_columns<S>(sums_.data(), logits_.data(), split());
         }
     }
-    DimSplit split() const {
-        return {sizes_.count / std::max<int64_t>(1, sizes_.places), sizes_.classes, sizes_.places};
-    }
+    DimSplit split() const { return {sizes_.count / std::max<int64_t>(1, sizes_.inner), sizes_.classes, sizes_.inner}; }
     Entropy<S> entropy() const {
         return {sizes_,
                 logits_.data(),
@@ -219,8 +217,8 @@ void cross_entropy_losses(const Tensor& out_tensor, const CrossEntropyProblem& p
         } else {
             const cuda::SampleRoom<double> losses(count);
             const cuda::SampleRoom<double> factors(count);
-            cuda::whole_samples<S>(entropy, losses.data(), factors.data());
-            cuda::add_up_samples<S>(count, cuda::GivenLoss<S>{entropy.targets, losses.data()}, problem.reduction,
+            cuda::full_samples<S>(entropy, losses.data(), factors.data());
+            cuda::add_up_samples<S>(count, cuda::KnownLoss<S>{entropy.targets, losses.data()}, problem.reduction,
                                     result.data(), nullptr, nullptr);
         }
         result.store();
@@ -243,7 +241,7 @@ void cross_entropy_gradients(const Tensor& gradient_tensor, const Tensor& grad_o
         const bool is_mean = problem.reduction == ReductionMean;
         const cuda::SampleRoom<double> divisor(1);
         if (is_mean) {
-            cuda::add_up_samples<S>(count, cuda::ShareAlone<S>{entropy.targets}, ReductionSum, nullptr, nullptr,
+            cuda::add_up_samples<S>(count, cuda::MeanWeightAlone<S>{entropy.targets}, ReductionSum, nullptr, nullptr,
                                     divisor.data());
         }
         cuda::SlopeJob<S> job{entropy,         result.data(),     nullptr,
@@ -254,7 +252,7 @@ void cross_entropy_gradients(const Tensor& gradient_tensor, const Tensor& grad_o
             const cuda::SampleRoom<double> losses(is_simple ? 0 : count);
             const cuda::SampleRoom<double> factors(is_simple ? 0 : count);
             if (!is_simple) {
-                cuda::whole_samples<S>(entropy, losses.data(), factors.data());
+                cuda::full_samples<S>(entropy, losses.data(), factors.data());
                 job.factors = factors.data();
             }
             cuda::write_slopes<S>(job, inputs.split());

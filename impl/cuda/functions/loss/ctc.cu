@@ -1,7 +1,7 @@
 // CTCLoss and its gradient: one group for each sample goes through the steps, with a thread for each state.
 #include "diopi_core/math.h"
 #include "diopi_cuda/launch.h"
-#include "diopi_cuda/sent.h"
+#include "diopi_cuda/to_device.h"
 #include "loss/ctc.h"
 
 namespace diopi::cuda {
@@ -25,13 +25,13 @@ struct DeviceSequences {
     DIOPI_DEVICE int64_t at(int64_t n, int64_t step) const { return (step * samples + n) * classes; }
 };
 
-class SentSequences {
+class SequencesOnDevice {
   public:
-    explicit SentSequences(const Sequences& all)
-        : labels_(sent(all.labels)),
-          lengths_(sent(all.lengths)),
-          label_counts_(sent(all.label_counts)),
-          first_(sent(all.first)),
+    explicit SequencesOnDevice(const Sequences& all)
+        : labels_(to_device(all.labels)),
+          lengths_(to_device(all.lengths)),
+          label_counts_(to_device(all.label_counts)),
+          first_(to_device(all.first)),
           sequences_{all.steps,     all.samples,    all.classes,         all.blank,   all.states(),
                      list(labels_), list(lengths_), list(label_counts_), list(first_)} {}
     const DeviceSequences& sequences() const { return sequences_; }
@@ -112,26 +112,26 @@ struct CtcGradient {
 
 // `gradient` is zero already.
 template <typename T>
-void find_gradient(T* gradient, const CtcGradient<T>& given, const DeviceSequences& all) {
+void find_gradient(T* gradient, const CtcGradient<T>& inputs, const DeviceSequences& all) {
     for_groups(all.samples, threads_for(all.states), 0, [=] DIOPI_KERNEL(Group & group, int64_t n) {
-        const auto loss = static_cast<double>(given.losses[n]);
-        if (given.zero_infinity && isinf(loss)) {
+        const auto loss = static_cast<double>(inputs.losses[n]);
+        if (inputs.zero_infinity && isinf(loss)) {
             return;  // for all threads of the group
         }
         const int64_t steps = all.lengths[n];
         const int64_t last = 2 * all.label_counts[n];
-        auto factor = static_cast<double>(given.grad_out[n]);
-        if (given.is_mean) {
+        auto factor = static_cast<double>(inputs.grad_out[n]);
+        if (inputs.is_mean) {
             const int64_t length = all.label_counts[n] > 1 ? all.label_counts[n] : 1;
             factor /= static_cast<double>(all.samples) * static_cast<double>(length);
         }
-        const T* alpha = given.alphas + n * all.steps * all.states;
+        const T* alpha = inputs.alphas + n * all.steps * all.states;
         double* rooms[2];
-        rooms[0] = given.rooms + n * (2 * all.states + all.classes);
+        rooms[0] = inputs.rooms + n * (2 * all.states + all.classes);
         rooms[1] = rooms[0] + all.states;
         double* visits = rooms[1] + all.states;
         for (int64_t t = steps - 1; t >= 0; --t) {
-            const T* row = given.log_probs + all.at(n, t);
+            const T* row = inputs.log_probs + all.at(n, t);
             double* beta = rooms[t % 2];
             const double* following = rooms[(t + 1) % 2];
             for (int64_t s = group.thread(); s <= last; s += group.size()) {
@@ -183,15 +183,15 @@ namespace diopi::core {
 
 void find_ctc_losses(const CtcTensors& written, const Tensor& log_probs, const Sequences& all,
                      diopiReduction_t reduction, bool zero_infinity) {
-    const cuda::SentSequences sent(all);
+    const cuda::SequencesOnDevice to_device(all);
     dispatch_compute<kFloat32 | kFloat64>(log_probs.dtype, [&](auto sample) {
         using T = decltype(sample);
         const Input<T> scores(log_probs);
         const Output<T> result(written.out, all.samples);
         const Output<double> losses(written.losses);
         const Output<double> alpha(written.alpha);
-        cuda::find_losses<T>(losses.data(), alpha.data(), scores.data(), sent.sequences());
-        cuda::join_losses<T>(result.data(), losses.data(), sent.sequences(), reduction, zero_infinity);
+        cuda::find_losses<T>(losses.data(), alpha.data(), scores.data(), to_device.sequences());
+        cuda::join_losses<T>(result.data(), losses.data(), to_device.sequences(), reduction, zero_infinity);
         result.store();
         losses.store();
         alpha.store();
@@ -200,7 +200,7 @@ void find_ctc_losses(const CtcTensors& written, const Tensor& log_probs, const S
 
 void find_ctc_gradient(const Tensor& gradient_tensor, const Tensor& grad_out_tensor, const Tensor& log_probs,
                        const CtcTensors& found, const Sequences& all, diopiReduction_t reduction, bool zero_infinity) {
-    const cuda::SentSequences sent(all);
+    const cuda::SequencesOnDevice to_device(all);
     Buffer rooms;
     rooms.allocate(all.samples * (2 * all.states() + all.classes) * static_cast<int64_t>(sizeof(double)));
     dispatch_compute<kFloat32 | kFloat64>(log_probs.dtype, [&](auto sample) {
@@ -211,14 +211,14 @@ void find_ctc_gradient(const Tensor& gradient_tensor, const Tensor& grad_out_ten
         const Input<T> grad_out(grad_out_tensor);
         const Output<T> gradient(gradient_tensor);
         cuda::clear(gradient.data(), static_cast<size_t>(gradient_tensor.numel) * sizeof(T));
-        const cuda::CtcGradient<T> given{scores.data(),
-                                         losses.data(),
-                                         alpha.data(),
-                                         grad_out.data(),
-                                         static_cast<double*>(rooms.data()),
-                                         reduction == ReductionMean,
-                                         zero_infinity};
-        cuda::find_gradient<T>(gradient.data(), given, sent.sequences());
+        const cuda::CtcGradient<T> inputs{scores.data(),
+                                          losses.data(),
+                                          alpha.data(),
+                                          grad_out.data(),
+                                          static_cast<double*>(rooms.data()),
+                                          reduction == ReductionMean,
+                                          zero_infinity};
+        cuda::find_gradient<T>(gradient.data(), inputs, to_device.sequences());
         gradient.store();
     });
 }

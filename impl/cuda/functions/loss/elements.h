@@ -53,7 +53,7 @@ DIOPI_DEVICE inline void store_some(S* to, const T* values, int64_t first, int l
     }
 }
 
-// A vector of what a formula is given.
+// A vector of what a formula gets.
 template <typename S>
 struct LossElements {
     using T = Computed<S>;

@@ -17,16 +17,16 @@ struct PartLosses {
     using T = typename Elements::T;
     static constexpr int n = Elements::n;
 
-    LossOperands<S> given;
+    LossOperands<S> inputs;
     Formula formula;
     S* out;
     double* parts;
 
     DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
-        const int64_t end = (k + 1) * RowParts::kPart < given.count ? (k + 1) * RowParts::kPart : given.count;
+        const int64_t end = (k + 1) * RowParts::kPart < inputs.count ? (k + 1) * RowParts::kPart : inputs.count;
         double sum = 0;
         for (int64_t first = k * RowParts::kPart + group.thread() * n; first < end; first += group.size() * n) {
-            const Elements own(given, first);
+            const Elements own(inputs, first);
             T losses[n];
             T part = 0;
             DIOPI_UNROLL
@@ -35,7 +35,7 @@ struct PartLosses {
                 part += i < own.left ? losses[i] : T(0);
             }
             if (out != nullptr) {
-                store_some<S, n>(out, losses, first, own.left, given.is_vectorized);
+                store_some<S, n>(out, losses, first, own.left, inputs.is_vectorized);
             }
             sum += static_cast<double>(part);
         }
@@ -52,35 +52,35 @@ struct ElementSlopes {
     using T = typename Elements::T;
     static constexpr int n = Elements::n;
 
-    LossOperands<S> given;
+    LossOperands<S> inputs;
     Formula formula;
     S* gradient;
     const S* grad_out;
-    bool is_single;  // one grad_output for all elements
-    double share;    // of an element in the result
+    bool is_single;   // one grad_output for all elements
+    double fraction;  // of an element in the result
 
     DIOPI_DEVICE void operator()(int64_t k) const {
-        const Elements own(given, k * n);
+        const Elements own(inputs, k * n);
         T grad_values[n];
         if (is_single) {
             // Of halves the mean of many elements has gradients below what a half can be.
-            const T all = static_cast<T>(static_cast<Computed<S>>(*grad_out)) * static_cast<T>(share);
+            const T all = static_cast<T>(static_cast<Computed<S>>(*grad_out)) * static_cast<T>(fraction);
             DIOPI_UNROLL
             for (int i = 0; i < n; ++i) {
                 grad_values[i] = all;
             }
         } else {
-            load_some<S, n>(grad_values, grad_out, k * n, own.left, given.is_vectorized, T(0));
+            load_some<S, n>(grad_values, grad_out, k * n, own.left, inputs.is_vectorized, T(0));
             DIOPI_UNROLL
             for (int i = 0; i < n; ++i) {
-                grad_values[i] = grad_values[i] * static_cast<T>(share);
+                grad_values[i] = grad_values[i] * static_cast<T>(fraction);
             }
         }
         DIOPI_UNROLL
         for (int i = 0; i < n; ++i) {
             grad_values[i] = formula.slope(own.x[i], own.y[i], own.weight[i], own.positive[i]) * grad_values[i];
         }
-        store_some<S, n>(gradient, grad_values, k * n, own.left, given.is_vectorized);
+        store_some<S, n>(gradient, grad_values, k * n, own.left, inputs.is_vectorized);
     }
 };
 
@@ -151,14 +151,14 @@ void losses(const Tensor& out, const LossTensors& tensors, diopiReduction_t redu
         const LossInputs<S> inputs(tensors);
         const Output<S> result(out);
         const int64_t count = tensors.input.numel;
-        const bool is_whole = reduction == ReductionNone;
-        S* const each = is_whole ? result.data() : nullptr;
+        const bool is_unreduced = reduction == ReductionNone;
+        S* const each = is_unreduced ? result.data() : nullptr;
         const int64_t parts = (count + RowParts::kPart - 1) / RowParts::kPart;
         Buffer memory;
-        memory.allocate(is_whole ? 0 : parts * static_cast<int64_t>(sizeof(double)));
-        auto* const sums = is_whole ? nullptr : static_cast<double*>(memory.data());
+        memory.allocate(is_unreduced ? 0 : parts * static_cast<int64_t>(sizeof(double)));
+        auto* const sums = is_unreduced ? nullptr : static_cast<double*>(memory.data());
         for_groups(parts, kThreads, 0, PartLosses<S, Formula>{inputs.operands(each, nullptr), formula, each, sums});
-        if (!is_whole) {
+        if (!is_unreduced) {
             finish_losses<S>(result.data(), sums, parts, reduction == ReductionMean ? static_cast<double>(count) : 1.0);
         }
         result.store();
@@ -168,7 +168,7 @@ void losses(const Tensor& out, const LossTensors& tensors, diopiReduction_t redu
 template <typename Formula>
 void gradients(const Tensor& gradient, const Tensor& grad_output, const LossTensors& tensors,
                diopiReduction_t reduction, const Formula& formula) {
-    const double share = reduction == ReductionMean ? 1.0 / static_cast<double>(gradient.numel) : 1.0;
+    const double fraction = reduction == ReductionMean ? 1.0 / static_cast<double>(gradient.numel) : 1.0;
     const bool is_single = grad_output.numel == 1;
     const View grad_out_view = expanded(grad_output, is_single ? shape_of(grad_output) : shape_of(gradient));
     dispatch<kFloating>(core::loss_dtype(tensors.input, tensors.target), [&](auto sample) {
@@ -178,7 +178,7 @@ void gradients(const Tensor& gradient, const Tensor& grad_output, const LossTens
         const Output<S> result(gradient);
         const LossOperands<S> operands = inputs.operands(result.data(), is_single ? nullptr : grad_out.data());
         for_each((gradient.numel + kVectorSize<S> - 1) / kVectorSize<S>,
-                 ElementSlopes<S, Formula>{operands, formula, result.data(), grad_out.data(), is_single, share});
+                 ElementSlopes<S, Formula>{operands, formula, result.data(), grad_out.data(), is_single, fraction});
         result.store();
     });
 }

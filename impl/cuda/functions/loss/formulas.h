@@ -68,10 +68,10 @@ struct Odds {
 
     DIOPI_DEVICE explicit Odds(T x) {
         const T small = core::numeric::exp(-core::numeric::abs(x));
-        const T share = T(1) / (1 + small);
+        const T inverse = T(1) / (1 + small);
         const T least = core::numeric::log1p(small);
-        p = x < 0 ? small * share : share;
-        q = x < 0 ? share : small * share;
+        p = x < 0 ? small * inverse : inverse;
+        q = x < 0 ? inverse : small * inverse;
         not_p = least + (x < 0 ? -x : x > 0 ? T(0) : x);
         not_q = least + (x > 0 ? x : x < 0 ? T(0) : x);
     }

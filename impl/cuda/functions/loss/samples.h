@@ -1,5 +1,5 @@
-// What the losses over classes share: sizes, class indices, and the losses of samples with their shares of what the
-// mean divides by, added up in parts of samples whose order follows from their number alone.
+// What the losses over classes have in common: sizes, class indices, and the losses of samples with their parts of what
+// the mean divides by, added up in parts of samples whose order follows from their number alone.
 #ifndef DIOPI_CUDA_LOSS_SAMPLES_H_
 #define DIOPI_CUDA_LOSS_SAMPLES_H_
 
@@ -14,16 +14,16 @@ namespace diopi::cuda {
 struct Sizes {
     int64_t count;
     int64_t classes;
-    int64_t places;
+    int64_t inner;
 
-    explicit Sizes(const Classes& sizes) : count(sizes.count()), classes(sizes.classes), places(sizes.places) {}
-    // Where the scores of a sample begin; from class to class it is `places` on.
+    explicit Sizes(const Classes& sizes) : count(sizes.count()), classes(sizes.classes), inner(sizes.inner) {}
+    // Where the scores of a sample begin; from class to class it is `inner` on.
     DIOPI_DEVICE int64_t first(int64_t at) const {
-        if (places == 1) {
+        if (inner == 1) {
             return at * classes;
         }
-        const int64_t outer = quotient(at, places);
-        return outer * classes * places + (at - outer * places);
+        const int64_t outer = quotient(at, inner);
+        return outer * classes * inner + (at - outer * inner);
     }
 };
 
@@ -51,14 +51,14 @@ struct Targets {
     DIOPI_DEVICE double weight(int64_t c) const {
         return weights != nullptr ? static_cast<double>(static_cast<Computed<S>>(weights[c])) : 1.0;
     }
-    DIOPI_DEVICE double share(int64_t i) const {
+    DIOPI_DEVICE double mean_weight(int64_t i) const {
         return !counts(i) ? 0.0 : indices != nullptr ? weight(indices[i].value) : 1.0;
     }
 };
 
 struct JoinWeighed {
     DIOPI_DEVICE Weighed operator()(const Weighed& a, const Weighed& b) const {
-        return {a.loss + b.loss, a.share + b.share};
+        return {a.loss + b.loss, a.mean_weight + b.mean_weight};
     }
 };
 
@@ -90,14 +90,15 @@ struct SampleParts {
     }
 };
 
-// What is made of all parts: the sum or the mean, and the sum of the shares as a tensor wants it and as kernels do.
+// What is computed from all parts: the sum or the mean, and the sum of these weights as a tensor needs it and as
+// kernels do.
 template <typename S>
 struct FinishSamples {
     const Weighed* parts;
     int64_t count;
     S* out;  // null: not asked for
     bool is_mean;
-    S* share;  // likewise
+    S* mean_weight;  // likewise
     bool counts;
     double* divisor;  // likewise
 
@@ -109,13 +110,13 @@ struct FinishSamples {
         sum = group.reduce(sum, JoinWeighed());
         if (group.thread() == 0) {
             if (out != nullptr) {
-                *out = cast<S>(is_mean ? sum.loss / sum.share : sum.loss);
+                *out = cast<S>(is_mean ? sum.loss / sum.mean_weight : sum.loss);
             }
-            if (share != nullptr) {
-                *share = cast<S>(counts ? sum.share : 0.0);
+            if (mean_weight != nullptr) {
+                *mean_weight = cast<S>(counts ? sum.mean_weight : 0.0);
             }
             if (divisor != nullptr) {
-                *divisor = sum.share;
+                *divisor = sum.mean_weight;
             }
         }
     }
@@ -123,21 +124,22 @@ struct FinishSamples {
 
 // Adds up the losses of all samples, or writes them.
 template <typename S, typename Loss>
-void add_up_samples(int64_t count, const Loss& loss, diopiReduction_t reduction, S* out, S* share, double* divisor) {
-    const bool is_whole = reduction == ReductionNone;
+void add_up_samples(int64_t count, const Loss& loss, diopiReduction_t reduction, S* out, S* mean_weight,
+                    double* divisor) {
+    const bool is_unreduced = reduction == ReductionNone;
     const int64_t parts = (count + SampleParts<S, Loss>::kPart - 1) / SampleParts<S, Loss>::kPart;
     const SampleRoom<Weighed> room(parts);
-    for_groups(parts, kThreads, 0, SampleParts<S, Loss>{count, loss, is_whole ? out : nullptr, room.data()});
+    for_groups(parts, kThreads, 0, SampleParts<S, Loss>{count, loss, is_unreduced ? out : nullptr, room.data()});
     for_groups(1, threads_for(parts), 0,
-               FinishSamples<S>{room.data(), parts, is_whole ? nullptr : out, reduction == ReductionMean, share,
-                                !is_whole, divisor});
+               FinishSamples<S>{room.data(), parts, is_unreduced ? nullptr : out, reduction == ReductionMean,
+                                mean_weight, !is_unreduced, divisor});
 }
 
-// The share of each sample, without a loss.
+// The weight of each sample, without a loss.
 template <typename S>
-struct ShareAlone {
+struct MeanWeightAlone {
     Targets<S> targets;
-    DIOPI_DEVICE Weighed operator()(int64_t i) const { return {0, targets.share(i)}; }
+    DIOPI_DEVICE Weighed operator()(int64_t i) const { return {0, targets.mean_weight(i)}; }
 };
 
 }  // namespace diopi::cuda

@@ -1,5 +1,5 @@
-// What is made of the elements of channels with few places: down the columns of the matrix of samples, so that a thread
-// keeps what it knows of its channels.
+// What is computed from the elements of channels with few positions: down the columns of the matrix of samples, so that
+// a thread keeps what it knows of its channels.
 #ifndef DIOPI_CUDA_NORM_CHANNEL_COLUMNS_H_
 #define DIOPI_CUDA_NORM_CHANNEL_COLUMNS_H_
 
@@ -12,10 +12,10 @@ template <typename Body>
 DIOPI_DEVICE inline void for_rows_of_part(const Group& group, const ColumnParts& columns, int64_t part,
                                           const Body& body) {
     const int tall = group.size() / columns.lanes;
-    const int64_t last = (part + 1) * columns.share;
+    const int64_t last = (part + 1) * columns.rows_per_part;
     const int64_t end = last < columns.rows ? last : columns.rows;
     DIOPI_AHEAD
-    for (int64_t row = part * columns.share + group.thread() / columns.lanes; row < end; row += tall) {
+    for (int64_t row = part * columns.rows_per_part + group.thread() / columns.lanes; row < end; row += tall) {
         body(row);
     }
 }

@@ -27,11 +27,11 @@ struct Running {
     Values mean;
     Values variance;
 
-    // `share` is the weight of the new ones. The variance that is kept is the unbiased one.
-    DIOPI_DEVICE void update(int64_t c, double new_mean, double squares, double count, double share) const {
+    // `new_weight` is the weight of the new ones. The variance that is stored is the unbiased one.
+    DIOPI_DEVICE void update(int64_t c, double new_mean, double squares, double count, double new_weight) const {
         if (mean.is_there()) {
-            mean.set(c, (1 - share) * old_mean.get(c) + share * new_mean);
-            variance.set(c, (1 - share) * old_variance.get(c) + share * squares / (count - 1));
+            mean.set(c, (1 - new_weight) * old_mean.get(c) + new_weight * new_mean);
+            variance.set(c, (1 - new_weight) * old_variance.get(c) + new_weight * squares / (count - 1));
         }
     }
 };
@@ -63,7 +63,7 @@ struct FinishChannel {
     Values means;
     Values invstds;
     Running running;
-    double share;
+    double new_weight;
     double eps;
 
     DIOPI_DEVICE void operator()(const Group& group, int64_t c) const {
@@ -72,7 +72,7 @@ struct FinishChannel {
             const double invstd = 1 / numeric::sqrt(own.variance() + eps);
             means.set_if_there(c, own.mean);
             invstds.set_if_there(c, invstd);
-            running.update(c, own.mean, own.squares, own.count, share);
+            running.update(c, own.mean, own.squares, own.count, new_weight);
             if (scalings != nullptr) {
                 scalings[c] = factors.scaling<S>(c, own.mean, invstd);
             }
@@ -80,9 +80,9 @@ struct FinishChannel {
     }
 };
 
-// From statistics that are given: deviations, or variances.
+// From statistics that are provided: deviations, or variances.
 template <typename S>
-struct GivenChannel {
+struct KnownChannel {
     Values mean;
     Values spread;
     bool is_variance;
@@ -184,7 +184,7 @@ struct JoinDevices {
     Values means;
     Values invstds;
     Running running;
-    double share;
+    double new_weight;
     double eps;
 
     DIOPI_DEVICE void operator()(int64_t c) const {
@@ -203,7 +203,7 @@ struct JoinDevices {
         }
         means.set_if_there(c, mean);
         invstds.set_if_there(c, 1 / numeric::sqrt(squares / count + eps));
-        running.update(c, mean, squares, count, share);
+        running.update(c, mean, squares, count, new_weight);
     }
 };
 

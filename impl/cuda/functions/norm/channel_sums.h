@@ -1,5 +1,5 @@
-// Moments of channels, and sums of their gradients, over all samples: along the places of a channel, or down the
-// columns of the matrix of samples where a channel has few places.
+// Moments of channels, and sums of their gradients, over all samples: along the positions of a channel, or down the
+// columns of the matrix of samples where a channel has few positions.
 #ifndef DIOPI_CUDA_NORM_CHANNEL_SUMS_H_
 #define DIOPI_CUDA_NORM_CHANNEL_SUMS_H_
 
@@ -9,14 +9,14 @@
 
 namespace diopi::cuda {
 
-// With fewer places neighbours in memory are read together down the columns alone.
-constexpr int64_t kFewPlaces = 8;
+// With fewer positions neighbours in memory are read together down the columns alone.
+constexpr int64_t kFewPositions = 8;
 
-inline bool has_places(const Channels& channels) {
-    return channels.spatial >= kFewPlaces || channels.count == 0 || channels.elements() == 0;
+inline bool has_positions(const Channels& channels) {
+    return channels.spatial >= kFewPositions || channels.count == 0 || channels.elements() == 0;
 }
 
-// Distances from the first sample, whose place in the moments is kept apart by column.
+// Distances from the first sample, whose position in the moments is held apart by column.
 template <typename S, int n>
 struct MomentTerms {
     // The squares of floats are as exact as in double.
@@ -103,7 +103,7 @@ struct WriteSums {
 // The moments of each channel, in parts.
 template <typename S>
 PartStates<Moments> moments_of_channels(const Channels& channels, const S* x) {
-    if (has_places(channels)) {
+    if (has_positions(channels)) {
         return moments_of_spans<S>(channels.count, channels.samples, channels.spatial, x, true);
     }
     const int64_t columns = channels.count * channels.spatial;
@@ -118,7 +118,7 @@ PartStates<Moments> moments_of_channels(const Channels& channels, const S* x) {
 // The sums of the gradients of each channel, in parts.
 template <typename S>
 PartStates<Sums> sums_of_channels(const Channels& channels, const S* g, const S* x, const Values& means) {
-    if (has_places(channels)) {
+    if (has_positions(channels)) {
         return sums_of_spans<S>(channels.count, channels.samples, channels.spatial, g, x, nullptr, means, 1);
     }
     const int64_t columns = channels.count * channels.spatial;

@@ -1,5 +1,5 @@
-// BatchNorm, as a whole and in pieces: a channel of all samples is one set. What follows from the sums of a channel is
-// made by one kernel, in double, and each element by one more.
+// BatchNorm, as one operator and in pieces: a channel of all samples is one set. What follows from the sums of a
+// channel is computed by one kernel, in double, and each element by one more.
 #include "channel_columns.h"
 #include "channel_results.h"
 #include "channel_sums.h"
@@ -10,7 +10,7 @@ namespace {
 
 template <typename S>
 void scale_channels(const Channels& channels, S* y, const S* x, const Scaling<S>* scalings) {
-    if (has_places(channels)) {
+    if (has_positions(channels)) {
         scale_spans<S>(channels.samples * channels.count, channels.spatial, channels.count, y, x, scalings, nullptr,
                        nullptr);
         return;
@@ -25,7 +25,7 @@ void scale_channels(const Channels& channels, S* y, const S* x, const Scaling<S>
 
 template <typename S>
 void slopes_of_channels(const Channels& channels, S* to, const S* g, const S* x, const Slope<S>* slopes) {
-    if (has_places(channels)) {
+    if (has_positions(channels)) {
         slopes_of_spans<S>(channels.samples * channels.count, channels.spatial, channels.count, to, g, x, slopes,
                            nullptr);
         return;
@@ -71,7 +71,7 @@ void normalise_channels(const Tensor& out_tensor, const Tensor& mean_tensor, con
         } else {
             const cuda::Running fixed = running.values();
             cuda::for_each(channels.count,
-                           cuda::GivenChannel<S>{fixed.old_mean, fixed.old_variance, true, scalings.data(), factors,
+                           cuda::KnownChannel<S>{fixed.old_mean, fixed.old_variance, true, scalings.data(), factors,
                                                  means.values(), invstds.values(), eps});
         }
         cuda::scale_channels<S>(channels, y.data(), x.data(), scalings.data());
@@ -160,7 +160,7 @@ void scale_channels(const Tensor& out_tensor, const Tensor& input_tensor, const 
         const Input<S> x(input_tensor);
         const Output<S> y(out_tensor);
         const Room<cuda::Scaling<S>> scalings(channels.count);
-        cuda::for_each(channels.count, cuda::GivenChannel<S>{means.values(),
+        cuda::for_each(channels.count, cuda::KnownChannel<S>{means.values(),
                                                              invstds.values(),
                                                              false,
                                                              scalings.data(),

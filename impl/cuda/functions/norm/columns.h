@@ -13,9 +13,9 @@ namespace diopi::cuda {
 struct ColumnParts {
     int64_t rows;
     int64_t columns;
-    int lanes = 1;      // threads in a row, `n` columns each
-    int64_t tiles;      // of columns
-    int64_t share = 1;  // rows in a part
+    int lanes = 1;              // threads in a row, `n` columns each
+    int64_t tiles;              // of columns
+    int64_t rows_per_part = 1;  // rows in a part
     int64_t parts = 1;
 
     ColumnParts(int64_t height, int64_t width, int n) : rows(height), columns(width) {
@@ -26,14 +26,14 @@ struct ColumnParts {
         // Enough groups to fill a GPU, each with a few rows for each of its threads.
         const int64_t tall = kThreads / lanes;
         const int64_t cuts = std::max<int64_t>(1, std::min(512 / std::min<int64_t>(tiles, 512), rows / (tall * 4)));
-        share = std::max<int64_t>(1, (rows + cuts - 1) / cuts);
-        parts = std::max<int64_t>(1, (rows + share - 1) / share);
+        rows_per_part = std::max<int64_t>(1, (rows + cuts - 1) / cuts);
+        parts = std::max<int64_t>(1, (rows + rows_per_part - 1) / rows_per_part);
     }
     int64_t groups() const { return tiles * parts; }
 };
 
-// Two sums for each column, by part, of what `terms` makes of each element. Terms have a type T that they are made in,
-// the columns kWidth that a thread takes, and
+// Two sums for each column, by part, of what `terms` computes from each element. Terms have a type T that they are
+// computed in, the columns kWidth that a thread takes, and
 //   Column column(int64_t column) const                                           what is known of these columns
 //   void operator()(int64_t row, int64_t column, const Column&, T* own, T* product) const
 template <typename Terms>
@@ -52,12 +52,14 @@ struct ColumnSums {
         const int64_t part = k / columns.tiles;
         const int64_t tile = (k - part * columns.tiles) * lanes * n;
         const int64_t column = tile + group.thread() % lanes * n;
-        const int64_t end = (part + 1) * columns.share < columns.rows ? (part + 1) * columns.share : columns.rows;
+        const int64_t end =
+            (part + 1) * columns.rows_per_part < columns.rows ? (part + 1) * columns.rows_per_part : columns.rows;
         double owns[n] = {};
         double products[n] = {};
         const bool is_there = column < columns.columns;
         const auto known = terms.column(is_there ? column : 0);
-        for (int64_t row = part * columns.share + group.thread() / lanes; is_there && row < end; row += 4 * tall) {
+        for (int64_t row = part * columns.rows_per_part + group.thread() / lanes; is_there && row < end;
+             row += 4 * tall) {
             // Four rows together: their loads are under way at one time, and few values become doubles.
             T own_part[n] = {};
             T product_part[n] = {};

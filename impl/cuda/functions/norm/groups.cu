@@ -151,9 +151,9 @@ void normalise(const Groups& groups, const Tensor& out, const Tensor& mean, cons
             const RowTiles tiles(sizes.count, groups.length, decltype(vector)::value, Kernel::kHeld);
             done = tiles.fits;
             if (done) {
-                const ByChannel places{groups.per_sample, sizes.width, std::max<int64_t>(1, sizes.spatial)};
+                const ByChannel layout{groups.per_sample, sizes.width, std::max<int64_t>(1, sizes.spatial)};
                 for_groups(tiles.groups(), tiles.threads, 0,
-                           Kernel{tiles, y.data(), x.data(), scale.data(), shift.data(), places, means.values(),
+                           Kernel{tiles, y.data(), x.data(), scale.data(), shift.data(), layout, means.values(),
                                   invstds.values(), 1.0 / static_cast<double>(groups.length), eps, true});
             }
         });

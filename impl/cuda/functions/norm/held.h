@@ -52,9 +52,9 @@ struct HeldNormal {
     const S* weight;
     const S* bias;
     Parameters parameters;
-    Values means;    // may be missing
-    Values invstds;  // may be missing
-    double share;    // of one element in the mean
+    Values means;          // may be missing
+    Values invstds;        // may be missing
+    double inverse_count;  // of one element in the mean
     double eps;
     bool is_centred;
 
@@ -68,7 +68,7 @@ struct HeldNormal {
         if (is_centred) {
             // The mean of floats is as exact as in double.
             constexpr int kTogether = sizeof(S) == 2 ? n : 1;
-            mean = tile.sum(sum_of<kTogether, kHeld * n / kTogether>(values)) * share;
+            mean = tile.sum(sum_of<kTogether, kHeld * n / kTogether>(values)) * inverse_count;
             const Centre<S> centre(mean);
             DIOPI_UNROLL
             for (int i = 0; i < kHeld * n; ++i) {
@@ -87,7 +87,7 @@ struct HeldNormal {
         }
         // For halves a float is more than enough.
         using Exact = std::conditional_t<sizeof(S) == 2, float, double>;
-        const Exact invstd = Exact(1) / numeric::sqrt(static_cast<Exact>(tile.sum(squares) * share + eps));
+        const Exact invstd = Exact(1) / numeric::sqrt(static_cast<Exact>(tile.sum(squares) * inverse_count + eps));
         if (set < sets.rows && tile.thread() == 0) {
             means.set_if_there(set, mean);
             invstds.set_if_there(set, static_cast<double>(invstd));
@@ -132,8 +132,8 @@ struct HeldGradient {
     const S* weight;
     Values means;  // missing: not centred
     Values invstds;
-    double share;      // of one element in the mean
-    Scaling<S>* kept;  // the statistics as they were used; may be null
+    double inverse_count;  // of one element in the mean
+    Scaling<S>* saved;     // the statistics as they were used; may be null
 
     DIOPI_DEVICE void operator()(const Group& group, int64_t k) const {
         const ThreadTile tile(group, rows.tile);
@@ -147,8 +147,8 @@ struct HeldGradient {
         load_row<S, n, kHeld>(values, x + first, length, tile, T(0));
         const Centre<S> centre(is_there ? means.get_or(row, 0) : 0);
         const T invstd = static_cast<T>(is_there ? invstds.get(row) : 0);
-        if (kept != nullptr && is_there && tile.thread() == 0) {
-            kept[row] = {centre, invstd, T(0)};
+        if (saved != nullptr && is_there && tile.thread() == 0) {
+            saved[row] = {centre, invstd, T(0)};
         }
         Sums sums;
         DIOPI_UNROLL
@@ -175,8 +175,8 @@ struct HeldGradient {
             sums.product += static_cast<double>(product);
         }
         sums = tile.reduce(sums, JoinSums());
-        const T through_mean = static_cast<T>(means.is_there() ? sums.own * share : 0);
-        const T through_deviation = static_cast<T>(sums.product * share);
+        const T through_mean = static_cast<T>(means.is_there() ? sums.own * inverse_count : 0);
+        const T through_deviation = static_cast<T>(sums.product * inverse_count);
         DIOPI_UNROLL
         for (int i = 0; i < kHeld * n; ++i) {
             gradients[i] = (gradients[i] - through_mean - values[i] * through_deviation) * invstd;

@@ -58,9 +58,9 @@ void divide_rows(S* y, const S* x, int64_t rows, int64_t length, double p, doubl
     const RowNorm<S> row_norm{length, p};
     for_groups(rows, threads_for(length), 0, [=] DIOPI_KERNEL(Group & group, int64_t row) {
         const double norm = row_norm(group, x + row * length);
-        const double share = 1 / (norm < eps ? eps : norm);
+        const double inverse_norm = 1 / (norm < eps ? eps : norm);
         for (int64_t i = row * length + group.thread(); i < (row + 1) * length; i += group.size()) {
-            y[i] = cast<S>(value_of(x[i]) * share);
+            y[i] = cast<S>(value_of(x[i]) * inverse_norm);
         }
     });
 }
@@ -70,7 +70,7 @@ void divided_gradients(S* gradient, const S* grad_out, const S* x, int64_t rows,
     const RowNorm<S> row_norm{length, p};
     for_groups(rows, threads_for(length), 0, [=] DIOPI_KERNEL(Group & group, int64_t row) {
         const double norm = row_norm(group, x + row * length);
-        const double share = 1 / (norm < eps ? eps : norm);
+        const double inverse_norm = 1 / (norm < eps ? eps : norm);
         double product = 0;
         double ties = 0;
         for (int64_t i = row * length + group.thread(); i < (row + 1) * length; i += group.size()) {
@@ -80,10 +80,10 @@ void divided_gradients(S* gradient, const S* grad_out, const S* x, int64_t rows,
         product = group.sum(product);
         ties = group.sum(ties);
         // How the divisor pulls at the result: not at all where it is eps.
-        const double pull = norm < eps ? 0 : product * share * share;
+        const double pull = norm < eps ? 0 : product * inverse_norm * inverse_norm;
         for (int64_t i = row * length + group.thread(); i < (row + 1) * length; i += group.size()) {
             const double slope = norm < eps ? 0 : norm_slope(value_of(x[i]), norm, p, ties);
-            gradient[i] = cast<S>(value_of(grad_out[i]) * share - pull * slope);
+            gradient[i] = cast<S>(value_of(grad_out[i]) * inverse_norm - pull * slope);
         }
     });
 }

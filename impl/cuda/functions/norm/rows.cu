@@ -37,7 +37,7 @@ struct FinishRowSlopes {
     Values means;  // missing: not centred
     Values invstds;
     double count;
-    Scaling<S>* kept;  // the statistics as they were used; may be null
+    Scaling<S>* saved;  // the statistics as they were used; may be null
 
     DIOPI_DEVICE void operator()(const Group& group, int64_t row) const {
         const Sums sums = join_parts(group, states, row, parts, JoinSums());
@@ -45,8 +45,8 @@ struct FinishRowSlopes {
             const double mean = means.get_or(row, 0);
             const double invstd = invstds.get(row);
             slopes[row] = slope_of<S>(mean, invstd, 1, sums, count, means.is_there());
-            if (kept != nullptr) {
-                kept[row] = {Centre<S>(mean), static_cast<Computed<S>>(invstd), 0};
+            if (saved != nullptr) {
+                saved[row] = {Centre<S>(mean), static_cast<Computed<S>>(invstd), 0};
             }
         }
     }
@@ -118,7 +118,7 @@ void normalise(const Trailing& parts, S* y, const S* x, const S* weight, const S
 
 template <typename S>
 void propagate(const Trailing& parts, S* to, const S* g, const S* x, const S* weight, const Values& means,
-               const Values& invstds, Scaling<S>* kept) {
+               const Values& invstds, Scaling<S>* saved) {
     bool done = false;
     dispatch_spans<S>(parts.length, {to, g, x, weight}, [&](auto vector) {
         using Kernel = HeldGradient<S, decltype(vector)::value>;
@@ -126,7 +126,7 @@ void propagate(const Trailing& parts, S* to, const S* g, const S* x, const S* we
         done = tiles.fits;
         if (done) {
             for_groups(tiles.groups(), tiles.threads, 0,
-                       Kernel{tiles, to, g, x, weight, means, invstds, 1.0 / static_cast<double>(parts.length), kept});
+                       Kernel{tiles, to, g, x, weight, means, invstds, 1.0 / static_cast<double>(parts.length), saved});
         }
     });
     if (done) {
@@ -136,7 +136,7 @@ void propagate(const Trailing& parts, S* to, const S* g, const S* x, const S* we
     const Room<Slope<S>> slopes(parts.rows);
     for_groups(parts.rows, threads_for(states.parts), 0,
                FinishRowSlopes<S>{states.data(), states.parts, slopes.data(), means, invstds,
-                                  static_cast<double>(parts.length), kept});
+                                  static_cast<double>(parts.length), saved});
     slopes_of_spans<S>(parts.rows, parts.length, parts.rows, to, g, x, slopes.data(), weight);
 }
 
@@ -170,9 +170,9 @@ void propagate(const Trailing& parts, const Tensor& input_gradient, const Tensor
         const Input<S> scale(weight);
         const Output<S> gradient(input_gradient, input.numel);
         const bool has_weights = !weight_gradient.is_null() || !bias_gradient.is_null();
-        const Room<Scaling<S>> kept(has_weights ? parts.rows : 0);
+        const Room<Scaling<S>> saved(has_weights ? parts.rows : 0);
         propagate<S>(parts, gradient.data(), g.data(), x.data(), scale.data(), means.values(), invstds.values(),
-                     has_weights ? kept.data() : nullptr);
+                     has_weights ? saved.data() : nullptr);
         gradient.store();
         if (!has_weights) {
             return;
@@ -180,7 +180,7 @@ void propagate(const Trailing& parts, const Tensor& input_gradient, const Tensor
         const Output<S> scales(weight_gradient);
         const Output<S> shifts(bias_gradient);
         dispatch_spans<S>(parts.length, {g.data(), x.data()}, [&](auto vector) {
-            const RowTerms<S, decltype(vector)::value> terms{g.data(), x.data(), parts.length, kept.data()};
+            const RowTerms<S, decltype(vector)::value> terms{g.data(), x.data(), parts.length, saved.data()};
             sum_columns(parts.rows, parts.length, terms,
                         WriteFactors<S>{weight_gradient.is_null() ? nullptr : scales.data(),
                                         bias_gradient.is_null() ? nullptr : shifts.data()});

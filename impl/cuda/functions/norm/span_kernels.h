@@ -219,7 +219,7 @@ void dispatch_spans(int64_t length, std::initializer_list<const void*> arrays, B
 }
 
 inline int64_t groups_of_pieces(const Spans& spans) {
-    const int tiles = threads_given(kThreads) / spans.lanes;
+    const int tiles = available_threads(kThreads) / spans.lanes;
     return (spans.all_pieces() + tiles - 1) / tiles;
 }
 

@@ -1,4 +1,4 @@
-// Long sets of elements: cut into pieces that a few neighbouring threads read together. Statistics are made in
+// Long sets of elements: cut into pieces that a few neighbouring threads read together. Statistics are computed in
 // parts, each by one group, which depend on the shape alone; results piece by piece.
 #ifndef DIOPI_CUDA_NORM_SPANS_H_
 #define DIOPI_CUDA_NORM_SPANS_H_
@@ -19,17 +19,17 @@ struct Spans {
     int64_t sets;
     int64_t count;
     int64_t length;
-    int64_t pieces;     // of a span
-    int64_t piece;      // elements in one, but for the last
-    int64_t parts = 1;  // of a set
-    int64_t share = 1;  // pieces in a part
-    int lanes = 1;      // threads to a piece: 1 << bits
+    int64_t pieces;               // of a span
+    int64_t piece;                // elements in one, but for the last
+    int64_t parts = 1;            // of a set
+    int64_t pieces_per_part = 1;  // pieces in a part
+    int lanes = 1;                // threads to a piece: 1 << bits
     int bits = 0;
 
     // For accesses of `n` elements.
     Spans(int64_t all, int64_t each, int64_t size, int n) : sets(all), count(each), length(size) {
-        const int64_t wanted = std::max<int64_t>(1, (length + kPiece - 1) / kPiece);
-        piece = std::max<int64_t>(n, ((length + wanted - 1) / wanted + n - 1) / n * n);
+        const int64_t target_parts = std::max<int64_t>(1, (length + kPiece - 1) / kPiece);
+        piece = std::max<int64_t>(n, ((length + target_parts - 1) / target_parts + n - 1) / n * n);
         pieces = std::max<int64_t>(1, (length + piece - 1) / piece);
         while (lanes < 32 && static_cast<int64_t>(lanes) * n * 2 < std::min(piece, length)) {
             lanes = 1 << ++bits;
@@ -40,9 +40,9 @@ struct Spans {
         const int64_t fill =
             std::min<int64_t>((2047 + std::max<int64_t>(sets, 1)) / std::max<int64_t>(sets, 1), elements / 4096);
         const int64_t cuts = std::max<int64_t>({1, fill, elements / 65536});
-        share = std::max<int64_t>(1, (count * pieces + cuts - 1) / cuts);
-        share = (share + tiles - 1) / tiles * tiles;
-        parts = std::max<int64_t>(1, (count * pieces + share - 1) / share);
+        pieces_per_part = std::max<int64_t>(1, (count * pieces + cuts - 1) / cuts);
+        pieces_per_part = (pieces_per_part + tiles - 1) / tiles * tiles;
+        parts = std::max<int64_t>(1, (count * pieces + pieces_per_part - 1) / pieces_per_part);
     }
 
     int64_t groups() const { return sets * parts; }
@@ -57,9 +57,9 @@ struct Spans {
 template <typename Body>
 DIOPI_DEVICE inline void for_pieces(const Group& group, const Spans& spans, int64_t k, const Body& body) {
     const auto set = static_cast<int64_t>(static_cast<uint32_t>(k) / static_cast<uint32_t>(spans.parts));
-    const int64_t first = (k - set * spans.parts) * spans.share;
-    const int64_t last =
-        first + spans.share < spans.count * spans.pieces ? first + spans.share : spans.count * spans.pieces;
+    const int64_t first = (k - set * spans.parts) * spans.pieces_per_part;
+    const int64_t last = first + spans.pieces_per_part < spans.count * spans.pieces ? first + spans.pieces_per_part
+                                                                                    : spans.count * spans.pieces;
     for (int64_t at = first + (group.thread() >> spans.bits); at < last; at += group.size() >> spans.bits) {
         const int64_t span = spans.pieces == 1 ? at : quotient(at, spans.pieces);
         const int64_t piece = at - span * spans.pieces;

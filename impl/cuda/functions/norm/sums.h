@@ -27,10 +27,10 @@ struct JoinMoments {
         Moments joined;
         joined.count = a.count + b.count;
         const double distance = b.mean - a.mean;
-        const double share = b.count / joined.count;
+        const double fraction = b.count / joined.count;
         // Not from the distance: an infinite mean stays one.
-        joined.mean = a.mean * (a.count / joined.count) + b.mean * share;
-        joined.squares = a.squares + b.squares + distance * distance * a.count * share;
+        joined.mean = a.mean * (a.count / joined.count) + b.mean * fraction;
+        joined.squares = a.squares + b.squares + distance * distance * a.count * fraction;
         return joined;
     }
 };

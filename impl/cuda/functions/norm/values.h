@@ -50,7 +50,7 @@ struct Values {
     }
 };
 
-// The values of a tensor, which must outlive it; a null tensor has none. Whole numbers are copied.
+// The values of a tensor, which must outlive it; a null tensor has none. Integers are copied.
 class InputValues {
   public:
     explicit InputValues(const Tensor& tensor) {

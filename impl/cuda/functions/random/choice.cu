@@ -53,18 +53,18 @@ DIOPI_DEVICE int64_t bound(const double* values, int64_t count, double value, bo
     return first;
 }
 
-// Draws with replacement: where a number falls among the running sums.
-void draw_shares(Int64* chosen, const double* sums, int64_t rows, int64_t categories, int64_t count,
-                 const Draws& draws) {
+// Samples with replacement: where a number falls among the running sums.
+void sample_fractions(Int64* samples, const double* sums, int64_t rows, int64_t categories, int64_t count,
+                      const RandomNumbers& random) {
     for_each(rows * count, [=] DIOPI_KERNEL(int64_t i) {
         const double* own = sums + i / count * categories;
-        const double whole = own[categories - 1];
-        int64_t found = bound(own, categories, unit(draws(i), 0) * whole, true);
-        // The product may be rounded up to the whole sum: then it is the last category that has a weight.
+        const double total = own[categories - 1];
+        int64_t found = bound(own, categories, unit(random(i), 0) * total, true);
+        // The product may be rounded up to the total: then it is the last category that has a weight.
         if (found == categories) {
-            found = bound(own, categories, whole, false);
+            found = bound(own, categories, total, false);
         }
-        chosen[i] = Int64(found);
+        samples[i] = Int64(found);
     });
 }
 
@@ -73,14 +73,15 @@ struct Arrival {
     int64_t category;  // -1 for none
 };
 
-// Draws without replacement: each category waits for an exponential time over its weight, and the first ones come out.
-void draw_first(Int64* chosen, double* times, const double* weights, int64_t rows, int64_t categories, int64_t count,
-                const Draws& draws) {
+// Samples without replacement: each category waits for an exponential time over its weight, and the first ones
+// come out.
+void sample_first(Int64* samples, double* times, const double* weights, int64_t rows, int64_t categories, int64_t count,
+                  const RandomNumbers& random) {
     for_groups(rows, threads_for(categories), 0, [=] DIOPI_KERNEL(Group & group, int64_t row) {
         double* own = times + row * categories;
         for (int64_t c = group.thread(); c < categories; c += group.size()) {
             const double weight = weights[row * categories + c];
-            const double wait = -numeric::log1p(-unit(draws(row * categories + c), 0)) / weight;
+            const double wait = -numeric::log1p(-unit(random(row * categories + c), 0)) / weight;
             own[c] = weight > 0 ? wait : -1;
         }
         group.sync();
@@ -99,7 +100,7 @@ void draw_first(Int64* chosen, double* times, const double* weights, int64_t row
                 return is_later ? b : a;
             });
             if (group.thread() == 0) {
-                chosen[row * count + i] = Int64(best.category);
+                samples[row * count + i] = Int64(best.category);
                 own[best.category] = -1;
             }
             group.sync();
@@ -115,13 +116,13 @@ namespace diopi::core {
 
 // Fisher and Yates swap one element after the other, which is the host's work: a GPU would do it no faster.
 void permute(const Tensor& target, int64_t n, diopiGeneratorHandle_t generator) {
-    const cuda::Draws draws = cuda::Draws::of(generator);
+    const cuda::RandomNumbers random = cuda::RandomNumbers::of(generator);
     std::vector<Int64> order(static_cast<size_t>(n));
     for (int64_t i = 0; i < n; ++i) {
         order[i] = Int64(i);
     }
     for (int64_t i = n; i-- > 0;) {
-        std::swap(order[i], order[below(static_cast<uint64_t>(i) + 1, draws(i), 0)]);
+        std::swap(order[i], order[below(static_cast<uint64_t>(i) + 1, random(i), 0)]);
     }
     const Output<Int64> result(target);
     if (n > 0) {
@@ -137,16 +138,16 @@ void choose(const Tensor& target, const Tensor& weight_tensor, int64_t rows, int
         "C5: weights are finite and not negative, and as many are positive in each row as are drawn from it");
     cuda::check_weights(check.finding(), weights.data(), rows, categories, replacement ? 1 : num_samples);
     check.conclude();
-    const cuda::Draws draws = cuda::Draws::of(generator);
+    const cuda::RandomNumbers random = cuda::RandomNumbers::of(generator);
     const Output<Int64> result(target);
     Buffer memory;
     memory.allocate(rows * categories * static_cast<int64_t>(sizeof(double)));
     auto* const room = static_cast<double*>(memory.data());
     if (replacement) {
         cuda::add_up(room, weights.data(), rows, categories);
-        cuda::draw_shares(result.data(), room, rows, categories, num_samples, draws);
+        cuda::sample_fractions(result.data(), room, rows, categories, num_samples, random);
     } else {
-        cuda::draw_first(result.data(), room, weights.data(), rows, categories, num_samples, draws);
+        cuda::sample_first(result.data(), room, weights.data(), rows, categories, num_samples, random);
     }
     result.store();
 }

@@ -1,32 +1,34 @@
-// The words of one call of a random operator, as kernels draw them.
+// The random bits of one call of a random operator.
 #ifndef DIOPI_CUDA_RANDOM_GENERATOR_H_
 #define DIOPI_CUDA_RANDOM_GENERATOR_H_
 
-#include "diopi_core/words.h"
+#include "diopi_core/raw_elements.h"
 #include "diopi_cuda/group.h"
-#include "random/words_of_element.h"
+#include "random/random_bits.h"
 
 namespace diopi::cuda {
 
-using core::FourWords;
+using core::RandomBits;
 
-struct Draws {
+struct RandomNumbers {
     uint64_t seed = 0;
     uint64_t offset = 0;
 
-    // Takes the words of a call from the generator, whose offset grows by four: before anything is written.
-    static Draws of(diopiGeneratorHandle_t generator) {
-        constexpr uint64_t kWordsPerElement = 4;
-        Draws draws;
-        core::require(diopiGeneratorGetSeedAndOffset(generator, &draws.seed, &draws.offset) == diopiSuccess,
+    // Takes the random bits of a call from the generator, whose offset grows by four: before anything is written.
+    static RandomNumbers of(diopiGeneratorHandle_t generator) {
+        constexpr uint64_t kOffsetPerElement = 4;
+        RandomNumbers random;
+        core::require(diopiGeneratorGetSeedAndOffset(generator, &random.seed, &random.offset) == diopiSuccess,
                       "parameter 'generator' gives no seed");
         core::require(
-            diopiGeneratorSetSeedAndOffset(generator, draws.seed, draws.offset + kWordsPerElement) == diopiSuccess,
+            diopiGeneratorSetSeedAndOffset(generator, random.seed, random.offset + kOffsetPerElement) == diopiSuccess,
             "parameter 'generator' takes no offset");
-        return draws;
+        return random;
     }
 
-    DIOPI_SHARED FourWords operator()(int64_t i) const { return core::philox(seed, static_cast<uint64_t>(i), offset); }
+    DIOPI_HOST_DEVICE RandomBits operator()(int64_t i) const {
+        return core::philox(seed, static_cast<uint64_t>(i), offset);
+    }
 };
 
 }  // namespace diopi::cuda

@@ -43,22 +43,22 @@ struct Extreme : Reducer<T, Best<T>> {
     }
 };
 
-// Writes the value and the place; null tensors get none.
+// Writes the value and the index; null tensors get none.
 template <typename T>
 struct StoreBest {
     Operand values;
-    Operand places;
+    Operand indices;
     Dims value_dims;
-    Dims place_dims;
+    Dims index_dims;
 
-    StoreBest(const Tensor& value_tensor, const Tensor& place_tensor)
-        : value_dims(lie(value_tensor, values)), place_dims(lie(place_tensor, places)) {}
+    StoreBest(const Tensor& value_tensor, const Tensor& index_tensor)
+        : value_dims(lie(value_tensor, values)), index_dims(lie(index_tensor, indices)) {}
     DIOPI_DEVICE void operator()(int64_t row, const Best<T>& best) const {
         if (values.data != nullptr) {
             store<T>(values.at(value_dims, row), values.dtype, best.value);
         }
-        if (places.data != nullptr) {
-            store<Int64>(places.at(place_dims, row), places.dtype, Int64(best.at));
+        if (indices.data != nullptr) {
+            store<Int64>(indices.at(index_dims, row), indices.dtype, Int64(best.at));
         }
     }
 
@@ -75,19 +75,19 @@ struct StoreBest {
 };
 
 template <typename T>
-void search(const Tensor& values, const Tensor& places, const Tensor& input, const Rows& rows, bool is_largest) {
-    reduce_rows_into(input, rows, Extreme<T>(is_largest), StoreBest<T>(values, places));
+void search(const Tensor& values, const Tensor& indices, const Tensor& input, const Rows& rows, bool is_largest) {
+    reduce_rows_into(input, rows, Extreme<T>(is_largest), StoreBest<T>(values, indices));
 }
 
 // Every integer is an int64 on the way, every half a float.
-void search(const Tensor& values, const Tensor& places, const Tensor& input, const Rows& rows, bool is_largest) {
+void search(const Tensor& values, const Tensor& indices, const Tensor& input, const Rows& rows, bool is_largest) {
     const Dtype dtype = compute_of(input.dtype);
     if (dtype == Dtype::kFloat32) {
-        search<float>(values, places, input, rows, is_largest);
+        search<float>(values, indices, input, rows, is_largest);
     } else if (dtype == Dtype::kFloat64) {
-        search<double>(values, places, input, rows, is_largest);
+        search<double>(values, indices, input, rows, is_largest);
     } else {
-        search<Int64>(values, places, input, rows, is_largest);
+        search<Int64>(values, indices, input, rows, is_largest);
     }
 }
 
@@ -101,9 +101,9 @@ void extreme_values(const Tensor& values, const Tensor& input, const Rows& rows,
     cuda::search(values, Tensor(), input, rows, is_largest);
 }
 
-void extreme_indices(const Tensor& values, const Tensor& places, const Tensor& input, const Rows& rows,
+void extreme_indices(const Tensor& values, const Tensor& indices, const Tensor& input, const Rows& rows,
                      bool is_largest) {
-    cuda::search(values, places, input, rows, is_largest);
+    cuda::search(values, indices, input, rows, is_largest);
 }
 
 }  // namespace diopi::core

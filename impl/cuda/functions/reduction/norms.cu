@@ -75,10 +75,10 @@ DIOPI_DEVICE bool attains(T element, Real<T> norm) {
     return size == norm || (isnan(size) && isnan(norm));
 }
 
-// Infinite orders: the elements that attain the norm share its gradient.
+// Infinite orders: the gradient is split between the elements that attain the norm.
 template <typename T>
-void shared_gradient(T* to, const T* from, const Real<T>* gradients, const Real<T>* norms, int64_t count,
-                     int64_t length) {
+void split_gradient(T* to, const T* from, const Real<T>* gradients, const Real<T>* norms, int64_t count,
+                    int64_t length) {
     using A = Accumulator<T>;
     for_groups(count, threads_for(length), 0, [=] DIOPI_KERNEL(Group & group, int64_t row) {
         const T* x = from + row * length;
@@ -89,8 +89,8 @@ void shared_gradient(T* to, const T* from, const Real<T>* gradients, const Real<
         sharers = group.sum(sharers);
         for (int64_t i = group.thread(); i < length; i += group.size()) {
             const A direction = sgn(cast<A>(x[i]));
-            const A share = direction * (static_cast<double>(gradients[row]) / sharers);
-            to[row * length + i] = attains(x[i], norms[row]) ? cast<T>(share) : T(0);
+            const A fraction = direction * (static_cast<double>(gradients[row]) / sharers);
+            to[row * length + i] = attains(x[i], norms[row]) ? cast<T>(fraction) : T(0);
         }
     });
 }
@@ -188,8 +188,8 @@ void vector_norm_gradient(const Tensor& target_tensor, const Tensor& gradients_t
         const Input<Real<T>> norms(norms_tensor);
         const Output<T> result(target_tensor);
         if (std::isinf(order)) {
-            cuda::shared_gradient<T>(result.data(), data.data(), gradients.data(), norms.data(), rows.count,
-                                     rows.length);
+            cuda::split_gradient<T>(result.data(), data.data(), gradients.data(), norms.data(), rows.count,
+                                    rows.length);
         } else {
             cuda::power_gradient<T>(result.data(), data.data(), gradients.data(), norms.data(), rows.count, rows.length,
                                     order);

@@ -16,13 +16,16 @@ struct Stretches {
     int64_t per_part;
     bool is_forward;
 
-    Stretches(const DimSplit& split, int64_t wanted, bool forward)
-        : size(split.size), inner(split.inner), per_part((size + wanted - 1) / wanted), is_forward(forward) {
+    Stretches(const DimSplit& split, int64_t target_parts, bool forward)
+        : size(split.size),
+          inner(split.inner),
+          per_part((size + target_parts - 1) / target_parts),
+          is_forward(forward) {
         per_part = std::max<int64_t>(1, per_part);
         parts = std::max<int64_t>(1, (size + per_part - 1) / per_part);
     }
     // Of element i of a column, in the order of summation.
-    DIOPI_DEVICE int64_t place(int64_t outer, int64_t i, int64_t column) const {
+    DIOPI_DEVICE int64_t offset(int64_t outer, int64_t i, int64_t column) const {
         return (outer * size + (is_forward ? i : size - 1 - i)) * inner + column;
     }
     DIOPI_DEVICE int64_t end(int64_t part) const {
@@ -42,7 +45,7 @@ void add_up_columns(A* sums, const T* from, const Stretches& rows, int64_t outer
         A sum(0);
         DIOPI_AHEAD
         for (int64_t i = part * rows.per_part; i < rows.end(part); ++i) {
-            sum = sum + cast<A>(from[rows.place(outer, i, column)]);
+            sum = sum + cast<A>(from[rows.offset(outer, i, column)]);
         }
         sums[k] = sum;
     });
@@ -57,7 +60,7 @@ void run_columns(R* to, const T* from, const A* before, const Stretches& rows, i
         A sum = before != nullptr ? before[k] : A(0);
         DIOPI_AHEAD
         for (int64_t i = part * rows.per_part; i < rows.end(part); ++i) {
-            const int64_t at = rows.place(outer, i, column);
+            const int64_t at = rows.offset(outer, i, column);
             sum = sum + cast<A>(from[at]);
             to[at] = cast<R>(sum);
         }
@@ -77,7 +80,7 @@ void add_up_rows(A* sums, const T* from, const Stretches& rows, int64_t outer_co
                    A sum(0);
                    DIOPI_AHEAD
                    for (int64_t i = part * rows.per_part + group.thread(); i < rows.end(part); i += group.size()) {
-                       sum = sum + cast<A>(from[rows.place(row / rows.inner, i, row % rows.inner)]);
+                       sum = sum + cast<A>(from[rows.offset(row / rows.inner, i, row % rows.inner)]);
                    }
                    sum = group.sum(sum);
                    if (group.thread() == 0) {
@@ -93,15 +96,15 @@ void run_rows(R* to, const T* from, const A* before, const Stretches& rows, int6
         const int64_t row = k / rows.parts;
         const int64_t part = k % rows.parts;
         const int64_t end = rows.end(part);
-        const int64_t begin = rows.place(row / rows.inner, 0, row % rows.inner);
-        const int64_t step = rows.is_forward ? rows.inner : -rows.inner;
+        const int64_t begin = rows.offset(row / rows.inner, 0, row % rows.inner);
+        const int64_t stride = rows.is_forward ? rows.inner : -rows.inner;
         A done = before != nullptr ? before[k] : A(0);
         for (int64_t start = part * rows.per_part; start < end; start += group.size() * kItems) {
             const int64_t first = start + group.thread() * kItems;
             A sums[kItems];
             DIOPI_UNROLL
             for (int v = 0; v < kItems; ++v) {
-                sums[v] = first + v < end ? cast<A>(from[begin + (first + v) * step]) : A(0);
+                sums[v] = first + v < end ? cast<A>(from[begin + (first + v) * stride]) : A(0);
             }
             DIOPI_UNROLL
             for (int v = 1; v < kItems; ++v) {
@@ -112,7 +115,7 @@ void run_rows(R* to, const T* from, const A* before, const Stretches& rows, int6
             DIOPI_UNROLL
             for (int v = 0; v < kItems; ++v) {
                 if (first + v < end) {
-                    to[begin + (first + v) * step] = cast<R>(own + sums[v]);
+                    to[begin + (first + v) * stride] = cast<R>(own + sums[v]);
                 }
             }
             done = done + total;
@@ -141,7 +144,7 @@ void sum_parts(A* sums, int64_t outer_count, int64_t parts, int64_t inner) {
 
 template <typename A, typename T, typename R>
 void run(R* to, const T* from, const DimSplit& split, bool is_forward) {
-    constexpr int64_t kThreadsWanted = 65536;
+    constexpr int64_t kTargetThreads = 65536;
     constexpr int64_t kLeastColumn = 64;  // elements of a part
     constexpr int64_t kLeastRow = 8192;
     constexpr int64_t kMostParts = 2048;
@@ -150,9 +153,9 @@ void run(R* to, const T* from, const DimSplit& split, bool is_forward) {
         return;
     }
     const bool are_columns = split.inner >= 16;
-    const int64_t wanted = are_columns ? std::min(kThreadsWanted / columns, split.size / kLeastColumn)
-                                       : std::min(kMostParts / columns, split.size / kLeastRow);
-    const Stretches rows(split, std::max<int64_t>(1, wanted), is_forward);
+    const int64_t target_parts = are_columns ? std::min(kTargetThreads / columns, split.size / kLeastColumn)
+                                             : std::min(kMostParts / columns, split.size / kLeastRow);
+    const Stretches rows(split, std::max<int64_t>(1, target_parts), is_forward);
     Buffer memory;
     A* before = nullptr;
     if (rows.parts > 1) {

@@ -10,53 +10,54 @@ namespace diopi::cuda {
 namespace {
 
 template <typename T>
-void make_keys(uint64_t* keys, int64_t* places, const T* from, int64_t count, const KeyRange& range, uint64_t flipped) {
+void make_keys(uint64_t* keys, int64_t* indices, const T* from, int64_t count, const KeyRange& range,
+               uint64_t flipped) {
     for_each(count, [=] DIOPI_KERNEL(int64_t i) {
         keys[i] = range.key_of(from[i]) ^ flipped;
-        places[i] = i;
+        indices[i] = i;
     });
 }
 
-void make_row_keys(uint64_t* keys, const int64_t* places, int64_t count, int64_t length) {
-    for_each(count, [=] DIOPI_KERNEL(int64_t i) { keys[i] = static_cast<uint64_t>(places[i] / length); });
+void make_row_keys(uint64_t* keys, const int64_t* indices, int64_t count, int64_t length) {
+    for_each(count, [=] DIOPI_KERNEL(int64_t i) { keys[i] = static_cast<uint64_t>(indices[i] / length); });
 }
 
-// The first `wanted` of each row.
+// The first `limit` of each row.
 template <typename T>
-void take(T* values, Int64* places, const T* from, const int64_t* order, int64_t count, int64_t length,
-          int64_t wanted) {
-    for_each(count * wanted, [=] DIOPI_KERNEL(int64_t i) {
-        const int64_t element = order[i / wanted * length + i % wanted];
+void take(T* values, Int64* indices, const T* from, const int64_t* order, int64_t count, int64_t length,
+          int64_t limit) {
+    for_each(count * limit, [=] DIOPI_KERNEL(int64_t i) {
+        const int64_t element = order[i / limit * length + i % limit];
         if (values != nullptr) {
             values[i] = from[element];
         }
-        places[i] = Int64(element % length);
+        indices[i] = Int64(element % length);
     });
 }
 
 // Null `values` are dropped.
 template <typename T>
-void sort(const Tensor& values, const Tensor& places_tensor, const Tensor& input, const Rows& rows, int64_t wanted,
+void sort(const Tensor& values, const Tensor& indices_tensor, const Tensor& input, const Rows& rows, int64_t limit,
           bool descending) {
-    if (rows.count == 0 || rows.length == 0 || wanted == 0) {
+    if (rows.count == 0 || rows.length == 0 || limit == 0) {
         return;
     }
     const Input<T> source(input);
     const Output<T> sorted(values);
-    const Output<Int64> places(places_tensor);
+    const Output<Int64> indices(indices_tensor);
     const int64_t count = rows.count * rows.length;
     Keyed order(count);
     const KeyRange range(input.dtype);
-    make_keys<T>(order.keys(), order.places(), source.data(), count, range, descending ? range.largest() : 0);
+    make_keys<T>(order.keys(), order.indices(), source.data(), count, range, descending ? range.largest() : 0);
     order.sort(range.bits);
     if (rows.count > 1) {
-        make_row_keys(order.keys(), order.places(), count, rows.length);
+        make_row_keys(order.keys(), order.indices(), count, rows.length);
         order.sort(bits_below(rows.count));
     }
-    take<T>(values.is_null() ? nullptr : sorted.data(), places.data(), source.data(), order.places(), rows.count,
-            rows.length, wanted);
+    take<T>(values.is_null() ? nullptr : sorted.data(), indices.data(), source.data(), order.indices(), rows.count,
+            rows.length, limit);
     sorted.store();
-    places.store();
+    indices.store();
 }
 
 template <typename W>
@@ -80,23 +81,23 @@ void return_slices(W* to, const W* from, const Int64* positions, const DimSplit&
 
 namespace diopi::core {
 
-void sort_rows_of(const Tensor& values, const Tensor& places_tensor, const Tensor& input, const Rows& rows,
+void sort_rows_of(const Tensor& values, const Tensor& indices_tensor, const Tensor& input, const Rows& rows,
                   bool descending) {
     cuda::dispatch_keyed(input.dtype, [&](auto sample) {
-        cuda::sort<decltype(sample)>(values, places_tensor, input, rows, rows.length, descending);
+        cuda::sort<decltype(sample)>(values, indices_tensor, input, rows, rows.length, descending);
     });
 }
 
-void argsort_rows_of(const Tensor& places_tensor, const Tensor& input, const Rows& rows, bool descending) {
+void argsort_rows_of(const Tensor& indices_tensor, const Tensor& input, const Rows& rows, bool descending) {
     cuda::dispatch_keyed(input.dtype, [&](auto sample) {
-        cuda::sort<decltype(sample)>(Tensor(), places_tensor, input, rows, rows.length, descending);
+        cuda::sort<decltype(sample)>(Tensor(), indices_tensor, input, rows, rows.length, descending);
     });
 }
 
-void pick_rows_of(const Tensor& values, const Tensor& places_tensor, const Tensor& input, const Rows& rows,
-                  int64_t wanted, bool largest) {
+void pick_rows_of(const Tensor& values, const Tensor& indices_tensor, const Tensor& input, const Rows& rows,
+                  int64_t limit, bool largest) {
     cuda::dispatch_keyed(input.dtype, [&](auto sample) {
-        cuda::sort<decltype(sample)>(values, places_tensor, input, rows, wanted, largest);
+        cuda::sort<decltype(sample)>(values, indices_tensor, input, rows, limit, largest);
     });
 }
 
@@ -104,8 +105,8 @@ void return_slices(const Tensor& result, const Tensor& gradient, const Positions
                    int64_t count) {
     dispatch_word(result.dtype, [&](auto sample) {
         using W = decltype(sample);
-        const Words source(gradient);
-        const NewWords target(result);
+        const RawInput source(gradient);
+        const RawOutput target(result);
         cuda::return_slices<W>(target.as<W>(), source.as<W>(), positions.data(), split, count);
         target.store();
     });

@@ -48,9 +48,9 @@ DIOPI_DEVICE inline AlignedVector<S, n> load_vector(const S* from) {
     require(reinterpret_cast<uintptr_t>(from) % sizeof(AlignedVector<S, n>) == 0, "a vector is not aligned");
 #endif
     if constexpr (sizeof(AlignedVector<S, n>) == 16) {
-        const auto words = *reinterpret_cast<const AlignedVector<uint32_t, 4>*>(from);
+        const auto bits = *reinterpret_cast<const AlignedVector<uint32_t, 4>*>(from);
         AlignedVector<S, n> vector;
-        std::memcpy(static_cast<void*>(&vector), &words, sizeof(vector));
+        std::memcpy(static_cast<void*>(&vector), &bits, sizeof(vector));
         return vector;
     } else {
         return *reinterpret_cast<const AlignedVector<S, n>*>(from);
@@ -68,9 +68,9 @@ DIOPI_DEVICE inline void store_vector(S* to, const Computed<S>* values) {
         vector.elements[i] = static_cast<S>(values[i]);
     }
     if constexpr (sizeof(vector) == 16) {
-        AlignedVector<uint32_t, 4> words;
-        std::memcpy(&words, &vector, sizeof(vector));
-        *reinterpret_cast<AlignedVector<uint32_t, 4>*>(to) = words;
+        AlignedVector<uint32_t, 4> bits;
+        std::memcpy(&bits, &vector, sizeof(vector));
+        *reinterpret_cast<AlignedVector<uint32_t, 4>*>(to) = bits;
     } else {
         *reinterpret_cast<AlignedVector<S, n>*>(to) = vector;
     }

@@ -1,4 +1,4 @@
-// Words that many threads change. Only whole numbers: their sums and maxima do not depend on the order.
+// Values that many threads update. Only integers: their sums and maxima do not depend on the order.
 #ifndef DIOPI_CUDA_ATOMIC_H_
 #define DIOPI_CUDA_ATOMIC_H_
 

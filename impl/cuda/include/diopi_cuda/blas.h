@@ -14,7 +14,7 @@ bool multiply_by_blas(const Tensor& out, const Tensor& a, const Tensor& b, const
                       const Tensor& added);
 
 // `multiply_tensors` (diopi_core/gemm.h), which also takes float16 or bfloat16 factors with floats in `out` and
-// `added`. The step from one matrix of a factor to the next may be 0.
+// `added`. The stride from one matrix of a factor to the next may be 0.
 void multiply_batch(const Tensor& out, const Tensor& a, const Tensor& b, const Number& alpha, const Number& beta,
                     const Tensor& added);
 

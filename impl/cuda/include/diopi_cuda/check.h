@@ -1,4 +1,5 @@
-// What must be refused and only the device can see, such as an index out of range: found without anybody waiting.
+// Device-side validation without host synchronisation: what must be rejected and only the device can see, such as an
+// index out of range.
 //
 // A kernel looks, and calls the finding where it meets what is wrong. From `conclude` on, kernels of the same call do
 // nothing where there is one: no output is written, and no index leads out of memory. The status comes with the next
@@ -58,7 +59,7 @@ const int32_t* guard();
 // A call of an operator begins on this thread.
 void begin_checks(const char* operator_name);
 // Throws what this call's own checks have found. The host has waited for the stream.
-void refuse_findings();
+void reject_findings();
 // What checks of all calls on a stream have found, the first of them; empty where there is none. The host has waited
 // for the stream. What is told is forgotten.
 std::string findings_of(cudaStream_t stream);

@@ -10,8 +10,9 @@ namespace diopi::cuda {
 // The product whose result is the response, the image or the gradient of the weight.
 enum class ConvolutionProduct { kForward, kBackwardData, kBackwardFilter };
 
-// What `respond`, `place` and `correlate` promise; the result is one of the three tensors. `bias` may be null, and is
-// for a gradient of the weight. False where nothing was done: cuDNN is not there, or the convolution is not its.
+// What `respond`, `respond_transposed` and `correlate` promise; the result is one of the three tensors. `bias` may be
+// null, and is for a gradient of the weight. False where nothing was done: cuDNN is not there, or the convolution is
+// not its.
 bool convolve_by_dnn(ConvolutionProduct product, const Tensor& image, const Tensor& response, const Tensor& weight,
                      const Tensor& bias, const Convolution& convolution);
 

@@ -20,11 +20,11 @@ struct alignas(16) Slot {
     unsigned char bytes[16];
 
     template <typename T>
-    DIOPI_SHARED T& as() {
+    DIOPI_HOST_DEVICE T& as() {
         return *reinterpret_cast<T*>(bytes);
     }
     template <typename T>
-    DIOPI_SHARED const T& as() const {
+    DIOPI_HOST_DEVICE const T& as() const {
         return *reinterpret_cast<const T*>(bytes);
     }
 };
@@ -41,17 +41,17 @@ struct ElementwiseJob {
     Dims result;  // the dimensions of the result as they are, for coordinates
 };
 
-// What all elements of a call share.
-struct Shared {
+// What is common to all elements of a call.
+struct Common {
     Slot constants[kMaxConstants];  // as T
-    int64_t wholes[kMaxConstants];
+    int64_t integers[kMaxConstants];
     Dims result;
 };
 
 // One element of a call, as a loop sees it.
 class Item {
   public:
-    DIOPI_DEVICE Item(const Shared& shared, int64_t position) : shared_(shared), position_(position) {}
+    DIOPI_DEVICE Item(const Common& common, int64_t position) : common_(common), position_(position) {}
 
     template <typename T>
     DIOPI_DEVICE T input(int k) {
@@ -64,13 +64,13 @@ class Item {
     // T is what is computed in.
     template <typename T>
     DIOPI_DEVICE T constant(int k) const {
-        return shared_.constants[k].template as<T>();
+        return common_.constants[k].template as<T>();
     }
-    DIOPI_DEVICE int64_t whole(int k) const { return shared_.wholes[k]; }
-    DIOPI_DEVICE bool flag(int k) const { return shared_.wholes[k] != 0; }
+    DIOPI_DEVICE int64_t integer(int k) const { return common_.integers[k]; }
+    DIOPI_DEVICE bool flag(int k) const { return common_.integers[k] != 0; }
     // The coordinate in a dimension of the result, negative counts from the end.
     DIOPI_DEVICE int64_t coordinate(int dim) const {
-        const Dims& dims = shared_.result;
+        const Dims& dims = common_.result;
         const int last = dim < 0 ? dim + dims.rank : dim;
         if (position_ <= kMaxShort) {
             auto rest = static_cast<uint32_t>(position_);
@@ -93,7 +93,7 @@ class Item {
     Slot outputs[kMaxOutputs];
 
   private:
-    const Shared& shared_;
+    const Common& common_;
     int64_t position_;
 };
 
@@ -115,7 +115,7 @@ struct Signature {
             }
         }
     }
-    // The whole as a number: inputs and outputs by 4 bits, kinds by 2.
+    // The signature as a number: inputs and outputs by 4 bits, kinds by 2.
     constexpr uint64_t code() const {
         uint64_t number = 0;
         for (int k = inputs + outputs - 1; k >= 0; --k) {
@@ -130,7 +130,8 @@ struct Signature {
     static constexpr char kLetters[] = "etrp";
 };
 
-// A signature as a type: what depends on it and on dtypes alone is made once for all loops of the same signature.
+// A signature as a type: what depends on it and on dtypes alone is instantiated once for all loops of the same
+// signature.
 template <uint64_t code>
 struct Kinds {
     static constexpr int kInputs = code & 15;

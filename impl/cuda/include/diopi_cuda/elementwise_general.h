@@ -14,13 +14,13 @@ struct GeneralOperands {
     static constexpr int kOperands = kInputs + kOutputs;
 
     Paths<kOperands> paths;
-    Shared shared;
+    Common common;
     Slot numbers[kInputs > 0 ? kInputs : 1];
     Dtype dtypes[kOperands];
     Dtype rounded[kOperands];
 
     explicit GeneralOperands(const ElementwiseJob& job)
-        : paths(job.dims, job.operands, job.dims.rank), shared(shared_of<T>(job)) {
+        : paths(job.dims, job.operands, job.dims.rank), common(common_of<T>(job)) {
         for (int k = 0; k < kOperands; ++k) {
             dtypes[k] = job.operands[k].dtype;
             rounded[k] = job.rounded[k];
@@ -32,26 +32,26 @@ struct GeneralOperands {
     struct Loads {
         const GeneralOperands& call;
         Item& item;
-        char* const* places;
+        char* const* addresses;
         template <int k>
         DIOPI_DEVICE void at() {
             using V = typename KindOf<T, Kinds::at(k)>::type;
             item.inputs[k].template as<V>() = call.paths.data[k] == nullptr
                                                   ? call.numbers[k].template as<V>()
-                                                  : rounded_to(call.rounded[k], load<V>(places[k], call.dtypes[k]));
+                                                  : rounded_to(call.rounded[k], load<V>(addresses[k], call.dtypes[k]));
         }
     };
 
     struct Stores {
         const GeneralOperands& call;
         Item& item;
-        char* const* places;
+        char* const* addresses;
         template <int k>
         DIOPI_DEVICE void at() {
             constexpr int kAt = kInputs + k;
             using V = typename KindOf<T, Kinds::at(kAt)>::type;
             if (call.paths.data[kAt] != nullptr) {
-                store<V>(places[kAt], call.dtypes[kAt],
+                store<V>(addresses[kAt], call.dtypes[kAt],
                          rounded_to(call.rounded[kAt], item.outputs[k].template as<V>()));
             }
         }
@@ -79,7 +79,7 @@ struct GeneralKernel : GeneralOperands<KindsOf<Loop>, T> {
 
     DIOPI_DEVICE void operator()(int64_t position) const {
         char* at[GeneralKernel::kOperands];
-        Item item(this->shared, position);
+        Item item(this->common, position);
         this->read(position, at, item);
         Loop::template run<T>(item);
         this->write(at, item);

@@ -37,7 +37,7 @@ DIOPI_DEVICE inline void unroll(Body& body) {
 }
 
 template <typename V>
-DIOPI_SHARED inline V rounded_to(Dtype half, V value) {
+DIOPI_HOST_DEVICE inline V rounded_to(Dtype half, V value) {
     if constexpr (std::is_same_v<V, float>) {
         if (half == Dtype::kFloat16) {
             return static_cast<float>(Half(value));
@@ -91,14 +91,14 @@ struct NumbersOf {
 };
 
 template <typename T>
-Shared shared_of(const ElementwiseJob& job) {
-    Shared shared;
+Common common_of(const ElementwiseJob& job) {
+    Common common;
     for (int k = 0; k < kMaxConstants; ++k) {
-        shared.constants[k].template as<T>() = job.constants[k].template as<T>();
-        shared.wholes[k] = job.constants[k].integer;
+        common.constants[k].template as<T>() = job.constants[k].template as<T>();
+        common.integers[k] = job.constants[k].integer;
     }
-    shared.result = job.result;
-    return shared;
+    common.result = job.result;
+    return common;
 }
 
 }  // namespace diopi::cuda::detail

@@ -27,12 +27,12 @@ struct VectorOperands {
     };
 
     Paths<kOperands> paths;  // of the dimensions around the innermost one
-    Shared shared;
+    Common common;
     Slot numbers[kInputs > 0 ? kInputs : 1];
-    int64_t inner = 1;          // elements of the innermost dimension
-    int64_t steps[kOperands];   // along it, in bytes
-    bool is_vector[kOperands];  // whole vectors are one access
-    Divider per_row;            // vectors in it
+    int64_t inner = 1;           // elements of the innermost dimension
+    int64_t strides[kOperands];  // along it, in bytes
+    bool is_vector[kOperands];   // vectors are one access
+    Divider per_row;             // vectors in it
 
     struct Forms {
         VectorOperands& call;
@@ -45,11 +45,11 @@ struct VectorOperands {
     };
 
     explicit VectorOperands(const ElementwiseJob& job)
-        : paths(job.dims, job.operands, job.dims.rank > 0 ? job.dims.rank - 1 : 0), shared(shared_of<T>(job)) {
+        : paths(job.dims, job.operands, job.dims.rank > 0 ? job.dims.rank - 1 : 0), common(common_of<T>(job)) {
         inner = job.dims.rank > 0 ? job.dims.sizes[paths.rank] : 1;
         per_row = Divider((inner + kN - 1) / kN);
         for (int k = 0; k < kOperands; ++k) {
-            steps[k] = job.dims.rank > 0 ? job.operands[k].steps[paths.rank] : 0;
+            strides[k] = job.dims.rank > 0 ? job.operands[k].strides[paths.rank] : 0;
         }
         Forms forms{*this, job};
         unroll_on_host<kOperands>(forms);
@@ -61,26 +61,26 @@ struct VectorOperands {
     struct Loads {
         const VectorOperands& call;
         Item* items;
-        char* const* places;
+        char* const* addresses;
         int used;
         template <int k>
         DIOPI_DEVICE void at() {
             using Stored = typename Types<k>::Stored;
             if (call.is_vector[k] && used == kN) {
-                const auto vector = whole<AlignedVector<Stored, kN>>(places[k]);
+                const auto vector = vector_at<AlignedVector<Stored, kN>>(addresses[k]);
                 DIOPI_UNROLL
                 for (int i = 0; i < kN; ++i) {
                     items[i].inputs[k].template as<Stored>() = vector.elements[i];
                 }
-            } else if (call.steps[k] != 0) {
+            } else if (call.strides[k] != 0) {
                 DIOPI_UNROLL
                 for (int i = 0; i < kN; ++i) {
                     const int at = i < used ? i : 0;  // unused ones read some element
                     items[i].inputs[k].template as<Stored>() =
-                        *reinterpret_cast<const Stored*>(places[k] + at * call.steps[k]);
+                        *reinterpret_cast<const Stored*>(addresses[k] + at * call.strides[k]);
                 }
             } else if (call.paths.data[k] != nullptr) {
-                const auto value = *reinterpret_cast<const Stored*>(places[k]);
+                const auto value = *reinterpret_cast<const Stored*>(addresses[k]);
                 DIOPI_UNROLL
                 for (int i = 0; i < kN; ++i) {
                     items[i].inputs[k].template as<Stored>() = value;
@@ -115,7 +115,7 @@ struct VectorOperands {
     struct Stores {
         const VectorOperands& call;
         Item* items;
-        char* const* places;
+        char* const* addresses;
         int used;
         template <int k>
         DIOPI_DEVICE void at() {
@@ -128,12 +128,12 @@ struct VectorOperands {
                 for (int i = 0; i < kN; ++i) {
                     vector.elements[i] = cast<Stored>(items[i].outputs[k].template as<V>());
                 }
-                whole<AlignedVector<Stored, kN>>(places[kAt]) = vector;
+                vector_at<AlignedVector<Stored, kN>>(addresses[kAt]) = vector;
             } else if (call.paths.data[kAt] != nullptr) {
                 DIOPI_UNROLL
                 for (int i = 0; i < kN; ++i) {
                     if (i < used) {
-                        *reinterpret_cast<Stored*>(places[kAt] + i * call.steps[kAt]) =
+                        *reinterpret_cast<Stored*>(addresses[kAt] + i * call.strides[kAt]) =
                             cast<Stored>(items[i].outputs[k].template as<V>());
                     }
                 }
@@ -153,7 +153,7 @@ struct VectorOperands {
         paths.find(row, at);
         DIOPI_UNROLL
         for (int k = 0; k < kOperands; ++k) {
-            at[k] += first * steps[k];
+            at[k] += first * strides[k];
         }
         const int64_t left = inner - first;
         used = left < kN ? static_cast<int>(left) : kN;
@@ -186,7 +186,7 @@ struct VectorKernel : VectorOperands<KindsOf<Loop>, T, S> {
         char* at[VectorKernel::kOperands];
         int used = 0;
         const int64_t position = this->find(vector, at, used);
-        Item items[] = {Item(this->shared, position + i)...};
+        Item items[] = {Item(this->common, position + i)...};
         this->read(items, at, used);
         // All of them, so that the work on one element need not wait for that on another.
         DIOPI_UNROLL

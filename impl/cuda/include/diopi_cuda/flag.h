@@ -1,4 +1,4 @@
-// A word on the device that kernels raise where they meet what must be refused. Asking for it waits for the stream.
+// A flag on the device that kernels set where they find what must be rejected. Asking for it waits for the stream.
 #ifndef DIOPI_CUDA_FLAG_H_
 #define DIOPI_CUDA_FLAG_H_
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "diopi_core/shared.h"
+#include "diopi_core/host_device.h"
 
 #if defined(__CUDACC__)
 #define DIOPI_DEVICE __device__
@@ -30,7 +30,7 @@ constexpr int kLanes = 8;
 // reached by all threads of the group together, or by none.
 class Group {
   public:
-    // `memory` is shared by the threads: first scratch for reductions, then what the kernel asked for.
+    // `memory` is common to the threads: first scratch for reductions, then what the kernel asked for.
     DIOPI_DEVICE Group(int thread, int size, char* memory) : thread_(thread), size_(size), memory_(memory) {}
 
     static int64_t scratch_bytes(int threads) { return static_cast<int64_t>(threads) * kScratch; }
@@ -59,12 +59,12 @@ class Group {
     DIOPI_DEVICE T of_lane(const T& value, int lane) const {
         T result = value;
 #if defined(__CUDACC__)
-        uint32_t words[(sizeof(T) + 3) / 4] = {};
-        std::memcpy(words, &value, sizeof(T));
-        for (uint32_t& word : words) {
+        uint32_t bits[(sizeof(T) + 3) / 4] = {};
+        std::memcpy(bits, &value, sizeof(T));
+        for (uint32_t& word : bits) {
             word = __shfl_sync(0xffffffffu, word, lane);
         }
-        std::memcpy(static_cast<void*>(&result), words, sizeof(T));
+        std::memcpy(static_cast<void*>(&result), bits, sizeof(T));
 #else
         static_assert(sizeof(T) <= kScratch, "the scratch of a thread is too small for this value");
         T* values = reinterpret_cast<T*>(memory_);

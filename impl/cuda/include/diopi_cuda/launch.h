@@ -46,8 +46,8 @@ __global__ void __launch_bounds__(kThreads) each(Body body, int64_t count, const
     if (guard != nullptr && *guard != 0) {
         return;
     }
-    const int64_t step = static_cast<int64_t>(gridDim.x) * kThreads;
-    for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < count; i += step) {
+    const int64_t stride = static_cast<int64_t>(gridDim.x) * kThreads;
+    for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < count; i += stride) {
         body(i);
     }
 }
@@ -89,7 +89,7 @@ void for_groups(int64_t count, int threads, int64_t shared_bytes, const Body& bo
 template <typename Body>
 void for_each(int64_t count, const Body& body) {
     if (count > 0) {
-        const auto call = [](const void* kept, int64_t i) { (*static_cast<const Body*>(kept))(i); };
+        const auto call = [](const void* stored, int64_t i) { (*static_cast<const Body*>(stored))(i); };
         check(emulation::launch_each(stream(), guard(), count, emulation::Kernel(body), call), "launch");
     }
 }
@@ -99,9 +99,9 @@ void for_groups(int64_t count, int threads, int64_t shared_bytes, const Body& bo
     require_launch(count, threads, shared_bytes);
     const int used = emulation::group_size(threads);
     if (count > 0) {
-        const auto call = [](const void* kept, int64_t k, int thread, int threads_of_group, void* memory) {
+        const auto call = [](const void* stored, int64_t k, int thread, int threads_of_group, void* memory) {
             Group group(thread, threads_of_group, static_cast<char*>(memory));
-            (*static_cast<const Body*>(kept))(group, k);
+            (*static_cast<const Body*>(stored))(group, k);
         };
         const int64_t bytes = Group::scratch_bytes(used) + shared_bytes;
         check(emulation::launch_groups(stream(), guard(), count, used, bytes, emulation::Kernel(body), call), "launch");
@@ -111,7 +111,7 @@ void for_groups(int64_t count, int threads, int64_t shared_bytes, const Body& bo
 #endif
 
 // The threads that a group which asks for `threads` gets, where a kernel has to know it before its launch.
-inline int threads_given(int threads) {
+inline int available_threads(int threads) {
 #if defined(DIOPI_CUDA_EMULATION)
     return emulation::group_size(threads);
 #else

@@ -142,9 +142,9 @@ struct Dims {
 struct Operand {
     char* data = nullptr;
     Dtype dtype = Dtype::kUnsupported;
-    int element = 0;               // bytes
-    bool is_linear = false;        // element i is at data + i * element
-    int64_t steps[kMaxDims] = {};  // bytes, by dimension of Dims
+    int element = 0;                 // bytes
+    bool is_linear = false;          // element i is at data + i * element
+    int64_t strides[kMaxDims] = {};  // bytes, by dimension of Dims
 
     DIOPI_DEVICE char* at(const Dims& dims, int64_t position) const {
         if (is_linear) {
@@ -156,14 +156,14 @@ struct Operand {
             DIOPI_NO_UNROLL
             for (int d = dims.rank - 1; d > 0; --d) {
                 const uint32_t outer = dims.dividers[d].split(rest);
-                offset += rest * steps[d];
+                offset += rest * strides[d];
                 rest = outer;
             }
-            return data + offset + (dims.rank > 0 ? rest * steps[0] : 0);
+            return data + offset + (dims.rank > 0 ? rest * strides[0] : 0);
         }
         DIOPI_NO_UNROLL
         for (int d = dims.rank - 1; d >= 0; --d) {
-            offset += (position % dims.sizes[d]) * steps[d];
+            offset += (position % dims.sizes[d]) * strides[d];
             position /= dims.sizes[d];
         }
         return data + offset;

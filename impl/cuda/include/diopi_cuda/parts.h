@@ -6,7 +6,7 @@
 
 namespace diopi::cuda {
 
-// The states of the parts of set `set`, joined by its group: every thread has the result. A state that is made of
+// The states of the parts of set `set`, joined by its group: every thread has the result. A state that consists of
 // nothing joins to what it is joined with.
 template <typename State, typename Join>
 DIOPI_DEVICE State join_parts(const Group& group, const State* states, int64_t set, int64_t parts, const Join& join) {

@@ -13,7 +13,7 @@ struct Paths {
     int64_t sizes[kMaxDims];
     Divider dividers[kMaxDims];
     char* data[n];  // null for a number, or for an output that is dropped
-    int64_t steps[n][kMaxDims];
+    int64_t strides[n][kMaxDims];
 
     Paths(const Dims& dims, const Operand* operands, int leading) : rank(leading) {
         for (int d = 0; d < rank; ++d) {
@@ -23,7 +23,7 @@ struct Paths {
         for (int k = 0; k < n; ++k) {
             data[k] = operands[k].data;
             for (int d = 0; d < rank; ++d) {
-                steps[k][d] = operands[k].steps[d];
+                strides[k][d] = operands[k].strides[d];
             }
         }
     }
@@ -57,7 +57,7 @@ struct Paths {
     DIOPI_DEVICE void move(int64_t coordinate, int d, char* (&at)[n]) const {
         DIOPI_UNROLL
         for (int k = 0; k < n; ++k) {
-            at[k] += coordinate * steps[k][d];
+            at[k] += coordinate * strides[k][d];
         }
     }
 };
@@ -66,21 +66,21 @@ struct Paths {
 // contiguous, and every stretch of them begins at a multiple.
 inline bool has_vectors(const Dims& dims, const Operand& operand, int64_t bytes) {
     const int inner = dims.rank - 1;
-    auto places = reinterpret_cast<uint64_t>(operand.data);
+    auto addresses = reinterpret_cast<uint64_t>(operand.data);
     for (int d = 0; d < inner; ++d) {
-        places |= static_cast<uint64_t>(operand.steps[d]);
+        addresses |= static_cast<uint64_t>(operand.strides[d]);
     }
-    const bool is_dense = dims.rank > 0 && operand.steps[inner] == operand.element;
-    return operand.data != nullptr && is_dense && places % static_cast<uint64_t>(bytes) == 0;
+    const bool is_dense = dims.rank > 0 && operand.strides[inner] == operand.element;
+    return operand.data != nullptr && is_dense && addresses % static_cast<uint64_t>(bytes) == 0;
 }
 
-// The vector at a place, which is one access.
+// The vector at an address, which is one access.
 template <typename P>
-DIOPI_DEVICE inline P& whole(char* place) {
+DIOPI_DEVICE inline P& vector_at(char* address) {
 #if defined(DIOPI_CUDA_EMULATION)
-    require(reinterpret_cast<uintptr_t>(place) % sizeof(P) == 0, "a vector is not aligned");
+    require(reinterpret_cast<uintptr_t>(address) % sizeof(P) == 0, "a vector is not aligned");
 #endif
-    return *reinterpret_cast<P*>(place);
+    return *reinterpret_cast<P*>(address);
 }
 
 }  // namespace diopi::cuda::detail

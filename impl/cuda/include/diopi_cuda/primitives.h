@@ -1,4 +1,4 @@
-// Sorting and running sums over whole arrays: CUB's where it is there, else own kernels (docs/cuda.md). Whole numbers
+// Sorting and running sums over whole arrays: CUB's where it is there, else own kernels (docs/cuda.md). Integers
 // alone, so that results do not depend on which of them it was.
 #ifndef DIOPI_CUDA_PRIMITIVES_H_
 #define DIOPI_CUDA_PRIMITIVES_H_
@@ -19,7 +19,7 @@ class Keyed {
     explicit Keyed(int64_t count);
     int64_t count() const { return count_; }
     uint64_t* keys() const { return static_cast<uint64_t*>(keys_[at_].data()); }
-    int64_t* places() const { return static_cast<int64_t*>(places_[at_].data()); }
+    int64_t* indices() const { return static_cast<int64_t*>(indices_[at_].data()); }
     // Rising, and equals in the order that they were in. Keys have `bits` bits that matter; the others are 0.
     void sort(int bits);
 
@@ -27,7 +27,7 @@ class Keyed {
     int64_t count_;
     int at_ = 0;  // which of the two arrays holds what is valid
     Buffer keys_[2];
-    Buffer places_[2];
+    Buffer indices_[2];
 };
 
 // How many bits numbers below `count` have.

@@ -1,6 +1,6 @@
 // Reducing rows of elements to one state each, and writing what follows from it.
 //
-//   rows      the elements of a row are contiguous, at least in runs: neighbouring threads share a row (reduce_rows.h)
+//   rows      the elements of a row are contiguous, at least in runs: neighbouring threads split a row (reduce_rows.h)
 //   columns   neighbouring rows are contiguous: a thread takes several of them (reduce_columns.h)
 //   general   any layout and dtype, an element at a time (reduce_general.h)
 //

@@ -1,5 +1,5 @@
 // Reducing rows that begin at consecutive addresses, as along an outer dimension: a thread takes neighbouring rows,
-// which are columns in memory; the threads of a group share columns and elements, and columns are cut into parts.
+// which are columns in memory; the threads of a group split columns and elements, and columns are cut into parts.
 #ifndef DIOPI_CUDA_REDUCE_COLUMNS_H_
 #define DIOPI_CUDA_REDUCE_COLUMNS_H_
 
@@ -37,7 +37,7 @@ struct ReduceInColumns {
     ReduceInColumns(const RowLayout& layout, const Reducer& the_reducer, const Finish& finished)
         : reducer(the_reducer),
           finish(finished),
-          around(layout.kept, layout.start, false),
+          around(layout.outer, layout.start, false),
           data(layout.start.data),
           along(layout.inside, layout.along, true),
           count(layout.count),
@@ -49,14 +49,15 @@ struct ReduceInColumns {
         constexpr int64_t kLeastRows = 64;
         is_vector = keeps_multiples<S, kN>(layout, false);
         const int64_t vectors = (layout.columns() + kN - 1) / kN;
-        const int most = threads_given(kThreads);
+        const int most = available_threads(kThreads);
         while (width < most && width < vectors && (width < kCoalesced || most / width * kAhead > layout.length)) {
             width *= 2;
         }
         blocks = static_cast<uint32_t>((vectors + width - 1) / width);
         const int64_t groups_across = static_cast<int64_t>(blocks) * outer_count;
-        const int64_t wanted = std::max<int64_t>(1, std::min(kGroups / groups_across, layout.length / kLeastRows));
-        per_part = static_cast<uint32_t>((layout.length + wanted - 1) / wanted);
+        const int64_t target_parts =
+            std::max<int64_t>(1, std::min(kGroups / groups_across, layout.length / kLeastRows));
+        per_part = static_cast<uint32_t>((layout.length + target_parts - 1) / target_parts);
         parts = per_part == 0 ? 1 : (length + per_part - 1) / per_part;
         threads = std::max(width, kLanes);
         while (threads < most && threads / width * kAhead < static_cast<int64_t>(per_part)) {
@@ -115,20 +116,20 @@ struct ReduceInColumns {
 
   private:
     DIOPI_DEVICE void gather(Local* locals, const char* begin, int used, uint32_t row, uint32_t end,
-                             uint32_t step) const {
+                             uint32_t stride) const {
         DIOPI_NO_UNROLL
-        for (; row < end; row += kAhead * step) {
+        for (; row < end; row += kAhead * stride) {
             AlignedVector<S, kN> loaded[kAhead];
             DIOPI_UNROLL
             for (int v = 0; v < kAhead; ++v) {
-                const uint32_t at = row + static_cast<uint32_t>(v) * step;
+                const uint32_t at = row + static_cast<uint32_t>(v) * stride;
                 if (at < end) {
                     const auto* from = reinterpret_cast<const S*>(begin + along.at(at));
                     loaded[v] = load_some<S, kN>(from, used, is_vector);
                 }
             }
             if constexpr (Reducer::kAddsNeighbours) {
-                if (row + (kAhead - 1) * step < end) {
+                if (row + (kAhead - 1) * stride < end) {
                     DIOPI_UNROLL
                     for (int i = 0; i < kN; ++i) {
                         auto sum = cast<Near<S>>(loaded[0].elements[i]);
@@ -143,7 +144,7 @@ struct ReduceInColumns {
             }
             DIOPI_UNROLL
             for (int v = 0; v < kAhead; ++v) {
-                const uint32_t at = row + static_cast<uint32_t>(v) * step;
+                const uint32_t at = row + static_cast<uint32_t>(v) * stride;
                 if (at < end) {
                     DIOPI_UNROLL
                     for (int i = 0; i < kN; ++i) {

@@ -16,7 +16,7 @@ void reduce_general(const RowLayout& layout, int64_t parts, typename Reducer::St
     const int64_t part_length = (layout.length + parts - 1) / parts;
     if (layout.length <= kShortRow) {
         for_each(layout.count, [=] DIOPI_KERNEL(int64_t row) {
-            const char* begin = layout.start.at(layout.kept, row);
+            const char* begin = layout.start.at(layout.outer, row);
             auto local = started(reducer);
             for (int64_t i = 0; i < layout.length; ++i) {
                 const int64_t offset = layout.along.at(layout.inside, i) - layout.along.data;
@@ -31,7 +31,7 @@ void reduce_general(const RowLayout& layout, int64_t parts, typename Reducer::St
         const int64_t part = k % parts;
         const int64_t first = part * part_length;
         const int64_t end = first + part_length < layout.length ? first + part_length : layout.length;
-        const char* begin = layout.start.at(layout.kept, row);
+        const char* begin = layout.start.at(layout.outer, row);
         auto local = started(reducer);
         for (int64_t i = first + group.thread(); i < end; i += group.size()) {
             const int64_t offset = layout.along.at(layout.inside, i) - layout.along.data;

@@ -17,7 +17,7 @@ struct ReduceInRows {
     Reducer reducer;
     Finish finish;
     State* states = nullptr;  // of parts, for all rows; null where a row has one
-    Dims kept;
+    Dims outer;
     Operand start;
     Offsets runs;  // of a row
     bool is_vector;
@@ -35,7 +35,7 @@ struct ReduceInRows {
     ReduceInRows(const RowLayout& layout, const Reducer& the_reducer, const Finish& finished)
         : reducer(the_reducer),
           finish(finished),
-          kept(layout.kept),
+          outer(layout.outer),
           start(layout.start),
           runs(layout.inside, layout.along, false),
           count(layout.count),
@@ -46,11 +46,11 @@ struct ReduceInRows {
         per_run = Divider(in_run);
         vectors = static_cast<uint32_t>(all);
         is_vector = keeps_multiples<S, kN>(layout, true);
-        const int64_t wanted = parts_of(layout.length);
-        per_part = static_cast<uint32_t>((all + wanted - 1) / wanted);
+        const int64_t target_parts = parts_of(layout.length);
+        per_part = static_cast<uint32_t>((all + target_parts - 1) / target_parts);
         parts = per_part == 0 ? 1 : (all + per_part - 1) / per_part;
         units = count * parts;
-        const int most = threads_given(kThreads);
+        const int most = available_threads(kThreads);
         while (tile < most && static_cast<int64_t>(tile) * kAhead < per_part) {
             tile *= 2;
         }
@@ -67,7 +67,7 @@ struct ReduceInRows {
         if (is_there) {
             const uint32_t first = static_cast<uint32_t>(part) * per_part;
             const uint32_t end = vectors - first < per_part ? vectors : first + per_part;
-            gather(local, start.at(kept, row), first + static_cast<uint32_t>(group.thread() & (tile - 1)), end);
+            gather(local, start.at(outer, row), first + static_cast<uint32_t>(group.thread() & (tile - 1)), end);
         }
         const auto join = [this](const State& a, const State& b) { return reducer.join(a, b); };
         State state = closed(reducer, local);
@@ -83,15 +83,15 @@ struct ReduceInRows {
 
   private:
     DIOPI_DEVICE void gather(typename Reducer::Local& local, const char* row, uint32_t vector, uint32_t end) const {
-        const auto step = static_cast<uint32_t>(tile);
+        const auto stride = static_cast<uint32_t>(tile);
         DIOPI_NO_UNROLL
-        for (; vector < end; vector += kAhead * step) {
+        for (; vector < end; vector += kAhead * stride) {
             AlignedVector<S, kN> loaded[kAhead];
             uint32_t at[kAhead];
             int used[kAhead];
             DIOPI_UNROLL
             for (int v = 0; v < kAhead; ++v) {
-                uint32_t column = vector + static_cast<uint32_t>(v) * step;
+                uint32_t column = vector + static_cast<uint32_t>(v) * stride;
                 used[v] = 0;
                 if (column >= end) {
                     continue;

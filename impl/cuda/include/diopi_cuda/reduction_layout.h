@@ -11,14 +11,14 @@ namespace diopi::cuda {
 struct RowLayout {
     int64_t count;
     int64_t length;
-    Dims kept;      // of the rows
+    Dims outer;     // of the rows
     Operand start;  // where a row begins
     Dims inside;    // of a row
     Operand along;  // where its elements lie, counted from its begin
 
     RowLayout(const Tensor& input, const Rows& rows) : count(rows.count), length(rows.length) {
         require_on_device(input);
-        kept = part(input, rows.kept, start);
+        outer = part(input, rows.outer, start);
         inside = part(input, rows.reduced, along);
         along.data = nullptr;
     }
@@ -26,13 +26,13 @@ struct RowLayout {
     int64_t run() const { return inside.rank > 0 ? inside.sizes[inside.rank - 1] : length; }
     // Elements of a row are contiguous, in runs that are worth it.
     bool has_runs() const {
-        const bool is_dense = inside.rank == 0 || along.steps[inside.rank - 1] == along.element;
+        const bool is_dense = inside.rank == 0 || along.strides[inside.rank - 1] == along.element;
         return is_dense && length <= kMaxShort && (run() >= 8 || !has_neighbours());
     }
-    int64_t columns() const { return kept.rank > 0 ? kept.sizes[kept.rank - 1] : 0; }
+    int64_t columns() const { return outer.rank > 0 ? outer.sizes[outer.rank - 1] : 0; }
     // Consecutive rows begin at consecutive addresses, and are more than a thread's work together.
     bool has_neighbours() const {
-        const bool is_dense = kept.rank > 0 && start.steps[kept.rank - 1] == start.element;
+        const bool is_dense = outer.rank > 0 && start.strides[outer.rank - 1] == start.element;
         return is_dense && count <= kMaxShort && length <= kMaxShort && columns() * length >= 128;
     }
 
@@ -56,12 +56,12 @@ inline int64_t parts_of(int64_t length) { return std::max<int64_t>(1, std::min(l
 // Where an operand is in some dimensions, or in all but the innermost one.
 struct Offsets {
     Dims dims;
-    int64_t steps[kMaxDims];
+    int64_t strides[kMaxDims];
 
     Offsets(const Dims& all, const Operand& operand, bool has_innermost) : dims(all) {
         dims.rank -= has_innermost || all.rank == 0 ? 0 : 1;
         for (int d = 0; d < dims.rank; ++d) {
-            steps[d] = operand.steps[d];
+            strides[d] = operand.strides[d];
         }
     }
     // In bytes, for positions up to kMaxShort.
@@ -70,24 +70,24 @@ struct Offsets {
         DIOPI_NO_UNROLL
         for (int d = dims.rank - 1; d > 0; --d) {
             const uint32_t outer = dims.dividers[d].split(position);
-            offset += static_cast<int64_t>(position) * steps[d];
+            offset += static_cast<int64_t>(position) * strides[d];
             position = outer;
         }
-        return dims.rank > 0 ? offset + static_cast<int64_t>(position) * steps[0] : 0;
+        return dims.rank > 0 ? offset + static_cast<int64_t>(position) * strides[0] : 0;
     }
 };
 
 // Whether what is `n` elements of S from the next, in any dimension but the innermost, begins where such vectors do.
 template <typename S, int n>
 bool keeps_multiples(const RowLayout& layout, bool is_inside) {
-    auto places = reinterpret_cast<uint64_t>(layout.start.data);
-    for (int d = 0; d < layout.kept.rank - (is_inside ? 0 : 1); ++d) {
-        places |= static_cast<uint64_t>(layout.start.steps[d]);
+    auto addresses = reinterpret_cast<uint64_t>(layout.start.data);
+    for (int d = 0; d < layout.outer.rank - (is_inside ? 0 : 1); ++d) {
+        addresses |= static_cast<uint64_t>(layout.start.strides[d]);
     }
     for (int d = 0; d < layout.inside.rank - (is_inside ? 1 : 0); ++d) {
-        places |= static_cast<uint64_t>(layout.along.steps[d]);
+        addresses |= static_cast<uint64_t>(layout.along.strides[d]);
     }
-    return places % sizeof(AlignedVector<S, n>) == 0;
+    return addresses % sizeof(AlignedVector<S, n>) == 0;
 }
 
 // Up to `n` neighbours from `from` on: by one access where they are as many and are laid out so, else one by one.

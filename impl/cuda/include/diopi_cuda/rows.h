@@ -34,7 +34,7 @@ class ThreadTile {
     int size_;
 };
 
-// How rows are shared among threads that hold up to `held` vectors of `n` elements each.
+// How rows are split among threads that hold up to `held` vectors of `n` elements each.
 struct RowTiles {
     int64_t rows;
     int64_t length;
@@ -45,7 +45,7 @@ struct RowTiles {
 
     RowTiles(int64_t count, int64_t size, int n, int held) : rows(count), length(size) {
         const int64_t vectors = (length + n - 1) / n;
-        const int most = threads_given(kThreads);
+        const int most = available_threads(kThreads);
         // A vector or two to each thread, until a row takes a warp; then more vectors before more warps.
         while (tile < kLanes && tile < most && tile * 2 < vectors) {
             tile = 1 << ++bits;
@@ -54,7 +54,7 @@ struct RowTiles {
             tile = 1 << ++bits;
         }
         fits = static_cast<int64_t>(tile) * held >= vectors;
-        threads = tile <= kLanes ? threads_given(kThreads / 2) : tile;
+        threads = tile <= kLanes ? available_threads(kThreads / 2) : tile;
     }
     int64_t groups() const { return (rows + threads / tile - 1) / (threads / tile); }
     // The row of this thread in group k; rows that there are not have no elements.
@@ -140,21 +140,21 @@ struct RowParts {
 template <typename S, int n, typename Body>
 DIOPI_DEVICE inline void for_row_vectors(const Group& group, const S* from, int size, const Body& body) {
     constexpr int kAhead = 4;
-    const int step = group.size() * n;
-    for (int first = group.thread() * n; first < size; first += kAhead * step) {
+    const int stride = group.size() * n;
+    for (int first = group.thread() * n; first < size; first += kAhead * stride) {
         AlignedVector<S, n> vectors[kAhead];
         DIOPI_UNROLL
         for (int v = 0; v < kAhead; ++v) {
-            if (first + v * step < size) {
-                vectors[v] = load_vector<S, n>(from + first + v * step);
+            if (first + v * stride < size) {
+                vectors[v] = load_vector<S, n>(from + first + v * stride);
             }
         }
         DIOPI_UNROLL
         for (int v = 0; v < kAhead; ++v) {
-            if (first + v * step < size) {
+            if (first + v * stride < size) {
                 Computed<S> values[n];
                 unpack<S, n>(values, vectors[v]);
-                body(values, first + v * step);
+                body(values, first + v * stride);
             }
         }
     }

@@ -1,6 +1,6 @@
-// Elements that are moved but not computed with: words of the dtype's size, whatever they mean.
-#ifndef DIOPI_CORE_WORDS_H_
-#define DIOPI_CORE_WORDS_H_
+// Elements that are moved but not computed with: raw bits of the dtype's size.
+#ifndef DIOPI_CORE_RAW_ELEMENTS_H_
+#define DIOPI_CORE_RAW_ELEMENTS_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -35,9 +35,9 @@ void dispatch_word(Dtype dtype, Body&& body) {
 }
 
 // The elements of a tensor in row-major order. The tensor must outlive it.
-class Words {
+class RawInput {
   public:
-    explicit Words(const Tensor& tensor) : data_(detail::dense_input(tensor, tensor.dtype, buffer_)) {}
+    explicit RawInput(const Tensor& tensor) : data_(detail::dense_input(tensor, tensor.dtype, buffer_)) {}
     template <typename W>
     const W* as() const {
         return static_cast<const W*>(data_);
@@ -49,9 +49,9 @@ class Words {
 };
 
 // Room for all elements of a tensor in row-major order; `store` brings them to the tensor.
-class NewWords {
+class RawOutput {
   public:
-    explicit NewWords(const Tensor& tensor)
+    explicit RawOutput(const Tensor& tensor)
         : tensor_(tensor), data_(detail::dense_output(tensor, tensor.dtype, buffer_)) {}
     template <typename W>
     W* as() const {
@@ -128,4 +128,4 @@ void parallel_columns(int64_t outer, int64_t inner, int64_t length, Body&& body)
 
 }  // namespace diopi::core
 
-#endif  // DIOPI_CORE_WORDS_H_
+#endif  // DIOPI_CORE_RAW_ELEMENTS_H_

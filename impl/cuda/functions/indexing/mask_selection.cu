@@ -1,21 +1,21 @@
 // What a mask chooses: each element's number is the sum of the bools before it.
 #include "diopi_cuda/operand.h"
 #include "diopi_cuda/primitives.h"
-#include "indexing/chosen.h"
+#include "indexing/mask_selection.h"
 
 namespace diopi::cuda {
 
 namespace {
 
-// One place more than there are elements: the last sum is that of all.
+// One entry more than there are elements: the last sum is that of all.
 void mark_true(int64_t* marks, const Uint8* mask, int64_t count) {
     for_each(count + 1, [=] DIOPI_KERNEL(int64_t i) { marks[i] = i < count && mask[i].value != 0 ? 1 : 0; });
 }
 
-void list_places(int64_t* places, const Uint8* mask, const int64_t* numbers, int64_t count) {
+void list_positions(int64_t* positions, const Uint8* mask, const int64_t* numbers, int64_t count) {
     for_each(count, [=] DIOPI_KERNEL(int64_t i) {
         if (mask[i].value != 0) {
-            places[numbers[i]] = i;
+            positions[numbers[i]] = i;
         }
     });
 }
@@ -57,7 +57,7 @@ void put(W* to, const W* from, const Uint8* mask, const int64_t* numbers, int64_
 
 namespace diopi::core {
 
-struct Chosen::Found {
+struct MaskSelection::Found {
     View view;
     Input<Uint8> mask;
     int64_t numel;
@@ -77,13 +77,13 @@ struct Chosen::Found {
     const int64_t* numbers() const { return static_cast<const int64_t*>(memory.data()); }
 };
 
-Chosen::Chosen(const Tensor& mask, const std::vector<int64_t>& shape) : found_(new Found(mask, shape)) {}
+MaskSelection::MaskSelection(const Tensor& mask, const std::vector<int64_t>& shape) : found_(new Found(mask, shape)) {}
 
-Chosen::~Chosen() = default;
+MaskSelection::~MaskSelection() = default;
 
-int64_t Chosen::count() const { return found_->count; }
+int64_t MaskSelection::count() const { return found_->count; }
 
-void Chosen::store_coordinates(const Tensor& to, const std::vector<int64_t>& shape) const {
+void MaskSelection::store_coordinates(const Tensor& to, const std::vector<int64_t>& shape) const {
     require(shape.size() <= cuda::kMaxDims, "parameter 'input' has too many dimensions");
     cuda::Dims dims;
     dims.rank = static_cast<int>(shape.size());
@@ -93,31 +93,32 @@ void Chosen::store_coordinates(const Tensor& to, const std::vector<int64_t>& sha
     coordinates.store();
 }
 
-void Chosen::take(const Tensor& to, const Tensor& from) const {
+void MaskSelection::take(const Tensor& to, const Tensor& from) const {
     dispatch_word(from.dtype, [&](auto sample) {
         using W = decltype(sample);
-        const Words source(from);
-        const NewWords target(to);
+        const RawInput source(from);
+        const RawOutput target(to);
         cuda::take<W>(target.as<W>(), source.as<W>(), found_->mask.data(), found_->numbers(), found_->numel);
         target.store();
     });
 }
 
-void Chosen::put(const Tensor& to, const Tensor& from) const {
+void MaskSelection::put(const Tensor& to, const Tensor& from) const {
     dispatch_word(to.dtype, [&](auto sample) {
         using W = decltype(sample);
-        const Words source(from);
+        const RawInput source(from);
         const Changed changed(to, to.dtype);
         cuda::put<W>(changed.as<W>(), source.as<W>(), found_->mask.data(), found_->numbers(), found_->numel);
         changed.store();
     });
 }
 
-Buffer Chosen::places() const {
-    Buffer places;
-    places.allocate(found_->count * static_cast<int64_t>(sizeof(int64_t)));
-    cuda::list_places(static_cast<int64_t*>(places.data()), found_->mask.data(), found_->numbers(), found_->numel);
-    return places;
+Buffer MaskSelection::positions() const {
+    Buffer positions;
+    positions.allocate(found_->count * static_cast<int64_t>(sizeof(int64_t)));
+    cuda::list_positions(static_cast<int64_t*>(positions.data()), found_->mask.data(), found_->numbers(),
+                         found_->numel);
+    return positions;
 }
 
 }  // namespace diopi::core

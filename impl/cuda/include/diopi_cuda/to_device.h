@@ -1,6 +1,6 @@
 // Lists of the host in the memory of the device.
-#ifndef DIOPI_CUDA_SENT_H_
-#define DIOPI_CUDA_SENT_H_
+#ifndef DIOPI_CUDA_TO_DEVICE_H_
+#define DIOPI_CUDA_TO_DEVICE_H_
 
 #include <vector>
 
@@ -11,7 +11,7 @@ namespace diopi::cuda {
 
 // Nothing for an empty list.
 template <typename V>
-Buffer sent(const std::vector<V>& values) {
+Buffer to_device(const std::vector<V>& values) {
     Buffer buffer;
     if (!values.empty()) {
         buffer.allocate(static_cast<int64_t>(values.size() * sizeof(V)));
@@ -22,4 +22,4 @@ Buffer sent(const std::vector<V>& values) {
 
 }  // namespace diopi::cuda
 
-#endif  // DIOPI_CUDA_SENT_H_
+#endif  // DIOPI_CUDA_TO_DEVICE_H_

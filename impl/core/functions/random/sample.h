@@ -1,8 +1,8 @@
-// How random operators draw. Element i, in row-major order, is made of the words of Philox4x32-10 for the generator's
-// seed and the counter (i, offset): the same for every number of threads and all strides. Afterwards the generator's
-// offset has grown by four words.
-#ifndef DIOPI_CORE_DRAW_H_
-#define DIOPI_CORE_DRAW_H_
+// How random operators sample. Element i, in row-major order, is computed from the bits of Philox4x32-10 for the
+// generator's seed and the counter (i, offset): the same for every number of threads and all strides. Afterwards the
+// generator's offset has grown by four.
+#ifndef DIOPI_CORE_SAMPLE_H_
+#define DIOPI_CORE_SAMPLE_H_
 
 #include <algorithm>
 #include <array>
@@ -13,24 +13,22 @@
 #include "diopi_core/dense.h"
 #include "diopi_core/strided.h"
 #include "diopi_core/threads.h"
-#include "words_of_element.h"
+#include "random_bits.h"
 
 namespace diopi::core {
 
-using Words = FourWords;
-
-// The words of one call.
+// The random bits of one call.
 class Stream {
   public:
     explicit Stream(diopiGeneratorHandle_t generator) : generator_(generator) {
         require(diopiGeneratorGetSeedAndOffset(generator, &seed_, &offset_) == diopiSuccess,
                 "parameter 'generator' gives no seed");
     }
-    Words operator()(int64_t i) const { return philox(seed_, static_cast<uint64_t>(i), offset_); }
+    RandomBits operator()(int64_t i) const { return philox(seed_, static_cast<uint64_t>(i), offset_); }
     // To be called before anything is written.
     void advance() const {
-        constexpr uint64_t kWordsPerElement = 4;
-        require(diopiGeneratorSetSeedAndOffset(generator_, seed_, offset_ + kWordsPerElement) == diopiSuccess,
+        constexpr uint64_t kOffsetPerElement = 4;
+        require(diopiGeneratorSetSeedAndOffset(generator_, seed_, offset_ + kOffsetPerElement) == diopiSuccess,
                 "parameter 'generator' takes no offset");
     }
 
@@ -42,36 +40,36 @@ class Stream {
 
 namespace detail {
 
-constexpr int64_t kDrawBlock = 256;
+constexpr int64_t kSampleBlock = 256;
 
-// Values `first` and following of a call, at most a block. The words of all are computed first, in one loop.
+// Values `first` and following of a call, at most a block. The bits of all are computed first, in one loop.
 template <typename T, typename Make>
-DIOPI_CPU_CLONES void draw_block(T* values, const Stream& stream, int64_t first, int64_t count, const Make& make) {
-    uint32_t words[4][kDrawBlock];
-    for (int64_t i = 0; i < kDrawBlock; ++i) {
-        const Words own = stream(first + i);
-        words[0][i] = own[0];
-        words[1][i] = own[1];
-        words[2][i] = own[2];
-        words[3][i] = own[3];
+DIOPI_CPU_CLONES void sample_block(T* values, const Stream& stream, int64_t first, int64_t count, const Make& make) {
+    uint32_t bits[4][kSampleBlock];
+    for (int64_t i = 0; i < kSampleBlock; ++i) {
+        const RandomBits own = stream(first + i);
+        bits[0][i] = own[0];
+        bits[1][i] = own[1];
+        bits[2][i] = own[2];
+        bits[3][i] = own[3];
     }
-    if (count == kDrawBlock) {
-        for (int64_t i = 0; i < kDrawBlock; ++i) {
-            values[i] = make(first + i, Words{words[0][i], words[1][i], words[2][i], words[3][i]});
+    if (count == kSampleBlock) {
+        for (int64_t i = 0; i < kSampleBlock; ++i) {
+            values[i] = make(first + i, RandomBits{bits[0][i], bits[1][i], bits[2][i], bits[3][i]});
         }
     } else {
         for (int64_t i = 0; i < count; ++i) {
-            values[i] = make(first + i, Words{words[0][i], words[1][i], words[2][i], words[3][i]});
+            values[i] = make(first + i, RandomBits{bits[0][i], bits[1][i], bits[2][i], bits[3][i]});
         }
     }
 }
 
 }  // namespace detail
 
-// Fills a tensor through `make(i, words)`, which gives a value of type T.
+// Fills a tensor through `make(i, bits)`, which gives a value of type T.
 template <typename T, typename Make>
-void draw(const Tensor& target, diopiGeneratorHandle_t generator, Make&& make) {
-    constexpr int64_t kBlock = detail::kDrawBlock;
+void fill_random(const Tensor& target, diopiGeneratorHandle_t generator, Make&& make) {
+    constexpr int64_t kBlock = detail::kSampleBlock;
     const Stream stream(generator);
     stream.advance();
     if (is_contiguous(target)) {
@@ -80,7 +78,7 @@ void draw(const Tensor& target, diopiGeneratorHandle_t generator, Make&& make) {
             T values[kBlock];
             for (int64_t i = begin; i < end; i += kBlock) {
                 const int64_t count = std::min(kBlock, end - i);
-                detail::draw_block(values, stream, i, count, make);
+                detail::sample_block(values, stream, i, count, make);
                 convert(dtype_of<T>, values, target.dtype, static_cast<char*>(target.data) + i * size, count);
             }
         });
@@ -89,7 +87,7 @@ void draw(const Tensor& target, diopiGeneratorHandle_t generator, Make&& make) {
     const Output<T> values(target);
     parallel_for(target.numel, 32 * kBlock, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; i += kBlock) {
-            detail::draw_block(values.data() + i, stream, i, std::min(kBlock, end - i), make);
+            detail::sample_block(values.data() + i, stream, i, std::min(kBlock, end - i), make);
         }
     });
     values.store();
@@ -111,9 +109,9 @@ bool holds_of_all(const double* values, int64_t count, Holds&& holds) {
     return result;
 }
 
-// The largest whole number up to which a dtype holds all exactly.
+// The largest integer up to which a dtype holds all exactly.
 int64_t largest_exact(Dtype dtype);
 
 }  // namespace diopi::core
 
-#endif  // DIOPI_CORE_DRAW_H_
+#endif  // DIOPI_CORE_SAMPLE_H_

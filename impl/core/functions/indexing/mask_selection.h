@@ -1,11 +1,11 @@
 // What a mask chooses. Each library has its own way to find it.
-#ifndef DIOPI_CORE_FUNCTIONS_INDEXING_CHOSEN_H_
-#define DIOPI_CORE_FUNCTIONS_INDEXING_CHOSEN_H_
+#ifndef DIOPI_CORE_FUNCTIONS_INDEXING_MASK_SELECTION_H_
+#define DIOPI_CORE_FUNCTIONS_INDEXING_MASK_SELECTION_H_
 
 #include <memory>
 #include <vector>
 
-#include "diopi_core/words.h"
+#include "diopi_core/raw_elements.h"
 
 namespace diopi::core {
 
@@ -17,16 +17,16 @@ inline Tensor as_bytes(const Tensor& bools) {
 }
 
 // The true elements of a mask of bools or bytes that is broadcast to a shape, in row-major order.
-class Chosen {
+class MaskSelection {
   public:
-    Chosen(const Tensor& mask, const std::vector<int64_t>& shape);
-    ~Chosen();
-    Chosen(const Chosen&) = delete;
-    Chosen& operator=(const Chosen&) = delete;
+    MaskSelection(const Tensor& mask, const std::vector<int64_t>& shape);
+    ~MaskSelection();
+    MaskSelection(const MaskSelection&) = delete;
+    MaskSelection& operator=(const MaskSelection&) = delete;
 
     int64_t count() const;
-    // Their places in row-major order: int64_t.
-    Buffer places() const;
+    // Their positions in row-major order: int64_t.
+    Buffer positions() const;
     // Their coordinates in the shape: int64, [count, rank].
     void store_coordinates(const Tensor& to, const std::vector<int64_t>& shape) const;
     // The elements of `from`, which has the shape, at them: [count].
@@ -41,4 +41,4 @@ class Chosen {
 
 }  // namespace diopi::core
 
-#endif  // DIOPI_CORE_FUNCTIONS_INDEXING_CHOSEN_H_
+#endif  // DIOPI_CORE_FUNCTIONS_INDEXING_MASK_SELECTION_H_

@@ -1,6 +1,6 @@
 // Functions that kernels of a GPU call as well: a compiler for CUDA builds them for both sides.
-#ifndef DIOPI_CORE_SHARED_H_
-#define DIOPI_CORE_SHARED_H_
+#ifndef DIOPI_CORE_HOST_DEVICE_H_
+#define DIOPI_CORE_HOST_DEVICE_H_
 
 #include <cmath>
 #include <complex>
@@ -8,9 +8,9 @@
 #if defined(__CUDACC__)
 #include <cuda/std/cmath>
 #include <cuda/std/complex>
-#define DIOPI_SHARED __host__ __device__
+#define DIOPI_HOST_DEVICE __host__ __device__
 #else
-#define DIOPI_SHARED
+#define DIOPI_HOST_DEVICE
 #endif
 
 namespace diopi::core {
@@ -24,4 +24,4 @@ namespace numeric = ::std;
 
 }  // namespace diopi::core
 
-#endif  // DIOPI_CORE_SHARED_H_
+#endif  // DIOPI_CORE_HOST_DEVICE_H_

@@ -1,4 +1,4 @@
-#include "sorting/sort_words.h"
+#include "sorting/packed_sort.h"
 
 #include <algorithm>
 #include <utility>
@@ -24,38 +24,38 @@ namespace {
 // Vector quicksort, by the best instructions that the machine has; in place.
 constexpr bool kHasScratch = false;
 
-void sort_alone(uint64_t* words, uint64_t* /*scratch*/, int64_t count) {
+void sort_alone(uint64_t* packed, uint64_t* /*scratch*/, int64_t count) {
     const hwy::Sorter sorter;
-    sorter(words, static_cast<size_t>(count), hwy::SortAscending());
+    sorter(packed, static_cast<size_t>(count), hwy::SortAscending());
 }
 
-void sort_alone(LongWord* words, LongWord* /*scratch*/, int64_t count) {
+void sort_alone(LongWord* packed, LongWord* /*scratch*/, int64_t count) {
     static_assert(sizeof(LongWord) == sizeof(hwy::uint128_t) && alignof(LongWord) == alignof(hwy::uint128_t),
                   "a LongWord is Highway's number of 128 bits");
     const hwy::Sorter sorter;
-    sorter(reinterpret_cast<hwy::uint128_t*>(words), static_cast<size_t>(count), hwy::SortAscending());
+    sorter(reinterpret_cast<hwy::uint128_t*>(packed), static_cast<size_t>(count), hwy::SortAscending());
 }
 #else
 constexpr bool kHasScratch = true;
 
 template <typename Word>
-void sort_alone(Word* words, Word* scratch, int64_t count) {
-    RadixSort<Word>::sort(words, scratch, count);
+void sort_alone(Word* packed, Word* scratch, int64_t count) {
+    RadixSort<Word>::sort(packed, scratch, count);
 }
 #endif
 
 template <typename Word>
-void sort_by_this_thread(Word* words, int64_t count) {
+void sort_by_this_thread(Word* packed, int64_t count) {
     Buffer memory;
     if (kHasScratch) {
         memory.allocate(count * static_cast<int64_t>(sizeof(Word)));
     }
-    sort_alone(words, static_cast<Word*>(memory.data()), count);
+    sort_alone(packed, static_cast<Word*>(memory.data()), count);
 }
 
-// How many of the first `count` words of two sorted arrays together come from the first one.
+// How many of the first `count` packed keys of two sorted arrays together come from the first one.
 template <typename Word>
-int64_t share_of_first(const Word* a, int64_t a_count, const Word* b, int64_t b_count, int64_t count) {
+int64_t count_of_first(const Word* a, int64_t a_count, const Word* b, int64_t b_count, int64_t count) {
     int64_t least = std::max<int64_t>(0, count - b_count);
     int64_t most = std::min(count, a_count);
     while (least < most) {
@@ -69,38 +69,38 @@ int64_t share_of_first(const Word* a, int64_t a_count, const Word* b, int64_t b_
     return least;
 }
 
-// Words [begin, end) of two sorted arrays together.
+// RawInput [begin, end) of two sorted arrays together.
 template <typename Word>
 void merge_part(Word* to, const Word* a, int64_t a_count, const Word* b, int64_t b_count, int64_t begin, int64_t end) {
-    int64_t i = share_of_first(a, a_count, b, b_count, begin);
+    int64_t i = count_of_first(a, a_count, b, b_count, begin);
     int64_t j = begin - i;
-    int64_t made = begin;
-    while (made < end && i < a_count && j < b_count) {
+    int64_t written = begin;
+    while (written < end && i < a_count && j < b_count) {
         const bool is_second = b[j] < a[i];
-        to[made++] = is_second ? b[j] : a[i];
+        to[written++] = is_second ? b[j] : a[i];
         j += is_second ? 1 : 0;
         i += is_second ? 0 : 1;
     }
-    const int64_t rest = std::min(end - made, a_count - i);
-    std::copy_n(a + i, rest, to + made);
-    made += rest;
-    std::copy_n(b + j, end - made, to + made);
+    const int64_t rest = std::min(end - written, a_count - i);
+    std::copy_n(a + i, rest, to + written);
+    written += rest;
+    std::copy_n(b + j, end - written, to + written);
 }
 
 template <typename Word>
-void sort_together(Word* words, int64_t count) {
+void sort_together(Word* packed, int64_t count) {
     constexpr int64_t kSegment = 1 << 15;
     int64_t runs = 1;
     while (runs < thread_count() && runs * 2 * kSegment <= count) {
         runs *= 2;
     }
     if (runs == 1) {
-        sort_by_this_thread(words, count);
+        sort_by_this_thread(packed, count);
         return;
     }
     Buffer memory;
     memory.allocate(count * static_cast<int64_t>(sizeof(Word)));
-    Word* from = words;
+    Word* from = packed;
     Word* to = static_cast<Word*>(memory.data());
     // Each thread sorts a run; then pairs of runs are merged, segment by segment.
     int64_t run = ((count + runs - 1) / runs + kSegment - 1) / kSegment * kSegment;
@@ -122,17 +122,17 @@ void sort_together(Word* words, int64_t count) {
         });
         std::swap(from, to);
     }
-    if (from != words) {
+    if (from != packed) {
         parallel_for(count, kSegment,
-                     [&](int64_t begin, int64_t end) { std::copy(from + begin, from + end, words + begin); });
+                     [&](int64_t begin, int64_t end) { std::copy(from + begin, from + end, packed + begin); });
     }
 }
 
 }  // namespace
 
-void sort_words(uint64_t* words, int64_t count) { sort_by_this_thread(words, count); }
-void sort_words(LongWord* words, int64_t count) { sort_by_this_thread(words, count); }
-void sort_words_together(uint64_t* words, int64_t count) { sort_together(words, count); }
-void sort_words_together(LongWord* words, int64_t count) { sort_together(words, count); }
+void sort_packed(uint64_t* packed, int64_t count) { sort_by_this_thread(packed, count); }
+void sort_packed(LongWord* packed, int64_t count) { sort_by_this_thread(packed, count); }
+void sort_packed_in_parallel(uint64_t* packed, int64_t count) { sort_together(packed, count); }
+void sort_packed_in_parallel(LongWord* packed, int64_t count) { sort_together(packed, count); }
 
 }  // namespace diopi::core

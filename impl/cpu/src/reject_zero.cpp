@@ -7,7 +7,7 @@
 
 namespace diopi::core {
 
-void Elementwise::refuse_zero(int k, const char* message) const {
+void Elementwise::reject_zero(int k, const char* message) const {
     const Tensor& tensor = *inputs_[k].tensor;
     if (tensor.numel == 0) {
         return;
