@@ -11,8 +11,8 @@ namespace {
 bool isFloatingType(diopiDtype_t dtype) { return isFloatingDtype(dtype) || dtype == diopi_dtype_tfloat32; }
 
 template <typename T>
-T& as(void* place) {
-    return *static_cast<T*>(place);
+T& as(void* pointer) {
+    return *static_cast<T*>(pointer);
 }
 
 constexpr size_t kMostExchanges = 16;  // addresses of kept values must stay where they are
@@ -28,9 +28,9 @@ int Call::find(const char* name) const {
     return -1;
 }
 
-void* Call::place(const char* name) const {
+void* Call::argument(const char* name) const {
     const int found = find(name);
-    return found < 0 ? nullptr : places_[found];
+    return found < 0 ? nullptr : arguments_[found];
 }
 
 const Parameter* Call::parameter(const char* name) const {
@@ -41,22 +41,22 @@ const Parameter* Call::parameter(const char* name) const {
 int64_t Call::lengthOf(const Parameter& parameter) const {
     if (parameter.counter < 0) return parameter.count;
     const Type type = signature_.parameters[parameter.counter].type;
-    if (type == Type::int64) return as<int64_t>(places_[parameter.counter]);
-    return type == Type::int32 ? as<int32_t>(places_[parameter.counter]) : 0;
+    if (type == Type::int64) return as<int64_t>(arguments_[parameter.counter]);
+    return type == Type::int32 ? as<int32_t>(arguments_[parameter.counter]) : 0;
 }
 
 template <typename Keep>
-std::vector<diopiTensorHandle_t*> Call::tensorPlaces(const Keep& keep) const {
+std::vector<diopiTensorHandle_t*> Call::tensorHandles(const Keep& keep) const {
     std::vector<diopiTensorHandle_t*> found;
     for (int i = 0; i < signature_.count; ++i) {
         const Parameter& parameter = signature_.parameters[i];
         if (!keep(parameter)) continue;
-        auto* own = static_cast<diopiTensorHandle_t*>(places_[i]);
+        auto* own = static_cast<diopiTensorHandle_t*>(arguments_[i]);
         if (parameter.type == Type::tensor) {
             if (*own != nullptr) found.push_back(own);
         } else if (parameter.type == Type::tensors || parameter.type == Type::newTensors ||
                    parameter.type == Type::newTensor) {
-            auto* first = as<diopiTensorHandle_t*>(places_[i]);
+            auto* first = as<diopiTensorHandle_t*>(arguments_[i]);
             const int64_t length = parameter.type == Type::newTensor ? 1 : lengthOf(parameter);
             for (int64_t item = 0; first != nullptr && item < length; ++item) {
                 if (first[item] != nullptr) found.push_back(first + item);
@@ -66,21 +66,21 @@ std::vector<diopiTensorHandle_t*> Call::tensorPlaces(const Keep& keep) const {
     return found;
 }
 
-std::vector<diopiTensorHandle_t*> Call::inputPlaces() const {
-    return tensorPlaces([](const Parameter& parameter) { return !parameter.isWritten(); });
+std::vector<diopiTensorHandle_t*> Call::inputHandles() const {
+    return tensorHandles([](const Parameter& parameter) { return !parameter.isWritten(); });
 }
 
-std::vector<diopiTensorHandle_t*> Call::outputPlaces() const {
-    return tensorPlaces([](const Parameter& parameter) { return parameter.isWritten(); });
+std::vector<diopiTensorHandle_t*> Call::outputHandles() const {
+    return tensorHandles([](const Parameter& parameter) { return parameter.isWritten(); });
 }
 
-std::vector<diopiTensorHandle_t*> Call::inoutPlaces() const {
-    return tensorPlaces([](const Parameter& parameter) { return parameter.isWritten() && parameter.isRead(); });
+std::vector<diopiTensorHandle_t*> Call::inoutHandles() const {
+    return tensorHandles([](const Parameter& parameter) { return parameter.isWritten() && parameter.isRead(); });
 }
 
 std::vector<View> Call::outputs() const {
     std::vector<View> found;
-    for (auto* handle : outputPlaces()) {
+    for (auto* handle : outputHandles()) {
         View view(*handle);
         if (view.valid()) found.push_back(std::move(view));
     }
@@ -89,7 +89,7 @@ std::vector<View> Call::outputs() const {
 
 std::vector<View> Call::inputs() const {
     std::vector<View> found;
-    for (auto* handle : inputPlaces()) {
+    for (auto* handle : inputHandles()) {
         View view(*handle);
         if (view.valid()) found.push_back(std::move(view));
     }
@@ -101,12 +101,12 @@ void Call::exchangeInputs(const std::function<diopiTensorHandle_t(const View&)>&
         const Parameter& parameter = signature_.parameters[i];
         if (parameter.isWritten()) continue;
         if (parameter.type == Type::tensor) {
-            auto& handle = as<diopiTensorHandle_t>(places_[i]);
+            auto& handle = as<diopiTensorHandle_t>(arguments_[i]);
             const View view(handle);
             diopiTensorHandle_t other = view.valid() ? exchanged(view) : nullptr;
             if (other != nullptr) handle = other;
         } else if (parameter.type == Type::tensors) {
-            auto& first = as<diopiTensorHandle_t*>(places_[i]);
+            auto& first = as<diopiTensorHandle_t*>(arguments_[i]);
             if (first == nullptr) continue;
             std::vector<diopiTensorHandle_t> handles(first, first + lengthOf(parameter));
             for (auto& handle : handles) {
@@ -114,8 +114,8 @@ void Call::exchangeInputs(const std::function<diopiTensorHandle_t(const View&)>&
                 diopiTensorHandle_t other = view.valid() ? exchanged(view) : nullptr;
                 if (other != nullptr) handle = other;
             }
-            listsKept_.push_back(std::move(handles));
-            first = listsKept_.back().data();
+            savedLists_.push_back(std::move(handles));
+            first = savedLists_.back().data();
         }
     }
 }
@@ -123,49 +123,49 @@ void Call::exchangeInputs(const std::function<diopiTensorHandle_t(const View&)>&
 View Call::tensor(const char* name) const {
     const int found = find(name);
     if (found < 0 || signature_.parameters[found].type != Type::tensor) return View();
-    return View(as<diopiTensorHandle_t>(places_[found]));
+    return View(as<diopiTensorHandle_t>(arguments_[found]));
 }
 
 View Call::allocated(const char* name) const {
     const int found = find(name);
     if (found < 0 || signature_.parameters[found].type != Type::newTensor) return View();
-    const auto* slot = as<diopiTensorHandle_t*>(places_[found]);
+    const auto* slot = as<diopiTensorHandle_t*>(arguments_[found]);
     return slot == nullptr ? View() : View(*slot);
 }
 
 bool Call::hasNullTensor() const {
     for (int i = 0; i < signature_.count; ++i) {
-        if (signature_.parameters[i].type == Type::tensor && as<void*>(places_[i]) == nullptr) return true;
+        if (signature_.parameters[i].type == Type::tensor && as<void*>(arguments_[i]) == nullptr) return true;
     }
     return false;
 }
 
 void Call::setTensor(const char* name, diopiConstTensorHandle_t handle) const {
-    if (void* own = place(name)) as<diopiConstTensorHandle_t>(own) = handle;
+    if (void* own = argument(name)) as<diopiConstTensorHandle_t>(own) = handle;
 }
 
 diopiTensorHandle_t Call::temporary(const std::vector<int64_t>& shape, diopiDtype_t dtype, const View& like) const {
     diopiDevice_t device = diopi_host;
-    diopiTensorHandle_t made = nullptr;
+    diopiTensorHandle_t created = nullptr;
     const diopiSize_t size{shape.data(), static_cast<int64_t>(shape.size())};
     if (diopiGetTensorDevice(like.handle(), &device) != diopiSuccess ||
-        diopiRequireTensor(context_, &made, &size, nullptr, dtype, device) != diopiSuccess) {
+        diopiRequireTensor(context_, &created, &size, nullptr, dtype, device) != diopiSuccess) {
         return nullptr;
     }
-    return made;
+    return created;
 }
 
 diopiTensorHandle_t Call::copyOf(const View& source, diopiDtype_t dtype) const {
-    diopiTensorHandle_t made = temporary(source.shape(), dtype, source);
-    const View copy(made);
-    for (int64_t place = 0; place < copy.count(); ++place) copy.copyElement(place, source, place);
-    return made;
+    diopiTensorHandle_t created = temporary(source.shape(), dtype, source);
+    const View copy(created);
+    for (int64_t index = 0; index < copy.count(); ++index) copy.copyElement(index, source, index);
+    return created;
 }
 
 std::optional<double> Call::number(const char* name) const {
     const int found = find(name);
     if (found < 0) return std::nullopt;
-    void* own = places_[found];
+    void* own = arguments_[found];
     switch (signature_.parameters[found].type) {
         case Type::scalar: {
             const auto* scalar = as<const diopiScalar_t*>(own);
@@ -193,18 +193,18 @@ bool Call::setNumber(const char* name, double value) {
     const std::optional<double> before = number(name);
     if (!before.has_value() || *before == value) return false;
     const int found = find(name);
-    void* own = places_[found];
+    void* own = arguments_[found];
     switch (signature_.parameters[found].type) {
         case Type::scalar: {
-            scalarsKept_.reserve(kMostExchanges);
+            savedScalars_.reserve(kMostExchanges);
             diopiScalar_t scalar = *as<const diopiScalar_t*>(own);
             if (isFloatingType(scalar.stype)) {
                 scalar.fval = value;
             } else {
                 scalar.ival = static_cast<int64_t>(value);
             }
-            scalarsKept_.push_back(scalar);
-            as<const diopiScalar_t*>(own) = &scalarsKept_.back();
+            savedScalars_.push_back(scalar);
+            as<const diopiScalar_t*>(own) = &savedScalars_.back();
             break;
         }
         case Type::boolean:
@@ -234,13 +234,13 @@ bool Call::setNumber(const char* name, double value) {
 std::optional<std::string> Call::text(const char* name) const {
     const int found = find(name);
     if (found < 0 || signature_.parameters[found].type != Type::text) return std::nullopt;
-    const char* value = as<const char*>(places_[found]);
+    const char* value = as<const char*>(arguments_[found]);
     if (value == nullptr) return std::nullopt;
     return std::string(value);
 }
 
 void Call::setText(const char* name, const char* value) const {
-    if (void* own = place(name)) as<const char*>(own) = value;
+    if (void* own = argument(name)) as<const char*>(own) = value;
 }
 
 std::vector<int64_t> Call::sizes(const char* name) const {
@@ -248,9 +248,9 @@ std::vector<int64_t> Call::sizes(const char* name) const {
     if (found < 0) return {};
     const Type type = signature_.parameters[found].type;
     diopiSize_t size{nullptr, 0};
-    if (type == Type::sizes) size = as<diopiSize_t>(places_[found]);
-    if (type == Type::sizesPointer && as<const diopiSize_t*>(places_[found]) != nullptr) {
-        size = *as<const diopiSize_t*>(places_[found]);
+    if (type == Type::sizes) size = as<diopiSize_t>(arguments_[found]);
+    if (type == Type::sizesPointer && as<const diopiSize_t*>(arguments_[found]) != nullptr) {
+        size = *as<const diopiSize_t*>(arguments_[found]);
     }
     if (size.data == nullptr) return {};
     return std::vector<int64_t>(size.data, size.data + size.len);
@@ -259,15 +259,15 @@ std::vector<int64_t> Call::sizes(const char* name) const {
 void Call::setSizes(const char* name, const std::vector<int64_t>& values) {
     const int found = find(name);
     if (found < 0) return;
-    sizesKept_.reserve(kMostExchanges);
-    structsKept_.reserve(kMostExchanges);
-    sizesKept_.push_back(values);
-    const diopiSize_t size{sizesKept_.back().data(), static_cast<int64_t>(values.size())};
+    savedSizes_.reserve(kMostExchanges);
+    savedStructs_.reserve(kMostExchanges);
+    savedSizes_.push_back(values);
+    const diopiSize_t size{savedSizes_.back().data(), static_cast<int64_t>(values.size())};
     if (signature_.parameters[found].type == Type::sizes) {
-        as<diopiSize_t>(places_[found]) = size;
+        as<diopiSize_t>(arguments_[found]) = size;
     } else if (signature_.parameters[found].type == Type::sizesPointer) {
-        structsKept_.push_back(size);
-        as<const diopiSize_t*>(places_[found]) = &structsKept_.back();
+        savedStructs_.push_back(size);
+        as<const diopiSize_t*>(arguments_[found]) = &savedStructs_.back();
     }
 }
 
@@ -281,7 +281,7 @@ bool Call::setNull(const char* name) const {
         case Type::sizesPointer:
         case Type::other: {
             // `other` holds optional numbers and lists by pointer; the emitted table says so.
-            void*& pointer = as<void*>(places_[found]);
+            void*& pointer = as<void*>(arguments_[found]);
             const bool wasThere = pointer != nullptr;
             pointer = nullptr;
             return wasThere;
@@ -293,7 +293,7 @@ bool Call::setNull(const char* name) const {
 
 diopiGeneratorHandle_t Call::generator() const {
     for (int i = 0; i < signature_.count; ++i) {
-        if (signature_.parameters[i].type == Type::generator) return as<diopiGeneratorHandle_t>(places_[i]);
+        if (signature_.parameters[i].type == Type::generator) return as<diopiGeneratorHandle_t>(arguments_[i]);
     }
     return nullptr;
 }

@@ -18,9 +18,9 @@ class Call {
   public:
     using Forward = std::function<diopiError_t()>;
 
-    // `places` holds the address of each argument of the wrapper, which `forward` hands on as they are then.
-    Call(const Signature& signature, diopiContextHandle_t context, void* const* places, const Forward& forward)
-        : signature_(signature), context_(context), places_(places), forward_(forward) {}
+    // `arguments` holds the address of each argument of the wrapper, which `forward` hands on as they are then.
+    Call(const Signature& signature, diopiContextHandle_t context, void* const* arguments, const Forward& forward)
+        : signature_(signature), context_(context), arguments_(arguments), forward_(forward) {}
 
     const Signature& signature() const { return signature_; }
     std::string function() const { return signature_.function; }
@@ -37,10 +37,11 @@ class Call {
     // A tensor that the operator has allocated: after the call.
     View allocated(const char* name) const;
     void setTensor(const char* name, diopiConstTensorHandle_t handle) const;
-    // The places of the handles of all tensors that are inputs alone, that are written, or that are read and written.
-    std::vector<diopiTensorHandle_t*> inputPlaces() const;
-    std::vector<diopiTensorHandle_t*> outputPlaces() const;
-    std::vector<diopiTensorHandle_t*> inoutPlaces() const;
+    // The addresses of the handles of all tensors that are inputs alone, that are written, or that are read and
+    // written.
+    std::vector<diopiTensorHandle_t*> inputHandles() const;
+    std::vector<diopiTensorHandle_t*> outputHandles() const;
+    std::vector<diopiTensorHandle_t*> inoutHandles() const;
     // Views of what is written, and of what is only read; allocated outputs are there after the call.
     std::vector<View> outputs() const;
     std::vector<View> inputs() const;
@@ -68,23 +69,23 @@ class Call {
     diopiGeneratorHandle_t generator() const;
 
     // The argument itself; null where the function has no such parameter.
-    void* place(const char* name) const;
+    void* argument(const char* name) const;
     const Parameter* parameter(const char* name) const;
 
   private:
     int find(const char* name) const;
     int64_t lengthOf(const Parameter& parameter) const;
     template <typename Keep>
-    std::vector<diopiTensorHandle_t*> tensorPlaces(const Keep& keep) const;
+    std::vector<diopiTensorHandle_t*> tensorHandles(const Keep& keep) const;
 
     const Signature& signature_;
     diopiContextHandle_t context_;
-    void* const* places_;
+    void* const* arguments_;
     const Forward& forward_;
-    std::vector<std::vector<int64_t>> sizesKept_;
-    std::vector<diopiSize_t> structsKept_;
-    std::vector<diopiScalar_t> scalarsKept_;
-    std::vector<std::vector<diopiTensorHandle_t>> listsKept_;
+    std::vector<std::vector<int64_t>> savedSizes_;
+    std::vector<diopiSize_t> savedStructs_;
+    std::vector<diopiScalar_t> savedScalars_;
+    std::vector<std::vector<diopiTensorHandle_t>> savedLists_;
 };
 
 }  // namespace diopi::mutant

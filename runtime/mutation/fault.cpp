@@ -43,7 +43,7 @@ std::vector<std::string> words(const char* text) {
     return found;
 }
 
-const Registered* chosen() {
+const Registered* selected() {
     static const Registered* const found = []() -> const Registered* {
         const char* name = setting("DIOPI_MUTANT");
         for (const Registered& one : registry()) {
@@ -81,15 +81,15 @@ Registration::Registration(const char* kind, std::vector<Fault> faults) {
 
 void countAct(const Signature& signature, bool certain) {
     uint64_t* shared = acts();
-    const int64_t place = 2 * (&signature - signatures) + (certain ? 0 : 1);
-    if (shared != nullptr) __atomic_fetch_add(shared + place, 1, __ATOMIC_RELAXED);
+    const int64_t index = 2 * (&signature - signatures) + (certain ? 0 : 1);
+    if (shared != nullptr) __atomic_fetch_add(shared + index, 1, __ATOMIC_RELAXED);
 }
 
-diopiError_t conduct(const Signature& signature, diopiContextHandle_t context, void* const* places,
+diopiError_t conduct(const Signature& signature, diopiContextHandle_t context, void* const* arguments,
                      const Call::Forward& forward) {
-    const Registered* one = chosen();
+    const Registered* one = selected();
     if (one == nullptr || !one->fault.selector(signature)) return forward();
-    Call call(signature, context, places, forward);
+    Call call(signature, context, arguments, forward);
     return one->fault.behaviour(call);
 }
 
@@ -197,17 +197,17 @@ Behaviour readThrough(std::function<bool(const View&)> suits, std::function<doub
         call.exchangeInputs([&](const View& input) -> diopiTensorHandle_t {
             if (!suits(input)) return nullptr;
             bool differs = false;
-            for (int64_t place = 0; place < input.count() && !differs; ++place) {
-                const double number = input.real(place), other = change(number);
+            for (int64_t index = 0; index < input.count() && !differs; ++index) {
+                const double number = input.real(index), other = change(number);
                 differs = !(other == number && std::signbit(other) == std::signbit(number)) &&
                           !(number != number && other != other);
             }
             if (!differs) return nullptr;
-            diopiTensorHandle_t made = call.copyOf(input);
-            const View copy(made);
-            for (int64_t place = 0; place < copy.count(); ++place) copy.setReal(place, change(input.real(place)));
+            diopiTensorHandle_t created = call.copyOf(input);
+            const View copy(created);
+            for (int64_t index = 0; index < copy.count(); ++index) copy.setReal(index, change(input.real(index)));
             changed = true;
-            return made;
+            return created;
         });
         return changed;
     });
@@ -253,7 +253,7 @@ int32_t initLibrary() {
         std::fprintf(stderr, "DIOPI_MUTANT_TARGET does not load: %s\n", dlerror());
         return 1;
     }
-    if (*setting("DIOPI_MUTANT") != 0 && chosen() == nullptr) {
+    if (*setting("DIOPI_MUTANT") != 0 && selected() == nullptr) {
         std::fprintf(stderr, "there is no fault named by DIOPI_MUTANT\n");
         return 1;
     }

@@ -30,7 +30,7 @@ class Registration {
 void countAct(const Signature& signature, bool certain);
 
 // What each wrapper calls: the chosen fault where it changes the function, else the real function.
-diopiError_t conduct(const Signature& signature, diopiContextHandle_t context, void* const* places,
+diopiError_t conduct(const Signature& signature, diopiContextHandle_t context, void* const* arguments,
                      const Call::Forward& forward);
 
 // The true function, or null where the library lacks it.

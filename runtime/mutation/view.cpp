@@ -119,25 +119,25 @@ bool View::isComplex() const { return dtype_ == diopi_dtype_complex64 || dtype_ 
 bool View::isIntegral() const { return dtype_ >= diopi_dtype_int8 && dtype_ <= diopi_dtype_uint64; }
 
 bool View::isContiguous() const {
-    int64_t step = 1;
+    int64_t stride = 1;
     for (int64_t dim = rank() - 1; dim >= 0; --dim) {
-        if (shape_[dim] != 1 && stride_[dim] != step) return false;
-        step *= shape_[dim];
+        if (shape_[dim] != 1 && stride_[dim] != stride) return false;
+        stride *= shape_[dim];
     }
     return true;
 }
 
-char* View::address(int64_t place) const {
+char* View::address(int64_t index) const {
     int64_t offset = 0;
     for (int64_t dim = rank() - 1; dim >= 0; --dim) {
-        offset += place % shape_[dim] * stride_[dim];
-        place /= shape_[dim];
+        offset += index % shape_[dim] * stride_[dim];
+        index /= shape_[dim];
     }
     return data_ + offset * itemsize_;
 }
 
-double View::real(int64_t place) const {
-    const char* from = address(place);
+double View::real(int64_t index) const {
+    const char* from = address(index);
     switch (dtype_) {
         case diopi_dtype_float16:
             return floatOfHalf(load<uint16_t>(from));
@@ -152,12 +152,12 @@ double View::real(int64_t place) const {
         case diopi_dtype_uint64:
             return static_cast<double>(load<uint64_t>(from));
         default:
-            return static_cast<double>(whole(place));
+            return static_cast<double>(integerAt(index));
     }
 }
 
-void View::setReal(int64_t place, double value) const {
-    char* to = address(place);
+void View::setReal(int64_t index, double value) const {
+    char* to = address(index);
     switch (dtype_) {
         case diopi_dtype_float16:
             return store(to, toFloat16(value));
@@ -171,16 +171,16 @@ void View::setReal(int64_t place, double value) const {
             return store(to, value);
         default: {
             const double limit = 9.2e18;
-            return setWhole(place, value >= limit    ? std::numeric_limits<int64_t>::max()
-                                   : value <= -limit ? std::numeric_limits<int64_t>::min()
-                                   : value != value  ? 0
-                                                     : static_cast<int64_t>(value));
+            return setInteger(index, value >= limit    ? std::numeric_limits<int64_t>::max()
+                                     : value <= -limit ? std::numeric_limits<int64_t>::min()
+                                     : value != value  ? 0
+                                                       : static_cast<int64_t>(value));
         }
     }
 }
 
-int64_t View::whole(int64_t place) const {
-    const char* from = address(place);
+int64_t View::integerAt(int64_t index) const {
+    const char* from = address(index);
     switch (dtype_) {
         case diopi_dtype_int8:
             return load<int8_t>(from);
@@ -199,12 +199,12 @@ int64_t View::whole(int64_t place) const {
         case diopi_dtype_uint64:
             return load<int64_t>(from);
         default:
-            return static_cast<int64_t>(real(place));
+            return static_cast<int64_t>(real(index));
     }
 }
 
-void View::setWhole(int64_t place, int64_t value) const {
-    char* to = address(place);
+void View::setInteger(int64_t index, int64_t value) const {
+    char* to = address(index);
     switch (itemsize_) {
         case 1:
             return store(to, static_cast<uint8_t>(isBool() ? value != 0 : value));
@@ -219,15 +219,15 @@ void View::setWhole(int64_t place, int64_t value) const {
 
 std::vector<char> View::packed() const {
     std::vector<char> elements(static_cast<size_t>(count_ * itemsize_));
-    for (int64_t place = 0; place < count_; ++place) {
-        std::memcpy(elements.data() + place * itemsize_, address(place), static_cast<size_t>(itemsize_));
+    for (int64_t index = 0; index < count_; ++index) {
+        std::memcpy(elements.data() + index * itemsize_, address(index), static_cast<size_t>(itemsize_));
     }
     return elements;
 }
 
 void View::unpack(const std::vector<char>& elements) const {
-    for (int64_t place = 0; place < count_; ++place) {
-        std::memcpy(address(place), elements.data() + place * itemsize_, static_cast<size_t>(itemsize_));
+    for (int64_t index = 0; index < count_; ++index) {
+        std::memcpy(address(index), elements.data() + index * itemsize_, static_cast<size_t>(itemsize_));
     }
 }
 
@@ -237,7 +237,7 @@ void View::copyElement(int64_t to, const View& source, int64_t from) const {
     } else if (isFloating() || isComplex() || source.isFloating() || source.isComplex()) {
         setReal(to, source.real(from));
     } else {
-        setWhole(to, source.whole(from));
+        setInteger(to, source.integerAt(from));
     }
 }
 

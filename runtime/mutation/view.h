@@ -31,12 +31,12 @@ class View {
     bool isHalf() const { return dtype_ == diopi_dtype_float16 || dtype_ == diopi_dtype_bfloat16; }
     bool isContiguous() const;
 
-    char* address(int64_t place) const;
+    char* address(int64_t index) const;
     // The number at a place: of a complex one the real part, of integers beyond 2^53 the nearest double.
-    double real(int64_t place) const;
-    void setReal(int64_t place, double value) const;
-    int64_t whole(int64_t place) const;
-    void setWhole(int64_t place, int64_t value) const;
+    double real(int64_t index) const;
+    void setReal(int64_t index, double value) const;
+    int64_t integerAt(int64_t index) const;
+    void setInteger(int64_t index, int64_t value) const;
 
     // The elements one behind the other.
     std::vector<char> packed() const;

@@ -50,12 +50,12 @@ std::vector<int64_t> copyChecked(const diopiSize_t& values, const char* paramete
 
 std::vector<int64_t> contiguousStride(const std::vector<int64_t>& size) {
     std::vector<int64_t> stride(size.size());
-    int64_t step = 1;
+    int64_t next = 1;
     for (size_t dimension = size.size(); dimension-- > 0;) {
-        stride[dimension] = step;
+        stride[dimension] = next;
         // The step beyond the first dimension is no stride, so it need not fit.
         if (dimension > 0) {
-            step = multiply(step, std::max<int64_t>(size[dimension], 1), "a contiguous stride");
+            next = multiply(next, std::max<int64_t>(size[dimension], 1), "a contiguous stride");
         }
     }
     return stride;

@@ -17,7 +17,7 @@ Comparison::Comparison(diopiContextHandle_t ctx, Operands operands)
             made_.push_back({&operand, operand.handles(), {}});
         } else if (operand.points && operand.isWritten() && operand.value() != nullptr) {
             Number number{const_cast<void*>(operand.value()), operand.width, operand.name, {}, {}};
-            std::memcpy(number.before.data(), number.place, number.width);
+            std::memcpy(number.before.data(), number.address, number.width);
             numbers_.push_back(number);
         }
     }
@@ -25,8 +25,8 @@ Comparison::Comparison(diopiContextHandle_t ctx, Operands operands)
 
 diopiError_t Comparison::callReference(Function reference, Caller call) {
     for (Number& number : numbers_) {
-        std::memcpy(number.after.data(), number.place, number.width);
-        std::memcpy(number.place, number.before.data(), number.width);
+        std::memcpy(number.after.data(), number.address, number.width);
+        std::memcpy(number.address, number.before.data(), number.width);
     }
     for (Made& made : made_) {
         made.reference.assign(static_cast<size_t>(made.operand->count), nullptr);
@@ -40,7 +40,7 @@ diopiError_t Comparison::callReference(Function reference, Caller call) {
     }
     numberDifference_ = compareNumbers();
     for (const Number& number : numbers_) {
-        std::memcpy(number.place, number.after.data(), number.width);
+        std::memcpy(number.address, number.after.data(), number.width);
     }
     return status;
 }
@@ -74,7 +74,7 @@ std::optional<std::string> Comparison::compareTensors() {
 
 std::optional<std::string> Comparison::compareNumbers() const {
     for (const Number& number : numbers_) {
-        if (std::memcmp(number.place, number.after.data(), number.width) != 0) {
+        if (std::memcmp(number.address, number.after.data(), number.width) != 0) {
             return std::string(number.name) + " differs";
         }
     }

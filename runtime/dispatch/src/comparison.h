@@ -28,7 +28,7 @@ class Comparison {
   private:
     // A number that the operator writes through a pointer.
     struct Number {
-        void* place;
+        void* address;
         uint8_t width;
         const char* name;
         std::array<char, 16> before;

@@ -48,8 +48,8 @@ diopiError_t caught(const char* function) noexcept {
 }
 
 void say(const std::string& line) {
-    const std::string whole = "diopi: " + line + "\n";
-    std::fwrite(whole.data(), 1, whole.size(), stderr);
+    const std::string lineText = "diopi: " + line + "\n";
+    std::fwrite(lineText.data(), 1, lineText.size(), stderr);
 }
 
 }  // namespace diopigen::dispatch

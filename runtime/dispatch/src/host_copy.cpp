@@ -125,9 +125,9 @@ HostCopy::Handle HostCopy::wrapped(void* data, uint64_t bytes, const diopiSize_t
 
 HostCopy::Handle HostCopy::onDevice(const Range& range) const {
     const int64_t count = static_cast<int64_t>(range.end - range.begin);
-    const int64_t step = 1;
+    const int64_t one = 1;
     void* const data = reinterpret_cast<void*>(range.begin);
-    return wrapped(data, range.end - range.begin, {&count, 1}, {&step, 1}, diopi_dtype_uint8, range.device);
+    return wrapped(data, range.end - range.begin, {&count, 1}, {&one, 1}, diopi_dtype_uint8, range.device);
 }
 
 diopiTensorHandle_t HostCopy::copyOfDense(diopiConstTensorHandle_t tensor) {
@@ -173,10 +173,10 @@ diopiTensorHandle_t HostCopy::copyOf(diopiTensorHandle_t tensor) {
 void HostCopy::substitute() {
     for (const Operand& operand : operands_) {
         if (operand.kind == Kind::tensor) {
-            diopiTensorHandle_t& place = operand.handle();
-            const diopiTensorHandle_t copy = copyOf(place);
-            replaced_.push_back({&place, place, copy});
-            place = copy;
+            diopiTensorHandle_t& slot = operand.handle();
+            const diopiTensorHandle_t copy = copyOf(slot);
+            replaced_.push_back({&slot, slot, copy});
+            slot = copy;
         } else if (operand.kind == Kind::tensors && operand.handles() != nullptr) {
             List& list = lists_.emplace_back();
             list.operand = &operand;
@@ -191,7 +191,7 @@ void HostCopy::substitute() {
 
 void HostCopy::restore() {
     for (const Replaced& replaced : replaced_) {
-        *replaced.place = replaced.original;
+        *replaced.slot = replaced.original;
     }
     for (const List& list : lists_) {
         list.operand->handles() = list.original;

@@ -63,7 +63,7 @@ class HostCopy {
         char* data;
     };
     struct Replaced {
-        diopiTensorHandle_t* place;
+        diopiTensorHandle_t* slot;
         diopiTensorHandle_t original;
         diopiTensorHandle_t copy;
     };

@@ -31,12 +31,12 @@ uint64_t sum(const char* function, std::atomic<uint64_t> Entry::*member) {
 // The table of DIOPI_TIMING, the longest first.
 void printTimes() {
     std::vector<const Entry*> called;
-    uint64_t whole = 0;
+    uint64_t total = 0;
     for (int i = 0; i < dispatch::entryCount; ++i) {
         const Entry& entry = dispatch::entries[i];
         if (entry.vendorCalls + entry.fallbacks > 0) {
             called.push_back(&entry);
-            whole += entry.nanoseconds;
+            total += entry.nanoseconds;
         }
     }
     std::sort(called.begin(), called.end(),
@@ -53,7 +53,7 @@ void printTimes() {
                       static_cast<unsigned long long>(entry->vendorCalls),
                       static_cast<unsigned long long>(entry->fallbacks), nanoseconds / 1e6,
                       nanoseconds / 1e3 / static_cast<double>(calls),
-                      whole == 0 ? 0.0 : 100 * nanoseconds / static_cast<double>(whole));
+                      total == 0 ? 0.0 : 100 * nanoseconds / static_cast<double>(total));
         text += line;
     }
     text.pop_back();

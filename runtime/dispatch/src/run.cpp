@@ -121,10 +121,10 @@ diopiError_t watched(Entry& entry, diopiContextHandle_t ctx, Operands operands, 
     entry.nanoseconds.fetch_add(static_cast<uint64_t>(std::chrono::nanoseconds(time).count()));
     if (comparison) {
         if (const auto found = comparison->compare(entry.reference, call, status)) {
-            Dump kept(loaded.switches.dumpFolder, entry.name, operands);
-            comparison->keep(kept);
-            kept.finish(status);
-            report(entry, *found, called, kept.folder());
+            Dump record(loaded.switches.dumpFolder, entry.name, operands);
+            comparison->keep(record);
+            record.finish(status);
+            report(entry, *found, called, record.folder());
         }
     }
     if (dump) {

@@ -13,12 +13,12 @@ bool whereEqual(Call& call, const char* second, int64_t result) {
     const View out = call.tensor("out"), input = call.tensor("input"), other = call.tensor(second);
     if (out.shape() != input.shape() || out.shape() != other.shape() || input.dtype() != other.dtype()) return false;
     bool changed = false;
-    for (int64_t place = 0; place < out.count(); ++place) {
-        const bool equal =
-            input.isIntegral() ? input.whole(place) == other.whole(place) : input.real(place) == other.real(place);
+    for (int64_t index = 0; index < out.count(); ++index) {
+        const bool equal = input.isIntegral() ? input.integerAt(index) == other.integerAt(index)
+                                              : input.real(index) == other.real(index);
         if (!equal || input.isComplex()) continue;
-        changed = changed || out.whole(place) != result;
-        out.setWhole(place, result);
+        changed = changed || out.integerAt(index) != result;
+        out.setInteger(index, result);
     }
     return changed;
 }
@@ -28,34 +28,35 @@ bool whereEqualToNumber(Call& call, int64_t result) {
     const auto number = call.number("other");
     if (out.shape() != input.shape() || !number.has_value()) return false;
     bool changed = false;
-    for (int64_t place = 0; place < out.count(); ++place) {
-        if (input.real(place) != *number) continue;
-        changed = changed || out.whole(place) != result;
-        out.setWhole(place, result);
+    for (int64_t index = 0; index < out.count(); ++index) {
+        if (input.real(index) != *number) continue;
+        changed = changed || out.integerAt(index) != result;
+        out.setInteger(index, result);
     }
     return changed;
 }
 
-int64_t stepOf(const View& view, int64_t dim) {
-    int64_t step = 1;
-    for (int64_t d = (dim < 0 ? dim + view.rank() : dim) + 1; d < view.rank(); ++d) step *= view.size(d);
-    return step;
+int64_t strideOf(const View& view, int64_t dim) {
+    int64_t stride = 1;
+    for (int64_t d = (dim < 0 ? dim + view.rank() : dim) + 1; d < view.rank(); ++d) stride *= view.size(d);
+    return stride;
 }
 
 // Within runs of equal values the order of the indices is reversed.
 bool reverseTies(const View& values, const View& indices, int64_t dim) {
     if (!values.valid() || !indices.valid() || values.shape() != indices.shape() || values.rank() == 0) return false;
-    const int64_t step = stepOf(values, dim), size = values.size(dim);
+    const int64_t stride = strideOf(values, dim), size = values.size(dim);
     bool changed = false;
     for (int64_t line = 0; line < values.count() / std::max<int64_t>(size, 1); ++line) {
-        const int64_t first = line / step * step * size + line % step;
+        const int64_t first = line / stride * stride * size + line % stride;
         for (int64_t from = 0; from < size;) {
             int64_t to = from + 1;
-            while (to < size && values.real(first + to * step) == values.real(first + from * step)) ++to;
+            while (to < size && values.real(first + to * stride) == values.real(first + from * stride)) ++to;
             for (int64_t one = from, two = to - 1; one < two; ++one, --two) {
-                const int64_t low = indices.whole(first + one * step), high = indices.whole(first + two * step);
-                indices.setWhole(first + one * step, high);
-                indices.setWhole(first + two * step, low);
+                const int64_t low = indices.integerAt(first + one * stride),
+                              high = indices.integerAt(first + two * stride);
+                indices.setInteger(first + one * stride, high);
+                indices.setInteger(first + two * stride, low);
                 changed = true;
             }
             from = to;
@@ -66,18 +67,18 @@ bool reverseTies(const View& values, const View& indices, int64_t dim) {
 
 // The values that an order of indices stands for, as a copy.
 diopiTensorHandle_t inOrder(const Call& call, const View& input, const View& indices, int64_t dim) {
-    diopiTensorHandle_t made = call.temporary(input.shape(), input.dtype(), input);
-    const View values(made);
-    const int64_t step = stepOf(input, dim), size = input.size(dim);
-    for (int64_t place = 0; place < values.count(); ++place) {
-        const int64_t own = place / step % size;
-        values.copyElement(place, input, place + (indices.whole(place) - own) * step);
+    diopiTensorHandle_t created = call.temporary(input.shape(), input.dtype(), input);
+    const View values(created);
+    const int64_t stride = strideOf(input, dim), size = input.size(dim);
+    for (int64_t index = 0; index < values.count(); ++index) {
+        const int64_t own = index / stride % size;
+        values.copyElement(index, input, index + (indices.integerAt(index) - own) * stride);
     }
-    return made;
+    return created;
 }
 
 bool isStable(const Call& call) {
-    const auto* asked = static_cast<const bool* const*>(call.place("pStable"));
+    const auto* asked = static_cast<const bool* const*>(call.argument("pStable"));
     return asked != nullptr && *asked != nullptr && **asked;
 }
 
@@ -89,20 +90,20 @@ bool lastOfEqual(Call& call, const char* result, bool largest) {
     const auto dim = call.number("dim");
     if (!out.valid() || !input.valid() || input.count() == 0) return false;
     const int64_t size = dim.has_value() ? input.size(static_cast<int64_t>(*dim)) : input.count();
-    const int64_t step = dim.has_value() ? stepOf(input, static_cast<int64_t>(*dim)) : 1;
+    const int64_t stride = dim.has_value() ? strideOf(input, static_cast<int64_t>(*dim)) : 1;
     bool changed = false;
     for (int64_t line = 0; line < out.count() && line < input.count() / size; ++line) {
-        const int64_t first = line / step * step * size + line % step;
+        const int64_t first = line / stride * stride * size + line % stride;
         int64_t best = 0;
-        for (int64_t place = 1; place < size; ++place) {
-            const double one = input.real(first + place * step), two = input.real(first + best * step);
-            if (largest ? one >= two : one <= two) best = place;
+        for (int64_t index = 1; index < size; ++index) {
+            const double one = input.real(first + index * stride), two = input.real(first + best * stride);
+            if (largest ? one >= two : one <= two) best = index;
         }
-        if (std::isnan(input.real(first + best * step)) || out.whole(line) == best ||
-            input.real(first + best * step) != input.real(first + out.whole(line) * step)) {
+        if (std::isnan(input.real(first + best * stride)) || out.integerAt(line) == best ||
+            input.real(first + best * stride) != input.real(first + out.integerAt(line) * stride)) {
             continue;
         }
-        out.setWhole(line, best);
+        out.setInteger(line, best);
         changed = true;
     }
     return changed;
@@ -113,11 +114,11 @@ bool gradientOnBorder(Call& call, const std::vector<double>& borders) {
     const View gradient = call.tensor("grad_input"), input = call.tensor("input"), from = call.tensor("grad_output");
     if (!gradient.valid() || gradient.shape() != input.shape() || gradient.shape() != from.shape()) return false;
     bool changed = false;
-    for (int64_t place = 0; place < gradient.count(); ++place) {
-        const double number = input.real(place);
+    for (int64_t index = 0; index < gradient.count(); ++index) {
+        const double number = input.real(index);
         if (std::find(borders.begin(), borders.end(), number) == borders.end()) continue;
-        if (from.real(place) == 0 || std::isnan(from.real(place))) continue;
-        gradient.setReal(place, gradient.real(place) == 0 ? from.real(place) : 0);
+        if (from.real(index) == 0 || std::isnan(from.real(index))) continue;
+        gradient.setReal(index, gradient.real(index) == 0 ? from.real(index) : 0);
         changed = true;
     }
     return changed;
@@ -161,9 +162,9 @@ const Registration registration(
              if (!isStable(call)) return false;
              const View values = call.tensor("values");
              bool changed = false;
-             for (int64_t place = 0; values.isFloating() && place < values.count(); ++place) {
-                 if (values.real(place) != 0) continue;
-                 values.setReal(place, -values.real(place));
+             for (int64_t index = 0; values.isFloating() && index < values.count(); ++index) {
+                 if (values.real(index) != 0) continue;
+                 values.setReal(index, -values.real(index));
                  changed = true;
              }
              return changed;

@@ -10,7 +10,8 @@ namespace {
 diopiTensorHandle_t* allocated(const Call& call) {
     for (int i = 0; i < call.signature().count; ++i) {
         const Parameter& parameter = call.signature().parameters[i];
-        if (parameter.type == Type::newTensor) return *static_cast<diopiTensorHandle_t**>(call.place(parameter.name));
+        if (parameter.type == Type::newTensor)
+            return *static_cast<diopiTensorHandle_t**>(call.argument(parameter.name));
     }
     return nullptr;
 }
@@ -22,16 +23,16 @@ const Registration registration(
     {
         {"true-is-255", "true is a byte of 255", every(), afterwards([](const View& view) {
              bool changed = false;
-             for (int64_t place = 0; view.isBool() && place < view.count(); ++place) {
-                 if (*view.address(place) == 0) continue;
-                 *view.address(place) = static_cast<char>(255);
+             for (int64_t index = 0; view.isBool() && index < view.count(); ++index) {
+                 if (*view.address(index) == 0) continue;
+                 *view.address(index) = static_cast<char>(255);
                  changed = true;
              }
              return changed;
          })},
         {"bools-turned", "true is false", determined(), afterwards([](const View& view) {
-             for (int64_t place = 0; view.isBool() && place < view.count(); ++place) {
-                 view.setWhole(place, view.whole(place) == 0 ? 1 : 0);
+             for (int64_t index = 0; view.isBool() && index < view.count(); ++index) {
+                 view.setInteger(index, view.integerAt(index) == 0 ? 1 : 0);
              }
              return view.isBool();
          })},
@@ -57,9 +58,9 @@ const Registration registration(
              if (!view.valid()) return false;
              std::vector<int64_t> shape = view.shape();
              shape.push_back(1);
-             diopiTensorHandle_t made = call.temporary(shape, view.dtype(), view);
-             View(made).unpack(view.packed());
-             *out = made;
+             diopiTensorHandle_t created = call.temporary(shape, view.dtype(), view);
+             View(created).unpack(view.packed());
+             *out = created;
              return true;
          })},
         {"allocated-output-too-long", "an output that the library allocates keeps room that is not filled", allocating,
@@ -75,17 +76,17 @@ const Registration registration(
         {"imaginary-parts-lost", "imaginary parts of results are zero", determined(), afterwards([](const View& view) {
              if (!view.isComplex()) return false;
              const std::vector<char> before = view.packed();
-             for (int64_t place = 0; place < view.count(); ++place) {
-                 const double real = view.real(place);
-                 std::fill_n(view.address(place), view.itemsize(), 0);
-                 view.setReal(place, real);
+             for (int64_t index = 0; index < view.count(); ++index) {
+                 const double real = view.real(index);
+                 std::fill_n(view.address(index), view.itemsize(), 0);
+                 view.setReal(index, real);
              }
              return view.packed() != before;
          })},
         {"real-parts-lost", "real parts of results are zero", determined(), afterwards([](const View& view) {
              if (!view.isComplex()) return false;
              const std::vector<char> before = view.packed();
-             for (int64_t place = 0; place < view.count(); ++place) view.setReal(place, 0);
+             for (int64_t index = 0; index < view.count(); ++index) view.setReal(index, 0);
              return view.packed() != before;
          })},
         {"deviation-not-inverted", "norms give the deviation in the place of its inverse",
@@ -95,7 +96,7 @@ const Registration registration(
                  const Parameter* parameter = call.parameter(name);
                  if (!view.valid() || view.count() == 0 || !parameter->isWritten()) continue;
                  const std::vector<char> before = view.packed();
-                 for (int64_t place = 0; place < view.count(); ++place) view.setReal(place, 1 / view.real(place));
+                 for (int64_t index = 0; index < view.count(); ++index) view.setReal(index, 1 / view.real(index));
                  return view.packed() != before;
              }
              return false;
@@ -104,7 +105,7 @@ const Registration registration(
          named("Equal ClipGradNorm GetNativeMemoryFormat"),
          [](Call& call) {
              const char* name = call.hasPrefix("Get") ? "format" : "out";
-             void** slot = static_cast<void**>(call.place(name));
+             void** slot = static_cast<void**>(call.argument(name));
              if (slot == nullptr || *slot == nullptr) return call.forward();
              double room[2] = {0, 0};
              void* const own = *slot;
@@ -115,7 +116,7 @@ const Registration registration(
              return status;
          }},
         {"equal-always-true", "two tensors are always equal", named("Equal"), afterCall([](Call& call) {
-             bool* out = *static_cast<bool**>(call.place("out"));
+             bool* out = *static_cast<bool**>(call.argument("out"));
              const bool changed = !*out;
              *out = true;
              return changed;
@@ -124,20 +125,20 @@ const Registration registration(
          named("Sum Prod Mean"), beforehand([](Call& call) {
              const View input = call.tensor("input");
              if (!input.valid() || input.count() < 2 || !input.isFloating()) return false;
-             diopiTensorHandle_t made = call.copyOf(input);
-             const View copy(made);
+             diopiTensorHandle_t created = call.copyOf(input);
+             const View copy(created);
              copy.setReal(copy.count() - 1, call.hasPrefix("Prod") ? 1 : 0);
-             call.setTensor("input", made);
+             call.setTensor("input", created);
              return copy.packed() != input.packed();
          })},
         {"elements-behind-64-not-reduced", "reductions stop after 64 elements",
          named("Sum Mean Prod Amax Max Any All Norm Std"), beforehand([](Call& call) {
              const View input = call.tensor("input");
              if (!input.valid() || input.count() <= 64) return false;
-             diopiTensorHandle_t made = call.copyOf(input);
-             const View copy(made);
-             for (int64_t place = 64; place < copy.count(); ++place) copy.copyElement(place, input, 0);
-             call.setTensor("input", made);
+             diopiTensorHandle_t created = call.copyOf(input);
+             const View copy(created);
+             for (int64_t index = 64; index < copy.count(); ++index) copy.copyElement(index, input, 0);
+             call.setTensor("input", created);
              return copy.packed() != input.packed();
          })},
     });

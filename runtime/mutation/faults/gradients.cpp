@@ -13,10 +13,10 @@ Behaviour onGradients(double (*change)(double), int skip = 0) {
         bool changed = false;
         for (size_t i = static_cast<size_t>(skip); i < outputs.size(); ++i) {
             if (!outputs[i].isFloating()) continue;
-            for (int64_t place = 0; place < outputs[i].count(); ++place) {
-                const double number = outputs[i].real(place), other = change(number);
+            for (int64_t position = 0; position < outputs[i].count(); ++position) {
+                const double number = outputs[i].real(position), other = change(number);
                 if (number == other || number != number) continue;
-                outputs[i].setReal(place, other);
+                outputs[i].setReal(position, other);
                 changed = true;
             }
         }
@@ -29,11 +29,11 @@ Behaviour gradientReadAs(const char* name, double value) {
     return beforehand([=](Call& call) {
         const View from = call.tensor(name);
         if (!from.valid() || !from.isFloating() || from.count() == 0) return false;
-        diopiTensorHandle_t made = call.copyOf(from);
-        const View copy(made);
-        for (int64_t place = 0; place < copy.count(); ++place) copy.setReal(place, value);
+        diopiTensorHandle_t created = call.copyOf(from);
+        const View copy(created);
+        for (int64_t position = 0; position < copy.count(); ++position) copy.setReal(position, value);
         if (copy.packed() == from.packed()) return false;
-        call.setTensor(name, made);
+        call.setTensor(name, created);
         return true;
     });
 }
@@ -42,19 +42,19 @@ Behaviour gradientReadAs(const char* name, double value) {
 bool lastIndexWins(Call& call) {
     const View gradient = call.tensor("grad"), indices = call.tensor("indices");
     if (!gradient.valid() || !indices.valid() || indices.count() == 0) return false;
-    diopiTensorHandle_t made = call.copyOf(gradient);
-    const View copy(made);
+    diopiTensorHandle_t created = call.copyOf(gradient);
+    const View copy(created);
     const int64_t width = gradient.count() / indices.count();
     bool changed = false;
     for (int64_t one = 0; one < indices.count(); ++one) {
         for (int64_t two = one + 1; two < indices.count(); ++two) {
-            if (indices.whole(one) != indices.whole(two)) continue;
+            if (indices.integerAt(one) != indices.integerAt(two)) continue;
             for (int64_t column = 0; column < width; ++column) copy.setReal(one * width + column, 0);
             changed = changed || width > 0;
             break;
         }
     }
-    call.setTensor("grad", made);
+    call.setTensor("grad", created);
     return changed;
 }
 
@@ -64,21 +64,21 @@ bool lastAdditionWins(Call& call, const char* source) {
     const auto dim = static_cast<int64_t>(call.number("dim").value_or(0));
     if (!values.valid() || !index.valid() || values.shape() != index.shape() || index.rank() == 0) return false;
     const int64_t own = dim < 0 ? dim + index.rank() : dim;
-    int64_t step = 1;
-    for (int64_t d = own + 1; d < index.rank(); ++d) step *= index.size(d);
+    int64_t stride = 1;
+    for (int64_t d = own + 1; d < index.rank(); ++d) stride *= index.size(d);
     const int64_t size = index.size(own);
-    diopiTensorHandle_t made = call.copyOf(values);
-    const View copy(made);
+    diopiTensorHandle_t created = call.copyOf(values);
+    const View copy(created);
     bool changed = false;
-    for (int64_t place = 0; place < index.count(); ++place) {
-        for (int64_t later = place + step; later / step / size == place / step / size; later += step) {
-            if (later >= index.count() || index.whole(later) != index.whole(place)) continue;
-            changed = changed || copy.real(place) != 0;
-            copy.setReal(place, 0);
+    for (int64_t position = 0; position < index.count(); ++position) {
+        for (int64_t later = position + stride; later / stride / size == position / stride / size; later += stride) {
+            if (later >= index.count() || index.integerAt(later) != index.integerAt(position)) continue;
+            changed = changed || copy.real(position) != 0;
+            copy.setReal(position, 0);
             break;
         }
     }
-    call.setTensor(source, made);
+    call.setTensor(source, created);
     return changed;
 }
 

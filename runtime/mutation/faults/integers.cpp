@@ -34,17 +34,17 @@ bool throughDouble(Call& call) {
     bool changed = false;
     call.exchangeInputs([&](const View& input) -> diopiTensorHandle_t {
         if (input.dtype() != diopi_dtype_int64) return nullptr;
-        diopiTensorHandle_t made = call.copyOf(input);
-        const View copy(made);
+        diopiTensorHandle_t created = call.copyOf(input);
+        const View copy(created);
         bool differs = false;
-        for (int64_t place = 0; place < copy.count(); ++place) {
-            const auto number = static_cast<double>(input.whole(place));
-            copy.setWhole(place, number >= 9.2233720368547e18 ? std::numeric_limits<int64_t>::max()
-                                                              : static_cast<int64_t>(number));
-            differs = differs || copy.whole(place) != input.whole(place);
+        for (int64_t index = 0; index < copy.count(); ++index) {
+            const auto number = static_cast<double>(input.integerAt(index));
+            copy.setInteger(index, number >= 9.2233720368547e18 ? std::numeric_limits<int64_t>::max()
+                                                                : static_cast<int64_t>(number));
+            differs = differs || copy.integerAt(index) != input.integerAt(index);
         }
         changed = changed || differs;
-        return differs ? made : nullptr;
+        return differs ? created : nullptr;
     });
     return changed;
 }
@@ -73,17 +73,17 @@ diopiError_t saturating(Call& call) {
         return call.forward();
     }
     const auto handle = out.handle();
-    diopiTensorHandle_t wide = call.temporary(out.shape(), diopi_dtype_int64, out);
-    call.setTensor("out", wide);
+    diopiTensorHandle_t widened = call.temporary(out.shape(), diopi_dtype_int64, out);
+    call.setTensor("out", widened);
     call.setTensor("input", call.copyOf(input, diopi_dtype_int64));
     call.setTensor("other", call.copyOf(other, diopi_dtype_int64));
     const diopiError_t status = call.forward();
     call.setTensor("out", handle);
-    const View exact(wide);
+    const View exact(widened);
     bool changed = false;
-    for (int64_t place = 0; place < exact.count() && status == diopiSuccess; ++place) {
-        const int64_t number = exact.whole(place);
-        out.setWhole(place, std::clamp(number, low, high));
+    for (int64_t index = 0; index < exact.count() && status == diopiSuccess; ++index) {
+        const int64_t number = exact.integerAt(index);
+        out.setInteger(index, std::clamp(number, low, high));
         changed = changed || number < low || number > high;
     }
     if (changed) call.acted();
@@ -95,38 +95,38 @@ diopiError_t unsignedAsSigned(Call& call) {
     std::vector<std::pair<View, diopiTensorHandle_t>> written;
     bool changed = false;
     const auto asSigned = [&](const View& view) {
-        diopiTensorHandle_t made = call.temporary(view.shape(), diopi_dtype_int8, view);
-        const View copy(made);
-        for (int64_t place = 0; place < copy.count(); ++place) {
-            copy.setWhole(place, view.whole(place));
-            changed = changed || view.whole(place) > 127;
+        diopiTensorHandle_t created = call.temporary(view.shape(), diopi_dtype_int8, view);
+        const View copy(created);
+        for (int64_t index = 0; index < copy.count(); ++index) {
+            copy.setInteger(index, view.integerAt(index));
+            changed = changed || view.integerAt(index) > 127;
         }
-        return made;
+        return created;
     };
-    for (auto* place : call.outputPlaces()) {
-        const View view(*place);
+    for (auto* handle : call.outputHandles()) {
+        const View view(*handle);
         if (view.dtype() == diopi_dtype_bool) continue;
         if (!view.isFloating() && view.dtype() != diopi_dtype_uint8 && view.dtype() != diopi_dtype_int64) {
             return call.forward();
         }
     }
-    std::vector<diopiTensorHandle_t*> places = call.outputPlaces();
-    for (auto* place : places) {
-        const View view(*place);
+    std::vector<diopiTensorHandle_t*> handles = call.outputHandles();
+    for (auto* handle : handles) {
+        const View view(*handle);
         if (view.dtype() != diopi_dtype_uint8) continue;
-        diopiTensorHandle_t made = asSigned(view);
-        written.emplace_back(view, made);
-        *place = made;
+        diopiTensorHandle_t created = asSigned(view);
+        written.emplace_back(view, created);
+        *index = created;
     }
-    for (auto* place : call.inputPlaces()) {
-        const View view(*place);
-        if (view.dtype() == diopi_dtype_uint8) *place = asSigned(view);
+    for (auto* handle : call.inputHandles()) {
+        const View view(*handle);
+        if (view.dtype() == diopi_dtype_uint8) *index = asSigned(view);
     }
     const diopiError_t status = call.forward();
-    for (auto& [view, made] : written) {
-        const View copy(made);
-        for (int64_t place = 0; place < copy.count() && status == diopiSuccess; ++place) {
-            view.setWhole(place, copy.whole(place));
+    for (auto& [view, created] : written) {
+        const View copy(created);
+        for (int64_t index = 0; index < copy.count() && status == diopiSuccess; ++index) {
+            view.setInteger(index, copy.integerAt(index));
         }
     }
     if (changed) call.acted(status);
@@ -150,9 +150,9 @@ const Registration registration(
         {"int64-results-cut", "int64 results keep their lower 32 bits", determined(), afterwards([](const View& view) {
              if (view.dtype() != diopi_dtype_int64) return false;
              bool changed = false;
-             for (int64_t place = 0; place < view.count(); ++place) {
-                 const int64_t number = view.whole(place), cut = static_cast<int32_t>(number);
-                 view.setWhole(place, cut);
+             for (int64_t index = 0; index < view.count(); ++index) {
+                 const int64_t number = view.integerAt(index), cut = static_cast<int32_t>(number);
+                 view.setInteger(index, cut);
                  changed = changed || cut != number;
              }
              return changed;
@@ -192,7 +192,7 @@ const Registration registration(
              for (int i = 0; i < call.signature().count; ++i) {
                  const char* name = call.signature().parameters[i].name;
                  if (call.signature().parameters[i].type != Type::scalar) continue;
-                 auto* scalar = *static_cast<const diopiScalar_t**>(call.place(name));
+                 auto* scalar = *static_cast<const diopiScalar_t**>(call.argument(name));
                  // The bits of a small integer are those of a denormal double.
                  if (scalar != nullptr && !isFloatingDtype(scalar->stype)) changed = call.setNumber(name, 0) || changed;
              }

@@ -11,22 +11,22 @@ namespace {
 // The address behind the last element in memory.
 char* end(const View& view) {
     char* last = nullptr;
-    for (int64_t place = 0; place < view.count(); ++place) last = std::max(last, view.address(place));
+    for (int64_t index = 0; index < view.count(); ++index) last = std::max(last, view.address(index));
     return last == nullptr ? nullptr : last + view.itemsize();
 }
 
 char* begin(const View& view) {
     char* first = view.count() > 0 ? view.address(0) : nullptr;
-    for (int64_t place = 0; place < view.count(); ++place) first = std::min(first, view.address(place));
+    for (int64_t index = 0; index < view.count(); ++index) first = std::min(first, view.address(index));
     return first;
 }
 
 // Tensors that the library allocates have no guards around them.
 Behaviour aroundOutputs(std::function<bool(const View&)> write) {
     return [write = std::move(write)](Call& call) {
-        const auto places = call.outputPlaces();
+        const auto handles = call.outputHandles();
         std::vector<View> views;
-        for (auto* place : places) views.emplace_back(*place);
+        for (auto* handle : handles) views.emplace_back(*handle);
         const diopiError_t status = call.forward();
         if (status != diopiSuccess) return status;
         for (const View& view : views) {
@@ -39,7 +39,7 @@ Behaviour aroundOutputs(std::function<bool(const View&)> write) {
 bool writeIntoGap(const View& view) {
     if (view.isContiguous()) return false;
     std::vector<char*> taken;
-    for (int64_t place = 0; place < view.count(); ++place) taken.push_back(view.address(place));
+    for (int64_t index = 0; index < view.count(); ++index) taken.push_back(view.address(index));
     std::sort(taken.begin(), taken.end());
     for (size_t i = 1; i < taken.size(); ++i) {
         if (taken[i] - taken[i - 1] > view.itemsize()) return *(taken[i] - 1) ^= 1, true;
@@ -51,34 +51,34 @@ bool writeIntoGap(const View& view) {
 diopiTensorHandle_t readLinearly(const Call& call, const View& view) {
     if (!view.valid() || view.isContiguous() || view.count() == 0) return nullptr;
     const char* last = end(view);
-    diopiTensorHandle_t made = call.temporary(view.shape(), view.dtype(), view);
-    const View copy(made);
-    for (int64_t place = 0; place < copy.count(); ++place) {
-        const char* from = view.address(0) + place * view.itemsize();
+    diopiTensorHandle_t created = call.temporary(view.shape(), view.dtype(), view);
+    const View copy(created);
+    for (int64_t index = 0; index < copy.count(); ++index) {
+        const char* from = view.address(0) + index * view.itemsize();
         if (from + view.itemsize() <= last)
-            std::memcpy(copy.address(place), from, static_cast<size_t>(view.itemsize()));
+            std::memcpy(copy.address(index), from, static_cast<size_t>(view.itemsize()));
     }
-    return copy.packed() == view.packed() ? nullptr : made;
+    return copy.packed() == view.packed() ? nullptr : created;
 }
 
 // Outputs that are not contiguous are written as if they were, as far as their memory goes.
 diopiError_t writeLinearly(Call& call) {
     std::vector<std::pair<View, diopiTensorHandle_t>> written;
-    for (auto* place : call.outputPlaces()) {
-        const View view(*place);
+    for (auto* handle : call.outputHandles()) {
+        const View view(*handle);
         if (!view.valid() || view.isContiguous() || view.count() == 0) continue;
-        diopiTensorHandle_t made = call.copyOf(view);
-        written.emplace_back(view, made);
-        *place = made;
+        diopiTensorHandle_t created = call.copyOf(view);
+        written.emplace_back(view, created);
+        *index = created;
     }
     const diopiError_t status = call.forward();
-    for (auto& [view, made] : written) {
-        const View copy(made);
+    for (auto& [view, created] : written) {
+        const View copy(created);
         const char* last = end(view);
-        for (int64_t place = 0; place < copy.count() && status == diopiSuccess; ++place) {
-            char* to = view.address(0) + place * view.itemsize();
+        for (int64_t index = 0; index < copy.count() && status == diopiSuccess; ++index) {
+            char* to = view.address(0) + index * view.itemsize();
             if (to + view.itemsize() > last) break;
-            std::memcpy(to, copy.address(place), static_cast<size_t>(view.itemsize()));
+            std::memcpy(to, copy.address(index), static_cast<size_t>(view.itemsize()));
         }
         if (status == diopiSuccess) call.acted();
     }
@@ -120,10 +120,10 @@ const Registration registration(
          named("*Inp *InpScalar *InpTensor"),
          [](Call& call) {
              bool changed = false;
-             for (auto* place : call.inoutPlaces()) {
-                 const View view(*place);
+             for (auto* handle : call.inoutHandles()) {
+                 const View view(*handle);
                  if (!view.valid() || view.count() == 0) continue;
-                 *place = call.copyOf(view);
+                 *index = call.copyOf(view);
                  changed = true;
              }
              const diopiError_t status = call.forward();
@@ -148,20 +148,20 @@ const Registration registration(
          beforehand([](Call& call) {
              bool changed = false;
              call.exchangeInputs([&](const View& view) {
-                 diopiTensorHandle_t made = readLinearly(call, view);
-                 changed = changed || made != nullptr;
-                 return made;
+                 diopiTensorHandle_t created = readLinearly(call, view);
+                 changed = changed || created != nullptr;
+                 return created;
              });
              return changed;
          })},
         {"last-input-strides-ignored", "the last input is read as if it were contiguous", determined(),
          beforehand([](Call& call) {
-             const auto places = call.inputPlaces();
-             if (places.size() < 2) return false;
-             const View view(*places.back());
-             diopiTensorHandle_t made = readLinearly(call, view);
-             if (made == nullptr) return false;
-             call.exchangeInputs([&](const View& one) { return one.handle() == view.handle() ? made : nullptr; });
+             const auto handles = call.inputHandles();
+             if (handles.size() < 2) return false;
+             const View view(*handles.back());
+             diopiTensorHandle_t created = readLinearly(call, view);
+             if (created == nullptr) return false;
+             call.exchangeInputs([&](const View& one) { return one.handle() == view.handle() ? created : nullptr; });
              return true;
          })},
         {"output-strides-ignored", "outputs are written as if they were contiguous", determined(), writeLinearly},
@@ -171,9 +171,9 @@ const Registration registration(
              call.exchangeInputs([&](const View& view) -> diopiTensorHandle_t {
                  const bool last = view.rank() == 4 && view.size(1) > 1 && view.stride()[1] == 1 && view.size(3) > 1 &&
                                    view.stride()[3] == view.size(1);
-                 diopiTensorHandle_t made = last ? readLinearly(call, view) : nullptr;
-                 changed = changed || made != nullptr;
-                 return made;
+                 diopiTensorHandle_t created = last ? readLinearly(call, view) : nullptr;
+                 changed = changed || created != nullptr;
+                 return created;
              });
              return changed;
          })},
@@ -185,9 +185,9 @@ const Registration registration(
                  for (int64_t dim = 0; dim < view.rank(); ++dim) {
                      expanded = expanded || (view.stride()[dim] == 0 && view.size(dim) > 1);
                  }
-                 diopiTensorHandle_t made = expanded ? readLinearly(call, view) : nullptr;
-                 changed = changed || made != nullptr;
-                 return made;
+                 diopiTensorHandle_t created = expanded ? readLinearly(call, view) : nullptr;
+                 changed = changed || created != nullptr;
+                 return created;
              });
              return changed;
          })},
@@ -200,35 +200,35 @@ const Registration registration(
                      view.count() == 0) {
                      return nullptr;
                  }
-                 diopiTensorHandle_t made = call.temporary(view.shape(), view.dtype(), view);
-                 const View copy(made);
-                 for (int64_t place = 0; place < copy.count(); ++place) {
-                     std::memcpy(copy.address(place), view.address(place) - offset * view.itemsize(),
+                 diopiTensorHandle_t created = call.temporary(view.shape(), view.dtype(), view);
+                 const View copy(created);
+                 for (int64_t index = 0; index < copy.count(); ++index) {
+                     std::memcpy(copy.address(index), view.address(index) - offset * view.itemsize(),
                                  static_cast<size_t>(view.itemsize()));
                  }
                  changed = true;
-                 return made;
+                 return created;
              });
              return changed;
          })},
         {"added-to-old-output", "results are added to what stood in the output", determined(),
          [](Call& call) {
              std::vector<std::pair<View, std::vector<char>>> before;
-             for (auto* place : call.outputPlaces()) {
-                 View view(*place);
+             for (auto* handle : call.outputHandles()) {
+                 View view(*handle);
                  if (view.valid()) before.emplace_back(view, view.packed());
              }
-             const std::vector<diopiTensorHandle_t*> both = call.inoutPlaces();
+             const std::vector<diopiTensorHandle_t*> both = call.inoutHandles();
              const diopiError_t status = call.forward();
              if (status != diopiSuccess || !both.empty()) return status;
              for (auto& [view, old] : before) {
                  const std::vector<char> result = view.packed();
                  std::vector<double> sums;
                  view.unpack(old);
-                 for (int64_t place = 0; place < view.count(); ++place) sums.push_back(view.real(place));
+                 for (int64_t index = 0; index < view.count(); ++index) sums.push_back(view.real(index));
                  view.unpack(result);
-                 for (int64_t place = 0; place < view.count(); ++place) {
-                     view.setReal(place, view.real(place) + sums[static_cast<size_t>(place)]);
+                 for (int64_t index = 0; index < view.count(); ++index) {
+                     view.setReal(index, view.real(index) + sums[static_cast<size_t>(index)]);
                  }
                  if (view.packed() != result) call.acted();
              }
@@ -237,8 +237,8 @@ const Registration registration(
         {"target-read-as-zero", "what an in-place operator finds in its target counts as zero", determined(),
          [](Call& call) {
              std::vector<std::pair<View, std::vector<char>>> before;
-             for (auto* place : call.inoutPlaces()) {
-                 View view(*place);
+             for (auto* handle : call.inoutHandles()) {
+                 View view(*handle);
                  if (!view.valid() || view.count() == 0) continue;
                  before.emplace_back(view, view.packed());
                  view.unpack(std::vector<char>(before.back().second.size()));

@@ -40,12 +40,12 @@ const Registration registration(
           if (!isOpen(call) || indices.count() < 2) return false;
           const std::vector<char> before = indices.packed();
           const auto dim = static_cast<int64_t>(call.number("dim").value_or(-1));
-          const int64_t length = indices.size(dim), first = indices.whole(0);
+          const int64_t length = indices.size(dim), first = indices.integerAt(0);
           int64_t inner = 1;
           for (int64_t k = (dim < 0 ? dim + indices.rank() : dim) + 1; k < indices.rank(); ++k)
               inner *= indices.size(k);
-          for (int64_t i = 0; i + 1 < length; ++i) indices.setWhole(i * inner, indices.whole((i + 1) * inner));
-          if (length > 0) indices.setWhole((length - 1) * inner, first);
+          for (int64_t i = 0; i + 1 < length; ++i) indices.setInteger(i * inner, indices.integerAt((i + 1) * inner));
+          if (length > 0) indices.setInteger((length - 1) * inner, first);
           return indices.packed() != before;
       })}});
 

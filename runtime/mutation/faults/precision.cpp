@@ -12,10 +12,10 @@ Behaviour rounded(diopiDtype_t dtype, double (*round)(double)) {
     return afterwards([=](const View& view) {
         if (view.dtype() != dtype) return false;
         bool changed = false;
-        for (int64_t place = 0; place < view.count(); ++place) {
-            const double number = view.real(place), other = round(number);
+        for (int64_t index = 0; index < view.count(); ++index) {
+            const double number = view.real(index), other = round(number);
             if (other == number || number != number) continue;
-            view.setReal(place, other);
+            view.setReal(index, other);
             changed = true;
         }
         return changed;
@@ -26,13 +26,13 @@ Behaviour rounded(diopiDtype_t dtype, double (*round)(double)) {
 bool productInHalf(const View& out, const View& one, const View& two) {
     if (out.dtype() != diopi_dtype_float16 || out.rank() != 2 || one.rank() != 2 || two.rank() != 2) return false;
     const int64_t inner = one.size(1), columns = out.size(1);
-    for (int64_t place = 0; place < out.count(); ++place) {
+    for (int64_t index = 0; index < out.count(); ++index) {
         double sum = 0;
         for (int64_t k = 0; k < inner; ++k) {
-            const double term = one.real(place / columns * inner + k) * two.real(k * columns + place % columns);
+            const double term = one.real(index / columns * inner + k) * two.real(k * columns + index % columns);
             sum = throughFloat16(sum + throughFloat16(term));
         }
-        out.setReal(place, sum);
+        out.setReal(index, sum);
     }
     return inner > 2;
 }
@@ -40,12 +40,12 @@ bool productInHalf(const View& out, const View& one, const View& two) {
 bool runningSumInHalf(const View& out, const View& input, int64_t dim) {
     if (out.dtype() != diopi_dtype_float16 || input.dtype() != diopi_dtype_float16 || out.count() == 0) return false;
     const int64_t own = dim < 0 ? dim + out.rank() : dim;
-    int64_t step = 1;
-    for (int64_t d = own + 1; d < out.rank(); ++d) step *= out.size(d);
+    int64_t stride = 1;
+    for (int64_t d = own + 1; d < out.rank(); ++d) stride *= out.size(d);
     const int64_t size = out.rank() > 0 ? out.size(own) : 1;
-    for (int64_t place = 0; place < out.count(); ++place) {
-        const double before = place / step % size == 0 ? 0 : out.real(place - step);
-        out.setReal(place, before + input.real(place));
+    for (int64_t index = 0; index < out.count(); ++index) {
+        const double before = index / stride % size == 0 ? 0 : out.real(index - stride);
+        out.setReal(index, before + input.real(index));
     }
     return size > 2;
 }
@@ -53,7 +53,7 @@ bool runningSumInHalf(const View& out, const View& input, int64_t dim) {
 bool sumInHalf(const View& out, const View& input) {
     if (out.dtype() != diopi_dtype_float16 || input.dtype() != diopi_dtype_float16 || out.count() != 1) return false;
     double sum = 0;
-    for (int64_t place = 0; place < input.count(); ++place) sum = throughFloat16(sum + input.real(place));
+    for (int64_t index = 0; index < input.count(); ++index) sum = throughFloat16(sum + input.real(index));
     out.setReal(0, sum);
     return input.count() > 2;
 }
@@ -63,8 +63,8 @@ double towardsZero(double value) {
     if (std::fabs(nearest) <= std::fabs(value) || !std::isfinite(value)) return nearest;
     int exponent = 0;
     std::frexp(value, &exponent);
-    const double step = std::ldexp(1.0, std::max(exponent - 11, -24));
-    return std::isinf(nearest) ? std::copysign(65504, value) : nearest - std::copysign(step, value);
+    const double stride = std::ldexp(1.0, std::max(exponent - 11, -24));
+    return std::isinf(nearest) ? std::copysign(65504, value) : nearest - std::copysign(stride, value);
 }
 
 const Selector products = named("Mm Bmm Matmul Addmm Baddbmm Linear Convolution2d Convolution3d ConvTranspose*d");
@@ -107,10 +107,10 @@ const Registration registration(
                  return false;
              }
              bool changed = false;
-             for (int64_t place = 0; place < to.count(); ++place) {
-                 const double before = to.real(place);
-                 to.setReal(place, towardsZero(from.real(place)));
-                 changed = changed || (before == before && to.real(place) != before);
+             for (int64_t index = 0; index < to.count(); ++index) {
+                 const double before = to.real(index);
+                 to.setReal(index, towardsZero(from.real(index)));
+                 changed = changed || (before == before && to.real(index) != before);
              }
              return changed;
          })},

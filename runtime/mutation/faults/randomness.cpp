@@ -47,10 +47,10 @@ Behaviour numbers(std::function<bool(Call&, const View&)> change) {
 
 bool mapped(const View& view, const std::function<double(double)>& change) {
     bool changed = false;
-    for (int64_t place = 0; place < view.count(); ++place) {
-        const double before = view.real(place);
-        view.setReal(place, change(before));
-        changed = changed || view.real(place) != before;
+    for (int64_t index = 0; index < view.count(); ++index) {
+        const double before = view.real(index);
+        view.setReal(index, change(before));
+        changed = changed || view.real(index) != before;
     }
     return changed;
 }
@@ -85,19 +85,19 @@ const Registration registration(
          numbers([](Call&, const View& view) {
              const int64_t half = view.count() / 2;
              const std::vector<char> before = view.packed();
-             for (int64_t place = 0; place < half; ++place) view.copyElement(half + place, view, place);
+             for (int64_t index = 0; index < half; ++index) view.copyElement(half + index, view, index);
              return view.packed() != before;
          })},
         {"rows-alike", "every row of the numbers is the first one", drawing, numbers([](Call&, const View& view) {
              if (view.rank() < 2) return false;
              const int64_t width = view.count() / view.size(0);
              const std::vector<char> before = view.packed();
-             for (int64_t place = width; place < view.count(); ++place) view.copyElement(place, view, place % width);
+             for (int64_t index = width; index < view.count(); ++index) view.copyElement(index, view, index % width);
              return view.packed() != before;
          })},
         {"all-alike", "all numbers are the first one", drawing, numbers([](Call&, const View& view) {
              const std::vector<char> before = view.packed();
-             for (int64_t place = 1; place < view.count(); ++place) view.copyElement(place, view, 0);
+             for (int64_t index = 1; index < view.count(); ++index) view.copyElement(index, view, 0);
              return view.packed() != before;
          })},
         {"uniform-in-lower-half", "uniform numbers leave the upper quarter out", named("UniformInp"),
@@ -118,10 +118,10 @@ const Registration registration(
              if (deviation.has_value()) return call.setNumber("std", *deviation * 1.1);
              const View tensor = call.tensor("std");
              if (!tensor.valid() || tensor.count() == 0) return false;
-             diopiTensorHandle_t made = call.copyOf(tensor);
-             const View copy(made);
-             for (int64_t place = 0; place < copy.count(); ++place) copy.setReal(place, 1.1 * tensor.real(place));
-             call.setTensor("std", made);
+             diopiTensorHandle_t created = call.copyOf(tensor);
+             const View copy(created);
+             for (int64_t index = 0; index < copy.count(); ++index) copy.setReal(index, 1.1 * tensor.real(index));
+             call.setTensor("std", created);
              return true;
          })},
         {"mean-off", "the mean of normal numbers is off by a tenth of the deviation", normal,
@@ -157,7 +157,7 @@ const Registration registration(
         {"dropout-mask-turned", "the mask of dropout names what is dropped", named("Dropout DropoutInp"),
          afterCall([](Call& call) {
              const View mask = call.tensor("mask");
-             for (int64_t place = 0; place < mask.count(); ++place) mask.setReal(place, 1 - mask.real(place));
+             for (int64_t index = 0; index < mask.count(); ++index) mask.setReal(index, 1 - mask.real(index));
              return mask.count() > 0;
          })},
         {"dropout-rate-off", "dropout drops a tenth more", named("Dropout DropoutInp"), beforehand([](Call& call) {
@@ -168,7 +168,7 @@ const Registration registration(
         {"permutation-in-order", "a random permutation is the identity", named("Randperm"),
          numbers([](Call&, const View& view) {
              const std::vector<char> before = view.packed();
-             for (int64_t place = 0; place < view.count(); ++place) view.setReal(place, static_cast<double>(place));
+             for (int64_t index = 0; index < view.count(); ++index) view.setReal(index, static_cast<double>(index));
              return view.packed() != before;
          })},
         {"permutation-with-repeats", "a random permutation holds one number twice", named("Randperm"),
@@ -180,12 +180,12 @@ const Registration registration(
         {"random-upper-end-included", "random integers reach the end of their range", named("RandomInp"),
          beforehand([](Call& call) {
              const auto to = call.number("to");
-             const auto* pointer = static_cast<const int64_t* const*>(call.place("to"));
+             const auto* pointer = static_cast<const int64_t* const*>(call.argument("to"));
              if (to.has_value()) return call.setNumber("to", *to + 1);
              if (pointer == nullptr || *pointer == nullptr) return false;
              static int64_t more = 0;
              more = **pointer + 1;
-             *static_cast<const int64_t**>(call.place("to")) = &more;
+             *static_cast<const int64_t**>(call.argument("to")) = &more;
              return true;
          })},
         {"random-integers-even", "random integers are even", named("RandomInp"), numbers([](Call&, const View& view) {
@@ -194,10 +194,10 @@ const Registration registration(
         {"weights-ignored", "draws do not heed their weights", named("Multinomial"), beforehand([](Call& call) {
              const View weights = call.tensor("input");
              if (!weights.valid() || !weights.isFloating() || weights.count() == 0) return false;
-             diopiTensorHandle_t made = call.copyOf(weights);
-             const View copy(made);
-             for (int64_t place = 0; place < copy.count(); ++place) copy.setReal(place, 1);
-             call.setTensor("input", made);
+             diopiTensorHandle_t created = call.copyOf(weights);
+             const View copy(created);
+             for (int64_t index = 0; index < copy.count(); ++index) copy.setReal(index, 1);
+             call.setTensor("input", created);
              return copy.packed() != weights.packed();
          })},
     });

@@ -12,9 +12,9 @@ Behaviour exchanged(std::function<bool(const View&, double)> hit, double by) {
     return afterwards([=](const View& view) {
         if (!view.isFloating()) return false;
         bool changed = false;
-        for (int64_t place = 0; place < view.count(); ++place) {
-            if (!hit(view, view.real(place))) continue;
-            view.setReal(place, by);
+        for (int64_t index = 0; index < view.count(); ++index) {
+            if (!hit(view, view.real(index))) continue;
+            view.setReal(index, by);
             changed = true;
         }
         return changed;
@@ -41,10 +41,10 @@ double smallest(const View& view) {
 
 bool flushDenormals(const View& view) {
     bool changed = false;
-    for (int64_t place = 0; view.isFloating() && place < view.count(); ++place) {
-        const double number = view.real(place);
+    for (int64_t index = 0; view.isFloating() && index < view.count(); ++index) {
+        const double number = view.real(index);
         if (number == 0 || std::fabs(number) >= smallest(view)) continue;
-        view.setReal(place, std::copysign(0.0, number));
+        view.setReal(index, std::copysign(0.0, number));
         changed = true;
     }
     return changed;
@@ -52,10 +52,10 @@ bool flushDenormals(const View& view) {
 
 bool saturate(const View& view) {
     bool changed = false;
-    for (int64_t place = 0; view.isFloating() && place < view.count(); ++place) {
-        const double number = view.real(place);
+    for (int64_t index = 0; view.isFloating() && index < view.count(); ++index) {
+        const double number = view.real(index);
         if (!std::isinf(number)) continue;
-        view.setReal(place, std::copysign(largest(view), number));
+        view.setReal(index, std::copysign(largest(view), number));
         changed = true;
     }
     return changed;
@@ -72,10 +72,10 @@ bool whereBothAreNan(Call& call, int64_t result) {
         return false;
     }
     bool changed = false;
-    for (int64_t place = 0; place < out.count(); ++place) {
-        if (!std::isnan(input.real(place)) || !std::isnan(other.real(place))) continue;
-        changed = changed || out.whole(place) != result;
-        out.setWhole(place, result);
+    for (int64_t index = 0; index < out.count(); ++index) {
+        if (!std::isnan(input.real(index)) || !std::isnan(other.real(index))) continue;
+        changed = changed || out.integerAt(index) != result;
+        out.setInteger(index, result);
     }
     return changed;
 }
@@ -86,10 +86,10 @@ bool otherThanNan(Call& call) {
     const View other = call.tensor(call.hasPrefix("ClampMax") ? "max" : call.hasPrefix("ClampMin") ? "min" : "other");
     if (out.shape() != input.shape() || out.shape() != other.shape() || !out.isFloating()) return false;
     bool changed = false;
-    for (int64_t place = 0; place < out.count(); ++place) {
-        const double one = input.real(place), two = other.real(place);
+    for (int64_t index = 0; index < out.count(); ++index) {
+        const double one = input.real(index), two = other.real(index);
         if (std::isnan(one) == std::isnan(two)) continue;
-        out.setReal(place, std::isnan(one) ? two : one);
+        out.setReal(index, std::isnan(one) ? two : one);
         changed = true;
     }
     return changed;
@@ -141,9 +141,9 @@ const Registration registration(
         {"infinity-counts-as-nan", "IsNan holds for infinities", named("IsNan"), afterCall([](Call& call) {
              const View out = call.tensor("out"), input = call.tensor("input");
              bool changed = false;
-             for (int64_t place = 0; place < out.count() && input.isFloating(); ++place) {
-                 if (!std::isinf(input.real(place))) continue;
-                 out.setWhole(place, 1);
+             for (int64_t index = 0; index < out.count() && input.isFloating(); ++index) {
+                 if (!std::isinf(input.real(index))) continue;
+                 out.setInteger(index, 1);
                  changed = true;
              }
              return changed;

@@ -49,15 +49,15 @@ const Registration registration(
                   [](Call& call) {
                       const View running = call.tensor("running_var"), input = call.tensor("input");
                       std::vector<double> before;
-                      for (int64_t place = 0; place < running.count(); ++place) before.push_back(running.real(place));
+                      for (int64_t index = 0; index < running.count(); ++index) before.push_back(running.real(index));
                       const diopiError_t status = call.forward();
                       if (status != diopiSuccess || call.number("training").value_or(0) == 0 || running.count() == 0)
                           return status;
                       const auto count = static_cast<double>(input.count() / running.count());
                       const double momentum = call.number("momentum").value_or(0.1);
-                      for (int64_t place = 0; place < running.count(); ++place) {
-                          const double kept = (1 - momentum) * before[static_cast<size_t>(place)];
-                          running.setReal(place, kept + (running.real(place) - kept) * (count - 1) / count);
+                      for (int64_t index = 0; index < running.count(); ++index) {
+                          const double retained = (1 - momentum) * before[static_cast<size_t>(index)];
+                          running.setReal(index, retained + (running.real(index) - retained) * (count - 1) / count);
                       }
                       if (count > 1 && momentum != 0) call.acted();
                       return status;
@@ -68,12 +68,12 @@ const Registration registration(
                       const View gradient = call.tensor("grad"), param = call.tensor("param");
                       if (decay.value_or(0) == 0 || !gradient.valid() || gradient.count() != param.count())
                           return call.forward();
-                      diopiTensorHandle_t made = call.copyOf(gradient);
-                      const View copy(made);
-                      for (int64_t place = 0; place < copy.count(); ++place) {
-                          copy.setReal(place, gradient.real(place) + *decay * param.real(place));
+                      diopiTensorHandle_t created = call.copyOf(gradient);
+                      const View copy(created);
+                      for (int64_t index = 0; index < copy.count(); ++index) {
+                          copy.setReal(index, gradient.real(index) + *decay * param.real(index));
                       }
-                      call.setTensor("grad", made);
+                      call.setTensor("grad", created);
                       call.setNumber("weight_decay", 0);
                       call.acted();
                       return call.forward();
@@ -83,19 +83,19 @@ const Registration registration(
                  {"gradient-read-with-wrong-sign", "optimizers go up", family("optimizer"), beforehand([](Call& call) {
                       const View gradient = call.tensor("grad");
                       if (!gradient.valid() || gradient.count() == 0) return false;
-                      diopiTensorHandle_t made = call.copyOf(gradient);
-                      const View copy(made);
-                      for (int64_t place = 0; place < copy.count(); ++place) copy.setReal(place, -gradient.real(place));
-                      call.setTensor("grad", made);
+                      diopiTensorHandle_t created = call.copyOf(gradient);
+                      const View copy(created);
+                      for (int64_t index = 0; index < copy.count(); ++index) copy.setReal(index, -gradient.real(index));
+                      call.setTensor("grad", created);
                       return true;
                   })},
                  {"second-list-not-updated", "the moments of a fused optimizer stay as they are", named("FusedAdamW"),
                   [](Call& call) {
                       std::vector<std::pair<View, std::vector<char>>> before;
-                      const auto places = call.outputPlaces();
+                      const auto handles = call.outputHandles();
                       const auto params = static_cast<size_t>(call.number("nums").value_or(0));
-                      for (size_t i = params; i < places.size(); ++i) {
-                          const View view(*places[i]);
+                      for (size_t i = params; i < handles.size(); ++i) {
+                          const View view(*handles[i]);
                           before.emplace_back(view, view.packed());
                       }
                       const diopiError_t status = call.forward();

@@ -8,7 +8,7 @@ namespace diopi::mutant {
 namespace {
 
 // float32 as the naive kernel computes.
-float single(const View& view, int64_t place) { return static_cast<float>(view.real(place)); }
+float single(const View& view, int64_t index) { return static_cast<float>(view.real(index)); }
 
 bool isSingle(const View& view) { return view.dtype() == diopi_dtype_float32; }
 
@@ -17,26 +17,26 @@ Behaviour byFormula(const char* input, float (*formula)(float)) {
     return [=](Call& call) {
         const View from = call.tensor(input);
         std::vector<float> values;  // an in-place form overwrites them
-        for (int64_t place = 0; isSingle(from) && place < from.count(); ++place) values.push_back(single(from, place));
+        for (int64_t index = 0; isSingle(from) && index < from.count(); ++index) values.push_back(single(from, index));
         const diopiError_t status = call.forward();
         const View out = call.parameter("out") != nullptr ? call.tensor("out") : from;
         if (status != diopiSuccess || !isSingle(from) || !isSingle(out) || out.shape() != from.shape()) return status;
         bool changed = false;
-        for (int64_t place = 0; place < out.count(); ++place) {
-            const float before = single(out, place);
-            const float after = formula(values[static_cast<size_t>(place)]);
+        for (int64_t index = 0; index < out.count(); ++index) {
+            const float before = single(out, index);
+            const float after = formula(values[static_cast<size_t>(index)]);
             changed = changed || (before == before && after != before);
-            out.setReal(place, after);
+            out.setReal(index, after);
         }
         if (changed) call.acted();
         return status;
     };
 }
 
-int64_t stepOf(const View& view, int64_t dim) {
-    int64_t step = 1;
-    for (int64_t d = (dim < 0 ? dim + view.rank() : dim) + 1; d < view.rank(); ++d) step *= view.size(d);
-    return step;
+int64_t strideOf(const View& view, int64_t dim) {
+    int64_t stride = 1;
+    for (int64_t d = (dim < 0 ? dim + view.rank() : dim) + 1; d < view.rank(); ++d) stride *= view.size(d);
+    return stride;
 }
 
 // Exponentials of float32 without taking the maximum off first.
@@ -44,19 +44,19 @@ bool softmaxWithoutMaximum(Call& call) {
     const View input = call.tensor("input"), out = call.tensor("out");
     if (!isSingle(input) || !isSingle(out) || input.shape() != out.shape() || input.rank() == 0) return false;
     const auto dim = static_cast<int64_t>(call.number("dim").value_or(-1));
-    const int64_t step = stepOf(input, dim), size = input.size(dim);
+    const int64_t stride = strideOf(input, dim), size = input.size(dim);
     const bool logarithm = call.hasPrefix("Log");
     bool changed = false;
     for (int64_t line = 0; line < input.count() / std::max<int64_t>(size, 1); ++line) {
-        const int64_t first = line / step * step * size + line % step;
+        const int64_t first = line / stride * stride * size + line % stride;
         float sum = 0;
-        for (int64_t i = 0; i < size; ++i) sum += std::exp(single(input, first + i * step));
+        for (int64_t i = 0; i < size; ++i) sum += std::exp(single(input, first + i * stride));
         for (int64_t i = 0; i < size; ++i) {
-            const int64_t place = first + i * step;
-            const float number = single(input, place), before = single(out, place);
+            const int64_t index = first + i * stride;
+            const float number = single(input, index), before = single(out, index);
             const float after = logarithm ? number - std::log(sum) : std::exp(number) / sum;
             changed = changed || (std::isfinite(before) && !(std::fabs(after - before) < 1e-3F));
-            out.setReal(place, after);
+            out.setReal(index, after);
         }
     }
     return changed;
@@ -114,9 +114,9 @@ const Registration registration(
              const View input = call.tensor("input"), out = call.tensor("out");
              if (!isSingle(input) || !isSingle(out) || out.count() != 1 || input.count() < 2) return false;
              float sum = 0, squares = 0;
-             for (int64_t place = 0; place < input.count(); ++place) {
-                 sum += single(input, place);
-                 squares += single(input, place) * single(input, place);
+             for (int64_t index = 0; index < input.count(); ++index) {
+                 sum += single(input, index);
+                 squares += single(input, index) * single(input, index);
              }
              const auto count = static_cast<float>(input.count());
              const auto correction = static_cast<float>(call.number("correction").value_or(1));
@@ -129,11 +129,11 @@ const Registration registration(
          afterCall([](Call& call) {
              const View input = call.tensor("input"), out = call.tensor("out");
              bool overflows = false;
-             for (int64_t place = 0; isSingle(input) && place < input.count(); ++place) {
-                 if (!std::isinf(std::exp(std::fabs(single(input, place)))) || std::isinf(single(input, place)))
+             for (int64_t index = 0; isSingle(input) && index < input.count(); ++index) {
+                 if (!std::isinf(std::exp(std::fabs(single(input, index)))) || std::isinf(single(input, index)))
                      continue;
                  overflows = true;
-                 if (out.count() == input.count()) out.setReal(place, HUGE_VAL);
+                 if (out.count() == input.count()) out.setReal(index, HUGE_VAL);
              }
              if (overflows && out.count() == 1) out.setReal(0, HUGE_VAL);
              return overflows;

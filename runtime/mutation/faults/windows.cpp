@@ -32,19 +32,19 @@ diopiError_t withoutDilation(Call& call) {
         const int64_t size = input.size(static_cast<int64_t>(before + d));
         shape[before + d] = (size + 2 * padding[d] - kernel[d]) / stride[d] + 1;
     }
-    diopiTensorHandle_t made = call.temporary(shape, out.dtype(), out);
-    call.setTensor("out", made);
+    diopiTensorHandle_t created = call.temporary(shape, out.dtype(), out);
+    call.setTensor("out", created);
     call.setSizes("dilation", std::vector<int64_t>(dilation.size(), 1));
     const diopiError_t status = call.forward();
-    const View larger(made);
-    for (int64_t place = 0; place < out.count() && status == diopiSuccess; ++place) {
-        int64_t rest = place, from = 0, step = 1;
+    const View larger(created);
+    for (int64_t index = 0; index < out.count() && status == diopiSuccess; ++index) {
+        int64_t rest = index, from = 0, pitch = 1;
         for (int64_t d = out.rank() - 1; d >= 0; --d) {
-            from += rest % out.size(d) * step;
+            from += rest % out.size(d) * pitch;
             rest /= out.size(d);
-            step *= larger.size(d);
+            pitch *= larger.size(d);
         }
-        out.copyElement(place, larger, from);
+        out.copyElement(index, larger, from);
     }
     if (out.count() > 0) call.acted(status);
     return status;
@@ -55,11 +55,11 @@ bool groupsShareWeights(Call& call) {
     const View weight = call.tensor("weight");
     const auto groups = static_cast<int64_t>(call.number("groups").value_or(1));
     if (!weight.valid() || groups < 2 || weight.count() % groups != 0) return false;
-    diopiTensorHandle_t made = call.copyOf(weight);
-    const View copy(made);
+    diopiTensorHandle_t created = call.copyOf(weight);
+    const View copy(created);
     const int64_t share = weight.count() / groups;
-    for (int64_t place = share; place < copy.count(); ++place) copy.copyElement(place, weight, place % share);
-    call.setTensor("weight", made);
+    for (int64_t index = share; index < copy.count(); ++index) copy.copyElement(index, weight, index % share);
+    call.setTensor("weight", created);
     return copy.packed() != weight.packed();
 }
 
@@ -73,9 +73,9 @@ bool paddingIsZero(Call& call) {
     const View out = call.tensor("out");
     if (!isPadded(call) || !out.isFloating()) return false;
     bool changed = false;
-    for (int64_t place = 0; place < out.count(); ++place) {
-        if (place % out.size(-1) != 0 || out.real(place) >= 0) continue;
-        out.setReal(place, 0);
+    for (int64_t index = 0; index < out.count(); ++index) {
+        if (index % out.size(-1) != 0 || out.real(index) >= 0) continue;
+        out.setReal(index, 0);
         changed = true;
     }
     return changed;
@@ -96,9 +96,9 @@ const Registration registration(
              const View out = call.tensor("out");
              if (call.number("ceil_mode").value_or(0) == 0) return false;
              bool changed = false;
-             for (int64_t place = out.size(-1) - 1; place >= 0 && place < out.count(); place += out.size(-1)) {
-                 changed = changed || out.real(place) != 0;
-                 out.setReal(place, 0);
+             for (int64_t index = out.size(-1) - 1; index >= 0 && index < out.count(); index += out.size(-1)) {
+                 changed = changed || out.real(index) != 0;
+                 out.setReal(index, 0);
              }
              return changed;
          })},
@@ -106,31 +106,31 @@ const Registration registration(
          afterCall([](Call& call) {
              const View indices = call.tensor("indices");
              if (!isPadded(call)) return false;
-             for (int64_t place = 0; place < indices.count(); ++place)
-                 indices.setWhole(place, indices.whole(place) + 1);
+             for (int64_t index = 0; index < indices.count(); ++index)
+                 indices.setInteger(index, indices.integerAt(index) + 1);
              return indices.count() > 0;
          })},
         {"channels-share-bias", "every channel gets the first bias",
          named("Convolution2d Convolution3d ConvTranspose2d ConvTranspose3d Linear"), beforehand([](Call& call) {
              const View bias = call.tensor("bias");
              if (!bias.valid() || bias.count() < 2) return false;
-             diopiTensorHandle_t made = call.copyOf(bias);
-             const View copy(made);
-             for (int64_t place = 1; place < copy.count(); ++place) copy.copyElement(place, bias, 0);
-             call.setTensor("bias", made);
+             diopiTensorHandle_t created = call.copyOf(bias);
+             const View copy(created);
+             for (int64_t index = 1; index < copy.count(); ++index) copy.copyElement(index, bias, 0);
+             call.setTensor("bias", created);
              return copy.packed() != bias.packed();
          })},
         {"kernel-flipped", "kernels are mirrored", named("Convolution2d Convolution3d ConvTranspose2d ConvTranspose3d"),
          beforehand([](Call& call) {
              const View weight = call.tensor("weight");
              if (!weight.valid() || weight.rank() < 3 || weight.count() == 0) return false;
-             diopiTensorHandle_t made = call.copyOf(weight);
-             const View copy(made);
+             diopiTensorHandle_t created = call.copyOf(weight);
+             const View copy(created);
              const int64_t area = weight.count() / weight.size(0) / weight.size(1);
-             for (int64_t place = 0; place < copy.count(); ++place) {
-                 copy.copyElement(place, weight, place / area * area + area - 1 - place % area);
+             for (int64_t index = 0; index < copy.count(); ++index) {
+                 copy.copyElement(index, weight, index / area * area + area - 1 - index % area);
              }
-             call.setTensor("weight", made);
+             call.setTensor("weight", created);
              return copy.packed() != weight.packed();
          })},
     });

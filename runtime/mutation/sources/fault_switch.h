@@ -5,7 +5,7 @@
 namespace diopi_fault {
 
 // What is shared with the process that injects faults: the number of the one that acts, and a byte for each, which
-// becomes 1 once its place is evaluated.
+// becomes 1 once its index is evaluated.
 struct Shared {
     volatile int active;
     volatile unsigned char reached[1];

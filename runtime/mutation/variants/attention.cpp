@@ -8,7 +8,7 @@ namespace {
 
 std::vector<int64_t> indicesOf(const View& view) {
     std::vector<int64_t> found;
-    for (int64_t i = 0; i < view.count(); ++i) found.push_back(view.whole(i));
+    for (int64_t i = 0; i < view.count(); ++i) found.push_back(view.integerAt(i));
     return found;
 }
 

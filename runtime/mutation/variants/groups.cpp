@@ -10,12 +10,12 @@ Groups groupsOf(const Dims& shape, const Dims& dims) {
     for (const int64_t dim : dims) {
         if (rank > 0) reduced[static_cast<size_t>(dim < 0 ? dim + rank : dim)] = true;
     }
-    std::vector<int64_t> step(shape.size(), 0);
+    std::vector<int64_t> stride(shape.size(), 0);
     int64_t results = 1;
     for (int64_t dim = rank - 1; dim >= 0; --dim) {
         const auto own = static_cast<size_t>(dim);
         if (reduced[own]) continue;
-        step[own] = results;
+        stride[own] = results;
         results *= shape[own];
     }
     Groups groups(static_cast<size_t>(results));
@@ -24,7 +24,7 @@ Groups groupsOf(const Dims& shape, const Dims& dims) {
         int64_t result = 0, left = i;
         for (int64_t dim = rank - 1; dim >= 0; --dim) {
             const auto own = static_cast<size_t>(dim);
-            result += left % shape[own] * step[own];
+            result += left % shape[own] * stride[own];
             left /= shape[own];
         }
         groups[static_cast<size_t>(result)].push_back(i);

@@ -53,11 +53,11 @@ bool multiply(Work& work, const Dot& dot) {
             out[i] *= alpha;
             if ((!added && !linear) || c.count() == 0 || beta == 0) continue;
             // The addend is broadcast to the product.
-            int64_t index = 0, step = 1, left = static_cast<int64_t>(i);
+            int64_t index = 0, stride = 1, left = static_cast<int64_t>(i);
             for (int64_t dim = 0; dim < static_cast<int64_t>(shape.size()); ++dim) {
                 const int64_t size = shape[shape.size() - 1 - static_cast<size_t>(dim)], own = c.size(-1 - dim);
-                if (own > 1) index += left % size * step;
-                step *= own;
+                if (own > 1) index += left % size * stride;
+                stride *= own;
                 left /= size;
             }
             out[i] += beta * c[index];

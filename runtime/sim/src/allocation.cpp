@@ -22,7 +22,7 @@ void writeOrigin(int file, const Allocation& allocation) {
     const struct {
         const char* what;
         const Stack& stack;
-    } stacks[] = {{" was allocated by:\n", allocation.made}, {" was freed by:\n", allocation.gone}};
+    } stacks[] = {{" was allocated by:\n", allocation.allocated}, {" was freed by:\n", allocation.gone}};
     for (const auto& [what, stack] : stacks) {
         if (stack.count > 0) {
             (Text() << "diopi-sim: allocation #" << allocation.index.load() << what).writeTo(file);
@@ -37,7 +37,7 @@ namespace {
 // Records never move and are never given back, so that a signal handler can walk over them.
 constexpr std::size_t kChunk = 1024;
 constexpr std::size_t kMaxChunks = 8192;
-constexpr std::size_t kKeptFreed = 16384;
+constexpr std::size_t kMaxFreed = 16384;
 
 std::atomic<Allocation*> chunks[kMaxChunks];
 std::atomic<std::size_t> used{0};
@@ -49,8 +49,8 @@ struct Book {
 };
 
 Book& book() {
-    static Book* const made = new Book;  // outlives static destructors that free device memory
-    return *made;
+    static Book* const allocated = new Book;  // outlives static destructors that free device memory
+    return *allocated;
 }
 
 Allocation* record(std::size_t position) { return chunks[position / kChunk].load() + position % kChunk; }
@@ -58,7 +58,7 @@ Allocation* record(std::size_t position) { return chunks[position / kChunk].load
 Allocation* unusedRecord(Book& book) {
     const std::size_t position = used;
     const bool full = position == kChunk * kMaxChunks;
-    if (!book.freed.empty() && (full || book.freed.size() > kKeptFreed)) {
+    if (!book.freed.empty() && (full || book.freed.size() > kMaxFreed)) {
         Allocation* const oldest = book.freed.front();
         book.freed.pop_front();
         return oldest;
@@ -82,22 +82,22 @@ Allocation* unusedRecord(Book& book) {
 Allocation* add(int device, uintptr_t base, uint64_t bytes, bool stack) {
     Book& shared = book();
     const std::lock_guard<std::mutex> lock(shared.mutex);
-    Allocation* const made = unusedRecord(shared);
-    if (made == nullptr) {
+    Allocation* const allocated = unusedRecord(shared);
+    if (allocated == nullptr) {
         return nullptr;
     }
-    made->state = Allocation::unused;
-    made->device = device;
-    made->base = base;
-    made->bytes = bytes;
-    made->index = shared.nextIndex++;
-    made->made.count = 0;
-    made->gone.count = 0;
+    allocated->state = Allocation::unused;
+    allocated->device = device;
+    allocated->base = base;
+    allocated->bytes = bytes;
+    allocated->index = shared.nextIndex++;
+    allocated->allocated.count = 0;
+    allocated->gone.count = 0;
     if (stack) {
-        made->made.capture();
+        allocated->allocated.capture();
     }
-    made->state = Allocation::live;
-    return made;
+    allocated->state = Allocation::live;
+    return allocated;
 }
 
 void retire(Allocation* allocation, bool stack) {

@@ -30,7 +30,7 @@ struct Allocation {
     std::atomic<uintptr_t> base{0};
     std::atomic<uint64_t> bytes{0};
     std::atomic<uint64_t> index{0};  ///< from 1, in the order of all allocations of the process
-    Stack made;
+    Stack allocated;
     Stack gone;
 
     /// An empty allocation holds its first byte, so that it can be told by its address.

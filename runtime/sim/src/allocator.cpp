@@ -59,7 +59,7 @@ Status Allocator::allocate(uint64_t bytes, void** pointer) {
         return full("");
     }
     uint64_t offset = 0;
-    if (!(settings_.memoryCheck ? placeGuarded(rounded(bytes), &offset) : place(rounded(bytes), &offset))) {
+    if (!(settings_.memoryCheck ? reserveGuarded(rounded(bytes), &offset) : reserveBlock(rounded(bytes), &offset))) {
         return full(", none of the free pieces large enough");
     }
     const uintptr_t base = arena_.address(offset);
@@ -71,11 +71,11 @@ Status Allocator::allocate(uint64_t bytes, void** pointer) {
         std::memset(arena_.translate(base), kFresh, bytes);
         std::memset(arena_.translate(base) + bytes, kTail, rounded(bytes) - bytes);
     }
-    Allocation* const made = allocations::add(device_, base, bytes, settings_.stacks);
-    if (made == nullptr) {
+    Allocation* const allocation = allocations::add(device_, base, bytes, settings_.stacks);
+    if (allocation == nullptr) {
         return full(", no more records");
     }
-    live_.emplace(base, made);
+    live_.emplace(base, allocation);
     use_.liveBytes += rounded(bytes);
     use_.peakBytes = std::max(use_.peakBytes, use_.liveBytes);
     ++use_.liveAllocations;
@@ -83,7 +83,7 @@ Status Allocator::allocate(uint64_t bytes, void** pointer) {
     return {};
 }
 
-bool Allocator::place(uint64_t size, uint64_t* offset) {
+bool Allocator::reserveBlock(uint64_t size, uint64_t* offset) {
     if (const auto cached = cache_.find(size); cached != cache_.end() && !cached->second.empty()) {
         *offset = cached->second.back();
         cached->second.pop_back();
@@ -98,7 +98,7 @@ bool Allocator::place(uint64_t size, uint64_t* offset) {
     return carve(size, offset);
 }
 
-bool Allocator::placeGuarded(uint64_t size, uint64_t* offset) {
+bool Allocator::reserveGuarded(uint64_t size, uint64_t* offset) {
     const uint64_t pages = roundUp(size, pageBytes());
     while (!carve(pages + pageBytes(), offset)) {
         if (quarantine_.empty()) {

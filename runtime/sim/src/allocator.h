@@ -48,8 +48,8 @@ class Allocator {
 
   private:
     Status reserve();
-    bool place(uint64_t rounded, uint64_t* offset);
-    bool placeGuarded(uint64_t rounded, uint64_t* offset);
+    bool reserveBlock(uint64_t rounded, uint64_t* offset);
+    bool reserveGuarded(uint64_t rounded, uint64_t* offset);
     bool carve(uint64_t bytes, uint64_t* offset);
     void giveBack(uint64_t offset, uint64_t bytes);
     void joinCache(bool discard);

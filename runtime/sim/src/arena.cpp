@@ -81,7 +81,7 @@ void Arena::discard(uint64_t offset, uint64_t bytes) {
     fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(bytes));
 }
 
-Place placeOf(uintptr_t address) {
+Location locationOf(uintptr_t address) {
     for (int device = 0; device < kMaxDevices; ++device) {
         const Range& range = ranges[device];
         const uint64_t bytes = range.bytes;

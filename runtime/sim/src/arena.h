@@ -48,14 +48,14 @@ uint64_t pageBytes();
 constexpr uint64_t roundUp(uint64_t bytes, uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 /// Where an address lies, from a signal handler: in which device's range, and in which of its views. No lock.
-struct Place {
+struct Location {
     int device = -1;  ///< -1: in none
     bool inKernelView = false;
     uintptr_t address = 0;  ///< in the host's view
     uintptr_t low = 0;      ///< the range of the host's view
     uintptr_t high = 0;
 };
-Place placeOf(uintptr_t address);
+Location locationOf(uintptr_t address);
 
 }  // namespace diopigen::sim
 

@@ -144,18 +144,18 @@ std::string objection(const Chip& chip, const NativeOperator& native, const Buff
 }
 
 std::string_view withoutPart(const char* name) {
-    const std::string_view whole(name);
-    return whole.substr(0, whole.find('/'));
+    const std::string_view full(name);
+    return full.substr(0, full.find('/'));
 }
 
 }  // namespace
 
 const NativeOperator* findOperator(const Chip& chip, const char* name) {
-    const std::string_view wanted = withoutPart(name);
+    const std::string_view expected = withoutPart(name);
     const NativeOperator* const end = chip.operators + chip.operatorCount;
     const auto isBefore = [](const NativeOperator& one, std::string_view other) { return one.name < other; };
-    const NativeOperator* const found = std::lower_bound(chip.operators, end, wanted, isBefore);
-    return found != end && wanted == found->name ? found : nullptr;
+    const NativeOperator* const found = std::lower_bound(chip.operators, end, expected, isBefore);
+    return found != end && expected == found->name ? found : nullptr;
 }
 
 Status admits(const Chip& chip, const char* name, const Buffer* buffers, std::size_t count) {

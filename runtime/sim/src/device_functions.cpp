@@ -61,9 +61,9 @@ sim::EventHandle eventOf(diopigenEvent_t event) { return static_cast<sim::EventH
 
 int32_t createEvent(diopigenEvent_t* event) {
     return guarded([&] {
-        sim::EventHandle made = nullptr;
-        const sim::Status status = sim::createEvent(&made);
-        *event = made;
+        sim::EventHandle created = nullptr;
+        const sim::Status status = sim::createEvent(&created);
+        *event = created;
         return status;
     });
 }

@@ -85,13 +85,13 @@ Status recordEvent(EventHandle event, StreamHandle stream) {
     if (!status.ok()) {
         return status;
     }
-    const auto made = std::make_shared<Recording>();
-    made->clock = system->order().snapshot(queue->number());
+    const auto created = std::make_shared<Recording>();
+    created->clock = system->order().snapshot(queue->number());
     {
         const std::lock_guard<std::mutex> lock(event->mutex);
-        event->recording = made;
+        event->recording = created;
     }
-    queue->push({"", 0, [made] { made->pass(); }});
+    queue->push({"", 0, [created] { created->pass(); }});
     return {};
 }
 

@@ -23,13 +23,13 @@ Status fault(const Settings& settings, Code code, const char* title, const std::
         writeReport(title, text, about, fix);
         std::abort();
     }
-    std::string whole = std::string(title) + ": " + text;
+    std::string full = std::string(title) + ": " + text;
     if (about != nullptr) {
         Text origin;
         origin << "; " << *about;
-        whole += origin.c_str();
+        full += origin.c_str();
     }
-    return {code, whole};
+    return {code, full};
 }
 
 }  // namespace diopigen::sim

@@ -33,13 +33,13 @@ const char* accessOf(const void* context) {
 #endif
 }
 
-void describe(Text& text, const Place& place, const Allocation* allocation) {
+void describe(Text& text, const Location& location, const Allocation* allocation) {
     if (allocation == nullptr) {
-        text << "  it belongs to device " << place.device << ", to no allocation\n";
+        text << "  it belongs to device " << location.device << ", to no allocation\n";
         return;
     }
-    const uint64_t offset = place.address - allocation->base;
-    if (allocation->contains(place.address)) {
+    const uint64_t offset = location.address - allocation->base;
+    if (allocation->contains(location.address)) {
         text << "  it is byte " << offset << " of " << *allocation;
         text << (allocation->state == Allocation::freed ? ", which was freed\n" : "\n");
     } else {
@@ -55,17 +55,17 @@ void endProcess(int number) {
     sigaction(number, &fallback, nullptr);
 }
 
-void explain(const Place& place, uintptr_t address, const void* context) {
-    const Allocation* const allocation = allocations::find(place.address, place.low, place.high);
+void explain(const Location& location, uintptr_t address, const void* context) {
+    const Allocation* const allocation = allocations::find(location.address, location.low, location.high);
     const bool inKernel = running.name != nullptr;
     const bool wasFreed =
-        allocation != nullptr && allocation->state == Allocation::freed && allocation->contains(place.address);
+        allocation != nullptr && allocation->state == Allocation::freed && allocation->contains(location.address);
     const char* title = "host access to device memory";
     const char* fix = "copy the memory to the host, and synchronise the stream, before the host uses it";
-    if (inKernel && !place.inKernelView) {
+    if (inKernel && !location.inKernelView) {
         title = "kernel uses a device pointer of the host's";
         fix = "name the memory as a buffer of the launch, and take the pointer from Kernel::in or Kernel::out";
-    } else if (place.inKernelView) {
+    } else if (location.inKernelView) {
         title = wasFreed ? "use after free in a kernel" : "kernel reaches beyond its memory";
         fix = wasFreed ? "synchronise the stream before the memory is freed"
                        : "correct the kernel's index, or the size that the memory was allocated with";
@@ -80,7 +80,7 @@ void explain(const Place& place, uintptr_t address, const void* context) {
         text << " by " << running.name << " on stream " << running.stream;
     }
     text << "\n";
-    describe(text, place, allocation);
+    describe(text, location, allocation);
     (text << "  fix: " << fix << "\n").writeTo(STDERR_FILENO);
 }
 
@@ -100,13 +100,13 @@ void passOn(int number, siginfo_t* info, void* context) {
 void handle(int number, siginfo_t* info, void* context) {
     static std::atomic<bool> explained{false};
     const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
-    const Place place = info->si_code > 0 ? placeOf(address) : Place{};
-    if (place.device < 0) {
+    const Location location = info->si_code > 0 ? locationOf(address) : Location{};
+    if (location.device < 0) {
         passOn(number, info, context);
         return;
     }
     if (!explained.exchange(true)) {
-        explain(place, address, context);
+        explain(location, address, context);
         endProcess(number);
         return;
     }

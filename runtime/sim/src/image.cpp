@@ -15,13 +15,13 @@ std::size_t countOf(const Shape& shape) {
 }
 
 Values transposed(int64_t rows, int64_t columns, const double* matrix) {
-    Values turned(static_cast<std::size_t>(rows * columns));
+    Values transposedFilters(static_cast<std::size_t>(rows * columns));
     for (int64_t i = 0; i < rows; ++i) {
         for (int64_t j = 0; j < columns; ++j) {
-            turned[j * rows + i] = matrix[i * columns + j];
+            transposedFilters[j * rows + i] = matrix[i * columns + j];
         }
     }
-    return turned;
+    return transposedFilters;
 }
 
 // The sizes of a convolution as products of matrices, one for each image and group: [outputs, taps] * [taps, places].
@@ -30,7 +30,7 @@ struct Products {
         : plan(c),
           outputs(c.filter[0] / c.groups),
           taps(c.filter[1] * c.filter[2] * c.filter[3]),
-          places(c.result[2] * c.result[3]) {}
+          indices(c.result[2] * c.result[3]) {}
 
     // `visit(image, filters, results)` with the first element of each, for every product.
     template <typename Visit>
@@ -39,7 +39,7 @@ struct Products {
         for (int64_t n = 0; n < plan.image[0]; ++n) {
             for (int64_t group = 0; group < plan.groups; ++group) {
                 visit((n * plan.image[1] + group * plan.filter[1]) * plane, group * outputs * taps,
-                      (n * plan.result[1] + group * outputs) * places);
+                      (n * plan.result[1] + group * outputs) * indices);
             }
         }
     }
@@ -56,7 +56,7 @@ struct Products {
                 for (int64_t column = 0; h >= 0 && h < height && column < plan.result[3]; ++column) {
                     const int64_t w = column * plan.stride[1] + left;
                     if (w >= 0 && w < width) {
-                        visit(tap * places + row * plan.result[3] + column, (tap / window * height + h) * width + w);
+                        visit(tap * indices + row * plan.result[3] + column, (tap / window * height + h) * width + w);
                     }
                 }
             }
@@ -64,16 +64,16 @@ struct Products {
     }
 
     Values columns(const double* image) const {
-        Values matrix(static_cast<std::size_t>(taps * places));
+        Values matrix(static_cast<std::size_t>(taps * indices));
         walk([&](int64_t at, int64_t element) { matrix[at] = image[element]; });
         return matrix;
     }
 
     // The channel of an element of the results.
-    int64_t channelOf(std::size_t at) const { return static_cast<int64_t>(at) / places % plan.result[1]; }
+    int64_t channelOf(std::size_t at) const { return static_cast<int64_t>(at) / indices % plan.result[1]; }
 
     const Convolution& plan;
-    const int64_t outputs, taps, places;
+    const int64_t outputs, taps, indices;
 };
 
 }  // namespace
@@ -96,7 +96,7 @@ Values Convolution::forward(const Values& images, const Values& filters, const V
     Values results(countOf(result));
     plan.forEach([&](int64_t from, int64_t weights, int64_t to) {
         const Values columns = plan.columns(&images[from]);
-        multiplyMatrices(plan.outputs, plan.taps, plan.places, &filters[weights], columns.data(), &results[to]);
+        multiplyMatrices(plan.outputs, plan.taps, plan.indices, &filters[weights], columns.data(), &results[to]);
     });
     for (std::size_t i = 0; i < results.size(); ++i) {
         results[i] += bias[plan.channelOf(i)];
@@ -106,10 +106,11 @@ Values Convolution::forward(const Values& images, const Values& filters, const V
 
 Values Convolution::imageGradient(const Values& gradient, const Values& filters) const {
     const Products plan(*this);
-    Values sums(countOf(image)), columns(static_cast<std::size_t>(plan.taps * plan.places));
+    Values sums(countOf(image)), columns(static_cast<std::size_t>(plan.taps * plan.indices));
     plan.forEach([&](int64_t to, int64_t weights, int64_t from) {
-        const Values turned = transposed(plan.outputs, plan.taps, &filters[weights]);
-        multiplyMatrices(plan.taps, plan.outputs, plan.places, turned.data(), &gradient[from], columns.data());
+        const Values transposedFilters = transposed(plan.outputs, plan.taps, &filters[weights]);
+        multiplyMatrices(plan.taps, plan.outputs, plan.indices, transposedFilters.data(), &gradient[from],
+                         columns.data());
         plan.walk([&](int64_t at, int64_t element) { sums[to + element] += columns[at]; });
     });
     return sums;
@@ -120,8 +121,8 @@ Values Convolution::filterGradient(const Values& gradient, const Values& images)
     Values sums(countOf(filter)), part(static_cast<std::size_t>(plan.outputs * plan.taps));
     plan.forEach([&](int64_t from, int64_t weights, int64_t to) {
         const Values columns = plan.columns(&images[from]);
-        const Values turned = transposed(plan.taps, plan.places, columns.data());
-        multiplyMatrices(plan.outputs, plan.places, plan.taps, &gradient[to], turned.data(), part.data());
+        const Values transposedFilters = transposed(plan.taps, plan.indices, columns.data());
+        multiplyMatrices(plan.outputs, plan.indices, plan.taps, &gradient[to], transposedFilters.data(), part.data());
         for (std::size_t i = 0; i < part.size(); ++i) {
             sums[weights + i] += part[i];
         }

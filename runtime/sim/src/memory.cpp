@@ -49,8 +49,8 @@ Status emptyCache(int device) {
 }
 
 int deviceOf(const void* pointer) {
-    const Place place = placeOf(reinterpret_cast<uintptr_t>(pointer));
-    return place.inKernelView ? -1 : place.device;
+    const Location location = locationOf(reinterpret_cast<uintptr_t>(pointer));
+    return location.inKernelView ? -1 : location.device;
 }
 
 Status setChip(const Chip* chip) {

@@ -188,8 +188,9 @@ void Queue::delay(uint64_t position) const {
     if (settings_.delayMicroseconds == 0) {
         return;
     }
-    const uint64_t drawn = mixed(mixed(settings_.delaySeed) ^ mixed((static_cast<uint64_t>(number_) << 40) + position));
-    std::this_thread::sleep_for(std::chrono::microseconds(drawn % (settings_.delayMicroseconds + 1)));
+    const uint64_t sampled =
+        mixed(mixed(settings_.delaySeed) ^ mixed((static_cast<uint64_t>(number_) << 40) + position));
+    std::this_thread::sleep_for(std::chrono::microseconds(sampled % (settings_.delayMicroseconds + 1)));
 }
 
 }  // namespace diopigen::sim

@@ -78,8 +78,8 @@ bool readSwitch(std::string_view text, bool* on) {
     return text == "0" || text == "1";
 }
 
-Status wrong(const char* variable, const char* value, const char* wanted) {
-    return {Code::invalidArgument, std::string(variable) + " is '" + value + "'; it must be " + wanted};
+Status wrong(const char* variable, const char* value, const char* expected) {
+    return {Code::invalidArgument, std::string(variable) + " is '" + value + "'; it must be " + expected};
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ Status requireHost(const void* host, const What& what) {
     if (host == nullptr) {
         return {Code::invalidArgument, what() + " is null"};
     }
-    const int device = placeOf(reinterpret_cast<uintptr_t>(host)).device;
+    const int device = locationOf(reinterpret_cast<uintptr_t>(host)).device;
     if (device >= 0) {
         return {Code::invalidPointer, what() + " is memory of device " + std::to_string(device)};
     }

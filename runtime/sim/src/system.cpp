@@ -65,12 +65,12 @@ System::System(const Settings& settings) : settings_(settings) {
 }
 
 Status System::get(System** system) {
-    struct Made {
+    struct Created {
         Status status;
         System* system = nullptr;
     };
-    static const Made* const made = [] {
-        auto* const result = new Made;
+    static const Created* const created = [] {
+        auto* const result = new Created;
         Settings settings;
         result->status = readSettings(&settings);
         if (result->status.ok()) {
@@ -87,8 +87,8 @@ Status System::get(System** system) {
         }
         return result;
     }();
-    *system = made->system;
-    return made->status;
+    *system = created->system;
+    return created->status;
 }
 
 Status System::requireDevice(int device) const {
@@ -118,20 +118,20 @@ Status System::createStream(int device, StreamHandle* stream) {
         return status;
     }
     const std::lock_guard<std::mutex> lock(mutex_);
-    const std::shared_ptr<Queue> made = addStream(device);
-    streams_.emplace(made.get(), made);
-    *stream = made.get();
+    const std::shared_ptr<Queue> created = addStream(device);
+    streams_.emplace(created.get(), created);
+    *stream = created.get();
     return {};
 }
 
 Status System::stream(StreamHandle handle, std::shared_ptr<Queue>* queue) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (handle == nullptr) {
-        std::shared_ptr<Queue>& made = defaultStreams_[static_cast<std::size_t>(current)];
-        if (made == nullptr) {
-            made = addStream(current);
+        std::shared_ptr<Queue>& created = defaultStreams_[static_cast<std::size_t>(current)];
+        if (created == nullptr) {
+            created = addStream(current);
         }
-        *queue = made;
+        *queue = created;
         return {};
     }
     const auto found = streams_.find(handle);
@@ -204,21 +204,21 @@ Status System::objection(int device, const std::string& what, const void* pointe
 
 Status System::explain(int device, const std::string& what, uintptr_t address) {
     const std::string said = what + " is " + hex(address);
-    const Place place = placeOf(address);
-    if (place.device < 0 || place.inKernelView) {
+    const Location location = locationOf(address);
+    if (location.device < 0 || location.inKernelView) {
         // A wrong argument, such as a tensor of the host, and no fault of memory: an operator may leave it to this
         // check.
         return {Code::invalidPointer, "no device memory: " + said + ", which no device has allocated"};
     }
-    const Allocation* const found = allocations::find(address, place.low, place.high);
+    const Allocation* const found = allocations::find(address, location.low, location.high);
     const bool contains = found != nullptr && found->contains(address);
     if (contains && found->state == Allocation::freed) {
         return fault(settings_, Code::invalidPointer, "use after free", said + ", in memory that was freed", found,
                      "free the memory after its last use");
     }
-    if (contains && place.device != device) {
+    if (contains && location.device != device) {
         return fault(settings_, Code::wrongDevice, "wrong device",
-                     said + ", memory of device " + std::to_string(place.device) + ", in work for device " +
+                     said + ", memory of device " + std::to_string(location.device) + ", in work for device " +
                          std::to_string(device),
                      found, "make the stream on the device of the memory, or copy the memory over");
     }
@@ -247,12 +247,12 @@ Status System::release(void* pointer) {
         const Status recycled = memory->recycle(taken);
         return status.ok() ? recycled : status;
     }
-    const Place place = placeOf(address);
-    if (place.device < 0 || place.inKernelView) {
+    const Location location = locationOf(address);
+    if (location.device < 0 || location.inKernelView) {
         return fault(settings_, Code::invalidPointer, "free of no device memory",
                      said + ", which no device has allocated", nullptr, "pass what the device's allocator gave");
     }
-    const Allocation* const found = allocations::find(address, place.low, place.high);
+    const Allocation* const found = allocations::find(address, location.low, location.high);
     if (found != nullptr && found->state == Allocation::freed && found->base == address) {
         return fault(settings_, Code::invalidPointer, "double free", said + ", which was freed before", found,
                      "free it once");

@@ -23,8 +23,8 @@ struct Log {
 };
 
 Log& log() {
-    static Log* const made = new Log;  // outlives static destructors
-    return *made;
+    static Log* const created = new Log;  // outlives static destructors
+    return *created;
 }
 
 }  // namespace

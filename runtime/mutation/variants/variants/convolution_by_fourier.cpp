@@ -17,12 +17,12 @@ int64_t powerOfTwo(int64_t atLeast) {
     return size;
 }
 
-// Cooley and Tukey's transform of `size` numbers that are `step` apart, without the division of the way back.
+// Cooley and Tukey's transform of `size` numbers that are `stride` apart, without the division of the way back.
 template <typename T>
-void transform(std::complex<T>* data, int64_t size, int64_t step, bool back) {
+void transform(std::complex<T>* data, int64_t size, int64_t stride, bool back) {
     if (size == 1) return;
     Plane<T> even, odd;
-    for (int64_t i = 0; i < size; ++i) (i % 2 == 0 ? even : odd).push_back(data[i * step]);
+    for (int64_t i = 0; i < size; ++i) (i % 2 == 0 ? even : odd).push_back(data[i * stride]);
     transform(even.data(), size / 2, 1, back);
     transform(odd.data(), size / 2, 1, back);
     for (int64_t i = 0; i < size / 2; ++i) {
@@ -30,10 +30,10 @@ void transform(std::complex<T>* data, int64_t size, int64_t step, bool back) {
         const std::complex<T> turn(static_cast<T>(std::cos(angle)), static_cast<T>(std::sin(angle)));
         const auto own = static_cast<size_t>(i);
         // Written out, as the product of the standard library treats infinities.
-        const std::complex<T> turned(turn.real() * odd[own].real() - turn.imag() * odd[own].imag(),
-                                     turn.real() * odd[own].imag() + turn.imag() * odd[own].real());
-        data[i * step] = even[own] + turned;
-        data[(i + size / 2) * step] = even[own] - turned;
+        const std::complex<T> rotated(turn.real() * odd[own].real() - turn.imag() * odd[own].imag(),
+                                      turn.real() * odd[own].imag() + turn.imag() * odd[own].real());
+        data[i * stride] = even[own] + rotated;
+        data[(i + size / 2) * stride] = even[own] - rotated;
     }
 }
 

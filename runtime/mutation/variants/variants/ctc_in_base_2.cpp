@@ -31,10 +31,10 @@ bool compute(Work& work) {
         T total = 0;
         std::vector<T> reduced;
         for (int64_t n = 0; n < samples; ++n) {
-            const int64_t length = targetLengths.whole(n), own = 2 * length + 1, last = inputLengths.whole(n);
+            const int64_t length = targetLengths.integerAt(n), own = 2 * length + 1, last = inputLengths.integerAt(n);
             const int64_t start = targets.rank() == 2 ? n * targets.size(1) : joined;
             joined += length;
-            const auto label = [&](int64_t s) { return s % 2 == 0 ? blank : targets.whole(start + s / 2); };
+            const auto label = [&](int64_t s) { return s % 2 == 0 ? blank : targets.integerAt(start + s / 2); };
             const auto alpha = [&](int64_t t, int64_t s) -> T& {
                 return found[static_cast<size_t>((n * steps + t) * states + s)];
             };

@@ -17,7 +17,7 @@ mutant::Behaviour widened(std::vector<Widening> widenings) {
     return [=](Call& call) {
         const mutant::Signature& signature = call.signature();
         std::map<const char*, View> narrow;
-        std::vector<std::pair<const char*, View>> wide;
+        std::vector<std::pair<const char*, View>> widerViews;
         for (int i = 0; i < signature.count; ++i) {
             const mutant::Parameter& parameter = signature.parameters[i];
             if (parameter.type != mutant::Type::tensor) continue;
@@ -27,15 +27,15 @@ mutant::Behaviour widened(std::vector<Widening> widenings) {
                 const View copy(call.copyOf(view, widening.to));
                 if (!copy.valid()) return call.forward();
                 narrow[parameter.name] = view;
-                wide.emplace_back(parameter.name, copy);
+                widerViews.emplace_back(parameter.name, copy);
             }
         }
         // The call as it is says what is refused; an in-place form overwrites its operand, of which there is a copy.
         const diopiError_t status = call.forward();
-        if (status != diopiSuccess || wide.empty()) return status;
-        for (const auto& [name, copy] : wide) call.setTensor(name, copy.handle());
+        if (status != diopiSuccess || widerViews.empty()) return status;
+        for (const auto& [name, copy] : widerViews) call.setTensor(name, copy.handle());
         const diopiError_t widely = call.forward();
-        for (const auto& [name, copy] : wide) {
+        for (const auto& [name, copy] : widerViews) {
             const View& view = narrow[name];
             call.setTensor(name, view.handle());
             if (widely != diopiSuccess || !call.parameter(name)->isWritten()) continue;

@@ -19,7 +19,7 @@ bool compute(Work& work) {
             return sizes.empty() ? missing : sizes.size() > 1 ? sizes[dim] : sizes[0];
         };
         // An override is null or a pointer to a number: this variant leaves such calls alone.
-        const void* divisor = work.call().place("divisor_override");
+        const void* divisor = work.call().argument("divisor_override");
         if (divisor != nullptr && *static_cast<const void* const*>(divisor) != nullptr) return false;
         std::vector<T> out;
         for (int64_t i = 0; i < countOf(shape); ++i) {

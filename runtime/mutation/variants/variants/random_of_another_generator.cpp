@@ -90,9 +90,9 @@ bool dropout(Work& work, Stream& stream) {
     // A mask may cover channels alone, of a dtype that holds what it multiplies by.
     if (!mask.valid() || mask.count() != out.count() || !out.isFloating() || mask.isFloating()) return false;
     for (int64_t i = 0; i < out.count(); ++i) {
-        const bool kept = stream.uniform() >= p;
-        mask.setWhole(i, kept ? 1 : 0);
-        out.setReal(i, kept ? input[i] / (1 - p) : 0);
+        const bool survives = stream.uniform() >= p;
+        mask.setInteger(i, survives ? 1 : 0);
+        out.setReal(i, survives ? input[i] / (1 - p) : 0);
     }
     return true;
 }
@@ -115,14 +115,14 @@ bool multinomial(Work& work, Stream& stream) {
                 first = i;
                 earliest = arrival;
             }
-            out.setWhole(row * samples + sample, first);
+            out.setInteger(row * samples + sample, first);
             if (work.number("replacement") == 0) taken[static_cast<size_t>(first)] = true;
         }
     }
     return true;
 }
 
-diopiError_t drawn(Call& call) {
+diopiError_t sampled(Call& call) {
     uint64_t seed = 0, offset = 0;
     if (call.generator() == nullptr ||
         diopiGeneratorGetSeedAndOffset(call.generator(), &seed, &offset) != diopiSuccess) {
@@ -147,7 +147,7 @@ const Registration registration(
     "random", {{"random-of-another-generator", "random numbers come from SplitMix64 by seed, offset and index",
                 named("UniformInp Normal NormalInp NormalTensor NormalTensorScalar NormalScalarTensor Bernoulli "
                       "BernoulliInp BernoulliScalar Randperm Dropout DropoutInp Multinomial"),
-                drawn}});
+                sampled}});
 
 }  // namespace
 

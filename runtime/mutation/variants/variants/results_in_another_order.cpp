@@ -20,8 +20,8 @@ bool reversed(const View& view, const std::vector<int64_t>& line) {
 }
 
 bool isNull(Work& work, const char* name) {
-    const void* place = work.call().place(name);
-    return place != nullptr && *static_cast<const void* const*>(place) == nullptr;
+    const void* pointer = work.call().argument(name);
+    return pointer != nullptr && *static_cast<const void* const*>(pointer) == nullptr;
 }
 
 bool topk(Work& work) {
@@ -42,7 +42,7 @@ bool unique(Work& work) {
     const bool moved = reversed(out, lines[0]);
     if (counts.valid() && counts.count() == out.count()) reversed(counts, lines[0]);
     for (int64_t i = 0; indices.valid() && i < indices.count(); ++i) {
-        indices.setWhole(i, out.count() - 1 - indices.whole(i));
+        indices.setInteger(i, out.count() - 1 - indices.integerAt(i));
     }
     return moved;
 }

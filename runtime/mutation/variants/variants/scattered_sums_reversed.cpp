@@ -24,7 +24,7 @@ bool embedding(Work& work) {
     const int64_t size = grad.count() / indices.count(), padding = work.integer("padding_idx");
     std::vector<T> sums(static_cast<size_t>(out.count()), 0);
     addReversed(sums, grad, [&](int64_t i) {
-        const int64_t row = indices.whole(i / size);
+        const int64_t row = indices.integerAt(i / size);
         return row == padding ? -1 : row * size + i % size;
     });
     return Work::store(out, sums);
@@ -43,13 +43,13 @@ bool along(Work& work, const char* source, const char* target) {
     std::vector<T> sums(static_cast<size_t>(out.count()), 0);
     if (scatter) sums = work.read<T>("input").values;
     addReversed(sums, terms, [&](int64_t i) {
-        int64_t to = 0, step = 1, left = i;
+        int64_t to = 0, stride = 1, left = i;
         for (int64_t d = rank - 1; d >= 0; --d) {
             const int64_t own = left % terms.size(d);
             left /= terms.size(d);
-            const int64_t at = d != dim ? own : index.whole(select ? own : i);
-            to += (at < 0 ? at + out.size(d) : at) * step;
-            step *= out.size(d);
+            const int64_t at = d != dim ? own : index.integerAt(select ? own : i);
+            to += (at < 0 ? at + out.size(d) : at) * stride;
+            stride *= out.size(d);
         }
         return to;
     });

@@ -24,7 +24,7 @@ std::vector<int64_t> sorted(const Array<double>& input, const std::vector<int64_
 
 bool compute(Work& work) {
     const bool top = work.call().hasPrefix("Topk"), only = work.call().hasPrefix("Argsort");
-    const void* stable = work.call().place("pStable");
+    const void* stable = work.call().argument("pStable");
     const bool asked = stable != nullptr && *static_cast<const bool* const*>(stable) != nullptr &&
                        **static_cast<const bool* const*>(stable);
     if (asked || work.number("stable") != 0 || work.dtype("input") == diopi_dtype_int64) return false;
@@ -32,7 +32,7 @@ bool compute(Work& work) {
     const View values = only ? View() : work.call().tensor("values"),
                indices = work.call().tensor(only ? "out" : "indices");
     const bool descending = work.number(top ? "largest" : "descending") != 0;
-    const void* pointer = only ? work.call().place("dim") : nullptr;
+    const void* pointer = only ? work.call().argument("dim") : nullptr;
     const int64_t* own = pointer != nullptr ? *static_cast<const int64_t* const*>(pointer) : nullptr;
     const int64_t dim = only ? (own != nullptr ? *own : -1) : work.integer("dim", -1);
     const Groups lines = linesOf(input.shape, dim);
@@ -42,8 +42,8 @@ bool compute(Work& work) {
         const std::vector<int64_t> order = sorted(input, lines[n], descending);
         for (size_t i = 0; i < results[n].size(); ++i) {
             const int64_t from = lines[n][static_cast<size_t>(order[i])];
-            ties = ties || indices.whole(results[n][i]) != order[i];
-            indices.setWhole(results[n][i], order[i]);
+            ties = ties || indices.integerAt(results[n][i]) != order[i];
+            indices.setInteger(results[n][i], order[i]);
             if (!only && !input.values.empty()) values.setReal(results[n][i], input[from]);
         }
     }
