@@ -55,7 +55,7 @@ def test_host_that_knows_nothing_of_a_tensor_is_asked_for_each_thing(library: Li
 
 def test_expanded_input_costs_what_it_holds(library: Library, interface: Interface) -> None:
     # 8 KB of int64 that look like 8 MB.
-    wide = filled(library, "int64", [1_000, 1024], [0, 1])
+    widened = filled(library, "int64", [1_000, 1024], [0, 1])
     out = filled(library, "int32", [2])
     library.vendor.mock_reset()
     status = library.call(function(interface, "diopiMax"), {"max": out.handle, "input": widened.handle})

@@ -304,21 +304,21 @@ class Checker:
 def scattered(target: Array, source: Array, index: Array, dim: int, reduce: str) -> Array:
     """Element by element, in the order of the source."""
     result = target.copy()
-    for place in np.ndindex(*index.shape):
-        to = (*place[:dim], index[place], *place[dim + 1 :])
+    for position in np.ndindex(*index.shape):
+        to = (*position[:dim], index[position], *position[dim + 1 :])
         if reduce == "add":
-            result[to] += source[place]
+            result[to] += source[position]
         elif reduce == "multiply":
-            result[to] *= source[place]
+            result[to] *= source[position]
         else:
-            result[to] = source[place]
+            result[to] = source[position]
     return np.asarray(result)
 
 
 def main() -> None:
-    runtime, library, share = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    runtime, library, fraction = sys.argv[1], sys.argv[2], int(sys.argv[3])
     interface = Session(str(ROOT / "specs")).load().interface
-    checker = Checker(LayoutLibrary(Path(runtime), Path(library), interface), share)
+    checker = Checker(LayoutLibrary(Path(runtime), Path(library), interface), fraction)
     parts: Iterator[Callable[[], None]] = iter(
         (checker.elements, checker.reductions, checker.running_sums, checker.copies, checker.positions)
     )
