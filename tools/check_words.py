@@ -1,8 +1,10 @@
 """Fails where text or a name has a word of our own for which the field has a term: the list is tools/words.yaml.
 
 A word is found in prose and within identifiers (`judge_all`, `judgeAll`, `kJudge`, `JUDGE`); a phrase also across the
-end of a line. `words: allow WORD` on a line allows the word there; a waiver that nothing needs is a finding. Without
-arguments all files of the repository are read but generated ones, which follow from files that are.
+end of a line. An entry with `names` in place of `words` is about identifiers alone, in code below its `paths` but not
+below those of `except`: prose and texts may have the word, and so may names that say `in_place`.
+`words: allow WORD` on a line allows the word there; a waiver that nothing needs is a finding. Without arguments all
+files of the repository are read but generated ones, which follow from files that are. `--list FILE` reads another list.
 
 Exit codes: 0 fine, 1 findings, 2 the list cannot be read.
 """
@@ -34,12 +36,34 @@ BETWEEN = r"[\s_/#*>]+"
 """What may stand between the words of a phrase: spaces, underscores, the end of a line and the start of a comment."""
 
 
+CODE = (".py", ".h", ".cpp", ".cu")
+NO_NAMES = re.compile(
+    r'"""(?:\\.|[^\\])*?"""|"(?:\\.|[^"\\\n])*"|(?<![0-9])\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/', re.DOTALL
+)
+"""Texts and comments of C++ and, but for comments, of Python."""
+FIELD = re.compile(r"in_place|[iI]nPlace")
+"""Names of the field that have a word of the list within them."""
+
+
 class Word(NamedTuple):
-    """One form of an entry, what finds it, and the term to use instead."""
+    """One form of an entry, what finds it, the term to use instead and, of names, where it is found."""
 
     text: str
     pattern: re.Pattern[str]
     term: str
+    paths: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def of_names(self) -> bool:
+        """Whether identifiers alone count."""
+        return bool(self.paths)
+
+    def counts_in(self, name: str) -> bool:
+        """Whether the word is looked for in the file of this name."""
+        if not self.of_names:
+            return True
+        return name.startswith(self.paths) and not name.startswith(self.left_out) and name.endswith(CODE)
 
 
 def pattern_of(text: str) -> re.Pattern[str]:
@@ -60,10 +84,25 @@ def read_list(path: Path) -> list[Word]:
     entries = yaml.safe_load(path.read_text(encoding="utf-8"))
     found = []
     for number, entry in enumerate(entries if isinstance(entries, list) else [entries], start=1):
-        if not isinstance(entry, dict) or set(entry) != {"words", "term"} or not isinstance(entry["words"], list):
-            raise ValueError(f"{path.name}: entry {number} is not {{words: [...], term: ...}}")
-        found += [Word(str(word), pattern_of(str(word)), str(entry["term"])) for word in entry["words"]]
+        keys = set(entry) if isinstance(entry, dict) else set()
+        forms = ({"words", "term"}, {"names", "paths", "term"}, {"names", "paths", "except", "term"})
+        if keys not in forms or not all(isinstance(entry[key], list) for key in keys - {"term"}):
+            raise ValueError(
+                f"{path.name}: entry {number} is neither {{words: [...], term: ...}} nor "
+                "{names: [...], paths: [...], except: [...], term: ...}"
+            )
+        paths, left_out = (tuple(map(str, entry.get(key, ()))) for key in ("paths", "except"))
+        for word in entry.get("words", []) or entry["names"]:
+            found.append(Word(str(word), pattern_of(str(word)), str(entry["term"]), paths, left_out))
     return found
+
+
+def names_alone(name: str, text: str) -> str:
+    """The code with blanks in place of comments and texts, so that every offset stays."""
+    blanked = text
+    for pattern in (NO_NAMES, FIELD, *([re.compile(r"#[^\n]*")] if name.endswith(".py") else [])):
+        blanked = pattern.sub(lambda part: re.sub(r"[^\n]", " ", part.group()), blanked)
+    return blanked
 
 
 def findings(name: str, text: str, words: list[Word]) -> Iterator[tuple[int, int, str]]:
@@ -75,12 +114,15 @@ def findings(name: str, text: str, words: list[Word]) -> Iterator[tuple[int, int
     spans = [waiver.span() for waiver in WAIVER.finditer(text)]
     used = set()
     lowered = f"{name}\n{text}".lower()
+    code = ""
     for word in words:
-        if word.text.split()[0] not in lowered:
+        if word.text.split()[0] not in lowered or not word.counts_in(name):
             continue  # most words are in few files
-        if word.pattern.search(name):
+        if word.of_names:
+            code = code or names_alone(name, text)
+        elif word.pattern.search(name):
             yield 0, 0, f"the file's name has '{word.text}'; use {word.term}"
-        for match in word.pattern.finditer(text):
+        for match in word.pattern.finditer(code if word.of_names else text):
             if any(start <= match.start() < end for start, end in spans):
                 continue
             found = text.count("\n", 0, match.start()) + 1
@@ -102,10 +144,13 @@ def listed() -> list[str]:
 
 def main(arguments: list[str]) -> int:
     """Reads the files, prints `file:line:col: message` for each finding."""
+    path = LIST
+    if arguments[:1] == ["--list"] and len(arguments) > 1:
+        path, arguments = Path(arguments[1]), arguments[2:]
     try:
-        words = read_list(LIST)
+        words = read_list(path)
     except (OSError, ValueError, yaml.YAMLError) as error:
-        print(f"tools/words.yaml: {error}", file=sys.stderr)
+        print(f"{path}: {error}", file=sys.stderr)
         return 2
     count = 0
     for name in arguments or listed():

@@ -76,3 +76,49 @@ def test_the_name_of_a_file_counts(tmp_path: Path) -> None:
 def test_files_that_cannot_be_read_are_an_error(tmp_path: Path) -> None:
     done = check(tmp_path / "none.md")
     assert done.returncode == 2 and "No such file" in done.stderr
+
+
+NAMES = """- {names: [place], paths: [code/], except: [code/other/], term: index}
+- {words: [judge], term: check}
+"""
+
+
+def check_names(folder: Path, name: str, text: str) -> list[str]:
+    """Lines and columns of what is found in a file of `folder`, with a list of its own."""
+    (folder / "list.yaml").write_text(NAMES)
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text)
+    command = [sys.executable, str(folder / "tools/check_words.py"), "--list", str(folder / "list.yaml"), name]
+    (folder / "tools").mkdir(exist_ok=True)
+    (folder / "tools/check_words.py").write_bytes(TOOL.read_bytes())
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1), done.stderr
+    return [":".join(line.removeprefix(f"{name}:").split(":", 2)[:2]) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("code/a.py", "x = 1\nplace_of = x  # a place\n", ["2:1"]),
+        ("code/a.py", 'text = f"place" + "place"\nlast = \'place\'\n"""A\nplace."""\n', []),
+        ("code/a.py", "thePlace(in_place=True)  # words: allow place\n", []),
+        ("code/a.cpp", '// a place\nint place = 1\'000; /* place\n */ f("place"); kPlace;\n', ["2:5", "3:18"]),
+        ("code/a.cpp", "kInPlace, is_in_place, replace, placement\n", []),
+        ("code/a.cpp", "judge()  // judge\n", ["1:1", "1:13"]),
+        ("code/other/a.py", "place = 1\n", []),
+        ("code/a.md", "place\n", []),
+        ("a.py", "place = 1\n", []),
+    ],
+)
+def test_a_word_of_names_is_found_in_identifiers_alone(name: str, text: str, found: list[str], tmp_path: Path) -> None:
+    assert check_names(tmp_path, name, text) == found
+
+
+@pytest.mark.parametrize(
+    "entry", ["{names: [a], term: b}", "{words: [a], names: [b], paths: [c], term: d}", "{words: a, term: b}", "a"]
+)
+def test_a_list_that_is_none_is_an_error(entry: str, tmp_path: Path) -> None:
+    (tmp_path / "list.yaml").write_text(f"- {entry}\n")
+    command = [sys.executable, str(TOOL), "--list", str(tmp_path / "list.yaml")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "entry 1 is neither" in done.stderr
