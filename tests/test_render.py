@@ -108,7 +108,7 @@ def test_excerpt(source: str, span: Span, shown: str, underline: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("span", "place"),
+    ("span", "prefix"),
     [
         (Span("f", 9, 1), "f:9:1: "),
         (Span("f", 1, 0), "f:1:0: "),
@@ -116,8 +116,8 @@ def test_excerpt(source: str, span: Span, shown: str, underline: str) -> None:
         (None, ""),
     ],
 )
-def test_no_excerpt_where_there_is_no_such_line(span: Span | None, place: str) -> None:
-    assert text(Diagnostic("r", Severity.ERROR, "m", span), source="x\n") == f"{place}error[r]: m\n1 error\n"
+def test_no_excerpt_where_there_is_no_such_line(span: Span | None, prefix: str) -> None:
+    assert text(Diagnostic("r", Severity.ERROR, "m", span), source="x\n") == f"{prefix}error[r]: m\n1 error\n"
 
 
 def test_no_excerpt_without_the_source() -> None:

@@ -28,7 +28,7 @@ HERE = Path(__file__).resolve().parent
 INCLUDES = tuple(f"-I{ROOT / name}" for name in ("runtime/adaptor/include", "generated/include", "runtime/include"))
 OPERATORS = 300
 HELPERS = frozenset({"diopiCastDtype", "diopiCopyInp"})
-_PLACE = Span("convert_config.yaml", 1, 1)
+_SPAN = Span("convert_config.yaml", 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,11 @@ class Line:
 
 def write_shims(interface: Interface, implemented: frozenset[str], vendor: str, folder: Path) -> Path:
     """The shims for int64 to int32 and float64 to float32 in row-major order, for the functions given."""
-    casts = (Cast("int64", "int32", _PLACE), Cast("float64", "float32", _PLACE))
+    casts = (Cast("int64", "int32", _SPAN), Cast("float64", "float32", _SPAN))
     rules = tuple(
         FunctionRule(
             function.name,
-            tuple(TensorRule(name, casts, ("NCHW",), _PLACE, ("NCHW",)) for name in convertible(function)),
+            tuple(TensorRule(name, casts, ("NCHW",), _SPAN, ("NCHW",)) for name in convertible(function)),
         )
         for function in interface.functions
         if is_operator(function) and convertible(function)

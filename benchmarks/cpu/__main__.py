@@ -32,7 +32,7 @@ LARGEST = "16M"
 """The size whose cases take most of the time: larger than the caches."""
 
 
-def chosen_modules(group: str) -> list[ModuleType]:
+def selected_modules(group: str) -> list[ModuleType]:
     """The modules `cases_*` of this package, which have `cases(device)`. A module that says in `GROUPS` which groups it
     has is passed over where none matches: making cases costs a call each."""
     names = sorted(found.name for found in pkgutil.iter_modules(benchmarks.cpu.__path__))
@@ -45,7 +45,7 @@ def chosen_modules(group: str) -> list[ModuleType]:
 def all_cases(device: Device, group: str, seconds: float) -> Iterator[tuple[Case, float]]:
     """The cases with the time until which they may start: what is left of the seconds, shared by the modules that
     are left."""
-    modules = chosen_modules(group)
+    modules = selected_modules(group)
     end = time.perf_counter() + seconds
     for k, module in enumerate(modules):
         now = time.perf_counter()

@@ -17,7 +17,7 @@ SIZES = {
 Pair = tuple[Callable[[], object], Callable[[], object]]
 
 
-def _whole(device: Device, a: torch.Tensor) -> Iterator[tuple[str, Pair]]:
+def _full(device: Device, a: torch.Tensor) -> Iterator[tuple[str, Pair]]:
     scalar, position, flag = torch.empty(()), torch.empty((), dtype=torch.int64), torch.empty((), dtype=torch.bool)
     zeros, ones = torch.zeros(a.shape, dtype=torch.bool), torch.ones(a.shape, dtype=torch.bool)
     yield "diopiSum", (device.call("diopiSum", scalar, a, ()), lambda: torch.sum(a))
@@ -39,11 +39,11 @@ def _along(device: Device, a: torch.Tensor, dim: int) -> Iterator[tuple[str, Pai
     shape = [size for k, size in enumerate(a.shape) if k != dim]
     values, indices = torch.empty(shape), torch.empty(shape, dtype=torch.int64)
     flags, same = torch.empty(shape, dtype=torch.bool), torch.empty(a.shape)
-    expected, expected_places, expected_same = values.clone(), indices.clone(), same.clone()
+    expected, expected_indices, expected_same = values.clone(), indices.clone(), same.clone()
     zeros, ones = torch.zeros(a.shape, dtype=torch.bool), torch.ones(a.shape, dtype=torch.bool)
     one = device.int64(dim)
     norm = torch.linalg.vector_norm
-    both = (expected, expected_places)
+    both = (expected, expected_indices)
     yield "diopiSum", (device.call("diopiSum", values, a, (dim,)), lambda: torch.sum(a, dim, out=expected))
     yield "diopiMean", (device.call("diopiMean", values, a, (dim,)), lambda: torch.mean(a, dim, out=expected))
     yield "diopiProd", (device.call("diopiProd", values, a, one), lambda: torch.prod(a, dim, out=expected))
@@ -51,8 +51,8 @@ def _along(device: Device, a: torch.Tensor, dim: int) -> Iterator[tuple[str, Pai
     yield "diopiMax", (device.call("diopiMax", values, indices, a, dim), lambda: torch.max(a, dim, out=both))
     yield "diopiMin", (device.call("diopiMin", values, indices, a, dim), lambda: torch.min(a, dim, out=both))
     argmax, argmin = (device.call(name, indices, a, one, False) for name in ("diopiArgmax", "diopiArgmin"))
-    yield "diopiArgmax", (argmax, lambda: torch.argmax(a, dim, out=expected_places))
-    yield "diopiArgmin", (argmin, lambda: torch.argmin(a, dim, out=expected_places))
+    yield "diopiArgmax", (argmax, lambda: torch.argmax(a, dim, out=expected_indices))
+    yield "diopiArgmin", (argmin, lambda: torch.argmin(a, dim, out=expected_indices))
     yield "diopiNorm 2", (device.call("diopiNorm", values, a, 2, (dim,)), lambda: norm(a, 2, dim, out=expected))
     yield "diopiNorm 1", (device.call("diopiNorm", values, a, 1, (dim,)), lambda: norm(a, 1, dim, out=expected))
     yield "diopiStd", (device.call("diopiStd", values, a, (dim,), None), lambda: torch.std(a, dim, out=expected))
@@ -66,7 +66,7 @@ def cases(device: Device) -> Iterator[Case]:
     for size, (flat, deep) in SIZES.items():
         a, b = torch.rand(flat) + 0.5, torch.rand(deep) + 0.5
         layouts = {
-            "whole": _whole(device, a),
+            "whole": _full(device, a),
             "last": _along(device, a, 1),
             "first": _along(device, a, 0),
             "middle": _along(device, b, 1),

@@ -23,7 +23,7 @@ from benchmarks.cpu.measure import geometric_mean
 from benchmarks.cuda.case import Case
 from benchmarks.cuda.cases import cases
 
-SHARE = 0.85
+FRACTION = 0.85
 """Of the copy bandwidth, that memory-bound operators reach."""
 _SMALL = 64 * 1024
 
@@ -101,8 +101,8 @@ def main() -> int:
             floors[case.group] = case.floor
             times = f"{ours * 1e6:>9.1f} {theirs * 1e6:>9.1f} {theirs / ours:>6.2f} {fraction:>6.0%}"
             print(f"{case.group:<12} {case.name:<32} {times}")
-            if case.bytes and fraction < SHARE:
-                missed.append(f"{case.name}: {fraction:.0%} of the copy bandwidth, {SHARE:.0%} promised")
+            if case.bytes and fraction < FRACTION:
+                missed.append(f"{case.name}: {fraction:.0%} of the copy bandwidth, {FRACTION:.0%} promised")
     for group, ratios in found.items():
         mean = geometric_mean(ratios)
         print(f"{group:<12} geometric mean {mean:.2f} over {len(ratios)}")

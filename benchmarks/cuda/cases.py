@@ -12,7 +12,7 @@ from benchmarks.cpu.device import Device
 from benchmarks.cuda.attention import attention
 from benchmarks.cuda.case import MEMORY_FLOOR, Case
 from benchmarks.cuda.layouts import layouts
-from benchmarks.cuda.normalised import made
+from benchmarks.cuda.normalised import normalised_cases
 
 PRODUCT_FLOOR = 0.95
 
@@ -22,7 +22,7 @@ def cases(device: Device, torch_device: str, count: int) -> Iterator[Case]:
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         yield from elementwise(device, torch_device, count, dtype)
         yield from rows(device, torch_device, count, dtype)
-        for group, name, out, provided, theirs, moved in made(torch_device, count, dtype):
+        for group, name, out, provided, theirs, moved in normalised_cases(torch_device, count, dtype):
             yield _case(device, group, name, dtype, out, provided, theirs, moved)
         yield from layouts(device, torch_device, count, dtype)
         yield from products(device, torch_device, count, dtype)

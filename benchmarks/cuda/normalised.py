@@ -12,13 +12,13 @@ from typing import Any
 
 import torch
 
-Made = tuple[str, str, torch.Tensor, tuple[Any, ...], Callable[[], torch.Tensor], int]
+NormalisedCase = tuple[str, str, torch.Tensor, tuple[Any, ...], Callable[[], torch.Tensor], int]
 """Group, function, what it writes, its arguments, PyTorch's call, and elements that are moved."""
 
 _ATEN = torch.ops.aten
 
 
-def made(torch_device: str, count: int, dtype: torch.dtype) -> Iterator[Made]:
+def normalised_cases(torch_device: str, count: int, dtype: torch.dtype) -> Iterator[NormalisedCase]:
     """All calls with about `count` elements each."""
     yield from softmax(torch_device, count, dtype)
     yield from rows(torch_device, count, dtype)
@@ -26,7 +26,7 @@ def made(torch_device: str, count: int, dtype: torch.dtype) -> Iterator[Made]:
     yield from losses(torch_device, count, dtype)
 
 
-def softmax(torch_device: str, count: int, dtype: torch.dtype) -> Iterator[Made]:
+def softmax(torch_device: str, count: int, dtype: torch.dtype) -> Iterator[NormalisedCase]:
     """Gradients, a vocabulary, and a dimension that others follow."""
     x = torch.randn(count // 1024, 1024, device=torch_device).to(dtype)
     y, grad, out = torch.softmax(x, 1), torch.randn_like(x), torch.empty_like(x)
@@ -41,7 +41,7 @@ def softmax(torch_device: str, count: int, dtype: torch.dtype) -> Iterator[Made]
     yield "softmax", "diopiSoftmax", mapped, (mapped, image, 1), lambda: torch.softmax(image, 1), 2 * count
 
 
-def rows(torch_device: str, count: int, dtype: torch.dtype) -> Iterator[Made]:
+def rows(torch_device: str, count: int, dtype: torch.dtype) -> Iterator[NormalisedCase]:
     """RMSNorm, and the gradients of LayerNorm."""
     x = torch.randn(count // 1024, 1024, device=torch_device).to(dtype)
     weight, bias = torch.rand(1024, device=torch_device).to(dtype), torch.rand(1024, device=torch_device).to(dtype)
@@ -59,7 +59,7 @@ def rows(torch_device: str, count: int, dtype: torch.dtype) -> Iterator[Made]:
            lambda: _ATEN.native_layer_norm_backward(*arguments)[0], 5 * count)  # fmt: skip
 
 
-def channels(torch_device: str, count: int, dtype: torch.dtype) -> Iterator[Made]:
+def channels(torch_device: str, count: int, dtype: torch.dtype) -> Iterator[NormalisedCase]:
     """BatchNorm in training with its gradient, and GroupNorm, on images of 28 by 28."""
     x = torch.randn(max(1, count // (64 * 784)), 64, 28, 28, device=torch_device).to(dtype)
     moved = x.numel()
@@ -93,7 +93,7 @@ def channels(torch_device: str, count: int, dtype: torch.dtype) -> Iterator[Made
            lambda: torch.nn.functional.group_norm(x, 8, *halves, 1e-5), 2 * moved)  # fmt: skip
 
 
-def losses(torch_device: str, count: int, dtype: torch.dtype) -> Iterator[Made]:
+def losses(torch_device: str, count: int, dtype: torch.dtype) -> Iterator[NormalisedCase]:
     """Cross entropy over 1000 classes with its gradient, and two losses of elements."""
     x = torch.randn(max(1, count // 1000), 1000, device=torch_device).to(dtype)
     target = torch.randint(1000, (x.shape[0],), device=torch_device)

@@ -36,7 +36,7 @@ def write_once(files: Mapping[str, bytes], root: Path, executable: Collection[st
                 if disk.make_folder(root / folder):
                     created.append(root / folder)
             for path in list(staged):
-                if _place(staged[path], root / path):
+                if _rename(staged[path], root / path):
                     written.append(path)
                 del staged[path]
         except BaseException:
@@ -47,7 +47,7 @@ def write_once(files: Mapping[str, bytes], root: Path, executable: Collection[st
     return tuple(written)
 
 
-def _place(temporary: Path, target: Path) -> bool:
+def _rename(temporary: Path, target: Path) -> bool:
     """Gives a staged file its name unless the name is taken by now; False where it is."""
     with disk.faults(target, "write"):
         try:

@@ -22,7 +22,7 @@ from diopigen.ir.model import Function, Interface
 
 HERE = Path(__file__).resolve().parent
 MOCK = HERE / "mock"
-PLACE = Span("convert_config.yaml", 1, 1)
+SPAN = Span("convert_config.yaml", 1, 1)
 SANITIZED = os.environ.get("DIOPIGEN_ADAPTOR_SANITIZED") == "1"
 FLAGS = ["g++", "-std=c++17", "-O1", "-g1", "-fPIC"]
 INCLUDES = [f"-I{ROOT / name}" for name in ("runtime/adaptor/include", "runtime/include", "generated/include")]
@@ -43,7 +43,7 @@ HOST, DEVICE = 0, 1
 
 def cast(source: str, target: str) -> Cast:
     """A conversion of dtypes, wherever it may be written."""
-    return Cast(source, target, PLACE)
+    return Cast(source, target, SPAN)
 
 
 def same_rule(function: Function, **settings: Any) -> FunctionRule:
@@ -174,10 +174,10 @@ class Library:
             getattr(self.vendor, f"mock_{name}").restype = ctypes.c_int64
         assert self.vendor.mock_initialise() == 0
         self.vendor.mock_reset()  # it is the same vendor for all libraries of the process
-        self.context = self._made(self.runtime.diopiHostCreateContext)
+        self.context = self._created(self.runtime.diopiHostCreateContext)
 
     @staticmethod
-    def _made(function: Any, *before: Any) -> Any:
+    def _created(function: Any, *before: Any) -> Any:
         handle = ctypes.c_void_p()
         assert function(*before, ctypes.byref(handle)) == SUCCESS
         return handle

@@ -18,7 +18,7 @@ class Caller:
 
     def __init__(self, library: Library, interface: Interface) -> None:
         self.library, self.interface = library, interface
-        self.kept: list[Any] = []
+        self.held: list[Any] = []
         created = ctypes.c_void_p()
         create = library.runtime.diopiHostCreateGenerator
         assert create(ctypes.byref(created), ctypes.c_uint64(1), ctypes.c_uint64(0)) == SUCCESS
@@ -36,15 +36,15 @@ class Caller:
         return tensor
 
     def text(self, value: str) -> int:
-        self.kept.append(ctypes.create_string_buffer(value.encode()))
-        return ctypes.addressof(self.kept[-1])
+        self.held.append(ctypes.create_string_buffer(value.encode()))
+        return ctypes.addressof(self.held[-1])
 
     def scalar(self, value: float) -> int:
         class Scalar(ctypes.Structure):
             _fields_ = (("stype", ctypes.c_int), ("fval", ctypes.c_double))
 
-        self.kept.append(Scalar(10, value))
-        return ctypes.addressof(self.kept[-1])
+        self.held.append(Scalar(10, value))
+        return ctypes.addressof(self.held[-1])
 
     def array(self, tensor: Tensor) -> Array:
         return np.array([value.real for value in self.library.values(tensor)]).reshape(tensor.size)

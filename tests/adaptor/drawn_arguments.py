@@ -28,7 +28,7 @@ class Arguments:
 
     tensors: dict[str, list[Tensor | None]] = field(default_factory=dict)
     slots: dict[str, Any] = field(default_factory=dict)
-    kept: list[Any] = field(default_factory=list)
+    held: list[Any] = field(default_factory=list)
 
     def values(self, function: Function) -> dict[str, Any]:
         """The arguments as ctypes takes them."""
@@ -40,7 +40,7 @@ class Arguments:
             elif param.type == "tensors":
                 handles = [None if tensor is None else tensor.handle for tensor in self.tensors[param.name]]
                 array = (ctypes.c_void_p * len(handles))(*handles)
-                self.kept.append(array)
+                self.held.append(array)
                 values[param.name] = ctypes.addressof(array)
                 values[str(param.count)] = len(handles)
             elif param.type in ("new_tensor", "new_tensors"):

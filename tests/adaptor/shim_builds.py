@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from adaptor_helpers import DTYPES, PLACE, cast, config, uniform
+from adaptor_helpers import DTYPES, SPAN, cast, config, uniform
 from mock_vendor import BUILT_IN, mocked
 from shim_cases import NARROW, USED
 
@@ -71,11 +71,11 @@ def _random_casts(pick: random.Random) -> tuple[Cast, ...]:
     for source in rejected:
         targets = [name for name in (COMPLEX if source in COMPLEX else REAL) if name not in rejected]
         if targets:
-            casts.append(Cast(source, pick.choice(targets), PLACE))
+            casts.append(Cast(source, pick.choice(targets), SPAN))
     return tuple(casts)
 
 
-def _drawn(seed: int) -> Callable[[Interface], ResolvedConfig]:
+def _sampled(seed: int) -> Callable[[Interface], ResolvedConfig]:
     def resolved(interface: Interface) -> ResolvedConfig:
         implemented = {function.name for function in mocked(interface)} | BUILT_IN
         return config(random_rules(interface, seed).values(), implemented)
@@ -88,7 +88,7 @@ def _promises(interface: Interface) -> ResolvedConfig:
     rules = {rule.function: rule for rule in uniform(interface, casts=NARROW)}
     for name, layouts in (("diopiSoftmax", ("NCHW",)), ("diopiConvolution2d", ("NHWC", "NCHW"))):
         tensors = tuple(
-            replace(tensor, layouts=layouts, layouts_span=PLACE, common_layouts=layouts)
+            replace(tensor, layouts=layouts, layouts_span=SPAN, common_layouts=layouts)
             for tensor in rules[name].tensors
         )
         rules[name] = FunctionRule(name, tensors)
@@ -163,9 +163,9 @@ diopiError_t diopiMax(diopiContextHandle_t c, diopiTensorHandle_t m, diopiTensor
 """Only what reads: the casts and the dense copies of the mock vendor, under another name."""
 
 BUILDS: Mapping[str, ShimBuild] = {
-    "drawn_1": ShimBuild(_drawn(1)),
-    "drawn_2": ShimBuild(_drawn(2)),
-    "drawn_2_asked": ShimBuild(_drawn(2), names="asked.h"),
+    "drawn_1": ShimBuild(_sampled(1)),
+    "drawn_2": ShimBuild(_sampled(2)),
+    "drawn_2_asked": ShimBuild(_sampled(2), names="asked.h"),
     "absent": ShimBuild(lambda i: config([], {function.name for function in mocked(i)}, vendor="absent")),
     "promises": ShimBuild(_promises),
     "composites": ShimBuild(_composites(PRIMITIVES, "mini"), kernels="arithmetic_apart"),

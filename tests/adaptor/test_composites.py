@@ -243,17 +243,17 @@ def test_clamp(call: Caller, low: float | None, high: float | None) -> None:
     close(call.array(by_tensor), expected)
 
 
-@pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.parametrize("keeps", [False, True])
 @pytest.mark.parametrize("dims", [[], [1], [0, -1]])
-def test_mean_and_deviation(call: Caller, dims: list[int], kept: bool) -> None:
+def test_mean_and_deviation(call: Caller, dims: list[int], keeps: bool) -> None:
     x = numbers(3, 4, 5)
     axis = tuple(dims) or None
-    shape = x.mean(axis=axis, keepdims=kept).shape
+    shape = x.mean(axis=axis, keepdims=keeps).shape
     mean, deviation = call.tensor(np.zeros(shape)), call.tensor(np.zeros(shape))
     assert call("diopiMean", out=mean, input=call.tensor(x), dim=size_of(dims)) == SUCCESS
     assert call("diopiStd", out=deviation, input=call.tensor(x), dim=size_of(dims), correction=None) == SUCCESS
-    close(call.array(mean), x.mean(axis=axis, keepdims=kept))
-    close(call.array(deviation), x.std(axis=axis, ddof=1, keepdims=kept))
+    close(call.array(mean), x.mean(axis=axis, keepdims=keeps))
+    close(call.array(deviation), x.std(axis=axis, ddof=1, keepdims=keeps))
 
 
 @pytest.mark.parametrize(("dtype", "real"), [("complex64", "float32"), ("complex128", "float64")])

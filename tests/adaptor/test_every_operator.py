@@ -65,7 +65,9 @@ def allowed(rule: TensorRule, size: tuple[int, ...], stride: tuple[int, ...]) ->
 # ---- The promises ---------------------------------------------------------------------------------------------------
 
 
-def made_values(library: Library, arguments: Arguments) -> dict[str, list[tuple[str, tuple[int, ...], list[complex]]]]:
+def created_values(
+    library: Library, arguments: Arguments
+) -> dict[str, list[tuple[str, tuple[int, ...], list[complex]]]]:
     """Dtype, shape and values of what the operator made, which is released."""
     found: dict[str, list[tuple[str, tuple[int, ...], list[complex]]]] = {}
     for name, slot in arguments.slots.items():
@@ -118,7 +120,7 @@ def compare_all(loaded: tuple[Library, dict[str, FunctionRule]], interface: Inte
         assert library.call(function, arguments.values(function), direct=True) == SUCCESS
         expected = {tensor: library.values(tensor) for tensor in before}
         expected_memory = {tensor: library.memory(tensor) for tensor in before}
-        expected_made = made_values(library, arguments)
+        expected_created = created_values(library, arguments)
         for tensor, memory in before.items():
             library.restore(tensor, memory)
 
@@ -132,9 +134,9 @@ def compare_all(loaded: tuple[Library, dict[str, FunctionRule]], interface: Inte
             assert len(library.memory(tensor)) == len(memory)
             if tensor.dtype not in ("bool", *COMPLEX):
                 assert library.memory(tensor) == memory, (function.name, tensor)
-        for name, results in made_values(library, arguments).items():
-            for (dtype, size, got), (requested, wanted_size, numbers) in zip(results, expected_made[name], strict=True):
-                assert (size, [each.real for each in got]) == (wanted_size, [each.real for each in numbers])
+        for name, results in created_values(library, arguments).items():
+            for (dtype, size, got), (requested, shape, numbers) in zip(results, expected_created[name], strict=True):
+                assert (size, [each.real for each in got]) == (shape, [each.real for each in numbers])
                 assert dtype == requested or not definite(function, name), (function.name, name)
         assert library.temporaries() == alive, function.name
         for tensor in before:
@@ -163,7 +165,7 @@ def test_failure_of_any_call_leaves_everything_as_it_was(
             failed = library.vendor.mock_failed().decode()
             library.vendor.mock_fail_at(ctypes.c_int64(0))
             if status == SUCCESS:
-                made_values(library, arguments)
+                created_values(library, arguments)
             elif failed == "diopiHostReleaseTemporary":
                 # The one failure that can come when the results have been handed over already.
                 pass

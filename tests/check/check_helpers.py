@@ -24,7 +24,7 @@ def _remove(path: str) -> Callable[[Path], object]:
     return lambda spec: (spec / path).unlink()
 
 
-MADE: dict[str, Callable[[Path], object]] = {
+CREATED: dict[str, Callable[[Path], object]] = {
     "file-not-text": _write("ops/bad.yaml", b"family: bad\0"),
     "file-not-utf8": _write("ops/bad.yaml", "family: bad\ndoc: Größe\n".encode("latin-1")),
     "file-too-large": _write("ops/bad.yaml", b"# long\n" * 600_000),
@@ -52,8 +52,8 @@ def build(fixture: str, spec: Path) -> None:
     shutil.copytree(MINIATURE, spec)
     for source in sorted((BAD / fixture).rglob("*.yaml")):
         shutil.copyfile(source, spec / source.relative_to(BAD / fixture))
-    if fixture in MADE:
-        MADE[fixture](spec)
+    if fixture in CREATED:
+        CREATED[fixture](spec)
 
 
 def findings(spec: Path) -> list[Diagnostic]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from check_helpers import BAD, FIXTURES, MADE, build, findings, rule_of, shown
+from check_helpers import BAD, CREATED, FIXTURES, build, findings, rule_of, shown
 
 from diopigen.check.rule import families
 from diopigen.ir.findings import RULES as IR_RULES
@@ -36,4 +36,4 @@ def test_every_rule_has_a_fixture() -> None:
 
 
 def test_every_made_fixture_is_expected() -> None:
-    assert set(MADE) <= set(FIXTURES)
+    assert set(CREATED) <= set(FIXTURES)

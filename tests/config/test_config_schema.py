@@ -44,7 +44,7 @@ def agree(text: str, schema: dict[str, Any], interface: Interface) -> bool:
 
 
 CASES = sorted((DATA / "rules").glob("*.yaml"))
-REFUSED = {
+REJECTED = {
     "config-not-a-list",
     "config-entry-form",
     "config-not-indented",
@@ -66,7 +66,7 @@ REFUSED = {
     "case", [case for case in CASES if case.stem != "config-full-width"], ids=lambda case: case.stem
 )
 def test_both_agree_on_the_files_of_the_rules(case: Path, schema: dict[str, Any], interface: Interface) -> None:
-    assert agree(case.read_text(encoding="utf-8"), schema, interface) == (case.stem not in REFUSED)
+    assert agree(case.read_text(encoding="utf-8"), schema, interface) == (case.stem not in REJECTED)
 
 
 @pytest.mark.parametrize("vendor", VENDORS)

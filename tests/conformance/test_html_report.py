@@ -110,7 +110,7 @@ def test_shares_are_not_rounded_to_all(interface: Interface) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "wanted"),
+    ("fragment", "expected"),
     [
         ("functions", [">3 functions<", 'aria-sort="ascending"', ">diopiNew<"]),
         ("map", ['class="hole"', 'title="1 passed, 1 failed"', "failed bad"]),
@@ -120,7 +120,7 @@ def test_shares_are_not_rounded_to_all(interface: Interface) -> None:
         ("", ["<h2>Failures</h2>"]),
     ],
 )
-def test_a_browser_draws_it(place: str, wanted: list[str], interface: Interface, tmp_path: Path) -> None:
+def test_a_browser_draws_it(fragment: str, expected: list[str], interface: Interface, tmp_path: Path) -> None:
     browser = shutil.which("chromium")
     if browser is None:
         pytest.skip("chromium is missing: apt install chromium")
@@ -129,8 +129,8 @@ def test_a_browser_draws_it(place: str, wanted: list[str], interface: Interface,
     command = [
         browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
         "--disable-background-networking", "--disable-component-update", "--disable-sync",
-        f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=2000", "--dump-dom", f"file://{file}#{place}",
+        f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=2000", "--dump-dom", f"file://{file}#{fragment}",
     ]  # fmt: skip
     dom = subprocess.run(command, capture_output=True, text=True, timeout=120).stdout
     rendered = dom[dom.index('<main id="page">') : dom.index("<noscript>")]
-    assert [text for text in wanted if text not in rendered] == []
+    assert [text for text in expected if text not in rendered] == []

@@ -15,7 +15,7 @@ SHAPES = [((3, 4), (4, 5)), ((4,), (4, 5)), ((3, 4), (4,)), ((4,), (4,)), ((2, 1
           ((3, 0), (0, 5)), ((2, 9), (3, 9, 4)), ((2, 3, 9), (2, 9, 4))]  # fmt: skip
 
 
-def whole_numbers(shape: tuple[int, ...], dtype: Any, seed: int) -> Any:
+def integers_of(shape: tuple[int, ...], dtype: Any, seed: int) -> Any:
     found = np.random.default_rng(seed).integers(-9, 10, shape)
     return found.astype(dtype) if np.dtype(dtype).kind != "c" else (found + 1j * found[::-1]).astype(dtype)
 
@@ -25,7 +25,7 @@ def whole_numbers(shape: tuple[int, ...], dtype: Any, seed: int) -> Any:
 @pytest.mark.parametrize("block", [256, 2])
 def test_a_product_is_that_of_numpy(first: Any, second: Any, dtype: str, block: int, monkeypatch: Any) -> None:
     monkeypatch.setattr(products, "_BLOCK", block)
-    a, b = whole_numbers(first, dtype, 1), whole_numbers(second, dtype, 2)
+    a, b = integers_of(first, dtype, 1), integers_of(second, dtype, 2)
     found, expected = product(a, b), np.asarray(np.matmul(a, b))
     assert found.shape == expected.shape and found.dtype == expected.dtype
     assert np.array_equal(found, expected)
@@ -48,10 +48,10 @@ def test_the_size_of_a_large_product_is_a_tight_upper_bound(monkeypatch: pytest.
 
 @pytest.mark.parametrize("upper", [False, True])
 def test_a_triangular_system_with_whole_numbers_is_solved_exactly(upper: bool) -> None:
-    matrix = whole_numbers((3, 6, 6), "float64", 4)
+    matrix = integers_of((3, 6, 6), "float64", 4)
     matrix[:, range(6), range(6)] = [1, -1, 2, 4, -2, 1]
     retained = np.triu(matrix) if upper else np.tril(matrix)
-    solution = whole_numbers((3, 6, 2), "float64", 5)
+    solution = integers_of((3, 6, 2), "float64", 5)
     assert np.array_equal(decompositions.solve_triangular(matrix, product(retained, solution), upper=upper), solution)
     assert np.array_equal(
         product(decompositions.inverse_triangular(matrix, upper=upper), retained),
@@ -60,7 +60,7 @@ def test_a_triangular_system_with_whole_numbers_is_solved_exactly(upper: bool) -
 
 
 def test_the_factor_of_a_whole_square_is_exact_and_a_failing_minor_is_named() -> None:
-    factor = np.tril(whole_numbers((5, 5), "complex128", 6), -1) + np.diag([1, 2, 3, 1, 5])
+    factor = np.tril(integers_of((5, 5), "complex128", 6), -1) + np.diag([1, 2, 3, 1, 5])
     square = product(factor, adjoint(factor))
     found, fails = decompositions.cholesky(square)
     assert fails == 0 and np.array_equal(found, factor)
@@ -71,7 +71,7 @@ def test_the_factor_of_a_whole_square_is_exact_and_a_failing_minor_is_named() ->
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 @pytest.mark.parametrize("shape", [(4, 3), (3, 4), (5, 5), (1, 1), (1, 3), (3, 1), (3, 0)])
 def test_reflections_have_the_signs_of_lapack(shape: tuple[int, int], dtype: str) -> None:
-    matrix = whole_numbers(shape, dtype, 7)
+    matrix = integers_of(shape, dtype, 7)
     orthonormal, upper = decompositions.qr(matrix)
     unit = 64 * np.finfo(np.longdouble).eps
     assert np.all(np.abs(product(orthonormal, upper) - matrix) <= unit * 100)
@@ -86,5 +86,5 @@ def test_the_condition_of_a_matrix() -> None:
     assert decompositions.condition(np.diag([4.0, -0.5, 1.0])) == 8
     assert decompositions.condition(np.array([[1.0, 1.0], [1.0, 1.0]])) == np.inf
     assert decompositions.condition(np.zeros((0, 0))) == 1
-    mixed = whole_numbers((6, 6), "complex128", 8)
+    mixed = integers_of((6, 6), "complex128", 8)
     assert decompositions.condition(mixed) == pytest.approx(float(np.linalg.cond(mixed)), rel=1e-7)

@@ -12,7 +12,7 @@ from diopigen.conformance.run.saved_calls import package_of
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def kept(folder: Path, device: str) -> Path:
+def saved_call(folder: Path, device: str) -> Path:
     folder.mkdir()
     (folder / "device").write_text(device)
     (folder / "case.pt").write_bytes(b"")
@@ -26,8 +26,8 @@ def repro(folder: Path, *paths: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_package_follows_from_the_name_of_the_device(tmp_path: Path) -> None:
-    assert package_of(kept(tmp_path / "good", "droplet\n")) == "torch_droplet"
-    assert package_of(kept(tmp_path / "odd", "../droplet")) is None
+    assert package_of(saved_call(tmp_path / "good", "droplet\n")) == "torch_droplet"
+    assert package_of(saved_call(tmp_path / "odd", "../droplet")) is None
     assert package_of(tmp_path / "missing") is None
 
 
@@ -36,13 +36,13 @@ def test_the_backend_runs_the_call_and_gives_its_exit_code(tmp_path: Path) -> No
     package.mkdir()
     (package / "__init__.py").write_text("")
     (package / "repro.py").write_text("import sys\nprint('ran', sys.argv[1:])\nsys.exit(3)\n")
-    folder = kept(tmp_path / "call", "pebble_for_a_test\n")
+    folder = saved_call(tmp_path / "call", "pebble_for_a_test\n")
     done = repro(folder, tmp_path)
     assert (done.returncode, done.stdout) == (3, f"ran [{str(folder)!r}]\n"), done.stderr
 
 
 def test_a_backend_that_is_not_there_is_named(tmp_path: Path) -> None:
-    done = repro(kept(tmp_path / "call", "nowhere\n"))
+    done = repro(saved_call(tmp_path / "call", "nowhere\n"))
     assert done.returncode == 2 and "was kept by torch_nowhere, which this Python does not find" in done.stderr
 
 

@@ -36,7 +36,7 @@ def results(*of: CaseResult, shard: str = "", seed: int = 0) -> Results:
     return Results(of, 1.5, seed, "libx.so", "acme", "2.0", every, "rt/libdiopirt.so", shard)
 
 
-WHOLE = (
+COMPLETE = (
     result("diopiAdd/float32/plain", "excepted", waiver=WAIVER),
     result("diopiAdd/int8/plain", "failed"),
     result("diopiSub/int8/plain", "missing"),
@@ -78,7 +78,7 @@ def test_what_is_no_shard_is_refused(text: str) -> None:
 
 def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
-    provided = results(*WHOLE, shard="1/2", seed=7)
+    provided = results(*COMPLETE, shard="1/2", seed=7)
     path.write_text(to_json(provided), encoding="utf-8")
     assert read_results(path) == provided
     assert to_junit(read_results(path)) == to_junit(provided)
@@ -110,10 +110,10 @@ def test_files_that_hold_no_results_are_refused(content: str, message: str, tmp_
 
 def test_merged_shards_are_the_whole() -> None:
     sink = Sink()
-    one, two = results(*WHOLE[::2], shard="1/2"), results(*WHOLE[1::2], shard="2/2")
+    one, two = results(*COMPLETE[::2], shard="1/2"), results(*COMPLETE[1::2], shard="2/2")
     merged = merge({"b.json": two, "a.json": one}, sink)
     assert len(sink) == 0
-    assert merged == replace(results(*WHOLE), seconds=3.0)
+    assert merged == replace(results(*COMPLETE), seconds=3.0)
 
 
 MIXED = """\
@@ -128,12 +128,12 @@ b.json: error[report-mixed]: the seed is '5' here and '0' in a.json
 
 def test_what_does_not_belong_together_is_named() -> None:
     sink = Sink()
-    one, two = results(*WHOLE, shard="1/3"), results(*WHOLE[:2], shard="2/3", seed=5)
+    one, two = results(*COMPLETE, shard="1/3"), results(*COMPLETE[:2], shard="2/3", seed=5)
     merge({"a.json": one, "b.json": two}, sink)
     shown = render(sink.sorted(), "text").replace(":1:1:", ":").rpartition("\n3 errors")[0]
     assert shown.strip() == MIXED.strip()
     sink = Sink()
-    merge({"a.json": results(WHOLE[0], shard="1/2"), "b.json": results(WHOLE[1])}, sink)
+    merge({"a.json": results(COMPLETE[0], shard="1/2"), "b.json": results(COMPLETE[1])}, sink)
     assert [found.message for found in sink.sorted()] == ["holds no shard, others one of 2"]
 
 
@@ -182,7 +182,7 @@ def test_the_commands_shard_run_merge_and_show(
 
 def test_results_with_a_value_missing_or_of_another_kind_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "results.json"
-    record = json.loads(to_json(replace(results(*WHOLE, shard="1/2"), endings=(Ending("leaked", "text"),))))
+    record = json.loads(to_json(replace(results(*COMPLETE, shard="1/2"), endings=(Ending("leaked", "text"),))))
     for what, document in damaged(record):
         path.write_text(json.dumps(document))
         try:

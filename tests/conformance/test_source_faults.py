@@ -210,11 +210,11 @@ def test_cases_are_tried_function_by_function_and_axis_by_axis(interface: Interf
 
 def test_of_cases_in_several_dtypes_one_is_chosen(interface: Interface) -> None:
     cases = select(interface, ops=("Softmax", "Sort"))
-    chosen_cases = one_dtype_each(cases)
-    names = [case.id.replace(case.dtype, "") for case in chosen_cases]
+    selected_cases = one_dtype_each(cases)
+    names = [case.id.replace(case.dtype, "") for case in selected_cases]
     assert len(names) == len(set(names)) == len({case.id.replace(case.dtype, "") for case in cases}) < len(cases)
-    assert {case.id for case in cases if case.axis == "error"} <= {case.id for case in chosen_cases}
-    assert len({case.dtype for case in chosen_cases}) > 3 and chosen_cases == one_dtype_each(chosen_cases)
+    assert {case.id for case in cases if case.axis == "error"} <= {case.id for case in selected_cases}
+    assert len({case.dtype for case in selected_cases}) > 3 and selected_cases == one_dtype_each(selected_cases)
 
 
 def test_a_sample_is_the_same_each_time_and_moves_little(points: list[Point]) -> None:

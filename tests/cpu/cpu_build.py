@@ -9,7 +9,7 @@ from pathlib import Path
 
 from artefacts import FOLDER, ROOT, artefact
 
-__all__ = ["FLAVOUR", "ROOT", "SANITIZED", "chosen", "run_checked", "shared_libraries"]
+__all__ = ["FLAVOUR", "ROOT", "SANITIZED", "run_checked", "selected", "shared_libraries"]
 SHARED = FOLDER
 FLAVOUR = "DIOPI_CPU_TEST_BUILD"
 """Chooses the flavour of the libraries that the tests run over, a preset of the root build: plain where it is not set.
@@ -33,10 +33,10 @@ def run_checked(command: Sequence[str | Path], environment: Mapping[str, str] | 
 
 def shared_libraries(flavour: str = "") -> tuple[Path, Path]:
     """libdiopirt.so and libdiopi_impl.so; as `flavour` or the environment says."""
-    flavour = flavour or chosen()
+    flavour = flavour or selected()
     return artefact("libdiopirt.so", flavour), artefact("libdiopi_impl.so", flavour)
 
 
-def chosen() -> str:
+def selected() -> str:
     """The flavour of this run."""
     return os.environ.get(FLAVOUR, "plain")

@@ -4,8 +4,8 @@
 
 #include "diopi_core/philox.h"
 
-int main(int, char** bits) {
-    const auto word = [bits](int k) { return std::strtoull(bits[k], nullptr, 0); };
+int main(int, char** arguments) {
+    const auto word = [arguments](int k) { return std::strtoull(arguments[k], nullptr, 0); };
     for (const uint32_t found : diopi::core::philox(word(1), word(2), word(3))) {
         std::printf("%u\n", found);
     }

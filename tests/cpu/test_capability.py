@@ -22,8 +22,8 @@ import ctypes, os, sys
 os.environ.update(word.split("=") for word in sys.argv[2:])
 library = ctypes.CDLL(sys.argv[1])
 library.level.restype = ctypes.c_char_p
-library.chosen.restype = ctypes.c_size_t
-print(library.level().decode(), f"{library.chosen():x}")
+library.selected.restype = ctypes.c_size_t
+print(library.level().decode(), f"{library.selected():x}")
 library.report()
 library.report()
 """

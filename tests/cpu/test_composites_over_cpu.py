@@ -18,7 +18,7 @@ from diopigen.ir.model import Interface
 # Composites do not look for operands that overlap in part: all is read before anything is written. A mask that is not
 # asked for is not looked at either. Two forms of hosts are refused: a float32 result of a float16 softmax, and
 # statistics of RMSNorm without trailing ones (docs/adaptors.md).
-REFUSED = {
+REJECTED = {
     "diopiSoftmax": "parameter 'out' must not be float32 with float16",
     "diopiLogSoftmax": "parameter 'out' must not be float32 with float16",
     "diopiRMSNorm": "an output does not have the shape of the result",
@@ -35,7 +35,7 @@ KNOWN = (
 def is_known(case: dict[str, Any]) -> bool:
     """Whether a case that did not pass is one of the named forms or memory."""
     faults = case.get("faults") or [{"message": ""}]
-    rejected = REFUSED.get(case["function"], "no such text") in faults[0]["message"] and case["axis"] != "error"
+    rejected = REJECTED.get(case["function"], "no such text") in faults[0]["message"] and case["axis"] != "error"
     return rejected or any(part in case["id"] for part in KNOWN)
 
 

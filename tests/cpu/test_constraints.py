@@ -11,7 +11,7 @@ from cpu_library import CallFailed, CpuLibrary
 Array = np.ndarray[Any, Any]
 
 
-def refused(cpu: CpuLibrary, function: str, *arguments: Any) -> str:
+def rejection(cpu: CpuLibrary, function: str, *arguments: Any) -> str:
     with pytest.raises(CallFailed) as failure:
         cpu.call(function, *arguments)
     return failure.value.text
@@ -27,7 +27,7 @@ def test_topk_takes_nothing_of_a_number(cpu: CpuLibrary) -> None:
 def test_grids_have_as_many_dimensions_as_a_tensor_may_have(cpu: CpuLibrary, count: int, text: str) -> None:
     vectors = [np.ones(1, np.float32)] * count
     grids = [np.zeros(1, np.float32) for _ in range(count)]
-    assert text in refused(cpu, "diopiMeshGrid", grids, vectors, count)
+    assert text in rejection(cpu, "diopiMeshGrid", grids, vectors, count)
 
 
 def test_a_number_is_rolled_as_a_vector_of_one_element(cpu: CpuLibrary) -> None:
@@ -62,7 +62,7 @@ def test_positions_of_maxima_are_in_their_plane(cpu: CpuLibrary, dims: int, inde
         ]
 
     for function, call in calls(np.full(grad.shape, index)):
-        assert "every index is -1 or a position in its plane" in refused(cpu, function, *call)
+        assert "every index is -1 or a position in its plane" in rejection(cpu, function, *call)
     for function, call in calls(np.full(grad.shape, -1)):
         out.fill(5)
         cpu.call(function, *call)
@@ -76,29 +76,29 @@ def ones(*shape: int) -> Array:
 def test_dimensions_that_one_variadic_entry_names_are_the_same_in_results(cpu: CpuLibrary) -> None:
     image, grid = ones(1, 2, 4, 4), ones(1, 3, 5, 2)
     cpu.call("diopiGridSample", ones(1, 2, 3, 5), image, grid, "bilinear")
-    text = refused(cpu, "diopiGridSample", ones(1, 2, 5, 3), image, grid, "bilinear")
+    text = rejection(cpu, "diopiGridSample", ones(1, 2, 5, 3), image, grid, "bilinear")
     assert text.endswith("'out' is float32[1, 2, 5, 3] and must have [3, 5] where it has [5, 3]")
 
 
 def test_dimensions_that_one_variadic_entry_names_broadcast_in_operands(cpu: CpuLibrary) -> None:
-    text = refused(cpu, "diopiAdaptiveAvgPool1dBackward", ones(3, 1, 4), ones(2, 1, 2), ones(3, 1, 4))
+    text = rejection(cpu, "diopiAdaptiveAvgPool1dBackward", ones(3, 1, 4), ones(2, 1, 2), ones(3, 1, 4))
     assert text.endswith("'input' is float32[3, 1, 4], and [3] does not broadcast with [2] of other tensors")
-    text = refused(cpu, "diopiAdaptiveAvgPool1dBackward", ones(3, 1, 4), ones(1, 1, 2), ones(3, 1, 4))
+    text = rejection(cpu, "diopiAdaptiveAvgPool1dBackward", ones(3, 1, 4), ones(1, 1, 2), ones(3, 1, 4))
     assert "C2: grad_output has the batch of input" in text
 
 
 def test_numbers_that_no_integer_holds_are_compared(cpu: CpuLibrary) -> None:
     huge = 2**62
     query, key = np.ones((2, 8), np.float16), np.ones((2, 8), np.float16)
-    text = refused(cpu, "diopiPromptFlashAttention", query, query, key, key, None, [2], 2, huge, 1, huge)
+    text = rejection(cpu, "diopiPromptFlashAttention", query, query, key, key, None, [2], 2, huge, 1, huge)
     assert "C2: query and key hold max_input_len rows" in text
 
 
 def test_windows_larger_than_a_library_counts_are_refused(cpu: CpuLibrary) -> None:
     x = ones(1, 1, 4, 4)
-    text = refused(
+    text = rejection(
         cpu, "diopiConvolution2d", ones(1, 1, 1, 1), x, ones(1, 1, 2, 2), None, [2**40] * 2, [0] * 2, [1] * 2, 1
     )
     assert text.endswith("parameter 'stride': this library takes entries up to 2147483647")
-    text = refused(cpu, "diopiCol2Im", ones(1, 1, 1), ones(9, 1), [1, 1], [3, 3], [1, 1], [0, 0], [1, 1])
+    text = rejection(cpu, "diopiCol2Im", ones(1, 1, 1), ones(9, 1), [1, 1], [3, 3], [1, 1], [0, 0], [1, 1])
     assert "C4: at least one window fits into the padded images" in text

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cpu_build import chosen
+from cpu_build import selected
 from cpu_library import CpuLibrary
 
 pytestmark = pytest.mark.skipif(
-    chosen() != "released", reason="vector functions are in the released build only, which `make conformance` tests"
+    selected() != "released", reason="vector functions are in the released build only, which `make conformance` tests"
 )
 Array = np.ndarray[Any, Any]
 FUNCTIONS = {

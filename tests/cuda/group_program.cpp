@@ -22,8 +22,8 @@ const int32_t* diopi::cuda::guard() { return nullptr; }
 // Launches are on no stream of their own here.
 cudaStream_t diopi::cuda::stream() { return nullptr; }
 
-int main(int count, char** bits) {
-    const char* const what = count > 1 ? bits[1] : "";
+int main(int count, char** arguments) {
+    const char* const what = count > 1 ? arguments[1] : "";
     int sum = 0;
     int last = 0;
     int total = 0;

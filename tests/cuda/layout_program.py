@@ -87,7 +87,7 @@ def laid(values: Array, layout: str) -> Array:
 LAYOUTS = ("rows", "offset", "columns", "gaps", "exchanged")
 
 
-def drawn(shape: tuple[int, ...], dtype: np.dtype[Any], seed: int = 0) -> Array:
+def sampled(shape: tuple[int, ...], dtype: np.dtype[Any], seed: int = 0) -> Array:
     """Numbers of both signs; integers small enough for all dtypes, and for complex products without rounding."""
     numbers = np.random.default_rng([seed, *shape])
     if dtype == np.dtype(bool):
@@ -116,24 +116,24 @@ class Checker:
         for dtype in (FLOAT, HALF, BFLOAT16, DOUBLE, np.dtype("complex64"), *INTEGERS):
             accumulate_dtype = FLOAT if dtype in (HALF, BFLOAT16) else dtype
             for left, right in pairs:
-                a, b = drawn(left, dtype), drawn(right, dtype, 1)
+                a, b = sampled(left, dtype), sampled(right, dtype, 1)
                 expected = (a.astype(accumulate_dtype) * b.astype(accumulate_dtype)).astype(dtype)
                 for layouts in alike:
                     self.same("Mul", expected, layouts, [a, b])
-            a, b = drawn((9, 70), dtype), drawn((9, 70), dtype, 1)
+            a, b = sampled((9, 70), dtype), sampled((9, 70), dtype, 1)
             if dtype.kind != "c":
                 for layout in LAYOUTS:
                     self.same("Lt", a < b, ("rows", layout, layout), [a, b])
-                    truth = drawn((9, 1), np.dtype(bool))
+                    truth = sampled((9, 1), np.dtype(bool))
                     self.same("Where", np.where(truth, a, b), (layout, "rows", layout, "rows"), [truth, a, b])
         for dtype in (FLOAT, HALF, np.dtype("int8")):  # enough that operands which lie otherwise are copied by tiles
             for shape in ((300, 257), (5, 130, 120)):
-                a, b = drawn(shape, dtype), drawn(shape, dtype, 1)
+                a, b = sampled(shape, dtype), sampled(shape, dtype, 1)
                 for layouts in (("rows", "columns", "exchanged"), ("exchanged", "rows", "columns")):
                     accumulate_dtype = a.astype(np.float32) * b.astype(np.float32)
                     self.same("Mul", accumulate_dtype.astype(dtype), layouts, [a, b])
         for layout in LAYOUTS:  # mixed dtypes, and positions within the result
-            a, b = drawn((9, 70), FLOAT), drawn((70,), HALF)
+            a, b = sampled((9, 70), FLOAT), sampled((70,), HALF)
             self.same("Mul", a * b.astype(FLOAT), (layout, layout, "rows"), [a, b])
             self.same("Triu", np.triu(a, 3), (layout, layout), [a], 3)
 
@@ -168,7 +168,7 @@ class Checker:
                 if not picked(f"{shape} {axes} {layout}", self.share):
                     continue
                 for dtype in (FLOAT, HALF, BFLOAT16, DOUBLE):
-                    self.sums(drawn(shape, dtype), axes, layout)
+                    self.sums(sampled(shape, dtype), axes, layout)
                 if np.prod(shape) > 0:
                     self.extremes(shape, axes, layout)
 
@@ -183,7 +183,7 @@ class Checker:
             ((40, 2, 3), 0),
         ):
             for dtype in (FLOAT, np.dtype("int32"), DOUBLE):
-                values = drawn(shape, np.dtype("int64")).astype(dtype)
+                values = sampled(shape, np.dtype("int64")).astype(dtype)
                 for layout in LAYOUTS:
                     expected = values.cumsum(dim).astype(np.int64 if dtype.kind == "i" else dtype)
                     self.same("Cumsum", expected, ("rows", layout), [values], dim)
@@ -220,7 +220,7 @@ class Checker:
         """The first of equal elements counts; integers are added up exactly."""
         dtypes: tuple[np.dtype[Any], ...] = (FLOAT, HALF, *INTEGERS)
         for dtype in dtypes:
-            values = np.round(drawn(shape, dtype).astype(np.float64)).astype(dtype)
+            values = np.round(sampled(shape, dtype).astype(np.float64)).astype(dtype)
             label = f"{dtype} {shape} over {axes}, {layout}"
             provided = laid(values, layout)
             if len(axes) == 1:
@@ -233,7 +233,7 @@ class Checker:
                 self.library.call("diopiSum", total, provided, axes)
                 self.check(f"Sum {label}", total, values.sum(axes, dtype=np.int64), np.zeros(total.shape))
         if len(axes) == 1:
-            truth = drawn(shape, np.dtype(bool))
+            truth = sampled(shape, np.dtype(bool))
             out = np.zeros(truth.all(axes).shape, bool)
             self.library.call("diopiAll", out, laid(truth, layout), axes[0])
             self.check(f"All {shape} over {axes}, {layout}", out, np.asarray(truth.all(axes)), np.zeros(out.shape))
@@ -260,12 +260,12 @@ class Checker:
                     for dtype in dtypes:
                         if not picked(f"{shape} {to} {origin} {dtype}", self.share):
                             continue
-                        values = drawn(shape, dtype)
+                        values = sampled(shape, dtype)
                         out = laid(np.full(shape, GUARD, dtype), to)
                         self.library.call("diopiCopyInp", laid(values, origin), out)
                         self.check(f"CopyInp {dtype} {shape} {origin} to {to}", out, values, np.zeros(shape))
                     for dtype, result in casts:
-                        values = drawn(shape, dtype)
+                        values = sampled(shape, dtype)
                         self.same("CastDtype", values.astype(result), (to, origin), [values])
 
     def positions(self) -> None:
@@ -281,13 +281,13 @@ class Checker:
                 ((5, 60), 1),
                 ((9, 6), 0),
             ):
-                values, index = drawn(shape, dtype), numbers.integers(0, shape[dim], 50)
+                values, index = sampled(shape, dtype), numbers.integers(0, shape[dim], 50)
                 for layout in LAYOUTS:
                     self.same("IndexSelect", values.take(index, dim), ("rows", layout), [values], dim, index)
         scattered_dtypes: tuple[np.dtype[Any], ...] = (FLOAT, np.dtype("int64"))
         for dtype in scattered_dtypes:
             for shape, dim in (((300, 5), 0), ((3, 200), 1), ((2, 150, 3), 1), ((30, 5), 0)):
-                target, source = drawn(shape, dtype), drawn(shape, dtype, 1)
+                target, source = sampled(shape, dtype), sampled(shape, dtype, 1)
                 index = numbers.integers(0, shape[dim] // 2, shape)
                 for reduce in ("", "add", "multiply"):
                     expected = scattered(target, source, index, dim, reduce)

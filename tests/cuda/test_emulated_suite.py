@@ -36,9 +36,9 @@ RACES = [
 """Families with kernels whose threads share memory, or that add up what several threads might."""
 
 
-SHARE = 10
+FRACTION = 10
 """A change runs one case in so many, and one of each function; the others take as long as the whole CPU library."""
-PARTS = [pytest.param(SHARE, id="sample"), pytest.param(1, id="whole", marks=pytest.mark.slow)]
+PARTS = [pytest.param(FRACTION, id="sample"), pytest.param(1, id="whole", marks=pytest.mark.slow)]
 AGAIN = [pytest.param(40, id="sample"), *PARTS[1:]]
 """The same cases under another setting: fewer of them."""
 pytestmark = pytest.mark.suite

@@ -121,16 +121,16 @@ def test_a_file_without_read_permission(monkeypatch: pytest.MonkeyPatch) -> None
     """The refusal is simulated: tests may run as root, whom nothing is refused."""
     header = write("locked.h", "int f(void);\n")
 
-    def refuse(self: Path) -> bytes:
+    def reject(self: Path) -> bytes:
         raise PermissionError(13, "Permission denied", str(self))
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(Path, "read_bytes", reject)
     assert findings(header) == [
         "locked.h:1:1: error header-unreadable: 'locked.h' may not be read | give yourself read permission"
     ]
 
 
-WHOLE = """\
+COMPLETE = """\
 #ifndef A_H
 #define A_H
 #include <stddef.h>
@@ -144,12 +144,12 @@ __attribute__((weak)) int diopiF(const S* s, size_t n, int (*call)(void));
 
 @settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    cut=st.integers(0, len(WHOLE)),
+    cut=st.integers(0, len(COMPLETE)),
     skip=st.integers(0, 40),
     inserted=st.one_of(st.binary(max_size=4), st.sampled_from([b"{", b"}", b"(", b"#if", b'"', b"/*", b"\\\n", b"::"])),
 )
 def test_a_damaged_header_is_read_or_reported(cut: int, skip: int, inserted: bytes) -> None:
-    header = write("damaged.h", WHOLE[:cut] + inserted + WHOLE[cut + skip :])
+    header = write("damaged.h", COMPLETE[:cut] + inserted + COMPLETE[cut + skip :])
     for language in BOTH:
         sink = Sink()
         found = parse_headers([header], language=language, sink=sink)

@@ -383,10 +383,10 @@ def test_without_a_place_for_temporary_files(monkeypatch: pytest.MonkeyPatch) ->
         "diopiError_t diopiSum(diopiContextHandle_t c, diopiTensorHandle_t o, diopiSize_t d, bool k) { return {}; }",
     )
 
-    def refuse(*_: object, **__: object) -> None:
+    def reject(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(tempfile, "TemporaryDirectory", refuse)
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", reject)
     assert check() == (("diopiSum",), [])
 
 

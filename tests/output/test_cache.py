@@ -22,18 +22,18 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache folder of its own."""
     monkeypatch.setenv("DIOPIGEN_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
-def test_what_was_written_is_read_again(place: Path) -> None:
+def test_what_was_written_is_read_again(cache_folder: Path) -> None:
     cache.write("thing", "a1", {"numbers": [1, 2]})
     assert cache.read("thing", "a1") == {"numbers": [1, 2]}
     assert cache.read("thing", "a2") is None
     assert cache.read("other", "a1") is None
-    assert place.stat().st_mode & 0o777 == 0o700
+    assert cache_folder.stat().st_mode & 0o777 == 0o700
 
 
 def _flipped(data: bytes) -> bytes:
@@ -50,30 +50,30 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_entry_counts_as_absent(damage: str, place: Path) -> None:
+def test_a_damaged_entry_counts_as_absent(damage: str, cache_folder: Path) -> None:
     cache.write("thing", "a1", list(range(100)))
-    (path,) = place.iterdir()
+    (path,) = cache_folder.iterdir()
     path.write_bytes(DAMAGE[damage](path.read_bytes()))
     assert cache.read("thing", "a1") is None
     cache.write("thing", "a1", [7])
     assert cache.read("thing", "a1") == [7]
 
 
-def test_a_folder_that_others_may_write_to_is_not_read(place: Path) -> None:
+def test_a_folder_that_others_may_write_to_is_not_read(cache_folder: Path) -> None:
     cache.write("thing", "a1", 7)
-    place.chmod(0o777)
+    cache_folder.chmod(0o777)
     assert cache.read("thing", "a1") is None
-    place.chmod(0o700)
+    cache_folder.chmod(0o700)
     assert cache.read("thing", "a1") == 7
-    moved = place.rename(place.with_name("moved"))
-    place.symlink_to(moved)
+    moved = cache_folder.rename(cache_folder.with_name("moved"))
+    cache_folder.symlink_to(moved)
     assert cache.read("thing", "a1") is None
 
 
-def test_it_can_be_turned_off(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_can_be_turned_off(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DIOPIGEN_CACHE", "off")
     cache.write("thing", "a1", 7)
-    assert cache.read("thing", "a1") is None and not place.exists()
+    assert cache.read("thing", "a1") is None and not cache_folder.exists()
 
 
 def test_a_folder_that_cannot_be_made_is_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,13 +83,13 @@ def test_a_folder_that_cannot_be_made_is_no_fault(tmp_path: Path, monkeypatch: p
     assert cache.read("thing", "a1") is None
 
 
-def test_only_the_newest_entries_stay(place: Path) -> None:
+def test_only_the_newest_entries_stay(cache_folder: Path) -> None:
     for number in range(cache.MAX_ENTRIES + 3):
         cache.write("thing", f"a{number}", number)
-        os.utime(place / f"thing-a{number}", (number, number))
+        os.utime(cache_folder / f"thing-a{number}", (number, number))
     cache.write("other", "a0", 0)
     cache.write("thing", "last", 0)
-    found = sorted(path.name for path in place.iterdir())
+    found = sorted(path.name for path in cache_folder.iterdir())
     assert len(found) == cache.MAX_ENTRIES + 1
     assert "thing-last" in found and "other-a0" in found and "thing-a0" not in found
 
@@ -142,10 +142,10 @@ def diopigen(folder: Path, *arguments: str, code: int = 0) -> str:
 
 
 @pytest.mark.slow
-def test_an_edit_of_the_spec_is_seen_at_once(tmp_path: Path, place: Path) -> None:
+def test_an_edit_of_the_spec_is_seen_at_once(tmp_path: Path, cache_folder: Path) -> None:
     shutil.copytree(ROOT / "specs", tmp_path / "specs")
     assert ": 0 written" not in diopigen(tmp_path, "generate", "--target", "headers")
-    assert {path.name.partition("-")[0] for path in place.iterdir()} == {"interface", "plan"}
+    assert {path.name.partition("-")[0] for path in cache_folder.iterdir()} == {"interface", "plan"}
     assert ": 0 written" in diopigen(tmp_path, "generate", "--target", "headers")
     ops = tmp_path / "specs" / "ops" / "elementwise_unary.yaml"
     ops.write_text(ops.read_text().replace("Sign of each", "The sign of each", 1))
@@ -155,7 +155,7 @@ def test_an_edit_of_the_spec_is_seen_at_once(tmp_path: Path, place: Path) -> Non
     assert "unknown-word" in diopigen(tmp_path, "generate", "--target", "headers", "--check", code=1)
 
 
-def test_concurrent_runs_see_whole_entries(tmp_path: Path, place: Path) -> None:
+def test_concurrent_runs_see_whole_entries(tmp_path: Path, cache_folder: Path) -> None:
     script = (
         "from diopigen.output import cache\n"
         "for turn in range(60):\n"
@@ -166,7 +166,7 @@ def test_concurrent_runs_see_whole_entries(tmp_path: Path, place: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     running = [subprocess.Popen([sys.executable, "-c", script], env=environment) for _ in range(3)]
     assert [process.wait(timeout=120) for process in running] == [0, 0, 0]
-    assert [path.name for path in place.iterdir()] == ["thing-a1"]
+    assert [path.name for path in cache_folder.iterdir()] == ["thing-a1"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +189,7 @@ class Worked:
 
 
 def test_values_of_every_kind_come_back_as_they_were() -> None:
-    written = {"plain": Plain(1, ("a",)), "worked": Worked(3), "many": [Plain(place) for place in range(5)]}
+    written = {"plain": Plain(1, ("a",)), "worked": Worked(3), "many": [Plain(index) for index in range(5)]}
     cache.write("thing", "a1", written)
     found = cache.read("thing", "a1")
     assert found == written and found["worked"].twice == 6

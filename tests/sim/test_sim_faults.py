@@ -25,7 +25,7 @@ def made(index: int, by: str = "    makeTheMemory\n") -> str:
 
 
 FREED = "diopi-sim: allocation #1 was freed by:\n    freeTheMemory\n"
-WHOLE = "allocation #1 (4096 bytes on device 0 at 0x#)"
+COMPLETE = "allocation #1 (4096 bytes on device 0 at 0x#)"
 
 REPORTS = {
     "host_reads_device_memory": (
@@ -36,22 +36,22 @@ REPORTS = {
     "host_writes_device_memory": (
         DEBUG,
         signal.SIGSEGV,
-        f"{made(1)}{HOST}write at 0x#\n  it is byte 4 of {WHOLE}\n{FIX_HOST}",
+        f"{made(1)}{HOST}write at 0x#\n  it is byte 4 of {COMPLETE}\n{FIX_HOST}",
     ),
     "host_thread_reads_device_memory": (
         DEBUG,
         signal.SIGSEGV,
-        f"{made(1)}{HOST}read at 0x#\n  it is byte 0 of {WHOLE}\n{FIX_HOST}",
+        f"{made(1)}{HOST}read at 0x#\n  it is byte 0 of {COMPLETE}\n{FIX_HOST}",
     ),
     "host_reads_device_memory_while_a_kernel_runs": (
         {},
         signal.SIGSEGV,
-        f"{HOST}read at 0x#\n  it is byte 0 of {WHOLE}\n{FIX_HOST}",
+        f"{HOST}read at 0x#\n  it is byte 0 of {COMPLETE}\n{FIX_HOST}",
     ),
     "host_reads_freed_memory": (
         CHECK,
         signal.SIGSEGV,
-        f"{made(1)}{FREED}{HOST}read at 0x#\n  it is byte 0 of {WHOLE}, which was freed\n{FIX_HOST}",
+        f"{made(1)}{FREED}{HOST}read at 0x#\n  it is byte 0 of {COMPLETE}, which was freed\n{FIX_HOST}",
     ),
     "host_reads_where_nothing_was_allocated": (
         {},
@@ -70,7 +70,7 @@ REPORTS = {
         CHECK,
         signal.SIGSEGV,
         f"{made(1)}diopi-sim: kernel reaches beyond its memory: write at 0x# by diopiFill on stream 0\n"
-        f"  it lies 0 bytes behind the end of {WHOLE}\n"
+        f"  it lies 0 bytes behind the end of {COMPLETE}\n"
         "  fix: correct the kernel's index, or the size that the memory was allocated with\n",
     ),
     "kernel_writes_just_behind_its_memory": (
@@ -84,7 +84,7 @@ REPORTS = {
         CHECK,
         signal.SIGSEGV,
         f"{made(1)}{FREED}diopi-sim: use after free in a kernel: read at 0x# by diopiLate on stream 0\n"
-        f"  it is byte 8 of {WHOLE}, which was freed\n{FIX_FREE}",
+        f"  it is byte 8 of {COMPLETE}, which was freed\n{FIX_FREE}",
     ),
     "double_free": (
         CHECK,
@@ -96,19 +96,19 @@ REPORTS = {
         CHECK,
         signal.SIGABRT,
         f"{made(1)}{FREED}diopi-sim: use after free: diopiFill: buffer 0 is 0x#, in memory that was freed\n"
-        f"  {WHOLE}\n  fix: free the memory after its last use\n",
+        f"  {COMPLETE}\n  fix: free the memory after its last use\n",
     ),
     "free_under_a_queued_kernel": (
         CHECK,
         signal.SIGABRT,
         f"{made(1)}{FREED}diopi-sim: use after free: diopiFill on stream 0 starts after its memory was freed; it was "
-        f"queued before\n  {WHOLE}\n{FIX_FREE}",
+        f"queued before\n  {COMPLETE}\n{FIX_FREE}",
     ),
     "wrong_device": (
         CHECK,
         signal.SIGABRT,
         f"{made(1)}diopi-sim: wrong device: diopiFill: buffer 0 is 0x#, memory of device 0, in work for device 1\n"
-        f"  {WHOLE}\n  fix: make the stream on the device of the memory, or copy the memory over\n",
+        f"  {COMPLETE}\n  fix: make the stream on the device of the memory, or copy the memory over\n",
     ),
     "leak": (
         CHECK,

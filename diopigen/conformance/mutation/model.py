@@ -82,7 +82,7 @@ class Report:
         return _fraction([verdict.outcome in ("killed", "partly") for verdict in self.injected])
 
     @property
-    def places_killed(self) -> float:
+    def positions_killed(self) -> float:
         """The share of places, a fault in a function where it acts, that are found."""
         acted = [t for v in self.injected for t in v.trials if t.outcome != "not reached"]
         return _fraction([trial.outcome == "killed" for trial in acted])
@@ -90,7 +90,7 @@ class Report:
     @property
     def strong(self) -> bool:
         """Whether every fault was tried and both shares are as large as they have to be."""
-        return not self.not_run and min(self.faults_killed, self.places_killed) >= REQUIRED
+        return not self.not_run and min(self.faults_killed, self.positions_killed) >= REQUIRED
 
 
 def _fraction(found: Sequence[bool]) -> float:

@@ -36,7 +36,7 @@ def summary(report: Report) -> str:
     found = sum(verdict.outcome in ("killed", "partly") for verdict in injected)
     everywhere = sum(verdict.outcome == "killed" for verdict in injected)
     trials = [trial for verdict in injected for trial in verdict.trials if trial.outcome != "not reached"]
-    found_places = sum(trial.outcome == "killed" for trial in trials)
+    found_positions = sum(trial.outcome == "killed" for trial in trials)
     kinds, functions = len({v.mutant.kind for v in injected}), len({t.function for t in trials})
     needed = "" if report.strong else f"; {REQUIRED:.0%} are needed"
     if report.not_run:
@@ -44,7 +44,7 @@ def summary(report: Report) -> str:
     return (
         f"{report.library}: {found} of {len(injected)} faults of {kinds} kinds killed ({report.faults_killed:.1%}), "
         f"{everywhere} of them wherever they act; "
-        f"{found_places} of {len(trials)} places in {functions} functions ({report.places_killed:.1%}); "
+        f"{found_positions} of {len(trials)} places in {functions} functions ({report.positions_killed:.1%}); "
         f"{report.cases} cases, {report.seconds:.0f} s{needed}"
     )
 
@@ -127,7 +127,7 @@ def to_json(report: Report) -> str:
         "seconds": round(report.seconds, 3),
         "cases": report.cases,
         "faults_killed": round(report.faults_killed, 4),
-        "places_killed": round(report.places_killed, 4),
+        "places_killed": round(report.positions_killed, 4),
         "unsound": list(report.unsound),
         "faults": [_record(verdict) for verdict in report.verdicts],
         **({"not_run": report.not_run} if report.not_run else {}),
