@@ -81,13 +81,13 @@ def _check_constant(
 ) -> None:
     """A parameter that an overload fixes. `is_passed`: it has an argument of that name."""
     values = {param.name: param for param in function.params if not param.is_written and param.type not in TENSORS}
-    param, constant, place = values.get(name), overload.constants[name], overload.constant_spans[name]
+    param, constant, position = values.get(name), overload.constants[name], overload.constant_spans[name]
     where = f"{function.name}: '{overload.name}' binds '{name}'"
     if param is None:
         fix = did_you_mean(name, values) or f"parameters with a value: {', '.join(values) or 'none'}"
-        sink.error("bad-binding", f"{where}, which is no parameter with a value", place, fix=fix)
+        sink.error("bad-binding", f"{where}, which is no parameter with a value", position, fix=fix)
     elif is_passed:
-        sink.error("bad-binding", f"{where}, which it passes", place, fix="remove it")
+        sink.error("bad-binding", f"{where}, which it passes", position, fix="remove it")
     elif problem := misfit(subject, param, constant):
         sink.error("bad-binding", f"{where} to a value that is {problem}", constant.span, fix="give a legal value")
 

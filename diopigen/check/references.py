@@ -216,13 +216,13 @@ class _Scope:
         for position, argument in enumerate(expression.arguments):
             kind = rule.arguments[min(position, len(rule.arguments) - 1)]
             if isinstance(argument, Call) and argument.function == ONE_OF:
-                place = formula.at(argument.offset, len(ONE_OF))
+                location = formula.at(argument.offset, len(ONE_OF))
                 fix = f"name the alternatives in one '{ONE_OF}' around all"
-                self.error("unknown-rule", f"'{ONE_OF}' is no argument of another rule", place, fix)
+                self.error("unknown-rule", f"'{ONE_OF}' is no argument of another rule", location, fix)
             elif kind == "form" and isinstance(argument, Call) and argument.function in _NO_FORMS:
-                place = formula.at(argument.offset, len(argument.function))
+                location = formula.at(argument.offset, len(argument.function))
                 message = f"'{argument.function}' is no alternative: it is not one shape"
-                self.error("unknown-rule", message, place, "use a rule with one shape, or a list")
+                self.error("unknown-rule", message, location, "use a rule with one shape, or a list")
             elif kind == "form":
                 self.form(formula, argument)
             elif kind == "choice" and isinstance(argument, Name) and argument.name not in self.params:
