@@ -71,7 +71,7 @@ def _operators(loops: str) -> None:
 
 def _table(text: str) -> bool:
     """The table of `_operators`; whether every promise is kept."""
-    kept = True
+    retained = True
     print(f"{'one element':<24}  {'CPU ns':>8}  {'glue ns':>8}  {'ratio':>6}  promised")
     for line in text.splitlines():
         name, *numbers = line.split()
@@ -82,8 +82,8 @@ def _table(text: str) -> bool:
         else:
             good = values[1] <= values[0]
             print(f"{name:<24}  {values[0]:>8.1f}  {values[1]:>8.1f}  {values[1] / values[0]:>6.2f}  1.00")
-        kept &= good
-    return kept
+        retained &= good
+    return retained
 
 
 def main() -> int:
@@ -101,9 +101,9 @@ def main() -> int:
         environment = {**os.environ, "DIOPI_VENDOR_LIBRARY": str(vendor), "DIOPI_FALLBACK": "off"}
         command = [sys.executable, "-m", "benchmarks.torch_dispatch", "operators", str(loops)]
         done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
-    kept = _table(done.stdout)
-    kept &= _script()
-    return 0 if _decoder() and kept else 1
+    retained = _table(done.stdout)
+    retained &= _script()
+    return 0 if _decoder() and retained else 1
 
 
 def _script() -> bool:
@@ -111,12 +111,12 @@ def _script() -> bool:
     from benchmarks.torch_dispatch.script import lines
 
     print(f"\n{'from a script, with waits':<24}  {'CPU ns':>8}  {'droplet':>8}  {'ratio':>6}  promised")
-    kept = True
+    retained = True
     for line in lines():
         ratio = line.device / line.cpu
         print(f"{line.name:<24}  {line.cpu:>8.0f}  {line.device:>8.0f}  {ratio:>6.2f}  {line.promised:.2f}")
-        kept &= ratio <= line.promised
-    return kept
+        retained &= ratio <= line.promised
+    return retained
 
 
 def _decoder() -> bool:
@@ -124,13 +124,13 @@ def _decoder() -> bool:
     from benchmarks.torch_dispatch.decoder import SIZES, step_times
 
     print(f"\n{'decoder, training step':<24}  {'CPU ms':>8}  {'droplet':>8}  {'ratio':>6}  promised")
-    kept = True
+    retained = True
     for size in SIZES:
         cpu, device = step_times(size)
         name = f"width {size.width}, {size.batch} x {size.length}"
         print(f"{name:<24}  {cpu * 1e3:>8.2f}  {device * 1e3:>8.2f}  {device / cpu:>6.2f}  {STEP_PROMISED:.2f}")
-        kept &= device / cpu <= STEP_PROMISED
-    return kept
+        retained &= device / cpu <= STEP_PROMISED
+    return retained
 
 
 if __name__ == "__main__":

@@ -42,11 +42,11 @@ _OWN = {
 }  # fmt: skip
 _BACKEND = Backend({**{name: f"std::{name}" for name in _STANDARD}, **_OWN})
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
-_LOCALS = {"element": "T", "real": "T", "truth": "bool", "whole": "int64_t"}
-_MEMBERS = {"element": "double", "truth": "bool", "whole": "int64_t"}
+_LOCALS = {"element": "T", "real": "T", "bool": "bool", "integer": "int64_t"}
+_MEMBERS = {"element": "double", "bool": "bool", "integer": "int64_t"}
 # Constraints that hold for all floating operands, by the check that the CPU library makes of them.
 _ABOUT_INTEGERS = frozenset(
-    {"require_no_fraction", "require_no_negative", "refuse_zero", "require_roundable", "require_in_range",
+    {"require_no_fraction", "require_no_negative", "reject_zero", "require_roundable", "require_in_range",
      "require_castable_operand", "require_unsigned"}
 )  # fmt: skip
 _INDENT = " " * 4
@@ -78,14 +78,14 @@ def emit_elementwise(
     interface: Interface, templates: Path, vendor: str, functions: Iterable[Function], command: str
 ) -> Plan:
     """`kernels.cpp` with the given functions, which are among the `expressible` ones, in `impl::VENDOR`."""
-    chosen = list(functions)
+    selected = list(functions)
     values = {
         "vendor": vendor,
         "command": command,
-        "headers": header_files(interface, chosen),
-        "kernels": [_kernel(function) for function in chosen],
+        "headers": header_files(interface, selected),
+        "kernels": [_kernel(function) for function in selected],
     }
-    inputs = (*spec_files(interface, chosen), "specs/types.yaml", f"templates/{TEMPLATE}")
+    inputs = (*spec_files(interface, selected), "specs/types.yaml", f"templates/{TEMPLATE}")
     return Plan((PlannedFile("kernels.cpp", render(templates, TEMPLATE, values), inputs, "vendor"),))
 
 
@@ -153,7 +153,7 @@ def _kernel(function: Function) -> KernelText:
         _BACKEND,
         host,
         {},
-        lets={param.name: "truth" if _is_mask(param) else "element" for param in operands},
+        lets={param.name: "bool" if _is_mask(param) else "element" for param in operands},
         taken={*params, *(name for name, _ in kernel.lets)},
     )
     statements: list[Statement] = []
@@ -164,9 +164,9 @@ def _kernel(function: Function) -> KernelText:
     for k, (name, formula) in enumerate(kernel.results):
         statements.append(Statement(f"results[{k}]", formula.expression, is_store=True))
         kind = fit(statements, printer, len(statements) - 1, 8)
-        if kind not in ("element", "truth"):
+        if kind not in ("element", "bool"):
             raise Inexpressible(f"a result of the kind '{kind}'")
-        bool_results |= {name} if kind == "truth" else set()
+        bool_results |= {name} if kind == "bool" else set()
     lines = [_operand_line(k, param) for k, param in enumerate(operands)]
     lines += [_constant_line(function, constant) for constant in printer.constants]
     for statement in statements:
@@ -291,12 +291,12 @@ def _conditions(function: Function, host: HostPrinter, integers: tuple[str, ...]
             yield host.show(condition).text
 
 
-def _listed(function: Function, name: str, is_truth: bool, *, written: bool) -> str:
+def _listed(function: Function, name: str, is_bool: bool, *, written: bool) -> str:
     """A tensor with its flags."""
     param = function.param(name)
     assert param is not None
     flags = [] if written or not _broadcasts(function, param) else ["kBroadcasts"]
-    flags += ["kTruth"] if is_truth and param.direction != "inout" else []
+    flags += ["kTruth"] if is_bool and param.direction != "inout" else []
     flags += ["kOptional"] if param.nullable else []
     return f"{{{', '.join([name, ' | '.join(flags)] if flags else [name])}}}"
 

@@ -116,11 +116,11 @@ diopiError_t unsignedAsSigned(Call& call) {
         if (view.dtype() != diopi_dtype_uint8) continue;
         diopiTensorHandle_t created = asSigned(view);
         written.emplace_back(view, created);
-        *index = created;
+        *handle = created;
     }
     for (auto* handle : call.inputHandles()) {
         const View view(*handle);
-        if (view.dtype() == diopi_dtype_uint8) *index = asSigned(view);
+        if (view.dtype() == diopi_dtype_uint8) *handle = asSigned(view);
     }
     const diopiError_t status = call.forward();
     for (auto& [view, created] : written) {

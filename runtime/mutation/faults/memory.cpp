@@ -69,7 +69,7 @@ diopiError_t writeLinearly(Call& call) {
         if (!view.valid() || view.isContiguous() || view.count() == 0) continue;
         diopiTensorHandle_t created = call.copyOf(view);
         written.emplace_back(view, created);
-        *index = created;
+        *handle = created;
     }
     const diopiError_t status = call.forward();
     for (auto& [view, created] : written) {
@@ -123,7 +123,7 @@ const Registration registration(
              for (auto* handle : call.inoutHandles()) {
                  const View view(*handle);
                  if (!view.valid() || view.count() == 0) continue;
-                 *index = call.copyOf(view);
+                 *handle = call.copyOf(view);
                  changed = true;
              }
              const diopiError_t status = call.forward();

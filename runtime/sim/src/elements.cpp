@@ -23,7 +23,7 @@ int64_t countOf(const Shape& shape) {
 // The formats of elements in memory: `get` reads one, `put` rounds to nearest even or wraps. `Same` is the type whose
 // arrays have the format of the memory.
 template <typename T>
-struct Whole {
+struct Integral {
     using Stored = T;
     using Same = T;
     static T get(T stored) { return stored; }
@@ -72,48 +72,48 @@ void withFormat(diopiDtype_t dtype, Visit&& visit) {
         case diopi_dtype_bool:
             return visit(Truth());
         case diopi_dtype_int64:
-            return visit(Whole<int64_t>());
+            return visit(Integral<int64_t>());
         case diopi_dtype_int32:
-            return visit(Whole<int32_t>());
+            return visit(Integral<int32_t>());
         case diopi_dtype_int16:
-            return visit(Whole<int16_t>());
+            return visit(Integral<int16_t>());
         case diopi_dtype_int8:
-            return visit(Whole<int8_t>());
+            return visit(Integral<int8_t>());
         default:
-            return visit(Whole<uint8_t>());
+            return visit(Integral<uint8_t>());
     }
 }
 
-// Calls `run(first, offset, count, step)` for runs of elements in row-major order that lie `step` apart. Dimensions
+// Calls `run(first, offset, count, pitch)` for runs of elements in row-major order that lie `pitch` apart. Dimensions
 // that are laid out in memory as one are one run.
 template <typename Run>
 void forRuns(const Shape& shape, const Shape& stride, Run&& run) {
-    Shape sizes, steps;
+    Shape sizes, pitches;
     for (size_t d = 0; d < shape.size(); ++d) {
         if (shape[d] == 1) {
             continue;
         }
-        if (!sizes.empty() && steps.back() == stride[d] * shape[d]) {
+        if (!sizes.empty() && pitches.back() == stride[d] * shape[d]) {
             sizes.back() *= shape[d];
-            steps.back() = stride[d];
+            pitches.back() = stride[d];
         } else {
             sizes.push_back(shape[d]);
-            steps.push_back(stride[d]);
+            pitches.push_back(stride[d]);
         }
     }
     const int64_t count = countOf(shape), inner = sizes.empty() ? 1 : sizes.back(),
-                  step = sizes.empty() ? 0 : steps.back();
+                  pitch = sizes.empty() ? 0 : pitches.back();
     const size_t outer = sizes.empty() ? 0 : sizes.size() - 1;
     Shape at(outer, 0);
     int64_t offset = 0;
     for (int64_t i = 0; i < count; i += inner) {
-        run(i, offset, inner, step);
+        run(i, offset, inner, pitch);
         for (size_t d = outer; d-- > 0;) {
-            offset += steps[d];
+            offset += pitches[d];
             if (++at[d] < sizes[d]) {
                 break;
             }
-            offset -= sizes[d] * steps[d];
+            offset -= sizes[d] * pitches[d];
             at[d] = 0;
         }
     }
@@ -122,16 +122,16 @@ void forRuns(const Shape& shape, const Shape& stride, Run&& run) {
 // values[i] = get(element i), for all elements in row-major order.
 template <typename Stored, typename Value, typename Get>
 void gather(const Shape& shape, const Shape& stride, const Stored* data, Value* values, Get get) {
-    forRuns(shape, stride, [&](int64_t first, int64_t offset, int64_t count, int64_t step) {
+    forRuns(shape, stride, [&](int64_t first, int64_t offset, int64_t count, int64_t pitch) {
         Value* const to = values + first;
         const Stored* const from = data + offset;
-        if (step == 1) {  // a loop of its own, which can be vectorised
+        if (pitch == 1) {  // a loop of its own, which can be vectorised
             for (int64_t i = 0; i < count; ++i) {
                 to[i] = get(from[i]);
             }
         } else {
             for (int64_t i = 0; i < count; ++i) {
-                to[i] = get(from[i * step]);
+                to[i] = get(from[i * pitch]);
             }
         }
     });
@@ -140,16 +140,16 @@ void gather(const Shape& shape, const Shape& stride, const Stored* data, Value* 
 // element i = put(values[i]).
 template <typename Stored, typename Value, typename Put>
 void scatter(const Shape& shape, const Shape& stride, Stored* data, const Value* values, Put put) {
-    forRuns(shape, stride, [&](int64_t first, int64_t offset, int64_t count, int64_t step) {
+    forRuns(shape, stride, [&](int64_t first, int64_t offset, int64_t count, int64_t pitch) {
         const Value* const from = values + first;
         Stored* const to = data + offset;
-        if (step == 1) {
+        if (pitch == 1) {
             for (int64_t i = 0; i < count; ++i) {
                 to[i] = put(from[i]);
             }
         } else {
             for (int64_t i = 0; i < count; ++i) {
-                to[i * step] = put(from[i]);
+                to[i * pitch] = put(from[i]);
             }
         }
     });

@@ -88,7 +88,7 @@ template <typename T>
 }
 
 template <typename T>
-Multiply<T> chosen() {
+Multiply<T> selected() {
     __builtin_cpu_init();
     return __builtin_cpu_supports("avx512f")                                 ? multiplyAvx512<T>
            : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? multiplyAvx2<T>
@@ -96,7 +96,7 @@ Multiply<T> chosen() {
 }
 #else
 template <typename T>
-Multiply<T> chosen() {
+Multiply<T> selected() {
     return multiplyAny<T>;
 }
 #endif
@@ -104,12 +104,12 @@ Multiply<T> chosen() {
 }  // namespace
 
 void multiplyMatrices(int64_t m, int64_t k, int64_t n, const double* x, const double* y, double* product) {
-    static const Multiply<double> multiply = chosen<double>();
+    static const Multiply<double> multiply = selected<double>();
     multiply(m, k, n, x, y, product);
 }
 
 void multiplyMatrices(int64_t m, int64_t k, int64_t n, const float* x, const float* y, float* product) {
-    static const Multiply<float> multiply = chosen<float>();
+    static const Multiply<float> multiply = selected<float>();
     multiply(m, k, n, x, y, product);
 }
 
