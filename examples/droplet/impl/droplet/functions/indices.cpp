@@ -3,6 +3,7 @@
 #include <diopigen_sim/indexing.h>
 
 #include <cmath>
+#include <stdexcept>
 
 #include "droplet/kernel.h"
 
@@ -15,34 +16,43 @@ namespace {
 
 constexpr double kExact = 9007199254740992;  // integers below it are doubles
 
-// Positions of the elements that differ from zero, as rows of a new tensor [count, rank]. The host must know how many
-// there are, so it waits for the device.
-diopiError_t positionsOf(Context ctx, In input, Out* found, int64_t* count) {
+// The integer that `compute` makes of the operands of a call on the device. The host waits for it.
+template <typename Compute>
+diopiError_t waitFor(Context ctx, Call call, Compute compute, int64_t* value) {
     int64_t one = 1;
     const diopiSize_t size{&one, 1};
-    Out counter = nullptr;
-    if (diopiRequireTensor(ctx, &counter, &size, nullptr, diopi_dtype_int64, diopi_device) != diopiSuccess) {
-        return diopiErrorOccurred;
-    }
-    const Call counting(ctx, "diopiNonzero/count", {counter}, {input});
-    const int64_t rank = counting.rank(1);
+    Out made = nullptr;
     const void* onDevice = nullptr;
     diopiStreamHandle_t stream = nullptr;
-    const diopiError_t counted = run(counting, [](const Kernel& k) {
-        const Values all = load(k, 1);
-        *k.out<int64_t>(0) = static_cast<int64_t>(all.size()) - std::count(all.begin(), all.end(), 0.0);
-    });
-    if (counted != diopiSuccess || diopiGetTensorDataConst(counter, &onDevice) != diopiSuccess ||
-        diopiGetStream(ctx, &stream) != diopiSuccess) {
-        return counted != diopiSuccess ? counted : diopiErrorOccurred;
+    if (diopiRequireTensor(ctx, &made, &size, nullptr, diopi_dtype_int64, diopi_device) != diopiSuccess ||
+        diopiGetTensorDataConst(made, &onDevice) != diopiSuccess || diopiGetStream(ctx, &stream) != diopiSuccess) {
+        return diopiErrorOccurred;
     }
-    Status status = copyToHost(stream, count, onDevice, sizeof(*count));
-    status = status.ok() ? synchronize(stream) : status;
+    const int result = call.add(made, Access::write);
+    const diopiError_t queued = run(call, [=](const Kernel& k) { *k.out<int64_t>(result) = compute(k); });
+    if (queued != diopiSuccess) {
+        return queued;
+    }
+    const Status copied = copyToHost(stream, value, onDevice, sizeof(*value));
+    return answer(copied.ok() ? synchronize(stream) : copied);
+}
+
+// Positions of the elements that differ from zero, as rows of a new tensor [count, rank]. The host must know how many
+// there are.
+diopiError_t positionsOf(Context ctx, In input, Out* found, int64_t* count) {
+    const Call counting(ctx, "diopiNonzero/count", {}, {input});
+    const int64_t rank = counting.rank(0);
+    const auto counted = [](const Kernel& k) {
+        const Values all = load(k, 0);
+        return static_cast<int64_t>(all.size()) - std::count(all.begin(), all.end(), 0.0);
+    };
+    if (const diopiError_t status = waitFor(ctx, counting, counted, count); status != diopiSuccess) {
+        return status;
+    }
     int64_t sizes[] = {*count, rank};
     const diopiSize_t shape{sizes, 2};
-    if (!status.ok() ||
-        diopiRequireTensor(ctx, found, &shape, nullptr, diopi_dtype_int64, diopi_device) != diopiSuccess) {
-        return status.ok() ? diopiErrorOccurred : answer(status);
+    if (diopiRequireTensor(ctx, found, &shape, nullptr, diopi_dtype_int64, diopi_device) != diopiSuccess) {
+        return diopiErrorOccurred;
     }
     const Call writing(ctx, "diopiNonzero/write", {*found}, {input});
     return *count * rank == 0 ? diopiSuccess : run(writing, [](const Kernel& k) {
@@ -60,10 +70,24 @@ diopiError_t positionsOf(Context ctx, In input, Out* found, int64_t* count) {
     });
 }
 
+std::vector<int64_t> offsets(const Kernel& k, int first, const Indexing& plan) {
+    std::vector<Input<int64_t>> inputs;
+    std::vector<const int64_t*> indices;
+    for (size_t i = 0; i < plan.dims.size(); ++i) {
+        inputs.emplace_back(k, first + i, plan.positions);
+    }
+    for (const Input<int64_t>& each : inputs) {
+        indices.push_back(each.data());
+    }
+    return plan.offsets(indices);
+}
+
 // Adds index tensors to a call that has the tensor which they index as operand `of`; masks become their positions.
-// kLeave where the reference shall look at them.
+// kLeave where the reference shall look at them, as at positions outside a dimension: hosts expect that error at the
+// call.
 diopiError_t addIndices(Context ctx, Call* call, int of, In* indices, int64_t count, Indexing* plan) {
     plan->shape = call->shape(of);
+    Call check(ctx, "diopiIndex/check");
     size_t dim = 0;
     for (int64_t i = 0; i < count; ++i) {
         if (indices[i] == nullptr) {
@@ -98,9 +122,11 @@ diopiError_t addIndices(Context ctx, Call* call, int of, In* indices, int64_t co
                 buffer.bytes -= (covered - 1) * sizeof(int64_t);
                 buffer.shape = {named};
                 buffer.stride = {static_cast<int64_t>(covered)};
+                check.add(buffer);
                 call->add(std::move(buffer));
             }
         } else {
+            check.add(indices[i], Access::read);
             call->add(indices[i], Access::read);
         }
         if (!broadcast(&plan->positions, shape) || product(shape) == 0) {
@@ -110,19 +136,19 @@ diopiError_t addIndices(Context ctx, Call* call, int of, In* indices, int64_t co
             plan->dims.push_back(dim++);
         }
     }
-    return plan->dims.empty() || dim > plan->shape.size() ? kLeave : diopiSuccess;
-}
-
-std::vector<int64_t> offsets(const Kernel& k, int first, const Indexing& plan) {
-    std::vector<Input<int64_t>> inputs;
-    std::vector<const int64_t*> indices;
-    for (size_t i = 0; i < plan.dims.size(); ++i) {
-        inputs.emplace_back(k, first + i, plan.positions);
+    if (plan->dims.empty() || dim > plan->shape.size()) {
+        return kLeave;
     }
-    for (const Input<int64_t>& each : inputs) {
-        indices.push_back(each.data());
-    }
-    return plan.offsets(indices);
+    int64_t isInside = 0;
+    const auto checked = [plan = *plan](const Kernel& k) -> int64_t {
+        try {
+            return offsets(k, 0, plan).empty() ? 0 : 1;
+        } catch (const std::out_of_range&) {
+            return 0;
+        }
+    };
+    const diopiError_t status = waitFor(ctx, check, checked, &isInside);
+    return status != diopiSuccess ? status : isInside != 0 ? diopiSuccess : kLeave;
 }
 
 float sum(float a, float b) { return a + b; }
