@@ -21,6 +21,7 @@ from diopigen.commands import (
     conformance_reports,
     conformance_sources,
     conformance_variants,
+    docs,
     elementwise,
     headers,
     scaffold,
@@ -69,6 +70,7 @@ for command in (
     elementwise.elementwise,
     vendor.doctor,
     vendor.sync,
+    docs.docs,
     conformance.conformance,
 ):
     cli.add_command(command)

@@ -79,6 +79,7 @@ HEAVY = (
     "conformance/test_pytest_plugin.py",
     "conformance/test_variation_cases.py",
     "config/test_config_properties.py",
+    "docs_site/*",
     "emit/test_conformance_configs.py",
     "emit/test_headers_compile.py",
     "emit/test_headers_text.py",

@@ -1,4 +1,4 @@
-"""Jinja2 as every emitter uses it: strict, without autoescape, whitespace under control."""
+"""Jinja2 as every emitter uses it: strict, whitespace under control; without autoescape but for pages."""
 
 from __future__ import annotations
 
@@ -20,22 +20,24 @@ RULES = {
 
 
 @cache
-def _environment(folder: Path) -> jinja2.Environment:
+def _environment(folder: Path, autoescape: bool) -> jinja2.Environment:
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder, encoding="utf-8"),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,
+        autoescape=autoescape,
         newline_sequence="\n",
     )
 
 
-def render(folder: Path, name: str, values: Mapping[str, Any]) -> bytes:
-    """The template `name` of `folder`, rendered to UTF-8. A fault in it raises `Failure` with file and line."""
+def render(folder: Path, name: str, values: Mapping[str, Any], *, autoescape: bool = False) -> bytes:
+    """The template `name` of `folder`, rendered to UTF-8. A fault in it raises `Failure` with file and line.
+
+    With `autoescape` values are text, and only what is `markupsafe.Markup` is HTML."""
     try:
-        return _environment(folder).get_template(name).render(values).encode("utf-8")
+        return _environment(folder, autoescape).get_template(name).render(values).encode("utf-8")
     except jinja2.TemplateNotFound as error:
         if not folder.is_dir():
             message = f"'{folder}' is no folder of templates"

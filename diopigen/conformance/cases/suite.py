@@ -144,7 +144,7 @@ def cases_of(interface: Interface, function: Function) -> list[Case]:
     resolver = Resolver(interface, function)
     recipes = recipes_of(interface, function)
     found: dict[str, Case] = {}
-    made = [*_recipe_cases(function, resolver, recipes), *axes.cases(function, resolver)]
+    made = [*recipe_cases(function, resolver, recipes), *axes.cases(function, resolver)]
     made += _carried_over(function, resolver, recipes, {case.dtype for case in made})
     made += layouts.cases(function, resolver, recipes)
     made += variations.cases(function, resolver, recipes)
@@ -164,7 +164,8 @@ def cases_of(interface: Interface, function: Function) -> list[Case]:
     return list(found.values())
 
 
-def _recipe_cases(function: Function, resolver: Resolver, recipes: Sequence[Mapping[str, Argument]]) -> Iterator[Case]:
+def recipe_cases(function: Function, resolver: Resolver, recipes: Sequence[Mapping[str, Argument]]) -> Iterator[Case]:
+    """The cases of recipes, in each dtype that fits."""
     for number, recipe in enumerate(recipes, 1):
         fixed = fixed_dtype(function, recipe)
         for step, dtype in enumerate([fixed] if fixed else primary_dtypes(function)):
