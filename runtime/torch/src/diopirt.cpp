@@ -175,17 +175,16 @@ diopiError_t diopiGetTensorDeviceIndex(diopiConstTensorHandle_t th, diopiDeviceI
     });
 }
 
-// PyTorch's sparse tensors reach no operator of the interface: see `glue.cpp` of the emitted code.
-diopiError_t diopiGetTensorCrowIndices(diopiConstTensorHandle_t, diopiConstTensorHandle_t*) {
-    return guarded(__func__, [] { fail("sparse tensors are not served under PyTorch"); });
+diopiError_t diopiGetTensorCrowIndices(diopiConstTensorHandle_t th, diopiConstTensorHandle_t* crow_indices) {
+    return guarded(__func__, [&] { *crow_indices = backend::handle(backend::sparse(th).starts()); });
 }
 
-diopiError_t diopiGetTensorColIndices(diopiConstTensorHandle_t, diopiConstTensorHandle_t*) {
-    return guarded(__func__, [] { fail("sparse tensors are not served under PyTorch"); });
+diopiError_t diopiGetTensorColIndices(diopiConstTensorHandle_t th, diopiConstTensorHandle_t* col_indices) {
+    return guarded(__func__, [&] { *col_indices = backend::handle(backend::sparse(th).columns()); });
 }
 
-diopiError_t diopiGetTensorValues(diopiConstTensorHandle_t, diopiConstTensorHandle_t*) {
-    return guarded(__func__, [] { fail("sparse tensors are not served under PyTorch"); });
+diopiError_t diopiGetTensorValues(diopiConstTensorHandle_t th, diopiConstTensorHandle_t* values) {
+    return guarded(__func__, [&] { *values = backend::handle(backend::sparse(th).values()); });
 }
 
 diopiError_t diopiIsTensorSparse(diopiConstTensorHandle_t th, bool* is_sparse) {

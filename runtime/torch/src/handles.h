@@ -3,6 +3,7 @@
 #define DIOPIGEN_TORCH_HANDLES_H_
 
 #include <ATen/core/Tensor.h>
+#include <diopigen_torch/compressed_rows.h>
 #include <diopigen_torch/context.h>
 
 #include "failure.h"
@@ -19,6 +20,16 @@ inline const at::Tensor& dense(diopiConstTensorHandle_t th) {
         fail("parameter 'th' is sparse");
     }
     return tensor;
+}
+
+/// A matrix in compressed rows. Throws for any other tensor.
+inline const CompressedRows& sparse(diopiConstTensorHandle_t th) {
+    requireNotNull(th, "th");
+    const auto* const rows = dynamic_cast<const CompressedRows*>(tensorOf(th).unsafeGetTensorImpl());
+    if (rows == nullptr) {
+        fail("parameter 'th' is not a sparse tensor");
+    }
+    return *rows;
 }
 
 }  // namespace diopigen::backend

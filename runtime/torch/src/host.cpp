@@ -112,9 +112,16 @@ diopiError_t diopiHostCreateView(diopiTensorHandle_t* tensor, diopiConstTensorHa
     });
 }
 
-diopiError_t diopiHostCreateSparseCsr(diopiTensorHandle_t*, const diopiSize_t*, diopiConstTensorHandle_t,
-                                      diopiConstTensorHandle_t, diopiConstTensorHandle_t) {
-    return guarded(__func__, [] { fail("sparse tensors are not served under PyTorch"); });
+diopiError_t diopiHostCreateSparseCsr(diopiTensorHandle_t* tensor, const diopiSize_t* size,
+                                      diopiConstTensorHandle_t crow_indices, diopiConstTensorHandle_t col_indices,
+                                      diopiConstTensorHandle_t values) {
+    return guarded(__func__, [&] {
+        requireNotNull(tensor, "tensor");
+        requireNotNull(size, "size");
+        *tensor = backend::handle(*new at::Tensor(
+            at::detail::make_tensor<backend::CompressedRows>(backend::dense(crow_indices), backend::dense(col_indices),
+                                                             backend::dense(values), backend::arrayOf(*size))));
+    });
 }
 
 diopiError_t diopiHostDestroyTensor(diopiTensorHandle_t tensor) {

@@ -1,6 +1,11 @@
-// Kinds of tensors that the device does not compute with: each operator on one is refused in a sentence.
+// Kinds of tensors that the device does not compute with: nested and quantized ones are refused where they would be
+// made on the device, or by the first operator on one; sparse ones by the operators that it lacks. Each in a sentence.
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/ops/_nested_tensor_from_tensor_list_native.h>
+#include <ATen/ops/_to_copy_native.h>
 #include <c10/core/DeviceType.h>
+#include <c10/util/Exception.h>
+#include <diopigen_torch/device.h>
 #include <diopigen_torch/fallback.h>
 #include <torch/library.h>
 
@@ -8,13 +13,17 @@ namespace diopigen::backend {
 
 namespace {
 
-[[noreturn]] void refuse(const c10::OperatorHandle& op, const char* kind) {
-    TORCH_CHECK_NOT_IMPLEMENTED(false, overloadName(op), ": ", c10::get_privateuse1_backend(),
-                                " does not compute with ", kind, " tensors: keep them on the CPU, or make them dense");
+[[noreturn]] void refuse(const std::string& op, const char* kind) {
+    TORCH_CHECK_NOT_IMPLEMENTED(false, op, ": ", c10::get_privateuse1_backend(), " does not compute with ", kind,
+                                " tensors: keep them on the CPU, or make them dense");
 }
 
+[[noreturn]] void refuse(const c10::OperatorHandle& op, const char* kind) { refuse(overloadName(op), kind); }
+
 void refuseSparse(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/, torch::jit::Stack* /*stack*/) {
-    refuse(op, "sparse");
+    TORCH_CHECK_NOT_IMPLEMENTED(false, overloadName(op), ": ", c10::get_privateuse1_backend(),
+                                " has products and sums of sparse tensors alone: keep them on the CPU, or make them "
+                                "dense");
 }
 
 void refuseQuantized(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/, torch::jit::Stack* /*stack*/) {
@@ -33,6 +42,43 @@ at::Tensor nestedFromMask(const at::Tensor& /*tensor*/, const at::Tensor& /*mask
                                 " does not compute with nested tensors: make nn.TransformerEncoder with "
                                 "enable_nested_tensor=False");
 }
+
+bool isHere(std::optional<at::Device> device) { return device.has_value() && device->type() == kDeviceType; }
+
+at::Tensor nestedToCopy(const at::Tensor& self, std::optional<at::ScalarType> dtype, std::optional<at::Layout> layout,
+                        std::optional<at::Device> device, std::optional<bool> pinned, bool isAsynchronous,
+                        std::optional<at::MemoryFormat> format) {
+    if (isHere(device)) {
+        refuse("to", "nested");
+    }
+    return at::native::_to_copy_nested(self, dtype, layout, device, pinned, isAsynchronous, format);
+}
+
+at::Tensor nestedFromList(at::TensorList list, std::optional<at::ScalarType> dtype, std::optional<at::Layout> layout,
+                          std::optional<at::Device> device, std::optional<bool> pinned) {
+    if (isHere(device) || isHere(list.front().device())) {
+        refuse("nested_tensor", "nested");
+    }
+    return at::native::_nested_tensor_from_tensor_list(list, dtype, layout, device, pinned);
+}
+
+// Nested tensors of the CPU reach the device in PyTorch's own kernel for nested tensors of the CPU, before an operator
+// of the device could refuse them. It is replaced, which PyTorch would report.
+struct Silence : c10::WarningHandler {
+    void process(const c10::Warning& /*warning*/) override {}
+};
+
+const bool isNestedGuarded = [] {
+    Silence silence;
+    const c10::WarningUtils::WarningHandlerGuard guard(&silence);
+    static torch::Library library(torch::Library::IMPL, "aten", c10::DispatchKey::NestedTensorCPU, __FILE__, __LINE__);
+    library.impl("_to_copy", nestedToCopy);
+    return true;
+}();
+
+TORCH_LIBRARY_IMPL(aten, CPU, library) { library.impl("_nested_tensor_from_tensor_list", nestedFromList); }
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) { library.impl("_nested_tensor_from_tensor_list", nestedFromList); }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     library.impl("_nested_tensor_from_mask_left_aligned", isLeftAligned);

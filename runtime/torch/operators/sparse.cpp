@@ -1,0 +1,347 @@
+// What the device computes with sparse matrices: products, sums, and dense tensors of them. Matrices are PyTorch's own:
+// in coordinates (COO), and in compressed rows and columns (CSR, CSC). Products call diopiSpMM, everything else
+// operates on the indices and the values.
+#include <ATen/SparseCsrTensorUtils.h>
+#include <ATen/native/Resize.h>
+#include <ATen/ops/_coalesce_ops.h>
+#include <ATen/ops/_sparse_compressed_tensor_unsafe.h>
+#include <ATen/ops/_sparse_coo_tensor_with_dims_and_tensors.h>
+#include <ATen/ops/_to_dense_ops.h>
+#include <ATen/ops/_to_sparse_csr_ops.h>
+#include <ATen/ops/_to_sparse_ops.h>
+#include <ATen/ops/add_ops.h>
+#include <ATen/ops/addmm_ops.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/mm_ops.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/sort.h>
+#include <ATen/ops/sparse_mask_ops.h>
+#include <ATen/ops/sparse_sampled_addmm_ops.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/Layout.h>
+#include <diopi/functions_sparse.h>
+#include <diopigen_torch/compressed_rows.h>
+#include <diopigen_torch/kernel.h>
+
+namespace diopigen::backend {
+
+namespace {
+
+bool isCompressed(const at::Tensor& tensor) {
+    return tensor.layout() == at::kSparseCsr || tensor.layout() == at::kSparseCsc;
+}
+
+// ---- Indices -------------------------------------------------------------------------------------------------------
+
+// How many of `indices`, each below `count`, are below 0, 1, ... `count`.
+at::Tensor countedBelow(const at::Tensor& indices, int64_t count) {
+    at::Tensor counts = at::zeros({count + 1}, indices.options());
+    counts.index_add_(0, indices.add(1), at::ones({1}, indices.options()).expand_as(indices));
+    return counts.cumsum(0);
+}
+
+// The row of each entry: as many rows but the first start before it, or with it.
+at::Tensor rowsOf(const at::Tensor& starts, int64_t stored) {
+    return countedBelow(starts.slice(0, 1, -1), stored + 1).slice(0, 1, stored + 1);
+}
+
+// The entries of a matrix or tensor: indices [sparse dimensions, entries] in int64, and values.
+struct Entries {
+    at::Tensor indices;
+    at::Tensor values;
+};
+
+Entries entriesOf(const at::Tensor& tensor) {
+    if (tensor.layout() == at::kSparse) {
+        return {tensor._indices(), tensor._values()};
+    }
+    TORCH_CHECK_NOT_IMPLEMENTED(isCompressed(tensor) && tensor.dim() == 2, c10::get_privateuse1_backend(),
+                                " has sparse matrices in coordinates, compressed rows and compressed columns, got ",
+                                tensor.layout(), " with ", tensor.dim(), " dimensions");
+    const at::SparseCsrTensorImpl& impl = *at::sparse_csr::get_sparse_csr_impl(tensor);
+    const at::Tensor plain = impl.plain_indices().to(at::kLong);
+    const at::Tensor expanded = rowsOf(impl.compressed_indices().to(at::kLong), plain.numel());
+    const bool byRows = tensor.layout() == at::kSparseCsr;
+    return {at::stack({byRows ? expanded : plain, byRows ? plain : expanded}), impl.values()};
+}
+
+// Where each entry is in a tensor whose sparse dimensions are one.
+at::Tensor flatIndices(const at::Tensor& indices, at::IntArrayRef sizes) {
+    if (indices.size(0) == 0) {
+        return at::zeros({indices.size(1)}, indices.options());
+    }
+    at::Tensor flat = indices.select(0, 0);
+    for (int64_t i = 1; i < indices.size(0); ++i) {
+        flat = flat.mul(sizes[static_cast<size_t>(i)]).add(indices.select(0, i));
+    }
+    return flat;
+}
+
+// A dense tensor of the same sizes whose sparse dimensions are one.
+at::Tensor flattened(const at::Tensor& dense, int64_t sparseDims) {
+    return sparseDims == 0 ? dense.unsqueeze(0) : dense.flatten(0, sparseDims - 1);
+}
+
+// ---- Products ------------------------------------------------------------------------------------------------------
+
+struct Rows {
+    at::Tensor starts;
+    at::Tensor columns;
+    at::Tensor values;
+};
+
+// The matrix in compressed rows, or the transpose of it.
+Rows rowsOfMatrix(const at::Tensor& matrix, bool transpose) {
+    if (isCompressed(matrix) && matrix.dim() == 2 && (matrix.layout() == at::kSparseCsr) != transpose) {
+        const at::SparseCsrTensorImpl& impl = *at::sparse_csr::get_sparse_csr_impl(matrix);
+        return {impl.compressed_indices(), impl.plain_indices(), impl.values()};
+    }
+    const Entries entries = entriesOf(matrix);
+    const int64_t row = transpose ? 1 : 0;
+    const auto [sorted, order] = at::sort(entries.indices.select(0, row), /*stable=*/true, 0, /*descending=*/false);
+    return {countedBelow(sorted, matrix.size(row)), entries.indices.select(0, 1 - row).index_select(0, order),
+            entries.values.index_select(0, order)};
+}
+
+bool hasEntries(const at::Tensor& matrix) { return matrix._nnz() != 0; }
+
+// What the interface does not take, and what the vendor lacks: entry by entry, added in the dtype of the result.
+at::Tensor& addProducts(at::Tensor& out, const at::Tensor& sparse, bool transpose, const at::Tensor& dense) {
+    const Entries entries = entriesOf(sparse);
+    const at::Tensor factors = dense.index_select(0, entries.indices.select(0, transpose ? 0 : 1));
+    const at::Tensor products = entries.values.unsqueeze(1).mul(factors);
+    return out.zero_().index_add_(0, entries.indices.select(0, transpose ? 1 : 0), products);
+}
+
+// The product of a sparse matrix, or of its transpose, and a dense one.
+at::Tensor sparseTimesDense(const at::Tensor& sparse, bool transpose, const at::Tensor& dense) {
+    at::Tensor out = at::empty({sparse.size(transpose ? 1 : 0), dense.size(1)}, dense.options());
+    if (out.numel() == 0 || !hasEntries(sparse)) {
+        return out.zero_();
+    }
+    if (!isIn(kFloating, out.scalar_type())) {
+        return addProducts(out, sparse, transpose, dense);
+    }
+    const Rows rows = rowsOfMatrix(sparse, transpose);
+    const at::Tensor matrix = at::detail::make_tensor<CompressedRows>(
+        rows.starts.contiguous(), rows.columns.contiguous(), rows.values.contiguous(),
+        at::IntArrayRef({out.size(0), dense.size(0)}));
+    Call call(dense);
+    try {
+        call("diopiSpMM", diopiSpMM, Output(out), Input(call, matrix), Input(call, dense));
+    } catch (const Declined&) {
+        return addProducts(out, sparse, transpose, dense);
+    }
+    return out;
+}
+
+at::Tensor mm(const at::Tensor& self, const at::Tensor& mat2) {
+    TORCH_CHECK(self.dim() == 2 && mat2.dim() == 2 && self.size(1) == mat2.size(0),
+                "mat1 and mat2 shapes cannot be multiplied (", self.sizes(), " and ", mat2.sizes(), ")");
+    TORCH_CHECK(self.scalar_type() == mat2.scalar_type(),
+                "expected mat1 and mat2 to have the same dtype, but got: ", self.scalar_type(),
+                " != ", mat2.scalar_type());
+    const bool isLeft = self.layout() != at::kStrided;
+    TORCH_CHECK_NOT_IMPLEMENTED(!isLeft || mat2.layout() == at::kStrided, "mm: ", c10::get_privateuse1_backend(),
+                                " does not multiply two sparse matrices: make the second one dense");
+    const at::Tensor& sparse = isLeft ? self : mat2;
+    TORCH_CHECK_NOT_IMPLEMENTED(sparse.dense_dim() == 0, "mm: ", c10::get_privateuse1_backend(),
+                                " does not multiply matrices with dense dimensions");
+    return isLeft ? sparseTimesDense(self, /*transpose=*/false, mat2)
+                  : sparseTimesDense(mat2, /*transpose=*/true, self.t()).t();
+}
+
+at::Tensor addmm(const at::Tensor& self, const at::Tensor& mat1, const at::Tensor& mat2, const at::Scalar& beta,
+                 const at::Scalar& alpha) {
+    TORCH_CHECK_NOT_IMPLEMENTED(self.layout() == at::kStrided, "addmm: ", c10::get_privateuse1_backend(),
+                                " adds products to dense tensors only");
+    const at::Tensor product = backend::mm(mat1, mat2);
+    if (beta.toComplexDouble() == 0.0) {
+        return alpha.equal(1) ? product : product.mul(alpha);
+    }
+    return self.mul(beta).expand_as(product).add(product, alpha);
+}
+
+at::Tensor& written(at::Tensor& out, const at::Tensor& result) {
+    TORCH_CHECK(out.layout() == at::kStrided && out.scalar_type() == result.scalar_type(), "Expected out tensor to be ",
+                "dense with dtype ", result.scalar_type(), ", but got ", out.layout(), " with ", out.scalar_type());
+    at::native::resize_output(out, result.sizes());
+    return out.copy_(result);
+}
+
+at::Tensor& mmOut(const at::Tensor& self, const at::Tensor& mat2, at::Tensor& out) {
+    return written(out, backend::mm(self, mat2));
+}
+
+at::Tensor& addmmOut(const at::Tensor& self, const at::Tensor& mat1, const at::Tensor& mat2, const at::Scalar& beta,
+                     const at::Scalar& alpha, at::Tensor& out) {
+    return written(out, backend::addmm(self, mat1, mat2, beta, alpha));
+}
+
+at::Tensor& addmmInplace(at::Tensor& self, const at::Tensor& mat1, const at::Tensor& mat2, const at::Scalar& beta,
+                         const at::Scalar& alpha) {
+    return self.copy_(backend::addmm(self, mat1, mat2, beta, alpha));
+}
+
+// The gradient of the values of a matrix in compressed rows: entries of the product of two dense matrices.
+at::Tensor sampled(const at::Tensor& self, const at::Tensor& mat1, const at::Tensor& mat2, const at::Scalar& beta,
+                   const at::Scalar& alpha) {
+    const Entries entries = entriesOf(self);
+    const at::Tensor left = mat1.index_select(0, entries.indices.select(0, 0));
+    const at::Tensor right = mat2.t().index_select(0, entries.indices.select(0, 1));
+    const at::Tensor values = entries.values.mul(beta).add(left.mul(right).sum(1), alpha);
+    const at::SparseCsrTensorImpl& impl = *at::sparse_csr::get_sparse_csr_impl(self);
+    return at::_sparse_compressed_tensor_unsafe(impl.compressed_indices(), impl.plain_indices(), values, self.sizes(),
+                                                self.options());
+}
+
+// ---- Sums ----------------------------------------------------------------------------------------------------------
+
+at::Tensor madeSparse(const at::Tensor& like, const at::Tensor& indices, const at::Tensor& values, bool isCoalesced) {
+    return at::_sparse_coo_tensor_with_dims_and_tensors(like.sparse_dim(), like.dense_dim(), like.sizes(), indices,
+                                                        values, like.options().dtype(values.scalar_type()),
+                                                        isCoalesced);
+}
+
+// Entries in the order of their indices, those of one index added.
+at::Tensor coalesce(const at::Tensor& self) {
+    const at::Tensor indices = self._indices();
+    const at::Tensor values = self._values();
+    if (indices.size(1) < 2) {
+        return madeSparse(self, indices.clone(), values.clone(), /*isCoalesced=*/true);
+    }
+    const auto [sorted, order] = at::sort(flatIndices(indices, self.sizes()), /*stable=*/true, 0, /*descending=*/false);
+    const at::Tensor isNew =
+        at::cat({at::ones({1}, sorted.options().dtype(at::kBool)), sorted.slice(0, 1).ne(sorted.slice(0, 0, -1))});
+    const at::Tensor first = isNew.nonzero().squeeze(1);
+    at::DimVector size(values.sizes());
+    size[0] = first.size(0);
+    at::Tensor sums = at::zeros(size, values.options());
+    sums.index_add_(0, isNew.to(at::kLong).cumsum(0).sub(1), values.index_select(0, order));
+    return madeSparse(self, indices.index_select(1, order.index_select(0, first)), sums, /*isCoalesced=*/true);
+}
+
+at::Tensor& addToDense(at::Tensor& dense, const at::Tensor& sparse, const at::Scalar& alpha) {
+    TORCH_CHECK(dense.sizes() == sparse.sizes(), "add: expected 'self' and 'other' to have same size, but self has ",
+                dense.sizes(), " and other has ", sparse.sizes());
+    if (!hasEntries(sparse)) {
+        return dense;
+    }
+    const Entries entries = entriesOf(sparse);
+    const at::Tensor flat = flatIndices(entries.indices, sparse.sizes());
+    const at::Tensor values = entries.values.to(dense.scalar_type());
+    at::Tensor target = dense.contiguous();
+    flattened(target, entries.indices.size(0)).index_add_(0, flat, values, alpha);
+    return target.is_same(dense) ? dense : dense.copy_(target);
+}
+
+at::Tensor toDense(const at::Tensor& self, std::optional<at::ScalarType> dtype, std::optional<bool> /*maskedGrad*/) {
+    at::Tensor out = at::zeros(self.sizes(), self.options().layout(at::kStrided));
+    addToDense(out, self, 1);
+    return dtype.has_value() ? out.to(*dtype) : out;
+}
+
+at::Tensor add(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
+    TORCH_CHECK_NOT_IMPLEMENTED(other.layout() == at::kSparse, "add: ", c10::get_privateuse1_backend(),
+                                " adds sparse tensors in coordinates, as the second operand or as both");
+    TORCH_CHECK(self.sizes() == other.sizes(), "add: expected sizes of 'self' and 'other' to match, but ", self.sizes(),
+                " != ", other.sizes());
+    if (self.layout() == at::kStrided) {
+        at::Tensor sum = self.to(c10::promoteTypes(self.scalar_type(), other.scalar_type()), /*non_blocking=*/false,
+                                 /*copy=*/true);
+        return addToDense(sum, other, alpha);
+    }
+    TORCH_CHECK_NOT_IMPLEMENTED(self.layout() == at::kSparse && self.sparse_dim() == other.sparse_dim() &&
+                                    self.scalar_type() == other.scalar_type(),
+                                "add: ", c10::get_privateuse1_backend(),
+                                " adds sparse tensors with the same sparse dimensions and dtype");
+    const at::Tensor added = alpha.equal(1) ? other._values() : other._values().mul(alpha);
+    return madeSparse(self, at::cat({self._indices(), other._indices()}, 1), at::cat({self._values(), added}),
+                      /*isCoalesced=*/false);
+}
+
+at::Tensor& addInplace(at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
+    if (self.layout() == at::kStrided && other.layout() == at::kSparse) {
+        return addToDense(self, other, alpha);
+    }
+    return self.copy_(backend::add(self, other, alpha));
+}
+
+// What a dense tensor has where `mask` has entries.
+at::Tensor masked(const at::Tensor& self, const at::Tensor& mask) {
+    TORCH_CHECK_NOT_IMPLEMENTED(self.layout() == at::kStrided, "sparse_mask: ", c10::get_privateuse1_backend(),
+                                " takes entries of dense tensors only");
+    TORCH_CHECK(self.sizes() == mask.sizes(), "sparse_mask(): operands have incompatible sizes; self has size ",
+                self.sizes(), " but mask has size ", mask.sizes());
+    const Entries entries = entriesOf(mask);
+    const at::Tensor values =
+        flattened(self, entries.indices.size(0)).index_select(0, flatIndices(entries.indices, mask.sizes()));
+    if (mask.layout() == at::kSparse) {
+        return madeSparse(mask, entries.indices, values, mask.is_coalesced());
+    }
+    const at::SparseCsrTensorImpl& impl = *at::sparse_csr::get_sparse_csr_impl(mask);
+    return at::_sparse_compressed_tensor_unsafe(impl.compressed_indices(), impl.plain_indices(), values, mask.sizes(),
+                                                mask.options().dtype(values.scalar_type()));
+}
+
+// ---- Layouts -------------------------------------------------------------------------------------------------------
+
+// From compressed rows to coordinates.
+at::Tensor toCoordinates(const at::Tensor& self, std::optional<at::Layout> layout, at::OptionalIntArrayRef blocksize,
+                         std::optional<int64_t> denseDim) {
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        layout.value_or(at::kSparse) == at::kSparse && !blocksize.has_value() && denseDim.value_or(0) == 0,
+        "to_sparse: ", c10::get_privateuse1_backend(), " converts compressed matrices to coordinates only");
+    const Entries entries = entriesOf(self);
+    return at::_sparse_coo_tensor_with_dims_and_tensors(2, 0, self.sizes(), entries.indices, entries.values,
+                                                        self.options().layout(at::kSparse),
+                                                        self.layout() == at::kSparseCsr);
+}
+
+// From coordinates to compressed rows.
+at::Tensor toRows(const at::Tensor& self, std::optional<int64_t> denseDim) {
+    TORCH_CHECK_NOT_IMPLEMENTED(self.sparse_dim() == 2 && self.dense_dim() == 0 && denseDim.value_or(0) == 0,
+                                "to_sparse_csr: ", c10::get_privateuse1_backend(), " converts matrices only");
+    const Rows rows = rowsOfMatrix(self.coalesce(), /*transpose=*/false);
+    return at::_sparse_compressed_tensor_unsafe(rows.starts, rows.columns, rows.values, self.sizes(),
+                                                self.options().layout(at::kSparseCsr));
+}
+
+at::Tensor denseToRows(const at::Tensor& self, std::optional<int64_t> denseDim) {
+    return backend::toRows(self.to_sparse(2), denseDim);
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) { implement<at::_ops::_to_sparse_csr, &denseToRows>(library); }
+
+TORCH_LIBRARY_IMPL(aten, SparsePrivateUse1, library) {
+    implement<at::_ops::_coalesce, &coalesce>(library);
+    implement<at::_ops::_to_sparse_csr, &toRows>(library);
+    implement<at::_ops::add_Tensor, &add>(library);
+    implement<at::_ops::add__Tensor, &addInplace>(library);
+}
+
+TORCH_LIBRARY_IMPL(aten, SparseCsrPrivateUse1, library) {
+    implement<at::_ops::_to_sparse, &toCoordinates>(library);
+    implement<at::_ops::sparse_sampled_addmm, &sampled>(library);
+}
+
+void implementForMatrices(torch::Library& library) {
+    implement<at::_ops::mm, &mm>(library);
+    implement<at::_ops::mm_out, &mmOut>(library);
+    implement<at::_ops::addmm, &addmm>(library);
+    implement<at::_ops::addmm_out, &addmmOut>(library);
+    implement<at::_ops::addmm_, &addmmInplace>(library);
+    implement<at::_ops::_to_dense, &toDense>(library);
+    implement<at::_ops::sparse_mask, &masked>(library);
+}
+
+TORCH_LIBRARY_IMPL(aten, SparsePrivateUse1, library) { implementForMatrices(library); }
+
+TORCH_LIBRARY_IMPL(aten, SparseCsrPrivateUse1, library) { implementForMatrices(library); }
+
+}  // namespace
+
+}  // namespace diopigen::backend
