@@ -1,6 +1,8 @@
-"""Training scripts of other libraries, unchanged, with the switch for code written for CUDA: losses are the CPU's.
+"""Training scripts of other libraries, unchanged: losses are the CPU's.
 
-The libraries are the extra `models` (`make test-models` installs them). Models are small and start at random.
+With the switch for code written for CUDA they train on the device by themselves; without it where the library, or the
+script, accepts the name of a device. The libraries are the extra `models` (`make test-models` installs them). Models
+are small and start at random.
 """
 
 from __future__ import annotations
@@ -10,10 +12,12 @@ import json
 import os
 import subprocess
 import sys
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
 import pytest
+from run_kind import ROOT
 
 ACCELERATE = """
 import json, torch
@@ -55,13 +59,153 @@ losses = [entry["loss"] for entry in trainer.state.log_history if "loss" in entr
 print(json.dumps({"device": next(model.parameters()).device.type, "losses": [float(loss) for loss in losses]}))
 """
 
+LIGHTNING = """
+import json, tempfile, torch
+import pytorch_lightning as lightning
 
-def run(backend: Any, program: str, tmp_path: Path, devices: int = 1) -> tuple[str, list[float]]:
+class Classifier(lightning.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.BatchNorm1d(8), torch.nn.Linear(8, 2))
+        self.losses, self.validated = [], []
+
+    def training_step(self, batch, index):
+        inputs, labels = batch
+        loss = torch.nn.functional.cross_entropy(self.layers(inputs), labels)
+        self.log("loss", loss)
+        self.losses.append(loss.item())
+        return loss
+
+    def validation_step(self, batch, index):
+        self.validated.append((self.layers(batch[0]).argmax(1) == batch[1]).float().mean().item())
+
+    def configure_optimizers(self):
+        optimizer = torch.optim.AdamW(self.parameters(), lr=0.01)
+        return [optimizer], [torch.optim.lr_scheduler.StepLR(optimizer, 1, 0.5)]
+
+lightning.seed_everything(0)
+samples = torch.utils.data.TensorDataset(torch.randn(32, 4), torch.arange(32) % 2)
+loaders = [torch.utils.data.DataLoader(samples, batch_size=8) for _ in range(2)]
+model = Classifier()
+with tempfile.TemporaryDirectory() as folder:
+    trainer = lightning.Trainer(
+        max_epochs=2, precision=PRECISION, accelerator=ACCELERATOR, devices=1, default_root_dir=folder, logger=False,
+        enable_progress_bar=False, enable_model_summary=False, gradient_clip_val=1.0, num_sanity_val_steps=1,
+    )
+    trainer.fit(model, *loaders)
+    trainer.save_checkpoint(folder + "/last.ckpt")
+    state = torch.load(folder + "/last.ckpt", map_location="cpu", weights_only=False)["state_dict"]
+assert all(torch.equal(tensor, state[name].cpu()) for name, tensor in model.cpu().state_dict().items())
+assert len(model.validated) == 1 + 2 * 4
+print(json.dumps({"device": trainer.strategy.root_device.type, "losses": model.losses}))
+"""
+
+# In the form of references/classification/train.py of torchvision: --device, --amp, warmup and cosine, label smoothing,
+# weight decay apart for normalization, an average of the weights, clipping, evaluation, checkpoints.
+REFERENCE = """
+import argparse, json, math, sys, tempfile, torch
+from sklearn.datasets import load_digits
+from torch import nn
+from torchvision.models import get_model
+
+def arguments():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--amp", action="store_true")
+    parser.add_argument("--epochs", type=int, default=2)
+    return parser.parse_args()
+
+def parameters_of(model, decay):
+    norms = [p for m in model.modules() if isinstance(m, nn.BatchNorm2d) for p in m.parameters(recurse=False)]
+    others = [p for p in model.parameters() if not any(p is norm for norm in norms)]
+    return [{"params": norms, "weight_decay": 0.0}, {"params": others, "weight_decay": decay}]
+
+def train_one_epoch(model, average, criterion, optimizer, loader, device, scaler, losses):
+    model.train()
+    for step, (image, target) in enumerate(loader):
+        image, target = image.to(device, non_blocking=True), target.to(device, non_blocking=True)
+        with torch.amp.autocast(device.type, enabled=scaler is not None):
+            loss = criterion(model(image), target)
+        optimizer.zero_grad()
+        if scaler is not None:
+            scaler.scale(loss).backward()
+            scaler.unscale_(optimizer)
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            scaler.step(optimizer)
+            scaler.update()
+        else:
+            loss.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+        average.update_parameters(model)
+        losses.append(loss.item())
+    if torch.cuda.is_available():
+        assert torch.cuda.max_memory_allocated() > 0
+        torch.cuda.synchronize()
+
+def evaluate(model, criterion, loader, device):
+    model.eval()
+    with torch.inference_mode():
+        for image, target in loader:
+            image, target = image.to(device, non_blocking=True), target.to(device, non_blocking=True)
+            output = model(image)
+            _, predicted = output.topk(5, 1, True, True)
+            correct = predicted.t().eq(target[None])
+            yield from (criterion(output, target).item(), correct[:1].flatten().sum(dtype=torch.float32).item())
+
+args = arguments()
+device = torch.device(args.device)
+torch.manual_seed(0)
+loaded = load_digits()
+images = torch.from_numpy(loaded.images[:48]).float()[:, None].repeat(1, 3, 4, 4) / 16
+dataset = torch.utils.data.TensorDataset(images, torch.from_numpy(loaded.target[:48]).long())
+sampler = torch.utils.data.RandomSampler(dataset)
+loader = torch.utils.data.DataLoader(dataset, batch_size=16, sampler=sampler, pin_memory=True)
+model = get_model("resnet18", weights=None, num_classes=10)
+model.to(device)
+criterion = nn.CrossEntropyLoss(label_smoothing=0.1)
+optimizer = torch.optim.SGD(parameters_of(model, 1e-4), lr=0.02, momentum=0.9, nesterov=True)
+scaler = torch.amp.GradScaler(device.type) if args.amp else None
+warmup = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.1, total_iters=1)
+main = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=args.epochs - 1)
+scheduler = torch.optim.lr_scheduler.SequentialLR(optimizer, [warmup, main], milestones=[1])
+average = torch.optim.swa_utils.AveragedModel(
+    model, device=device, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.9), use_buffers=True
+)
+losses = []
+for epoch in range(args.epochs):
+    train_one_epoch(model, average, criterion, optimizer, loader, device, scaler, losses)
+    scheduler.step()
+losses += [*evaluate(model, criterion, loader, device), *evaluate(average, criterion, loader, device)]
+with tempfile.NamedTemporaryFile() as file:
+    parts = {"model": model, "optimizer": optimizer, "scheduler": scheduler, "average": average}
+    torch.save({name: part.state_dict() for name, part in parts.items()}, file.name)
+    checkpoint = torch.load(file.name, map_location="cpu", weights_only=True)
+    for name, part in parts.items():
+        part.load_state_dict(checkpoint[name])
+train_one_epoch(model, average, criterion, optimizer, loader, device, scaler, losses)
+print(json.dumps({"device": next(model.parameters()).device.type, "losses": losses}))
+"""
+
+
+def run(
+    backend: Any,
+    program: str,
+    tmp_path: Path,
+    devices: int = 1,
+    arguments: tuple[str, ...] = (),
+    variables: dict[str, str] | None = None,
+) -> tuple[str, list[float]]:
     script = tmp_path / "script.py"
     script.write_text(program)
-    environment = {"PYTHONPATH": os.pathsep.join(sys.path), "DIOPI_SIM_DEVICES": str(devices), "HF_HUB_OFFLINE": "1"}
+    environment = {
+        "PYTHONPATH": os.pathsep.join(paths()),
+        "DIOPI_SIM_DEVICES": str(devices),
+        "HF_HUB_OFFLINE": "1",
+        **(variables or {}),
+    }
     done = subprocess.run(
-        [sys.executable, str(script)],
+        [sys.executable, str(script), *arguments],
         env={**os.environ, **backend.environment(), **environment},
         capture_output=True,
         text=True,
@@ -73,28 +217,92 @@ def run(backend: Any, program: str, tmp_path: Path, devices: int = 1) -> tuple[s
     return result["device"], result["losses"]
 
 
+APART = ROOT / "build/models"
+"""Where tools/install_models.py installs torchvision."""
+DECLARED = "import packaged_pictures\n"
+"""Declares the operators of a torchvision whose wheel is for another torch."""
+
+
+NAMED = {"ACCELERATE_TORCH_DEVICE": "droplet"}
+"""How accelerate is told the name of a device."""
+
+
+def paths() -> list[str]:
+    """Without that torchvision: libraries that find it would use it, whether it loads or not."""
+    return [path for path in sys.path if path != str(APART)]
+
+
 def need(name: str) -> None:
-    if importlib.util.find_spec(name) is None:
+    if importlib.util.find_spec(name) is None and PathFinder.find_spec(name, [str(APART)]) is None:
         pytest.skip(f"{name} is not installed (make test-models)")
 
 
+def close(precision: str) -> float:
+    """How near losses must be, relative to them: bfloat16 has 8 bits."""
+    return 1e-4 if precision in ("no", "32-true") else 1e-2
+
+
+@pytest.mark.parametrize("switch", [True, False])
 @pytest.mark.parametrize("precision", ["no", "bf16"])
-def test_accelerate(precision: str, backend: Any, tmp_path: Path) -> None:
+def test_accelerate(precision: str, switch: bool, backend: Any, tmp_path: Path) -> None:
     need("accelerate")
     program = ACCELERATE.replace("PRECISION", repr(precision))
-    device, losses = run(backend, f"import torch_droplet.as_cuda\n{program}", tmp_path)
+    if switch:
+        device, losses = run(backend, f"import torch_droplet.as_cuda\n{program}", tmp_path)
+    else:
+        device, losses = run(backend, f"import torch_droplet\n{program}", tmp_path, variables=NAMED)
     expected_device, expected = run(backend, program, tmp_path)
     assert (device, expected_device) == ("droplet", "cpu")
-    assert losses == pytest.approx(expected, rel=1e-5 if precision == "no" else 1e-2) and len(losses) == 4
+    assert losses == pytest.approx(expected, rel=close(precision)) and len(losses) == 4
 
 
-@pytest.mark.parametrize(("precision", "devices"), [("no", 1), ("bf16", 1), ("no", 2)])
-def test_the_trainer_of_transformers(precision: str, devices: int, backend: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("precision", "devices", "switch"),
+    [("no", 1, True), ("bf16", 1, True), ("no", 2, True), ("no", 1, False), ("bf16", 1, False)],
+)
+def test_the_trainer_of_transformers(precision: str, devices: int, switch: bool, backend: Any, tmp_path: Path) -> None:
     need("transformers")
     need("accelerate")
     program = TRAINER.replace("PRECISION", repr(precision))
     own = program.replace("BATCH", str(4 // devices)).replace("USE_CPU", "False")
-    device, losses = run(backend, f"import torch_droplet.as_cuda\n{own}", tmp_path, devices)
+    package, variables = ("torch_droplet.as_cuda", {}) if switch else ("torch_droplet", NAMED)
+    device, losses = run(backend, f"import {package}\n{own}", tmp_path, devices, variables=variables)
     expected_device, expected = run(backend, program.replace("BATCH", "4").replace("USE_CPU", "True"), tmp_path)
     assert (device, expected_device) == ("droplet", "cpu")
     assert losses == pytest.approx(expected, rel=1e-3 if precision == "no" else 1e-2) and len(losses) == 4
+
+
+@pytest.mark.parametrize("accelerator", ["auto", "gpu"])
+@pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
+def test_the_trainer_of_lightning(precision: str, accelerator: str, backend: Any, tmp_path: Path) -> None:
+    need("pytorch_lightning")
+    program = LIGHTNING.replace("PRECISION", repr(precision))
+    own = program.replace("ACCELERATOR", repr(accelerator))
+    device, losses = run(backend, f"import torch_droplet.as_cuda\n{own}", tmp_path)
+    expected_device, expected = run(backend, program.replace("ACCELERATOR", "'cpu'"), tmp_path)
+    assert (device, expected_device) == ("droplet", "cpu")
+    assert losses == pytest.approx(expected, rel=close(precision)) and len(losses) == 8
+
+
+def test_the_trainer_of_lightning_without_the_switch_is_on_the_cpu(backend: Any, tmp_path: Path) -> None:
+    """It has no way to name a device that it does not know."""
+    need("pytorch_lightning")
+    program = LIGHTNING.replace("PRECISION", "'32-true'").replace("ACCELERATOR", "'auto'")
+    device, losses = run(backend, f"import torch_droplet\n{program}", tmp_path)
+    assert device == "cpu" and len(losses) == 8
+
+
+@pytest.mark.parametrize(("switch", "amp"), [(True, False), (True, True), (False, False), (False, True)])
+def test_a_script_in_the_form_of_torchvisions(switch: bool, amp: bool, backend: Any, tmp_path: Path) -> None:
+    for name in ("sklearn", "torchvision"):
+        need(name)
+    found = {"PYTHONPATH": os.pathsep.join([*paths(), str(APART)])}
+    wanted = ("--amp",) if amp else ()
+    package, chosen = ("torch_droplet.as_cuda", ()) if switch else ("torch_droplet", ("--device", "droplet"))
+    program = f"import {package}\n{DECLARED}{REFERENCE}"
+    device, losses = run(backend, program, tmp_path, arguments=(*chosen, *wanted), variables=found)
+    expected_device, expected = run(
+        backend, DECLARED + REFERENCE, tmp_path, arguments=("--device", "cpu", *wanted), variables=found
+    )
+    assert (device, expected_device) == ("droplet", "cpu") and len(losses) == len(expected)
+    assert losses[:4] == pytest.approx(expected[:4], rel=2e-2 if amp else 1e-3)

@@ -53,6 +53,7 @@ _PACKAGE_MODULES = (
     "conversion",
     "device",
     "indices",
+    "libraries",
     "memory",
     "missing",
     "nvtx",

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from torch.utils import _device
 
+from torch_droplet import libraries
 from torch_droplet.indices import device_name
 from torch_droplet.missing import without_counterpart
 
@@ -230,3 +231,4 @@ _replace_precision()
 _replace_module()
 _replace_distributed()
 _replace_data_parallel()
+libraries.install()

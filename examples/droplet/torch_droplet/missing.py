@@ -14,7 +14,7 @@ _REASONS = {
     "kernels come from the vendor's library": "jiterator tunable",
     "torch.distributed has the collectives": "nccl",
     "torch.profiler profiles the device": "profiler",
-    "there are no sparse tensors on the device": "sparse",
+    "torch.sparse has the functions of sparse tensors": "sparse",
     "use tensor.to(dtype) and torch.empty(..., device=...)": "BFloat16Storage BoolStorage ByteStorage CharStorage "
     "ComplexDoubleStorage ComplexFloatStorage DoubleStorage FloatStorage HalfStorage IntStorage LongStorage "
     "ShortStorage BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor "
