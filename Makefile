@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make demo       bring up droplet, a simulated chip, from an empty folder to a verified library"
-	@echo "make demo-torch train a ResNet and a decoder with PyTorch on droplet, compared with the CPU"
+	@echo "make demo-torch train a ResNet on digits and a decoder on a text with PyTorch on droplet, compared with the CPU"
 	@echo "make build      compile once what the tests run (PRESET=plain, released, address, ...; docs/building.md)"
 	@echo "make unit       the tests that need no compiler, in under a minute"
 	@echo "make test       build, then run the tests of a change; where torch is, a sample of those of the backend for it"
@@ -80,9 +80,10 @@ test-models: $(VENV)/torch
 	@$(BUILD) torch --target torch_droplet --target droplet_clean --target diopi_impl --target diopigen_runtime_shared
 	@rm -f build/tests/pytorch/packages.jsonl
 	@$(BIN)/python -m pytest -m "" tests/pytorch/test_frameworks.py tests/pytorch/test_packaged_models.py
-	@$(BIN)/python tests/pytorch/packaged_report.py
+	@$(BIN)/python tests/pytorch/packaged_report.py --markdown docs/pytorch-models.md
 
 demo-torch: $(VENV)/torch
+	@$(BIN)/python -c 'import sklearn' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[demo]"
 	@$(BIN)/python tools/demo_torch.py
 
 MODELS := $(basename $(notdir $(wildcard specs/models/*.yaml)))

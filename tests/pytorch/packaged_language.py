@@ -18,7 +18,13 @@ def _decoder(name: str, config: str, model: str, **options: Any) -> PackageModel
     def make() -> Any:
         return getattr(transformers, model)(getattr(transformers, config)(**options))
 
-    return PackageModel("transformers", name, make, tokens(), loss_of, _GENERATED)
+    return PackageModel("transformers", name, make, tokens(), loss_of, _GENERATED, _expert_by_expert)
+
+
+def _expert_by_expert(network: Any) -> None:
+    """PyTorch's product of groups has no float64."""
+    if hasattr(network.config, "_experts_implementation"):
+        network.config._experts_implementation = "eager"
 
 
 def _classifier(name: str, config: str, model: str, **options: Any) -> PackageModel:

@@ -17,7 +17,7 @@ Batch = Mapping[str, Any]
 class PackageModel:
     """`make` creates the model, whose weights the global seed decides; `data` samples what it is called with.
     `outputs` returns the tensor that `loss` is a function of; `generate` are options of a call of `model.generate` on
-    the batch without its labels."""
+    the batch without its labels; `in_float64` changes a model whose reference PyTorch cannot compute otherwise."""
 
     package: str
     name: str
@@ -25,6 +25,7 @@ class PackageModel:
     data: Callable[[torch.Generator], Batch]
     outputs: Callable[[Any], torch.Tensor] = lambda result: result
     generate: Mapping[str, Any] | None = None
+    in_float64: Callable[[Any], None] = lambda network: None
 
     @property
     def id(self) -> str:

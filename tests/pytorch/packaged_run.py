@@ -41,6 +41,8 @@ def train(
     """Four steps of AdamW, from the weights and on the batch that belong to the model."""
     torch.manual_seed(1)
     network = model.make().to(dtype)
+    if dtype == torch.float64:
+        model.in_float64(network)
     network.train().to(device)
     batch = {key: _to(value, device, dtype) for key, value in model.data(torch.Generator().manual_seed(2)).items()}
     parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
