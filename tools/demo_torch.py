@@ -1,181 +1,210 @@
-"""ResNet-18 and a Llama-style decoder in training on droplet, compared with the CPU: `make demo-torch`.
+"""A ResNet learns handwritten digits and a decoder learns a text, on droplet and on the CPU: `make demo-torch`.
 
-Prints how the losses go on both, what ran on the CPU instead of the device, and writes the curves to
-build/demo-torch.png.
+Both start from the same weights and read the same batches. Prints the losses and the accuracy on data that was not
+trained on, and writes the curves to build/demo-torch.svg. The exit code is 1 where a model does not reach its accuracy,
+or where the two devices differ. What droplet leaves to others is in build/demo-torch.log.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
-import struct
 import sys
 import time
-import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import demo_data
 import torch
 import torch.nn.functional as F
 import torch_build
+from demo_picture import Panel, picture
 from torch import nn
 
 ROOT = Path(__file__).resolve().parent.parent
-PICTURE = ROOT / "build/demo-torch.png"
-STEPS = int(os.environ.get("DIOPIGEN_DEMO_STEPS", "30"))
-Batch = tuple[torch.Tensor, torch.Tensor]
-Make = Callable[[], nn.Module]
-Draw = Callable[[torch.Generator], Batch]
-Curves = dict[str, list[float]]
+PICTURE = ROOT / "build/demo-torch.svg"
+NOTICES = ROOT / "build/demo-torch.log"
+DEVICES = ("cpu", "droplet")
+START = 20
+"""Steps in which the losses of both devices are compared: later, differences of rounding grow with every step."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """`accuracy`: the fraction of correct predictions on the test data that both devices must reach. `apart`: how far
+    their accuracies may be from each other."""
+
+    title: str
+    make: Callable[[], nn.Module]
+    data: demo_data.Data
+    optimizer: Callable[[Any], torch.optim.Optimizer]
+    batch: int
+    steps: int
+    accuracy: float
+    apart: float = 0.01
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The losses by step, the accuracy on the test data, and the seconds of the training."""
+
+    losses: list[float]
+    accuracy: float
+    seconds: float
+
+
+def tasks() -> dict[str, Task]:
+    import models
+
+    return {
+        "ResNet-18": Task(
+            "ResNet-18 on handwritten digits",
+            lambda: models.resnet18(width=16),
+            demo_data.digits(),
+            lambda parameters: torch.optim.SGD(parameters, lr=0.02, momentum=0.9),
+            batch=32,
+            steps=120,
+            accuracy=0.93,
+        ),
+        "decoder": Task(
+            "decoder on Python's language reference",
+            lambda: models.LlamaDecoder(tokens=demo_data.SYMBOLS),
+            demo_data.text(),
+            lambda parameters: torch.optim.AdamW(parameters, lr=5e-3),
+            batch=16,
+            steps=200,
+            accuracy=0.45,
+        ),
+    }
 
 
 def main() -> int:
-    """Builds, trains, draws; the exit code is 1 where the losses of both sides part."""
     started = time.monotonic()
     say("build      droplet and its backend (minutes for the first time)")
     os.environ.update((torch_build.given() or torch_build.build()).environment())
     sys.path[:0] = [str(ROOT / "examples"), str(ROOT / "examples/droplet")]
-    import models
-    import torch_droplet
+    NOTICES.parent.mkdir(exist_ok=True)
+    NOTICES.write_text("")
+    with elsewhere(NOTICES):
+        import torch_droplet
 
-    tasks: dict[str, tuple[Make, Draw]] = {
-        "ResNet-18": (lambda: models.resnet18(width=16), pictures),
-        "decoder": (models.LlamaDecoder, sentences),
-    }
-    curves: dict[str, Curves] = {}
-    for name, (make, data) in tasks.items():
+    wrong, panels = [], []
+    for name, task in tasks().items():
         torch_droplet.reset_fallback_report()
-        curves[name] = {device: train(name, make, data, device) for device in ("cpu", "droplet")}
-        table(name, curves[name])
+        runs = {device: train(name, task, device) for device in DEVICES}
+        report(task, runs)
         fallen = torch_droplet.fallback_report()
         what = ", ".join(f"{overload} {count}" for overload, count in fallen.items())
-        say(f"on the CPU instead of droplet: {what or 'nothing'}")
-    PICTURE.write_bytes(png(drawn([curves[name] for name in tasks])))
-    say(f"\npicture    {PICTURE.relative_to(ROOT)}: losses by step, CPU in blue, droplet in orange dots")
-    apart = {name: parted(found) for name, found in curves.items()}
-    for name, far in apart.items():
-        say(f"{name:10} the losses differ by at most {far:.1e} of the first one")
+        say(f"ran PyTorch's kernel for the CPU instead: {what or 'nothing'}")
+        wrong += [f"{name}: {reason}" for reason in faults(task, runs)]
+        reached = ", ".join(f"{run.accuracy:.1%} on {device}" for device, run in runs.items())
+        panels.append(Panel(task.title, f"test accuracy {reached}", {name: run.losses for name, run in runs.items()}))
+    PICTURE.write_text(picture(panels), encoding="utf-8")
+    say(f"\npicture    {PICTURE.relative_to(ROOT)}: losses by step")
+    count = len(NOTICES.read_text(errors="replace").splitlines())
+    say(f"notices    {NOTICES.relative_to(ROOT)}: {count} lines, on functions that droplet lacks")
+    for reason in wrong:
+        say(f"wrong      {reason}")
     say(f"All of it in {time.monotonic() - started:.0f} s.")
-    return int(any(far > 1e-2 for far in apart.values()))
+    return int(bool(wrong))
 
 
 def say(text: str) -> None:
     print(text, flush=True)
 
 
-def pictures(generator: torch.Generator) -> Batch:
-    """Noise with a bright square whose place is the class."""
-    classes = torch.randint(4, (16,), generator=generator)
-    images = 0.5 * torch.randn(16, 3, 32, 32, generator=generator)
-    for image, device in zip(images, classes.tolist(), strict=True):
-        row, column = 16 * (device // 2), 16 * (device % 2)
-        image[:, row : row + 16, column : column + 16] += 1
-    return images, classes
+@contextlib.contextmanager
+def elsewhere(path: Path) -> Iterator[None]:
+    """Appends to a file what the libraries write to standard error."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with path.open("ab") as file:
+        os.dup2(file.fileno(), 2)
+    try:
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
-def sentences(generator: torch.Generator) -> Batch:
-    """Numbers that count up from anywhere, each sentence by steps of its own."""
-    first = torch.randint(64, (16, 1), generator=generator)
-    steps = torch.randint(1, 4, (16, 1), generator=generator)
-    tokens = (first + steps * torch.arange(17)) % 64
-    return tokens[:, :-1], tokens[:, 1:]
-
-
-def train(
-    name: str, make: Callable[[], nn.Module], data: Callable[[torch.Generator], Batch], device: str
-) -> list[float]:
-    """The losses by step, from the same weights and with the same data on every device."""
+def train(name: str, task: Task, device: str) -> Trained:
+    """From the same weights and with the same batches on every device."""
     torch.manual_seed(0)
-    network = make().to(device)
-    optimizer: Any = torch.optim.AdamW(network.parameters(), lr=2e-3)
-    if name.startswith("ResNet"):
-        optimizer = torch.optim.SGD(network.parameters(), lr=0.01, momentum=0.9)
+    network = task.make().to(device)
+    optimizer = task.optimizer(network.parameters())
     generator, losses = torch.Generator().manual_seed(1), []
     started = time.monotonic()
-    for step in range(STEPS):
-        inputs, targets = (part.to(device) for part in data(generator))
-        optimizer.zero_grad()
-        scores = network(inputs)
-        loss = F.cross_entropy(scores.transpose(1, 2) if scores.dim() == 3 else scores, targets)
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-        bar(f"{name} on {device}", step + 1, losses[-1], time.monotonic() - started)
-    return losses
+    with elsewhere(NOTICES):
+        for step in range(task.steps):
+            inputs, targets = (part.to(device) for part in task.data.batch(task.batch, generator))
+            optimizer.zero_grad()
+            loss = loss_of(network(inputs), targets)
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+            bar(f"{name} on {device}", step + 1, task.steps, losses[-1], time.monotonic() - started)
+        seconds = time.monotonic() - started
+        return Trained(losses, accuracy_of(network, task.data.test, device), seconds)
 
 
-def bar(title: str, done: int, loss: float, seconds: float) -> None:
+def loss_of(scores: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    return F.cross_entropy(scores.flatten(0, -2), targets.flatten())
+
+
+@torch.no_grad()
+def accuracy_of(network: nn.Module, tested: demo_data.Batch, device: str, batch: int = 120) -> float:
+    """The fraction of targets whose score is the highest."""
+    network.eval()
+    right = torch.zeros((), dtype=torch.int64)
+    for inputs, targets in zip(*(part.split(batch) for part in tested), strict=True):
+        scores = network(inputs.to(device))
+        right += (scores.argmax(-1) == targets.to(device)).sum().cpu()
+    return float(right.item() / tested[1].numel())
+
+
+def bar(title: str, done: int, steps: int, loss: float, seconds: float) -> None:
     """Progress on one line of a terminal; the last state only, elsewhere."""
-    if not sys.stdout.isatty() and done < STEPS:
+    if not sys.stdout.isatty() and done < steps:
         return
-    filled = 24 * done // STEPS
-    end = "\n" if done == STEPS else ""
-    text = f"{title:22} [{'#' * filled}{'.' * (24 - filled)}] {done:3}/{STEPS}  loss {loss:.4f}  {seconds:5.1f} s"
+    filled = 24 * done // steps
+    end = "\n" if done == steps else ""
+    text = f"{title:22} [{'#' * filled}{'.' * (24 - filled)}] {done:3}/{steps}  loss {loss:.4f}  {seconds:5.1f} s"
     print(f"\r{text}" if sys.stdout.isatty() else text, end=end, flush=True)
 
 
-def table(name: str, curves: Curves) -> None:
-    say(f"\n{name}\n step   loss on the CPU   on droplet    difference")
-    for step in sorted({*range(0, STEPS, max(1, STEPS // 8)), STEPS - 1}):
-        left, right = curves["cpu"][step], curves["droplet"][step]
+def report(task: Task, runs: dict[str, Trained]) -> None:
+    cpu, droplet = (runs[device] for device in DEVICES)
+    say(f"\n{task.title}\n step   loss on the CPU   on droplet    difference")
+    for step in sorted({*range(0, task.steps, max(1, task.steps // 8)), task.steps - 1}):
+        left, right = cpu.losses[step], droplet.losses[step]
         say(f"{step + 1:5} {left:17.6f} {right:12.6f} {right - left:13.1e}")
+    say(f"test accuracy: {cpu.accuracy:.2%} on the CPU, {droplet.accuracy:.2%} on droplet; stated: {task.accuracy:.0%}")
+    say(f"time: {droplet.seconds / cpu.seconds:.1f} times the CPU's")
 
 
-def parted(curves: Curves) -> float:
-    """The largest difference, relative to the first loss."""
-    far = [abs(a - b) for a, b in zip(curves["cpu"], curves["droplet"], strict=True)]
-    return max(far) / curves["cpu"][0] if all(value == value for value in far) else float("inf")
+def apart(runs: dict[str, Trained], steps: int = START) -> float:
+    """The largest difference of the first losses, relative to the first one; infinite where one is not a number."""
+    cpu, droplet = (runs[device].losses[:steps] for device in DEVICES)
+    far = [abs(left - right) for left, right in zip(cpu, droplet, strict=True)]
+    return max(far) / cpu[0] if all(value == value for value in far) else float("inf")
 
 
-# ---- The picture -----------------------------------------------------------------------------------------------------
-
-WIDTH, HEIGHT, EDGE = 480, 320, 20
-BLUE, ORANGE, GREY, WHITE = (31, 119, 180), (255, 127, 14), (160, 160, 160), (255, 255, 255)
-Colour = tuple[int, int, int]
-Rows = list[list[Colour]]
-
-
-def drawn(panels: Sequence[Curves]) -> Rows:
-    """The panels next to each other: each curve from the top left."""
-    rows: Rows = [[WHITE] * (WIDTH * len(panels)) for _ in range(HEIGHT)]
-    for index, curves in enumerate(panels):
-        left = WIDTH * index
-        for x in range(EDGE, WIDTH - EDGE):
-            rows[HEIGHT - EDGE][left + x] = GREY
-        for y in range(EDGE, HEIGHT - EDGE):
-            rows[y][left + EDGE] = GREY
-        top = max(max(losses) for losses in curves.values())
-        points = {device: [at(step, loss / top, left) for step, loss in enumerate(curves[device])] for device in curves}
-        for (x0, y0), (x1, y1) in zip(points["cpu"], points["cpu"][1:], strict=False):
-            steps = max(abs(x1 - x0), abs(y1 - y0), 1)
-            for k in range(steps + 1):
-                dot(rows, x0 + (x1 - x0) * k // steps, y0 + (y1 - y0) * k // steps, BLUE, 1)
-        for x, y in points["droplet"]:
-            dot(rows, x, y, ORANGE, 2)
-    return rows
-
-
-def at(step: int, height: float, left: int) -> tuple[int, int]:
-    """Where a point of a curve is drawn."""
-    x = left + EDGE + (WIDTH - 2 * EDGE) * step // max(STEPS - 1, 1)
-    return x, HEIGHT - EDGE - int((HEIGHT - 2 * EDGE) * height)
-
-
-def dot(rows: Rows, x: int, y: int, colour: Colour, size: int) -> None:
-    for row in range(max(y - size, 0), min(y + size + 1, HEIGHT)):
-        for column in range(max(x - size, 0), min(x + size + 1, len(rows[0]))):
-            rows[row][column] = colour
-
-
-def png(rows: Rows) -> bytes:
-    """The file format by its specification: a header, the rows deflated, an end; 8 bits for each of three colours."""
-
-    def chunk(kind: bytes, content: bytes) -> bytes:
-        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
-
-    lines = b"".join(b"\0" + bytes(value for colour in row for value in colour) for row in rows)
-    header = struct.pack(">IIBBBBB", len(rows[0]), len(rows), 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(lines)) + chunk(b"IEND", b"")
+def faults(task: Task, runs: dict[str, Trained]) -> list[str]:
+    """What is wrong with the runs, in words."""
+    wrong = [
+        f"accuracy {run.accuracy:.2%} on {device}, below {task.accuracy:.0%}"
+        for device, run in runs.items()
+        if not run.accuracy >= task.accuracy
+    ]
+    cpu, droplet = (runs[device] for device in DEVICES)
+    if abs(cpu.accuracy - droplet.accuracy) > task.apart:
+        wrong.append(f"the accuracies differ by more than {task.apart:.0%}")
+    if not apart(runs) <= 1e-2:
+        wrong.append(f"the first {START} losses differ by {apart(runs):.1e} of the first one")
+    return wrong
 
 
 if __name__ == "__main__":
