@@ -40,7 +40,7 @@ def _autoencoder() -> Any:
 def _dit() -> Any:
     import diffusers
 
-    network = diffusers.DiTTransformer2DModel(
+    network: Any = diffusers.DiTTransformer2DModel(  # without the types of what it derives from
         num_attention_heads=4, attention_head_dim=8, in_channels=4, out_channels=4, num_layers=2, sample_size=8,
         num_embeds_ada_norm=8,
     )  # fmt: skip
