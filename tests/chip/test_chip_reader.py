@@ -186,7 +186,7 @@ def test_droplet_is_as_its_design_says(interface: Interface, schema: dict[str, A
     chip = read_chip(DROPLET, "droplet.yaml", interface, sink)
     assert chip is not None and len(sink) == 0
     assert jsonschema.Draft7Validator(schema).is_valid(yaml.safe_load(DROPLET.read_text(encoding="utf-8")))
-    assert set(chip.dtypes) == {"float32", "float16", "bfloat16", "int32", "int16", "int8", "uint8", "bool"}
+    assert set(chip.dtypes) == {"float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool"}
     written = check_vendor(interface, workspace(str(ROOT / "specs")), DROPLET.parent / "impl/droplet", [], Sink())
     generated = {function.name for function in expressible(interface)}
     native = {one.name for one in chip.operators}
