@@ -7,6 +7,7 @@ backend; each call here copies its operands to the device and its results back.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from diopigen.conformance.run.locate import library_and_runtime
 from diopigen.conformance.run.memory import Arena, Block
 from diopigen.conformance.run.prepare import ALLOCATED, Prepared, Preparer
 from diopigen.diagnostics import Failure, Sink, did_you_mean, failure
-from diopigen.ir.model import Function
+from diopigen.ir.model import Function, Interface
 from diopigen.ir.recipe import Argument, Drawn, TensorRecipe
 
 RULES = {
@@ -48,10 +49,7 @@ class Library:
 
         Raises `Failure` where one of them is missing or cannot be loaded.
         """
-        sink = Sink()
-        self.interface = api.load(api.workspace(spec), sink).interface
-        if sink.has_errors:
-            raise Failure(*sink.sorted())
+        self.interface = _interface(spec)
         library, host = library_and_runtime(path, runtime)
         self._host = Host(host)
         self._library = Binding(library, Types(self.interface), self.interface.functions)
@@ -136,6 +134,16 @@ class Library:
             elif param.name in ready.slots:
                 found[param.name] = ready.slots[param.name].value
         return found
+
+
+@cache
+def _interface(spec: str | None) -> Interface:
+    """The interface of a spec folder. Only `diopigen check` runs the rules over it."""
+    sink = Sink()
+    found = api.load(api.workspace(spec), sink, check=False).interface
+    if sink.has_errors:
+        raise Failure(*sink.sorted())
+    return found
 
 
 def _argument(value: Any) -> Argument:
