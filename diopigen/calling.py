@@ -104,8 +104,8 @@ class Library:
                 raise failure("call-unfit", message, fix=fix or "see `diopigen explain`")
         recipe = {name: _argument(value) for name, value in arguments.items()}
         primary = primary_parameter(function)
-        given = recipe.get(primary.name) if primary is not None else None
-        first = given[0] if isinstance(given, tuple) and given else given
+        provided = recipe.get(primary.name) if primary is not None else None
+        first = provided[0] if isinstance(provided, tuple) and provided else provided
         dtype = first.dtype if isinstance(first, TensorRecipe) and first.dtype else primary_dtypes(function)[0]
         try:
             resolved = Resolver(self.interface, function).resolve(recipe, Choice(dtype), checked=False)

@@ -68,7 +68,7 @@ class _Writer:
         self.function = function
         self.enums = {info.name: info.enum for info in interface.dtypes}
         self.lines: list[str] = []
-        self.made: list[str] = []
+        self.created: list[str] = []
         self.generators: list[str] = []
         self.passed: list[str] = ["ctx"] if function.context else []
         self.shown: list[tuple[str, SampleTensor]] = []
@@ -81,7 +81,7 @@ class _Writer:
         for name, tensor in self.shown:
             lines += _printed(name, tensor)
         lines += [f'printf("{name} %g\\n", (double){name});' for name in self.rooms]
-        lines += [f"diopiHostDestroyTensor({name});" for name in self.made]
+        lines += [f"diopiHostDestroyTensor({name});" for name in self.created]
         lines += [f"diopiHostDestroyGenerator({name});" for name in self.generators]
         lines += ["diopiHostDestroyContext(ctx);", "return returned == diopiSuccess ? 0 : 1;"]
         body = "".join(f"    {line}\n" if line else "\n" for line in lines)
@@ -131,9 +131,9 @@ class _Writer:
         elif tensor.values:
             self.lines += _wrapped(f"const {_element(tensor.dtype)} {name}_data[] = {{", _elements(tensor), "};")
             data, size = f"{name}_data", f"sizeof {name}_data"
-        given = ["ctx", self.enums[tensor.dtype], sizes, str(len(tensor.shape)), data, size]
-        self.lines += _wrapped(f"diopiTensorHandle_t {name} = make_tensor(", given, ");")
-        self.made.append(name)
+        inputs = ["ctx", self.enums[tensor.dtype], sizes, str(len(tensor.shape)), data, size]
+        self.lines += _wrapped(f"diopiTensorHandle_t {name} = make_tensor(", inputs, ");")
+        self.created.append(name)
 
     def _tensors(self, param: Parameter, values: Sequence[SampleValue]) -> None:
         members = []

@@ -38,8 +38,8 @@ def to(target: str, page: str, anchor: str = "") -> str:
 
 def slug(heading: str, taken: set[str]) -> str:
     """The anchor of a heading as GitHub makes it, made unique among `taken`, which it joins."""
-    kept = "".join(c for c in heading.strip().lower() if c in " -_" or unicodedata.category(c)[0] in "LNM")
-    base = re.sub(r" ", "-", kept) or "section"
+    retained = "".join(c for c in heading.strip().lower() if c in " -_" or unicodedata.category(c)[0] in "LNM")
+    base = re.sub(r" ", "-", retained) or "section"
     name, number = base, 0
     while name in taken:
         number += 1

@@ -56,7 +56,7 @@ def document_pages(documents: Sequence[Document], operators: Mapping[str, str]) 
         return []
     parser = _parser()
     sources = {document.path for document in documents}
-    return [_Page(document, sources, operators).made(parser) for document in documents]
+    return [_Page(document, sources, operators).rendered(parser) for document in documents]
 
 
 def _parser() -> Any:
@@ -77,7 +77,7 @@ class _Page:
         self.headings: list[Heading] = []
         self.taken: set[str] = set()
 
-    def made(self, parser: Any) -> DocumentPage:
+    def rendered(self, parser: Any) -> DocumentPage:
         tokens = parser.parse(self.document.text)
         for number, token in enumerate(tokens):
             if token.type == "heading_open":

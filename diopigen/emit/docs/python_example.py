@@ -27,21 +27,21 @@ def python_example(function: Function, sample: Sample) -> str | None:
     """The program, or None for calls that it cannot make: those of sparse tensors and of the host itself."""
     if any(param.sparse or param.type in ("stream", "opaque", "borrowed_tensor") for param in function.params):
         return None
-    given: dict[str, Literal] = {}
+    arguments: dict[str, Literal] = {}
     for param in function.params:
         value = sample.get(param.name)
         if value is None:
             has_other = param.default is not None and param.default.value is not None
             if param.type not in _BY_ITSELF and (has_other or param.direction == "out"):
-                given[param.name] = None
+                arguments[param.name] = None
         elif _follows(param):
             continue
         elif param.type not in _BY_ITSELF and (param.direction != "out" or isinstance(value, (SampleTensor, tuple))):
-            given[param.name] = _value(param, value)
+            arguments[param.name] = _value(param, value)
     # A parameter that is called like a keyword of Python.
-    odd = {name: given.pop(name) for name in tuple(given) if iskeyword(name)}
+    odd = {name: arguments.pop(name) for name in tuple(arguments) if iskeyword(name)}
     spread = [Code(f"**{one_line(odd)}")] if odd else []
-    call = CallText("library.call", [function.name, *spread], given)
+    call = CallText("library.call", [function.name, *spread], arguments)
     shown = 'for name, value in results.items():\n    print(name, value, sep="\\n")\n'
     return f"{_HEAD}{assignment('results', call)}{shown}"
 
