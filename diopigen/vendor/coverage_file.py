@@ -16,6 +16,8 @@ RULES = {"coverage-file": "A file of coverage is what `diopigen coverage --json`
 def read_coverage(path: Path) -> VendorStates:
     """The state of each function in a report. Raises `Failure` where the file is none."""
     try:
+        if path.exists() and not path.is_file():  # a pipe is never read: what it holds may never come
+            raise _fault(path, "is no file")
         report = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise _fault(path, f"cannot be read: {error.strerror or error}") from None

@@ -13,7 +13,8 @@ from test_generate import ROOT
 
 from diopigen.cli import cli, main
 
-SMALL = ["--spec", str(ROOT / "tests/data/miniature"), "--target", "headers"]
+MINIATURE = ["--spec", str(ROOT / "tests/data/miniature")]
+SMALL = [*MINIATURE, "--target", "headers"]
 SPEC = ["--spec", str(ROOT / "specs")]
 HEADER = str(ROOT / "generated/include/diopi/diopirt.h")
 
@@ -94,6 +95,10 @@ TAKEN: dict[tuple[str, str], tuple[str, list[str]]] = {
     ("chip", "file"): ("file", ["chip", "{}", *SPEC]),
     ("elementwise", "directory"): ("folder", ["elementwise", "{}", *SPEC]),
     ("elementwise", "--chip"): ("file", ["elementwise", VENDOR, "--chip", "{}", *SPEC]),
+    ("docs", "--out"): ("new folder", ["docs", "--out", "{}", *MINIATURE]),
+    ("docs", "--coverage"): ("file", ["docs", "--out", "{out}", "--coverage", "{}", *MINIATURE]),
+    ("docs", "--against"): ("any", ["docs", "--out", "{out}", "--against", "{}", *MINIATURE]),
+    ("docs", "--documents"): ("folder", ["docs", "--out", "{out}", "--documents", "{}", *MINIATURE]),
     ("doctor", "directory"): ("folder", ["doctor", "{}", *SPEC]),
     ("doctor", "--lib"): ("file", ["doctor", VENDOR, "--lib", "{}", *SPEC]),
     ("doctor", "--adaptors"): ("folder", ["doctor", VENDOR, "--adaptors", "{}", *SPEC]),
