@@ -17,7 +17,8 @@ from diopigen.ir.model import Interface
 
 # Composites do not look for operands that overlap in part: all is read before anything is written. A mask that is not
 # asked for is not looked at either. Two forms of hosts are refused: a float32 result of a float16 softmax, and
-# statistics of RMSNorm without trailing ones (docs/adaptors.md).
+# statistics of RMSNorm without trailing ones (docs/adaptors.md). Statistics are cast to the dtype of the tensor that is
+# passed, whichever it is.
 REJECTED = {
     "diopiSoftmax": "parameter 'out' must not be float32 with float16",
     "diopiLogSoftmax": "parameter 'out' must not be float32 with float16",
@@ -26,6 +27,8 @@ REJECTED = {
 KNOWN = (
     "/overlap-",
     "diopiLayerNorm/one-save_mean-save_invstd/",
+    "diopiLayerNorm/dtype-save_mean/",
+    "diopiLayerNorm/dtype-save_invstd/",
     "diopiMultiHeadAttention/shape-debug_attn_mask/",
     "diopiMultiHeadAttention/short-debug_attn_mask/",
     "diopiMultiHeadAttention/device-debug_attn_mask/",

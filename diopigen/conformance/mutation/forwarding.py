@@ -51,7 +51,7 @@ def _function(function: Function, enums: set[str]) -> dict[str, Any]:
         "family": function.family,
         "parameters": [_parameter(param, function.params, enums) for param in function.params],
         "head": f"diopiError_t {function.name}({', '.join(declared)})",
-        "places": [f"const_cast<void*>(static_cast<const void*>(&{name}))" for name in own],
+        "addresses": [f"const_cast<void*>(static_cast<const void*>(&{name}))" for name in own],
         "context": names[0] if function.context else "nullptr",
         "arguments": names,
     }

@@ -65,7 +65,7 @@ def _is_integral(function: Function, expression: Expression, printer: ElementPri
     if is_literal(expression):
         return isinstance(literal_value(expression), int)
     if printer.is_uniform(expression):
-        is_plain = printer.host.show(expression).kind in ("truth", "whole")
+        is_plain = printer.host.show(expression).kind in ("bool", "integer")
         return is_plain or number_text(function, expression) is not None
     if isinstance(expression, Unary):
         return _is_integral(function, expression.operand, printer)

@@ -146,14 +146,14 @@ DIOPI_API diopiError_t diopiConvolution2dBackward(diopiContextHandle_t ctx, diop
  * @param[out] save_invstd Inverse deviation of each channel of the batch, eps included; in evaluation as save_mean.
  *         Dtype: one_of(opmath(input), float32). Shape: [C]. May be null. A library may accept or reject another dtype.
  * @param[in] input Batch of N samples with C channels. Dtype: floating. Shape: [N, C, *spatial].
- * @param[in] weight Scale of each channel, of the dtype of input or wider; null means 1. Dtype: one_of(input,
- *         opmath(input)). Shape: [C]. May be null. Default: null.
- * @param[in] bias Shift of each channel, of the dtype of input or wider; null means 0. Dtype: one_of(input,
- *         opmath(input)). Shape: [C]. May be null. Default: null.
+ * @param[in] weight Scale of each channel, of the dtype of input or wider; null means 1. Dtype: one_of(input, float32).
+ *         Shape: [C]. May be null. Default: null.
+ * @param[in] bias Shift of each channel, of the dtype of input or wider; null means 0. Dtype: one_of(input, float32).
+ *         Shape: [C]. May be null. Default: null.
  * @param[in,out] running_mean Running mean of each channel, updated in training and read in evaluation; null where none
- *         is kept. Dtype: one_of(input, opmath(input)). Shape: [C]. May be null. Default: null.
+ *         is kept. Dtype: one_of(input, float32). Shape: [C]. May be null. Default: null.
  * @param[in,out] running_var Running unbiased variance of each channel, updated in training and read in evaluation;
- *         null where none is kept. Dtype: one_of(input, opmath(input)). Shape: [C]. May be null. Default: null.
+ *         null where none is kept. Dtype: one_of(input, float32). Shape: [C]. May be null. Default: null.
  * @param[in] training Whether the statistics come from the batch. Default: false.
  * @param[in] momentum Weight of the batch in the running statistics; the old value has the rest. Default: 0.1.
  * @param[in] eps What is added to the variance before the square root. Default: 1e-05.
@@ -201,9 +201,9 @@ DIOPI_API diopiError_t diopiBatchNormStats(diopiContextHandle_t ctx, diopiTensor
  * @param[in] invstd_all Inverse deviation of each channel in each part, with the same eps. Dtype: one_of(opmath(input),
  *         float32). Shape: [W, C]. A library may accept or reject another dtype.
  * @param[in,out] running_mean Running mean of each channel, updated here; null where none is kept. Dtype: one_of(input,
- *         opmath(input)). Shape: [C]. May be null. Default: null.
+ *         float32). Shape: [C]. May be null. Default: null.
  * @param[in,out] running_var Running unbiased variance of each channel, updated here; null where none is kept. Dtype:
- *         one_of(input, opmath(input)). Shape: [C]. May be null. Default: null.
+ *         one_of(input, float32). Shape: [C]. May be null. Default: null.
  * @param[in] momentum Weight of the batch in the running statistics; the old value has the rest. Default: 0.1.
  * @param[in] eps What is added to a variance before the square root. Default: 1e-05.
  * @param[in] counts Number of elements of a channel in each part, whole numbers of a floating dtype. Dtype: floating.
@@ -228,9 +228,9 @@ DIOPI_API diopiError_t diopiBatchNormGatherStatsWithCounts(
  * @param[out] sum_dy_xmu Sum of grad_out * (input - mean) over each channel; null where input_g is not set. Dtype:
  *         one_of(opmath(input), float32). Shape: [C]. May be null. A library may accept or reject another dtype.
  * @param[out] grad_weight Gradient with respect to weight, sum_dy_xmu * invstd; null where weight_g is not set. Dtype:
- *         one_of(input, opmath(input)). Shape: [C]. May be null.
+ *         one_of(input, float32). Shape: [C]. May be null.
  * @param[out] grad_bias Gradient with respect to bias, equal to sum_dy; null where bias_g is not set. Dtype:
- *         one_of(input, opmath(input)). Shape: [C]. May be null.
+ *         one_of(input, float32). Shape: [C]. May be null.
  * @param[in] grad_out Gradient with respect to the normalised result. Dtype: same(input). Shape: same(input).
  * @param[in] input Part of the batch that was normalised, N samples with C channels. Dtype: floating. Shape: [N, C,
  *         *spatial].
@@ -239,7 +239,7 @@ DIOPI_API diopiError_t diopiBatchNormGatherStatsWithCounts(
  * @param[in] invstd Inverse deviation of each channel over the whole batch. Dtype: one_of(opmath(input), float32).
  *         Shape: [C]. A library may accept or reject another dtype.
  * @param[in] weight Scale of each channel, of which only the dtype matters; null where there is none. Dtype:
- *         one_of(input, opmath(input)). Shape: [C]. May be null. Default: null.
+ *         one_of(input, float32). Shape: [C]. May be null. Default: null.
  * @param[in] input_g Whether the gradient of the input will be needed.
  * @param[in] weight_g Whether the gradient of the scale is needed.
  * @param[in] bias_g Whether the gradient of the shift is needed.
@@ -266,7 +266,7 @@ DIOPI_API diopiError_t diopiBatchNormBackwardReduce(diopiContextHandle_t ctx, di
  *         library may accept or reject another dtype.
  * @param[in] invstd Inverse deviation of each channel over the whole batch. Dtype: one_of(opmath(input), float32).
  *         Shape: [C]. A library may accept or reject another dtype.
- * @param[in] weight Scale of each channel; null means 1. Dtype: one_of(input, opmath(input)). Shape: [C]. May be null.
+ * @param[in] weight Scale of each channel; null means 1. Dtype: one_of(input, float32). Shape: [C]. May be null.
  *         Default: null.
  * @param[in] sum_dy Sum of grad_out over each channel of the whole batch. Dtype: one_of(opmath(input), float32). Shape:
  *         [C]. A library may accept or reject another dtype.
@@ -289,10 +289,10 @@ DIOPI_API diopiError_t diopiBatchNormBackwardElemt(diopiContextHandle_t ctx, dio
  * @param[in] ctx Context of the call.
  * @param[out] out The normalised, scaled and shifted values. Dtype: same(input). Shape: same(input).
  * @param[in] input Part of a batch with N samples and C channels. Dtype: floating. Shape: [N, C, *spatial].
- * @param[in] weight Scale of each channel; null means 1. Dtype: one_of(input, opmath(input)). Shape: [C]. May be null.
+ * @param[in] weight Scale of each channel; null means 1. Dtype: one_of(input, float32). Shape: [C]. May be null.
  *         Default: null.
- * @param[in] bias Shift of each channel; null means 0. Dtype: one_of(input, opmath(input)). Shape: [C]. May be null.
- *         Default: null.
+ * @param[in] bias Shift of each channel; null means 0. Dtype: one_of(input, float32). Shape: [C]. May be null. Default:
+ *         null.
  * @param[in] mean What is taken from each channel. Dtype: one_of(opmath(input), float32). Shape: [C]. A library may
  *         accept or reject another dtype.
  * @param[in] invstd What each centred channel is multiplied by. Dtype: one_of(opmath(input), float32). Shape: [C]. A
@@ -316,17 +316,17 @@ DIOPI_API diopiError_t diopiBatchNormElemt(diopiContextHandle_t ctx, diopiTensor
  * @param[out] grad_input Gradient with respect to input; null where it is not wanted. Dtype: same(input). Shape:
  *         same(input). A library may accept or reject null.
  * @param[out] grad_weight Gradient with respect to weight, of its dtype; null where it is not wanted. Dtype:
- *         one_of(input, opmath(input)). Shape: [C]. May be null.
+ *         one_of(input, float32). Shape: [C]. May be null.
  * @param[out] grad_bias Gradient with respect to bias, of the dtype of weight; null where it is not wanted. Dtype:
- *         one_of(input, opmath(input)). Shape: [C]. May be null.
+ *         one_of(input, float32). Shape: [C]. May be null.
  * @param[in] grad_output Gradient with respect to the result of BatchNorm. Dtype: same(input). Shape: same(input).
  * @param[in] input What BatchNorm was given, N samples with C channels. Dtype: floating. Shape: [N, C, *spatial].
- * @param[in] weight Scale of each channel; null means 1. Dtype: one_of(input, opmath(input)). Shape: [C]. May be null.
+ * @param[in] weight Scale of each channel; null means 1. Dtype: one_of(input, float32). Shape: [C]. May be null.
  *         Default: null.
  * @param[in] running_mean Running mean of each channel, read in evaluation only; null where none is kept. Dtype:
- *         one_of(input, opmath(input)). Shape: [C]. May be null. Default: null.
+ *         one_of(input, float32). Shape: [C]. May be null. Default: null.
  * @param[in] running_var Running variance of each channel, read in evaluation only; null where none is kept. Dtype:
- *         one_of(input, opmath(input)). Shape: [C]. May be null. Default: null.
+ *         one_of(input, float32). Shape: [C]. May be null. Default: null.
  * @param[in] save_mean Mean of each channel that BatchNorm returned, read in training only; null or empty in
  *         evaluation. Dtype: one_of(opmath(input), float32). Shape: [C]. May be null. A library may accept or reject
  *         another dtype. Default: null.
@@ -5882,10 +5882,10 @@ DIOPI_API diopiError_t diopiNormBackward(diopiContextHandle_t ctx, diopiTensorHa
  * @param[in] ctx Context of the call.
  * @param[out] out The normalised, scaled and shifted values. Dtype: same(input). Shape: same(input).
  * @param[out] running_mean Mean that was used, of the shape of input with 1 for each normalised dimension. Dtype:
- *         one_of(input, opmath(input)). Shape: join(head(input, axis(input, begin_norm_axis)), 0 * drop(input,
- *         axis(input, begin_norm_axis)) + 1).
+ *         one_of(input, float32). Shape: join(head(input, axis(input, begin_norm_axis)), 0 * drop(input, axis(input,
+ *         begin_norm_axis)) + 1).
  * @param[out] running_var Inverse deviation that was used (not a variance, despite the name), of the shape of
- *         running_mean. Dtype: one_of(input, opmath(input)). Shape: same(running_mean).
+ *         running_mean. Dtype: one_of(input, float32). Shape: same(running_mean).
  * @param[in] input Values to normalise, of at least one dimension. Dtype: floating.
  * @param[in] weight Scale, of the shape of the normalised dimensions; null means 1. Dtype: same(input). May be null.
  *         Default: null.
@@ -5927,9 +5927,9 @@ DIOPI_API diopiError_t diopiForeachnormScalar(diopiContextHandle_t ctx, diopiTen
  * @note C2: num_groups divides the number of channels (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The normalised, scaled and shifted values. Dtype: same(input). Shape: same(input).
- * @param[out] save_mean Mean of each group of each sample. Dtype: one_of(input, opmath(input)). Shape: [N, num_groups].
- * @param[out] save_invstd Inverse deviation of each group of each sample, eps included. Dtype: one_of(input,
- *         opmath(input)). Shape: [N, num_groups].
+ * @param[out] save_mean Mean of each group of each sample. Dtype: one_of(input, float32). Shape: [N, num_groups].
+ * @param[out] save_invstd Inverse deviation of each group of each sample, eps included. Dtype: one_of(input, float32).
+ *         Shape: [N, num_groups].
  * @param[in] input Batch of N samples with C channels. Dtype: floating. Shape: [N, C, *spatial].
  * @param[in] weight Scale of each channel; null means 1. Dtype: same(input). Shape: [C]. May be null. A library may
  *         accept or reject another dtype. Default: null.
@@ -5962,10 +5962,9 @@ DIOPI_API diopiError_t diopiGroupNorm(diopiContextHandle_t ctx, diopiTensorHandl
  * @param[in] input What GroupNorm was given, N samples with C channels. Dtype: floating. Shape: [N, C, *spatial].
  * @param[in] weight Scale of each channel; null means 1. Dtype: same(input). Shape: [C]. May be null. A library may
  *         accept or reject another dtype. Default: null.
- * @param[in] mean Mean of each group that GroupNorm returned. Dtype: one_of(input, opmath(input)). Shape: [N,
+ * @param[in] mean Mean of each group that GroupNorm returned. Dtype: one_of(input, float32). Shape: [N, num_groups].
+ * @param[in] rstd Inverse deviation of each group that GroupNorm returned. Dtype: one_of(input, float32). Shape: [N,
  *         num_groups].
- * @param[in] rstd Inverse deviation of each group that GroupNorm returned. Dtype: one_of(input, opmath(input)). Shape:
- *         [N, num_groups].
  * @param[in] num_groups Number of groups that GroupNorm used.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: native_group_norm_backward.out, native_group_norm_backward
@@ -6677,10 +6676,10 @@ DIOPI_API diopiError_t diopiMultinomial(diopiContextHandle_t ctx, diopiTensorHan
  * @param[in] ctx Context of the call.
  * @param[out] out The normalised, scaled and shifted values. Dtype: same(input). Shape: same(input).
  * @param[out] save_mean Mean that was used, of the shape of input with 1 for each normalised dimension. Dtype:
- *         one_of(input, opmath(input)). Shape: join(head(input, rank(input) - len(normalized_shape)), 0 * drop(input,
+ *         one_of(input, float32). Shape: join(head(input, rank(input) - len(normalized_shape)), 0 * drop(input,
  *         rank(input) - len(normalized_shape)) + 1).
  * @param[out] save_invstd Inverse deviation that was used, eps included, of the shape of save_mean. Dtype:
- *         one_of(input, opmath(input)). Shape: same(save_mean).
+ *         one_of(input, float32). Shape: same(save_mean).
  * @param[in] input Values to normalise, whose trailing sizes are normalized_shape. Dtype: floating.
  * @param[in] weight Scale of each normalised element; null means 1. Dtype: same(input). Shape: value(normalized_shape).
  *         May be null. A library may accept or reject another dtype. Default: null.
@@ -6717,8 +6716,8 @@ DIOPI_API diopiError_t diopiLayerNorm(diopiContextHandle_t ctx, diopiTensorHandl
  * @param[in] bias Shift that LayerNorm was given; its values do not matter and it may be null. Dtype: same(input).
  *         Shape: value(normalized_shape). May be null. A library may accept or reject another dtype. Default: null.
  * @param[in] mean Mean that LayerNorm returned, of the shape of input with 1 for each normalised dimension. Dtype:
- *         one_of(input, opmath(input)).
- * @param[in] rstd Inverse deviation that LayerNorm returned. Dtype: one_of(input, opmath(input)). Shape: same(mean).
+ *         one_of(input, float32).
+ * @param[in] rstd Inverse deviation that LayerNorm returned. Dtype: one_of(input, float32). Shape: same(mean).
  * @param[in] normalized_shape Sizes of the trailing dimensions that LayerNorm normalised together.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: native_layer_norm_backward.out, native_layer_norm_backward
@@ -6753,9 +6752,9 @@ DIOPI_API diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx, diopiTen
  * @param[in] bias Shift that LayerNormGB was given; its values do not matter and it may be null. Dtype: same(input).
  *         May be null. Default: null.
  * @param[in] running_mean Mean that LayerNormGB returned, of the shape of input with 1 for each normalised dimension.
- *         Dtype: one_of(input, opmath(input)).
- * @param[in] running_std Inverse deviation that LayerNormGB returned in running_var. Dtype: one_of(input,
- *         opmath(input)). Shape: same(running_mean).
+ *         Dtype: one_of(input, float32).
+ * @param[in] running_std Inverse deviation that LayerNormGB returned in running_var. Dtype: one_of(input, float32).
+ *         Shape: same(running_mean).
  * @param[in] begin_norm_axis First dimension that LayerNormGB normalised; negative counts from the end.
  * @return diopiSuccess, or the error that the call met.
  * @since 1.0

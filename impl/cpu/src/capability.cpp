@@ -115,7 +115,7 @@ bool has_avx2() { return __builtin_cpu_supports("x86-64-v3") != 0; }
 // Clears the bit of the CPU model that `has` tests, which is set. The numbers of the bits are GCC's own, and it has
 // more of them with each version: so the bit is that one whose absence changes the answer.
 void clear(bool (*has)()) {
-    for (unsigned* entry = __cpu_features2; has(); ++word) {
+    for (unsigned* entry = __cpu_features2; has(); ++entry) {
         for (unsigned bit = 1; bit != 0 && has(); bit <<= 1) {
             const unsigned before = *entry;
             *entry = before & ~bit;

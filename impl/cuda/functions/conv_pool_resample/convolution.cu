@@ -33,7 +33,7 @@ void respond(const Shape& shape, T* response, const T* image, const T* weight, c
 }
 
 template <typename T>
-void position(const Shape& shape, T* image, const T* response, const T* weight, const T* bias) {
+void respond_transposed(const Shape& shape, T* image, const T* response, const T* weight, const T* bias) {
     for_each(shape.batch * shape.channels * shape.size[0] * shape.size[1] * shape.size[2],
              [=] DIOPI_KERNEL(int64_t at) {
                  const int64_t element = at % shape.image();
@@ -113,8 +113,8 @@ void respond(const Tensor& response, const Tensor& image, const Tensor& weight, 
     });
 }
 
-void position(const Tensor& image, const Tensor& response, const Tensor& weight, const Tensor& bias,
-              const Convolution& convolution) {
+void respond_transposed(const Tensor& image, const Tensor& response, const Tensor& weight, const Tensor& bias,
+                        const Convolution& convolution) {
     if (cuda::convolve_by_dnn(cuda::ConvolutionProduct::kBackwardData, image, response, weight, bias, convolution)) {
         return;
     }
@@ -124,7 +124,7 @@ void position(const Tensor& image, const Tensor& response, const Tensor& weight,
         const Input<T> filters(weight);
         const Input<T> added(bias);
         const Output<T> result(image);
-        cuda::position<T>(cuda::Shape(convolution), result.data(), x.data(), filters.data(), added.data());
+        cuda::respond_transposed<T>(cuda::Shape(convolution), result.data(), x.data(), filters.data(), added.data());
         result.store();
     });
 }
