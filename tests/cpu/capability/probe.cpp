@@ -10,7 +10,7 @@ extern const char __ehdr_start __attribute__((visibility("hidden")));  // the li
 DIOPI_CPU_CLONES int cloned(int value) { return value + 1; }
 int (*volatile bound)(int) = cloned;
 
-// Where the chosen clone is in the library, as nm counts.
+// Where the selected clone is in the library, as nm counts.
 uintptr_t selected() { return reinterpret_cast<uintptr_t>(bound) - reinterpret_cast<uintptr_t>(&__ehdr_start); }
 const char* level() { return diopi::cpu::capability_name(diopi::cpu::capability()); }
 void report() { diopi::cpu::report_capability(); }

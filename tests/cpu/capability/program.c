@@ -2,12 +2,12 @@
 #include <stdint.h>
 #include <stdio.h>
 
-uintptr_t chosen(void);
+uintptr_t selected(void);
 const char* level(void);
 void report(void);
 
 int main(void) {
-    printf("%s %jx\n", level(), (uintmax_t)chosen());
+    printf("%s %jx\n", level(), (uintmax_t)selected());
     report();
     report();
     return 0;
