@@ -57,15 +57,18 @@ MODELS = (
     _torchvision("mobilenet_v3_small", dropout=0.0),
     _torchvision("efficientnet_b0", dropout=0.0, stochastic_depth_prob=0.0),
     _torchvision("densenet121"),
-    _torchvision("shufflenet_v2_x0_5"),
+    _torchvision("shufflenet_v2_x0_5", 128),
     _torchvision("squeezenet1_1", dropout=0.0),
     _torchvision("regnet_y_400mf"),
     _torchvision("mnasnet0_5", dropout=0.0),
     _timm("vit_tiny_patch16_224", **_SMALL),
     _timm("resnet10t"),
     _timm("convnext_atto"),
-    _timm("mixer_s32_224", img_size=32, patch_size=8, embed_dim=32, num_blocks=2),
-    _timm("swin_tiny_patch4_window7_224", img_size=32, window_size=4, embed_dim=16, depths=(1, 1), num_heads=(2, 4)),
+    _timm("mixer_s16_224", img_size=32),
+    _timm(
+        "swin_tiny_patch4_window7_224", img_size=32, window_size=4, embed_dim=16, depths=(1, 1), num_heads=(2, 4),
+        drop_path_rate=0.0,
+    ),
     _timm("efficientvit_b0", 64),
     _timm("mobilenetv4_conv_small_035", 64),
-)
+)  # fmt: skip
