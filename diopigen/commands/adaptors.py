@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from diopigen.commands.writing import carry_out
+from diopigen.commands.writing import carry_out, writing_options
 from diopigen.console import Session, common_options
 from diopigen.diagnostics import Severity, Sink
 
@@ -38,10 +38,7 @@ _OUT = "generated/adaptors"
     metavar="[FUNCTION]",
     help="Write nothing; show what holds for each tensor of a function, or of all, and which line says so.",
 )
-@click.option("--check", "mode", flag_value="check", help="Write nothing; fail where files differ.")
-@click.option("--diff", "mode", flag_value="diff", help="Write nothing; show what would change.")
-@click.option("--dry-run", "mode", flag_value="dry-run", help="Write nothing; list what would be written.")
-@click.option("--force", is_flag=True, help="Overwrite files that were edited by hand.")
+@writing_options(differs="files differ", edited="files that were")
 @click.option("--stamp", metavar="FILE", help="Touch this file when done (for build systems).")
 @click.option("--depfile", metavar="FILE", help="Write the inputs as a Make dependency file for --stamp.")
 @common_options

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from diopigen.commands.writing import carry_out
+from diopigen.commands.writing import carry_out, writing_options
 from diopigen.console import Session, common_options
 from diopigen.diagnostics import Sink, Span
 
@@ -17,10 +17,7 @@ RULES = {"chip-other-folder": "The folder of a chip's header holds no other gene
 @click.command()
 @click.argument("file", metavar="FILE")
 @click.option("--out", metavar="DIR", help="Folder to write NAME_chip.h to (default: the file is only checked).")
-@click.option("--check", "mode", flag_value="check", help="Write nothing; fail where the header differs.")
-@click.option("--diff", "mode", flag_value="diff", help="Write nothing; show what would change.")
-@click.option("--dry-run", "mode", flag_value="dry-run", help="Write nothing; list what would be written.")
-@click.option("--force", is_flag=True, help="Overwrite a header that was edited by hand.")
+@writing_options(differs="the header differs", edited="a header that was")
 @common_options
 def chip(
     file: str,

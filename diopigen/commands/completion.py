@@ -7,15 +7,26 @@ interface. Where it cannot be loaded nothing is completed: a shell has no place 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import redirect_stderr, redirect_stdout
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
     from diopigen.ir.model import Interface
+
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+def names_option(*names: str, metavar: str, what: str, complete: _Complete) -> Callable[[_Command], _Command]:
+    """An option that takes a name, may be repeated and is completed by `complete`. `what` opens its help."""
+    return click.option(
+        *names, multiple=True, metavar=metavar, help=f"{what} (may be repeated).", shell_complete=complete
+    )
 
 
 def functions(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:

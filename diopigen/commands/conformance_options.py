@@ -39,18 +39,13 @@ def _with(command: _Command, *options: Callable[[_Command], _Command]) -> _Comma
 
 def ops_option(command: _Command) -> _Command:
     """The option that chooses functions."""
-    help_text = "Functions: diopiAdd, 'Conv*' (may be repeated)."
-    return click.option("--ops", multiple=True, metavar="GLOB", help=help_text, shell_complete=completion.functions)(
-        command
-    )
+    what = "Functions: diopiAdd, 'Conv*'"
+    return completion.names_option("--ops", metavar="GLOB", what=what, complete=completion.functions)(command)
 
 
 def family_option(command: _Command) -> _Command:
     """The option that chooses families."""
-    help_text = "A family (may be repeated)."
-    return click.option("--family", multiple=True, metavar="F", help=help_text, shell_complete=completion.families)(
-        command
-    )
+    return completion.names_option("--family", metavar="F", what="A family", complete=completion.families)(command)
 
 
 def spec_option(command: _Command) -> _Command:
@@ -63,22 +58,12 @@ def selection_options(command: _Command) -> _Command:
     options = (
         ops_option,
         family_option,
-        click.option(
-            "--dtype", multiple=True, metavar="D", help="A dtype (may be repeated).", shell_complete=completion.dtypes
+        completion.names_option("--dtype", metavar="D", what="A dtype", complete=completion.dtypes),
+        completion.names_option(
+            "--axis", metavar="A", what="An axis, such as recipe or error", complete=completion.axes
         ),
-        click.option(
-            "--axis",
-            multiple=True,
-            metavar="A",
-            help="An axis, such as recipe or error (may be repeated).",
-            shell_complete=completion.axes,
-        ),
-        click.option(
-            "--model",
-            multiple=True,
-            metavar="M",
-            help="The calls of a model: resnet50 (may be repeated).",
-            shell_complete=completion.models,
+        completion.names_option(
+            "--model", metavar="M", what="The calls of a model: resnet50", complete=completion.models
         ),
     )
     return _with(command, *options)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from diopigen.commands.writing import carry_out, writing_options
 from diopigen.console import Session, common_options
 from diopigen.diagnostics import Failure, Sink, Span, failure
 
@@ -27,10 +28,7 @@ _AT_ROOT = ("README.md", "README.zh-CN.md", "CONTRIBUTING.md", "CHANGELOG.md", "
 @click.option("--cases", "counted", is_flag=True, help="Count the conformance cases (seconds, then cached).")
 @click.option("--documents", metavar="DIR", help="Project with README.md and docs/ (default: that of the spec).")
 @click.option("--no-documents", is_flag=True, help="Leave the documents out.")
-@click.option("--check", "mode", flag_value="check", help="Write nothing; fail where the site is not up to date.")
-@click.option("--diff", "mode", flag_value="diff", help="Write nothing; show what would change.")
-@click.option("--dry-run", "mode", flag_value="dry-run", help="Write nothing; list what would be written.")
-@click.option("--force", is_flag=True, help="Overwrite files that were edited by hand.")
+@writing_options(differs="the site is not up to date", edited="files that were")
 @common_options
 def docs(
     out: str,
@@ -48,7 +46,6 @@ def docs(
 ) -> None:
     """Write the operator reference: a static site that opens from a file, with a page for each operator, family and
     document, a search, and on request the changes since another version."""
-    from diopigen.commands.writing import carry_out
     from diopigen.emit.docs.pages import COMMAND, site
 
     if documents is not None and no_documents:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from diopigen.commands import completion
-from diopigen.commands.writing import carry_out
+from diopigen.commands.writing import carry_out, writing_options
 from diopigen.console import Session, common_options
 from diopigen.diagnostics import Sink, Span
 
@@ -27,19 +27,11 @@ FOLDER = "functions_elementwise"
 
 @click.command()
 @click.argument("directory", metavar="IMPL_DIR")
-@click.option(
-    "--ops",
-    "patterns",
-    multiple=True,
-    metavar="GLOB",
-    help="Operators: Add, 'Log*' (may be repeated).",
-    shell_complete=completion.functions,
+@completion.names_option(
+    "--ops", "patterns", metavar="GLOB", what="Operators: Add, 'Log*'", complete=completion.functions
 )
 @click.option("--chip", "chip_file", metavar="FILE", help="Only what this file of a chip lists as native.")
-@click.option("--check", "mode", flag_value="check", help="Write nothing; fail where the kernels differ.")
-@click.option("--diff", "mode", flag_value="diff", help="Write nothing; show what would change.")
-@click.option("--dry-run", "mode", flag_value="dry-run", help="Write nothing; list what would be written.")
-@click.option("--force", is_flag=True, help="Overwrite kernels that were edited by hand.")
+@writing_options(differs="the kernels differ", edited="kernels that were")
 @common_options
 def elementwise(
     directory: str,

@@ -13,29 +13,12 @@ from diopigen.console import Session, common_options
 @click.command()
 @click.option("--vendor", required=True, metavar="NAME", help="Name of the vendor: a C identifier.")
 @click.option("--out", required=True, metavar="DIR", help="Folder of the tree: new, empty, or scaffolded before.")
-@click.option(
-    "--ops",
-    "patterns",
-    multiple=True,
-    metavar="GLOB",
-    help="Operators: Add, 'Conv*' (may be repeated).",
-    shell_complete=completion.functions,
+@completion.names_option(
+    "--ops", "patterns", metavar="GLOB", what="Operators: Add, 'Conv*'", complete=completion.functions
 )
-@click.option(
-    "--family",
-    "families",
-    multiple=True,
-    metavar="F",
-    help="A whole family (may be repeated).",
-    shell_complete=completion.families,
-)
-@click.option(
-    "--model",
-    "models",
-    multiple=True,
-    metavar="M",
-    help="All that a model calls: resnet50 (may be repeated).",
-    shell_complete=completion.models,
+@completion.names_option("--family", "families", metavar="F", what="A whole family", complete=completion.families)
+@completion.names_option(
+    "--model", "models", metavar="M", what="All that a model calls: resnet50", complete=completion.models
 )
 @click.option("--all", "everything", is_flag=True, help="Every operator of the interface.")
 @click.option("--with-torch", "torch", is_flag=True, help="A backend for PyTorch too: the package torch_NAME.")

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from diopigen.commands import completion
+from diopigen.commands.writing import writing_options
 from diopigen.console import Session, common_options
 
 
@@ -28,18 +29,8 @@ def check(spec: str | None, templates: str | None, output_format: str, strict: b
 
 @click.command()
 @click.option("--out", default="generated", show_default=True, metavar="DIR", help="Folder to write.")
-@click.option(
-    "--target",
-    "selected",
-    multiple=True,
-    metavar="NAME",
-    help="Only this target (may be repeated).",
-    shell_complete=completion.targets,
-)
-@click.option("--check", "mode", flag_value="check", help="Write nothing; fail where files differ from the spec.")
-@click.option("--diff", "mode", flag_value="diff", help="Write nothing; show what would change.")
-@click.option("--dry-run", "mode", flag_value="dry-run", help="Write nothing; list what would be written.")
-@click.option("--force", is_flag=True, help="Overwrite files that were edited by hand.")
+@completion.names_option("--target", "selected", metavar="NAME", what="Only this target", complete=completion.targets)
+@writing_options(differs="files differ from the spec", edited="files that were")
 @click.option("--stamp", metavar="FILE", help="Touch this file when done (for build systems).")
 @click.option("--depfile", metavar="FILE", help="Write the inputs as a Make dependency file for --stamp.")
 @click.option("--list-targets", is_flag=True, help="List the targets and stop.")

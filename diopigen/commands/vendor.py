@@ -14,14 +14,7 @@ from diopigen.diagnostics import Severity, Sink
 
 @click.command("coverage")
 @click.argument("directory", metavar="DIR")
-@click.option(
-    "--model",
-    "requested",
-    multiple=True,
-    metavar="M",
-    help="Only this model (may be repeated).",
-    shell_complete=completion.models,
-)
+@completion.names_option("--model", "requested", metavar="M", what="Only this model", complete=completion.models)
 @click.option("--proto", multiple=True, metavar="HEADER", help="Public headers (default: from the spec).")
 @click.option(
     "--next", "suggestions", type=click.IntRange(0), default=10, show_default=True, help="Operators to suggest."

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -11,6 +12,27 @@ from diopigen.console import Session
 
 if TYPE_CHECKING:
     from diopigen.emit.plan import Plan
+
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def writing_options(*, differs: str, edited: str) -> Callable[[_Command], _Command]:
+    """The options that say what becomes of a plan: `mode`, as `carry_out` takes it, and `force`. A check fails where
+    `differs`; `edited` is what is not overwritten otherwise."""
+    options = (
+        click.option("--check", "mode", flag_value="check", help=f"Write nothing; fail where {differs}."),
+        click.option("--diff", "mode", flag_value="diff", help="Write nothing; show what would change."),
+        click.option("--dry-run", "mode", flag_value="dry-run", help="Write nothing; list what would be written."),
+        click.option("--force", is_flag=True, help=f"Overwrite {edited} edited by hand."),
+    )
+
+    def added(command: _Command) -> _Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return added
 
 
 def carry_out(
