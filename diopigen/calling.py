@@ -20,6 +20,7 @@ from diopigen.conformance.dtypes import decode, encode
 from diopigen.conformance.model import SUCCESS, Case
 from diopigen.conformance.run.binding import Host, Types
 from diopigen.conformance.run.binding import Library as Binding
+from diopigen.conformance.run.host_runtime import host_runtime
 from diopigen.conformance.run.locate import library_and_runtime
 from diopigen.conformance.run.memory import Arena, Block
 from diopigen.conformance.run.prepare import ALLOCATED, Prepared, Preparer
@@ -45,12 +46,14 @@ class Library:
     """A kernel library, ready to be called."""
 
     def __init__(self, path: str, runtime: str | None = None, spec: str | None = None) -> None:
-        """`runtime` names libdiopirt.so, which is searched for otherwise; `spec` a folder other than the usual one.
+        """`runtime` names libdiopirt.so, which is otherwise searched for near the library, and built where there is
+        none; `spec` names a folder other than the usual one.
 
         Raises `Failure` where one of them is missing or cannot be loaded.
         """
-        self.interface = _interface(spec)
-        library, host = library_and_runtime(path, runtime)
+        where = api.workspace(spec)
+        self.interface = _interface(where)
+        library, host = library_and_runtime(path, runtime, lambda: host_runtime(self.interface, where.templates))
         self._host = Host(host)
         self._library = Binding(library, Types(self.interface), self.interface.functions)
         values = {value.name: value.value for enum in self.interface.enums for value in enum.values}
@@ -137,16 +140,16 @@ class Library:
 
 
 @cache
-def _interface(spec: str | None) -> Interface:
+def _interface(where: api.Workspace) -> Interface:
     """The interface of a spec folder. Only `diopigen check` runs the rules over it."""
     sink = Sink()
-    found = api.load(api.workspace(spec), sink, check=False).interface
+    found = api.load(where, sink, check=False).interface
     if sink.has_errors:
         raise Failure(*sink.sorted())
     return found
 
 
-def _argument(value: Any) -> Argument:
+def _argument(value: object) -> Argument:
     """An argument as the recipes of the spec have it."""
     if isinstance(value, np.ndarray):
         return TensorRecipe(value.shape, value.dtype.name, Drawn("zeros"))  # the elements follow in `_fill`
@@ -154,4 +157,7 @@ def _argument(value: Any) -> Argument:
         return _argument(value.item())
     if isinstance(value, (list, tuple)):
         return tuple(_argument(item) for item in value)
-    return value  # type: ignore[no-any-return]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    fix = "pass NumPy arrays, numbers, texts, None, and lists of these"
+    raise failure("call-unfit", f"a call cannot take a value of the type {type(value).__name__}", fix=fix)

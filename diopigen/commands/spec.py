@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from diopigen.commands import completion
-from diopigen.commands.writing import writing_options
+from diopigen.commands.writing import carry_out, writing_options
 from diopigen.console import Session, common_options
 
 
@@ -50,9 +50,7 @@ def generate(
 ) -> None:
     """Write headers, skeleton data and everything else that follows from the spec."""
     from diopigen import api
-    from diopigen.output.apply import apply
-    from diopigen.output.check import check as check_output
-    from diopigen.output.check import diff, dry_run, listing
+    from diopigen.output.apply import DEFAULT_COMMAND
     from diopigen.output.depfile import write_stamp
 
     if list_targets:
@@ -69,20 +67,11 @@ def generate(
     root = Path(out)
     if session.sink.has_errors:
         session.finish()
-    if mode == "check":
-        check_output(plan, root, session.sink)
-        session.finish(clean=f"{out}: {len(plan)} files, all as the spec says")
-    if mode == "diff":
-        click.echo(diff(plan, root), nl=False)
-        session.finish()
-    if mode == "dry-run":
-        click.echo(listing(dry_run(plan, root, session.sink, force=force), dry=True), nl=False)
-        session.finish()
-    result = apply(plan, root, session.sink, force=force)
+    checked = f"{out}: {len(plan)} files, all as the spec says"
+    changed = carry_out(session, plan, root, mode, force=force, command=DEFAULT_COMMAND, checked=checked)
     if not session.sink.has_errors and stamp:
         inputs = (str(where.path_of(name)) for name in plan.all_inputs())
         write_stamp(Path(stamp), Path(depfile) if depfile else None, inputs)
-    changed = f"{len(result.written)} written, {len(result.removed)} removed, {len(result.unchanged)} unchanged"
     session.finish(f"{out}: {changed}")
 
 

@@ -133,3 +133,5 @@ def test_a_call_from_python(build: Path) -> None:
         library.call("diopiRelu", inputs=left)
     with pytest.raises(Failure, match="diopiRelu"):
         library.call("diopiRelu")
+    with pytest.raises(Failure, match="cannot take a value of the type dict"):
+        library.call("diopiRelu", input={"data": left})

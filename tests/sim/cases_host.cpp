@@ -142,7 +142,7 @@ TEST_CASE("shapes_broadcast") {
     CHECK(sim::broadcast(&shape, {3, 1, 4}));
     CHECK(shape == (sim::Shape{3, 2, 4}));
     CHECK(!sim::broadcast(&shape, {3}));
-    CHECK_EQ(sim::product({}), 1);
+    CHECK_EQ(sim::product(sim::Shape{}), 1);
     CHECK(sim::shapeOf({nullptr, 0}).empty());
 }
 

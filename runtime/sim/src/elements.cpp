@@ -12,14 +12,6 @@ namespace diopigen::sim {
 
 namespace {
 
-int64_t countOf(const Shape& shape) {
-    int64_t count = 1;
-    for (const int64_t size : shape) {
-        count *= size;
-    }
-    return count;
-}
-
 // The formats of elements in memory: `get` reads one, `put` rounds to nearest even or wraps. `Same` is the type whose
 // arrays have the format of the memory.
 template <typename T>
@@ -101,7 +93,7 @@ void forRuns(const Shape& shape, const Shape& stride, Run&& run) {
             pitches.push_back(stride[d]);
         }
     }
-    const int64_t count = countOf(shape), inner = sizes.empty() ? 1 : sizes.back(),
+    const int64_t count = product(shape), inner = sizes.empty() ? 1 : sizes.back(),
                   pitch = sizes.empty() ? 0 : pitches.back();
     const size_t outer = sizes.empty() ? 0 : sizes.size() - 1;
     Shape at(outer, 0);
@@ -210,7 +202,7 @@ std::vector<double> load(const Kernel& kernel, std::size_t position) {
 
 std::vector<double> load(const Kernel& kernel, std::size_t position, const Shape& shape) {
     const Shape stride = broadcastStride(kernel.buffer(position), shape);
-    std::vector<double> values(static_cast<std::size_t>(countOf(shape)));
+    std::vector<double> values(static_cast<std::size_t>(product(shape)));
     read(kernel, position, shape, stride, values.data());
     return values;
 }
@@ -222,7 +214,7 @@ std::vector<double> loadOr(const Kernel& kernel, std::size_t position, int64_t c
 
 void store(const Kernel& kernel, std::size_t position, const std::vector<double>& values) {
     const Buffer& buffer = kernel.buffer(position);
-    if (static_cast<int64_t>(values.size()) != countOf(buffer.shape)) {
+    if (static_cast<int64_t>(values.size()) != product(buffer.shape)) {
         throw std::invalid_argument("a tensor is stored with another number of elements than it has");
     }
     write(kernel, position, values.data());
@@ -251,7 +243,7 @@ Input<Value>::Input(const Kernel& kernel, std::size_t position, const Shape& sha
         data_ = kernel.in<Value>(position);
         return;
     }
-    const auto count = static_cast<std::size_t>(countOf(shape));
+    const auto count = static_cast<std::size_t>(product(shape));
     own_.reset(new Value[count]);  // not set to zero: that takes as long as to read it
     data_ = own_.get();
     if (buffer.isTensor) {
@@ -272,7 +264,7 @@ Output<Value>::Output(const Kernel& kernel, std::size_t position, const Shape& s
         data_ = kernel.out<Value>(position);
         return;
     }
-    own_.reset(new Value[static_cast<std::size_t>(countOf(shape))]);
+    own_.reset(new Value[static_cast<std::size_t>(product(shape))]);
     data_ = own_.get();
 }
 
@@ -290,7 +282,7 @@ void move(const Kernel& kernel, std::size_t to, std::size_t from) {
     const Shape& shape = kernel.buffer(to).shape;
     const Input<Value> input(kernel, from, shape);
     Output<Value> output(kernel, to, shape);
-    std::copy_n(input.data(), countOf(shape), output.data());
+    std::copy_n(input.data(), product(shape), output.data());
     output.finish();
 }
 

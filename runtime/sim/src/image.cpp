@@ -1,18 +1,12 @@
 #include <diopigen_sim/image.h>
 #include <diopigen_sim/matrix.h>
-
-#include <functional>
-#include <numeric>
+#include <diopigen_sim/shape.h>
 
 namespace diopigen::sim {
 namespace {
 
-using Shape = std::vector<int64_t>;
+using Sizes = std::vector<int64_t>;
 using Values = std::vector<double>;
-
-std::size_t countOf(const Shape& shape) {
-    return static_cast<std::size_t>(std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>()));
-}
 
 Values transposed(int64_t rows, int64_t columns, const double* matrix) {
     Values transposedFilters(static_cast<std::size_t>(rows * columns));
@@ -93,7 +87,7 @@ bool Convolution::isSound() const {
 
 Values Convolution::forward(const Values& images, const Values& filters, const Values& bias) const {
     const Products plan(*this);
-    Values results(countOf(result));
+    Values results(static_cast<std::size_t>(product(result)));
     plan.forEach([&](int64_t from, int64_t weights, int64_t to) {
         const Values columns = plan.columns(&images[from]);
         multiplyMatrices(plan.outputs, plan.taps, plan.indices, &filters[weights], columns.data(), &results[to]);
@@ -106,7 +100,7 @@ Values Convolution::forward(const Values& images, const Values& filters, const V
 
 Values Convolution::imageGradient(const Values& gradient, const Values& filters) const {
     const Products plan(*this);
-    Values sums(countOf(image)), columns(static_cast<std::size_t>(plan.taps * plan.indices));
+    Values sums(static_cast<std::size_t>(product(image))), columns(static_cast<std::size_t>(plan.taps * plan.indices));
     plan.forEach([&](int64_t to, int64_t weights, int64_t from) {
         const Values transposedFilters = transposed(plan.outputs, plan.taps, &filters[weights]);
         multiplyMatrices(plan.taps, plan.outputs, plan.indices, transposedFilters.data(), &gradient[from],
@@ -118,7 +112,7 @@ Values Convolution::imageGradient(const Values& gradient, const Values& filters)
 
 Values Convolution::filterGradient(const Values& gradient, const Values& images) const {
     const Products plan(*this);
-    Values sums(countOf(filter)), part(static_cast<std::size_t>(plan.outputs * plan.taps));
+    Values sums(static_cast<std::size_t>(product(filter))), part(static_cast<std::size_t>(plan.outputs * plan.taps));
     plan.forEach([&](int64_t from, int64_t weights, int64_t to) {
         const Values columns = plan.columns(&images[from]);
         const Values transposedFilters = transposed(plan.taps, plan.indices, columns.data());

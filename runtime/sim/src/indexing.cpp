@@ -8,14 +8,6 @@ namespace diopigen::sim {
 
 namespace {
 
-int64_t countOf(const Shape& shape) {
-    int64_t count = 1;
-    for (const int64_t size : shape) {
-        count *= size;
-    }
-    return count;
-}
-
 // The strides of a tensor in row-major order.
 Shape rowMajor(const Shape& shape) {
     Shape strides(shape.size(), 1);
@@ -47,11 +39,11 @@ Shape Indexing::result() const {
     return sizes;
 }
 
-int64_t Indexing::block() const { return countOf(Shape(shape.begin() + dims.back() + 1, shape.end())); }
+int64_t Indexing::block() const { return product(Shape(shape.begin() + dims.back() + 1, shape.end())); }
 
 std::vector<int64_t> Indexing::offsets(const std::vector<const int64_t*>& indices) const {
     const Shape strides = rowMajor(shape);
-    std::vector<int64_t> named(static_cast<std::size_t>(countOf(positions)), 0);
+    std::vector<int64_t> named(static_cast<std::size_t>(product(positions)), 0);
     for (std::size_t i = 0; i < dims.size(); ++i) {
         const int64_t size = shape[dims[i]], stride = strides[dims[i]];
         for (std::size_t b = 0; b < named.size(); ++b) {

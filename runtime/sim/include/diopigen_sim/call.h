@@ -27,9 +27,6 @@ namespace diopigen::sim {
 
 using Positions = std::initializer_list<int>;
 
-inline int64_t product(const Shape& shape) {
-    return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
-}
 inline Shape shapeOf(diopiSize_t size) { return size.len < 1 ? Shape{} : Shape(size.data, size.data + size.len); }
 inline bool isFloat(diopiDtype_t dtype) {
     return dtype == diopi_dtype_float32 || dtype == diopi_dtype_float16 || dtype == diopi_dtype_bfloat16;

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <iterator>
+#include <numeric>
 #include <type_traits>
 #include <vector>
 
@@ -160,6 +162,12 @@ class SmallVector {
 };
 
 using Shape = SmallVector<int64_t, 8>;
+
+/// The number of elements of a tensor with these sizes: a Shape, or a std::vector of them.
+template <typename Sizes>
+int64_t product(const Sizes& sizes) {
+    return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
+}
 
 }  // namespace diopigen::sim
 
