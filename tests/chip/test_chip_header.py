@@ -29,22 +29,22 @@ HEADER = """\
 #ifndef DIOPIGEN_CHIP_PEBBLE_CHIP_H_
 #define DIOPIGEN_CHIP_PEBBLE_CHIP_H_
 
-#include <diopigen_sim/chip.h>
+#include <diopigen_kernels/chip.h>
 
 namespace pebble {
 
-inline constexpr uint32_t kDtypes = diopigen::sim::maskOf(diopi_dtype_float32);
-inline constexpr uint32_t kDtypes1 = diopigen::sim::maskOf(diopi_dtype_float16, diopi_dtype_int64);
-inline constexpr uint32_t kLayouts = diopigen::sim::maskOf(diopigen::sim::NHWC, diopigen::sim::NLC);
+inline constexpr uint32_t kDtypes = diopigen::kernels::maskOf(diopi_dtype_float32);
+inline constexpr uint32_t kDtypes1 = diopigen::kernels::maskOf(diopi_dtype_float16, diopi_dtype_int64);
+inline constexpr uint32_t kLayouts = diopigen::kernels::maskOf(diopigen::kernels::NHWC, diopigen::kernels::NLC);
 
-inline constexpr diopigen::sim::NativeOperator kOperators[] = {
+inline constexpr diopigen::kernels::NativeOperator kOperators[] = {
     {"diopiAdd", 0, 0, 0},
     {"diopiDiv", kDtypes1, 0, 0},
     {"diopiMul", kDtypes1, 0, 0},
     {"diopiPool2d", kDtypes1, kLayouts, 3},
 };
 
-inline constexpr diopigen::sim::Chip kChip = {"pebble", kDtypes, 4, 16, 4096, kOperators, 4};
+inline constexpr diopigen::kernels::Chip kChip = {"pebble", kDtypes, 4, 16, 4096, kOperators, 4};
 
 }  // namespace pebble
 
@@ -72,7 +72,8 @@ def test_a_compiler_takes_it(tmp_path: Path, compiler: str) -> None:
     (tmp_path / "pebble_chip.h").write_text(HEADER, encoding="utf-8")
     (tmp_path / "main.cpp").write_text(PROGRAM, encoding="utf-8")
     flags = ["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]
-    includes = [f"-I{ROOT / 'runtime/sim/include'}", f"-I{ROOT / 'generated/include'}"]
+    includes = [f"-I{ROOT / f'runtime/{part}/include'}" for part in ("sim", "kernels")]
+    includes.append(f"-I{ROOT / 'generated/include'}")
     subprocess.run([compiler, *flags, *includes, tmp_path / "main.cpp"], check=True, timeout=120)
 
 
@@ -104,7 +105,7 @@ def test_the_command_checks_writes_and_compares(tmp_path: Path) -> None:
     assert "0 written" in invoke(0, str(file), "--out", str(out))
     invoke(0, str(file), "--out", str(out), "--check")
     file.write_text(RICH.replace("4096", "8192"), encoding="utf-8")
-    assert "+inline constexpr diopigen::sim::Chip kChip" in invoke(0, str(file), "--out", str(out), "--diff")
+    assert "+inline constexpr diopigen::kernels::Chip kChip" in invoke(0, str(file), "--out", str(out), "--diff")
     invoke(1, str(file), "--out", str(out), "--check")
 
 

@@ -8,11 +8,11 @@ using simtest::Stream;
 
 namespace {
 
-constexpr uint32_t kFloats = sim::maskOf(diopi_dtype_float32, diopi_dtype_float16);
-constexpr sim::NativeOperator kOperators[] = {
+constexpr uint32_t kFloats = kernels::maskOf(diopi_dtype_float32, diopi_dtype_float16);
+constexpr kernels::NativeOperator kOperators[] = {
     {"diopiAdd", 0, 0, 0},
-    {"diopiArgmax", sim::maskOf(diopi_dtype_float32, diopi_dtype_int32), 0, 2},
-    {"diopiConvolution2d", 0, sim::maskOf(sim::NLC, sim::NHWC), 0},
+    {"diopiArgmax", kernels::maskOf(diopi_dtype_float32, diopi_dtype_int32), 0, 2},
+    {"diopiConvolution2d", 0, kernels::maskOf(kernels::NLC, kernels::NHWC), 0},
 };
 constexpr sim::Chip kChip = {"pebble", kFloats, 5, 16, 4096, kOperators, 3};
 

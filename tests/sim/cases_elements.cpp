@@ -1,5 +1,5 @@
 // Elements as plain arrays: dtypes, strides, broadcasting, rounding.
-#include <diopigen_sim/elements.h>
+#include <diopigen_kernels/elements.h>
 
 #include <cmath>
 #include <cstring>
@@ -34,10 +34,10 @@ std::vector<double> through(const Stream& stream, diopiDtype_t dtype, int size, 
     std::vector<double> found;
     CHECK_OK(sim::launch(stream, "store",
                          {sim::writes(memory.get(), static_cast<uint64_t>(count * size)).tensor(dtype, {count}, {1})},
-                         [&](const sim::Kernel& k) { sim::store(k, 0, values); }));
+                         [&](const sim::Kernel& k) { kernels::store(k, 0, values); }));
     CHECK_OK(sim::launch(stream, "load",
                          {sim::reads(memory.get(), static_cast<uint64_t>(count * size)).tensor(dtype, {count}, {1})},
-                         [&](const sim::Kernel& k) { found = sim::load(k, 0); }));
+                         [&](const sim::Kernel& k) { found = kernels::load(k, 0); }));
     CHECK_OK(sim::synchronize(stream));
     return found;
 }
@@ -77,9 +77,9 @@ TEST_CASE("tensors_are_read_in_any_strides_and_broadcast") {
                           sim::reads(memory.get(), 8).tensor(diopi_dtype_float32, {2, 2}, {1, 0}),
                           sim::reads(memory.get(), 8).tensor(diopi_dtype_float32, {2, 1}, {1, 1})},
                          [&](const sim::Kernel& k) {
-                             transposed = sim::load(k, 0);
-                             repeated = sim::load(k, 1);
-                             wide = sim::load(k, 2, {2, 2, 2});
+                             transposed = kernels::load(k, 0);
+                             repeated = kernels::load(k, 1);
+                             wide = kernels::load(k, 2, {2, 2, 2});
                          }));
     CHECK_OK(sim::synchronize(stream));
     CHECK(transposed == std::vector<double>({0, 2, 4, 1, 3, 5}));
@@ -92,9 +92,9 @@ TEST_CASE("shapes_that_do_not_fit_fail_the_kernel") {
     const Floats memory(16);
     memory.set(stream, std::vector<float>(16, 0.0F));
     const auto tensor = sim::updates(memory.get(), 12).tensor(diopi_dtype_float32, {3}, {1});
-    CHECK_OK(sim::launch(stream, "load", {tensor}, [](const sim::Kernel& k) { sim::load(k, 0, {4}); }));
+    CHECK_OK(sim::launch(stream, "load", {tensor}, [](const sim::Kernel& k) { kernels::load(k, 0, {4}); }));
     CHECK(!sim::synchronize(stream).ok());
-    CHECK_OK(sim::launch(stream, "store", {tensor}, [](const sim::Kernel& k) { sim::store(k, 0, {1, 2}); }));
+    CHECK_OK(sim::launch(stream, "store", {tensor}, [](const sim::Kernel& k) { kernels::store(k, 0, {1, 2}); }));
     CHECK(!sim::synchronize(stream).ok());
 }
 
@@ -107,16 +107,16 @@ TEST_CASE("conversions_of_whole_numbers_are_exact") {
     CHECK_OK(sim::launch(stream, "copy",
                          {sim::writes(to.get(), 24).tensor(diopi_dtype_int64, {3}, {1}),
                           sim::reads(from.get(), 24).tensor(diopi_dtype_int64, {3}, {1})},
-                         [](const sim::Kernel& k) { sim::convert(k, 0, 1); }));
+                         [](const sim::Kernel& k) { kernels::convert(k, 0, 1); }));
     CHECK(taken<int64_t>(stream, to, 3) == std::vector<int64_t>({large, 9007199254740993, -1}));
     CHECK_OK(sim::launch(stream, "narrow",
                          {sim::writes(to.get(), 12).tensor(diopi_dtype_int32, {3}, {1}),
                           sim::reads(from.get(), 24).tensor(diopi_dtype_int64, {3}, {1})},
-                         [](const sim::Kernel& k) { sim::convert(k, 0, 1); }));
+                         [](const sim::Kernel& k) { kernels::convert(k, 0, 1); }));
     CHECK(taken<int32_t>(stream, to, 3) == std::vector<int32_t>({1, 1, -1}));
     CHECK_OK(sim::launch(stream, "to float",
                          {sim::writes(to.get(), 12).tensor(diopi_dtype_float32, {3}, {1}),
                           sim::reads(from.get(), 24).tensor(diopi_dtype_int64, {3}, {1})},
-                         [](const sim::Kernel& k) { sim::convert(k, 0, 1); }));
+                         [](const sim::Kernel& k) { kernels::convert(k, 0, 1); }));
     CHECK(taken<float>(stream, to, 3) == std::vector<float>({-9223372036854775808.0F, 9007199254740992.0F, -1}));
 }

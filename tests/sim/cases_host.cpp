@@ -1,10 +1,10 @@
 // The simulated device under the host runtime: initLibrary registers it, tensors are on it, kernels take tensors.
 #include <diopigen/device.h>
 #include <diopigen/host.h>
-#include <diopigen_sim/call.h>
+#include <diopigen_kernels/call.h>
+#include <diopigen_kernels/elements.h>
 #include <diopigen_sim/chip.h>
 #include <diopigen_sim/device_functions.h>
-#include <diopigen_sim/elements.h>
 #include <diopigen_sim/tensor.h>
 
 #include <stdexcept>
@@ -59,7 +59,7 @@ TEST_CASE("tensors_are_on_the_device") {
     const float values[6] = {1, 2, 3, 4, 5, 6};
     CHECK_EQ(diopiHostCopyToStorage(host.get(), input, values, sizeof(values)), diopiSuccess);
     sim::Buffer to;
-    CHECK_EQ(sim::bufferOf(out, sim::Access::write, &to), diopiSuccess);
+    CHECK_EQ(kernels::bufferOf(out, sim::Access::write, &to), diopiSuccess);
     CHECK_EQ(to.bytes, 24u);
     CHECK(to.stride == (std::vector<int64_t>{1, 2}));
     CHECK_OK(sim::launch(host.get(), "diopiNeg", {sim::reads(input), sim::writes(out)}, [](const sim::Kernel& kernel) {
@@ -77,12 +77,12 @@ TEST_CASE("tensors_are_on_the_device") {
         CHECK_EQ(found[i], wanted[i]);
     }
     sim::Buffer none;
-    CHECK_EQ(sim::bufferOf(nullptr, sim::Access::read, &none), diopiSuccess);
+    CHECK_EQ(kernels::bufferOf(nullptr, sim::Access::read, &none), diopiSuccess);
     CHECK_EQ(none.bytes, 0u);
-    CHECK_EQ(sim::bufferOf(host.tensor({2, 0, 5}, diopi_dtype_float32), sim::Access::read, &none), diopiSuccess);
+    CHECK_EQ(kernels::bufferOf(host.tensor({2, 0, 5}, diopi_dtype_float32), sim::Access::read, &none), diopiSuccess);
     CHECK_EQ(none.bytes, 0u);
     CHECK_EQ(none.shape.size(), 3u);
-    CHECK_EQ(sim::bufferOf(host.tensor({}, diopi_dtype_int16), sim::Access::read, &none), diopiSuccess);
+    CHECK_EQ(kernels::bufferOf(host.tensor({}, diopi_dtype_int16), sim::Access::read, &none), diopiSuccess);
     CHECK_EQ(none.bytes, 2u);
 }
 
@@ -92,7 +92,7 @@ TEST_CASE("a_call_sees_its_tensors_as_rows") {
     const diopiTensorHandle_t sums = host.tensor({3}, diopi_dtype_float32);
     const float values[6] = {1, 2, 3, 10, 20, 30};
     CHECK_EQ(diopiHostCopyToStorage(host.get(), input, values, sizeof(values)), diopiSuccess);
-    sim::Call call(host.get(), "diopiSum", {sums}, {input, nullptr}, {2});
+    kernels::Call call(host.get(), "diopiSum", {sums}, {input, nullptr}, {2});
     CHECK(call.isOneFloat());
     CHECK(call.has(1));
     CHECK(!call.has(2));
@@ -102,14 +102,14 @@ TEST_CASE("a_call_sees_its_tensors_as_rows") {
     CHECK(!call.haveShape({0, 1}, {2, 3}));
     CHECK(call.haveDtype({0, 1, 2}, diopi_dtype_float32));
     CHECK(!call.haveDtype({0}, diopi_dtype_int32));
-    CHECK(!sim::Call(call).moveLast({0, -2}, {1}));
-    CHECK(!sim::Call(call).moveLast({2}, {1}));
+    CHECK(!kernels::Call(call).moveLast({0, -2}, {1}));
+    CHECK(!kernels::Call(call).moveLast({2}, {1}));
     CHECK(call.moveLast({0}, {1, 2}));
-    CHECK(call.shape(1) == (sim::Shape{3, 2}));
-    CHECK_OK(call.launch([](const sim::Kernel& k) {
-        const std::vector<double> x = sim::load(k, 1), none = sim::loadOr(k, 2, 3, 0.5);
-        sim::store(k, 0, {x[0] + x[1] + none[0], x[2] + x[3] + none[1], x[4] + x[5] + none[2]});
-        sim::storeIfAny(k, 2, x);
+    CHECK(call.shape(1) == (kernels::Shape{3, 2}));
+    CHECK_OK(call.launch(sim::launchAtOnceIfSmall, [](const sim::Kernel& k) {
+        const std::vector<double> x = kernels::load(k, 1), none = kernels::loadOr(k, 2, 3, 0.5);
+        kernels::store(k, 0, {x[0] + x[1] + none[0], x[2] + x[3] + none[1], x[4] + x[5] + none[2]});
+        kernels::storeIfAny(k, 2, x);
     }));
     float found[3] = {};
     CHECK_EQ(diopiHostCopyFromStorage(host.get(), sums, found, sizeof(found)), diopiSuccess);
@@ -124,26 +124,27 @@ TEST_CASE("a_call_that_the_device_does_not_take") {
     const diopiTensorHandle_t empty = host.tensor({0}, diopi_dtype_float32);
     const diopiTensorHandle_t expanded = host.tensor({4}, diopi_dtype_float32, {0});
     const auto launched = [&](diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-        return sim::Call(host.get(), "diopiNeg", {out}, {input}).launch([](const sim::Kernel&) {});
+        return kernels::Call(host.get(), "diopiNeg", {out}, {input})
+            .launch(sim::launchAtOnceIfSmall, [](const sim::Kernel&) {});
     };
     CHECK_OK(launched(one, one));
-    for (const diopiTensorHandle_t wrong : {diopiTensorHandle_t(), empty, expanded}) {
-        CHECK_FAILS(launched(wrong, one), unsupported, "diopiNeg: not a call that the device takes");
-    }
+    CHECK_FAILS(launched(nullptr, one), unsupported, "diopiNeg: tensor 0 is missing");
+    CHECK_FAILS(launched(empty, one), unsupported, "diopiNeg: tensor 0 (float32 [0]) has no elements");
+    CHECK_FAILS(launched(expanded, one), unsupported, "diopiNeg: a result shares memory with another tensor");
     diopiTensorHandle_t onHost = nullptr;
     const int64_t four = 4;
     const diopiSize_t size{&four, 1};
     CHECK_EQ(diopiRequireTensor(host.get(), &onHost, &size, nullptr, diopi_dtype_float32, diopi_host), diopiSuccess);
-    CHECK_FAILS(launched(one, onHost), unsupported, "diopiNeg: not a call that the device takes");
+    CHECK_FAILS(launched(one, onHost), unsupported, "diopiNeg: tensor 1 is in host memory");
 }
 
 TEST_CASE("shapes_broadcast") {
-    sim::Shape shape{2, 1};
-    CHECK(sim::broadcast(&shape, {3, 1, 4}));
-    CHECK(shape == (sim::Shape{3, 2, 4}));
-    CHECK(!sim::broadcast(&shape, {3}));
-    CHECK_EQ(sim::product(sim::Shape{}), 1);
-    CHECK(sim::shapeOf({nullptr, 0}).empty());
+    kernels::Shape shape{2, 1};
+    CHECK(kernels::broadcast(&shape, {3, 1, 4}));
+    CHECK(shape == (kernels::Shape{3, 2, 4}));
+    CHECK(!kernels::broadcast(&shape, {3}));
+    CHECK_EQ(kernels::product(kernels::Shape{}), 1);
+    CHECK(kernels::shapeOf({nullptr, 0}).empty());
 }
 
 // With DIOPI_SIM_MEMORY=1M.
@@ -189,8 +190,8 @@ TEST_CASE("a_host_that_leaks_is_told_by_finalize") {
 }
 
 TEST_CASE("an_operator_answers_what_the_chip_says") {
-    static constexpr sim::NativeOperator add[] = {{"diopiAdd", 0, 0, 0}};
-    static constexpr sim::Chip chip = {"pebble", sim::maskOf(diopi_dtype_float32), 2, 1, 0, add, 1};
+    static constexpr kernels::NativeOperator add[] = {{"diopiAdd", 0, 0, 0}};
+    static constexpr sim::Chip chip = {"pebble", kernels::maskOf(diopi_dtype_float32), 2, 1, 0, add, 1};
     const Host host;
     CHECK_OK(sim::setChip(&chip));
     const auto answer = [&](const char* name, diopiConstTensorHandle_t tensor) {

@@ -1,5 +1,5 @@
 // Whether buffers of a launch share memory.
-#include <diopigen_sim/sharing.h>
+#include <diopigen_kernels/sharing.h>
 
 #include "sim_test.h"
 
@@ -22,16 +22,16 @@ constexpr sim::Access kWrite = sim::Access::write;
 }  // namespace
 
 TEST_CASE("results_that_are_apart") {
-    CHECK(sim::resultsAreApart({floats(kWrite, 0, {2, 3}, {3, 1}), floats(kRead, 6, {2, 3}, {3, 1})}));
-    CHECK(sim::resultsAreApart({floats(kWrite, 0, {2, 3}, {3, 1}), floats(kRead, 0, {2, 3}, {3, 1})}));
-    CHECK(sim::resultsAreApart({floats(kRead, 0, {4}, {0}), floats(kRead, 0, {3}, {1})}));
-    CHECK(sim::resultsAreApart({floats(kWrite, 0, {2, 3}, {1, 2}), sim::Buffer{}}));
+    CHECK(kernels::resultsAreApart({floats(kWrite, 0, {2, 3}, {3, 1}), floats(kRead, 6, {2, 3}, {3, 1})}));
+    CHECK(kernels::resultsAreApart({floats(kWrite, 0, {2, 3}, {3, 1}), floats(kRead, 0, {2, 3}, {3, 1})}));
+    CHECK(kernels::resultsAreApart({floats(kRead, 0, {4}, {0}), floats(kRead, 0, {3}, {1})}));
+    CHECK(kernels::resultsAreApart({floats(kWrite, 0, {2, 3}, {1, 2}), sim::Buffer{}}));
 }
 
 TEST_CASE("results_that_share_memory") {
-    CHECK(!sim::resultsAreApart({floats(kWrite, 0, {2, 3}, {3, 1}), floats(kRead, 5, {2, 3}, {3, 1})}));
-    CHECK(!sim::resultsAreApart({floats(kRead, 0, {2, 3}, {1, 2}), floats(kWrite, 0, {2, 3}, {3, 1})}));
-    CHECK(!sim::resultsAreApart({floats(kWrite, 0, {4}, {1}), floats(kWrite, 0, {4}, {1})}));
-    CHECK(!sim::resultsAreApart({floats(kWrite, 0, {2, 4}, {2, 1})}));
-    CHECK(!sim::resultsAreApart({floats(sim::Access::readWrite, 0, {4}, {0})}));
+    CHECK(!kernels::resultsAreApart({floats(kWrite, 0, {2, 3}, {3, 1}), floats(kRead, 5, {2, 3}, {3, 1})}));
+    CHECK(!kernels::resultsAreApart({floats(kRead, 0, {2, 3}, {1, 2}), floats(kWrite, 0, {2, 3}, {3, 1})}));
+    CHECK(!kernels::resultsAreApart({floats(kWrite, 0, {4}, {1}), floats(kWrite, 0, {4}, {1})}));
+    CHECK(!kernels::resultsAreApart({floats(kWrite, 0, {2, 4}, {2, 1})}));
+    CHECK(!kernels::resultsAreApart({floats(sim::Access::readWrite, 0, {4}, {0})}));
 }

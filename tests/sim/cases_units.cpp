@@ -1,9 +1,9 @@
 // The units that kernels compute with: products of matrices, convolution, positions, and elements as floats or
 // integers.
-#include <diopigen_sim/elements.h>
-#include <diopigen_sim/image.h>
-#include <diopigen_sim/indexing.h>
-#include <diopigen_sim/matrix.h>
+#include <diopigen_kernels/elements.h>
+#include <diopigen_kernels/image.h>
+#include <diopigen_kernels/indexing.h>
+#include <diopigen_kernels/matrix.h>
 
 #include <cmath>
 #include <cstdint>
@@ -34,7 +34,7 @@ int64_t countOf(const Shape& shape) { return shape[0] * shape[1] * shape[2] * sh
 
 // `visit(result, image, filter)` with the places of all elements that are multiplied, as the definition has them.
 template <typename Visit>
-void multiplied(const sim::Convolution& c, Visit visit) {
+void multiplied(const kernels::Convolution& c, Visit visit) {
     const int64_t perGroup = c.filter[0] / c.groups;
     for (int64_t n = 0; n < c.image[0]; ++n) {
         for (int64_t o = 0; o < c.filter[0]; ++o) {
@@ -78,7 +78,7 @@ void checkProducts() {
             }
         }
         const std::vector<T> left(x.begin(), x.end()), right(y.begin(), y.end());
-        sim::multiplyMatrices(m, k, n, left.data(), right.data(), found.data());
+        kernels::multiplyMatrices(m, k, n, left.data(), right.data(), found.data());
         CHECK(found == expected);
     }
 }
@@ -91,13 +91,13 @@ TEST_CASE("products_of_matrices_of_any_size") {
 }
 
 TEST_CASE("convolutions_and_their_gradients") {
-    const std::vector<sim::Convolution> plans = {
+    const std::vector<kernels::Convolution> plans = {
         {{2, 3, 5, 6}, {4, 3, 3, 2}, {2, 4, 3, 5}, {1, 1}, {0, 0}, {1, 1}, 1},
         {{1, 4, 7, 5}, {6, 2, 3, 3}, {1, 6, 4, 3}, {2, 2}, {1, 1}, {1, 1}, 2},
         {{2, 3, 6, 7}, {3, 1, 2, 3}, {2, 3, 6, 3}, {1, 2}, {1, 1}, {2, 2}, 3},
         {{1, 1, 1, 1}, {1, 1, 1, 1}, {1, 1, 1, 1}, {1, 1}, {0, 0}, {1, 1}, 1},
     };
-    for (const sim::Convolution& plan : plans) {
+    for (const kernels::Convolution& plan : plans) {
         CHECK(plan.isSound());
         const Values images = numbers(countOf(plan.image), 3), filters = numbers(countOf(plan.filter), 5);
         const Values gradient = numbers(countOf(plan.result), 7), bias = numbers(plan.filter[0], 2);
@@ -121,21 +121,21 @@ TEST_CASE("convolutions_and_their_gradients") {
 }
 
 TEST_CASE("convolutions_whose_shapes_do_not_fit") {
-    const sim::Convolution sound{{1, 4, 7, 5}, {6, 2, 3, 3}, {1, 6, 4, 3}, {2, 2}, {1, 1}, {1, 1}, 2};
+    const kernels::Convolution sound{{1, 4, 7, 5}, {6, 2, 3, 3}, {1, 6, 4, 3}, {2, 2}, {1, 1}, {1, 1}, 2};
     const auto broken = [&](auto change) {
-        sim::Convolution plan = sound;
+        kernels::Convolution plan = sound;
         change(plan);
         return !plan.isSound();
     };
     CHECK(sound.isSound());
-    CHECK(broken([](sim::Convolution& plan) { plan.result[3] = 4; }));
-    CHECK(broken([](sim::Convolution& plan) { plan.groups = 0; }));
-    CHECK(broken([](sim::Convolution& plan) { plan.groups = 4; }));
-    CHECK(broken([](sim::Convolution& plan) { plan.stride = {2, 0}; }));
-    CHECK(broken([](sim::Convolution& plan) { plan.stride = {2}; }));
-    CHECK(broken([](sim::Convolution& plan) { plan.padding[0] = -1; }));
-    CHECK(broken([](sim::Convolution& plan) { plan.filter[2] = 10; }));
-    CHECK(broken([](sim::Convolution& plan) { plan.image = {4, 7, 5}; }));
+    CHECK(broken([](kernels::Convolution& plan) { plan.result[3] = 4; }));
+    CHECK(broken([](kernels::Convolution& plan) { plan.groups = 0; }));
+    CHECK(broken([](kernels::Convolution& plan) { plan.groups = 4; }));
+    CHECK(broken([](kernels::Convolution& plan) { plan.stride = {2, 0}; }));
+    CHECK(broken([](kernels::Convolution& plan) { plan.stride = {2}; }));
+    CHECK(broken([](kernels::Convolution& plan) { plan.padding[0] = -1; }));
+    CHECK(broken([](kernels::Convolution& plan) { plan.filter[2] = 10; }));
+    CHECK(broken([](kernels::Convolution& plan) { plan.image = {4, 7, 5}; }));
 }
 
 TEST_CASE("floats_where_they_lie_and_converted") {
@@ -147,17 +147,17 @@ TEST_CASE("floats_where_they_lie_and_converted") {
     };
     std::vector<float> plain, transposed, wide, missing;
     bool isInPlace = false;
-    const auto taken = [](const sim::FloatInput& input, int64_t count) {
+    const auto taken = [](const kernels::FloatInput& input, int64_t count) {
         return std::vector<float>(input.data(), input.data() + count);
     };
     CHECK_OK(sim::launch(stream, "read", {tensor({2, 3}, {3, 1}), tensor({2, 3}, {1, 2}), sim::reads(nullptr, 0)},
                          [&](const sim::Kernel& k) {
-                             const sim::FloatInput first(k, 0, {2, 3});
+                             const kernels::FloatInput first(k, 0, {2, 3});
                              plain = taken(first, 6);
                              isInPlace = first.data() == k.in<float>(0);
-                             transposed = taken(sim::FloatInput(k, 1, {2, 3}), 6);
-                             wide = taken(sim::FloatInput(k, 0, {2, 2, 3}), 12);
-                             missing = taken(sim::FloatInput(k, 2, {2}), 2);
+                             transposed = taken(kernels::FloatInput(k, 1, {2, 3}), 6);
+                             wide = taken(kernels::FloatInput(k, 0, {2, 2, 3}), 12);
+                             missing = taken(kernels::FloatInput(k, 2, {2}), 2);
                          }));
     CHECK_OK(sim::synchronize(stream));
     CHECK(isInPlace);
@@ -166,7 +166,7 @@ TEST_CASE("floats_where_they_lie_and_converted") {
     CHECK(wide == std::vector<float>({0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5}));
     CHECK(missing == std::vector<float>({0, 0}));
     CHECK_OK(sim::launch(stream, "write", {tensor({2, 3}, {1, 2}), sim::reads(nullptr, 0)}, [](const sim::Kernel& k) {
-        sim::FloatOutput out(k, 0, {2, 3}), nowhere(k, 1, {2, 3});
+        kernels::FloatOutput out(k, 0, {2, 3}), nowhere(k, 1, {2, 3});
         for (int i = 0; i < 6; ++i) {
             out.data()[i] = static_cast<float>(10 * i);
             nowhere.data()[i] = 1;
@@ -176,22 +176,22 @@ TEST_CASE("floats_where_they_lie_and_converted") {
     }));
     CHECK(memory.values(stream) == std::vector<float>({0, 30, 10, 40, 20, 50, 6, 7, 8, 9, 10, 11}));
     CHECK_OK(sim::launch(stream, "odd", {tensor({2, 3}, {3, 1})},
-                         [](const sim::Kernel& k) { sim::FloatOutput(k, 0, {3, 2}); }));
+                         [](const sim::Kernel& k) { kernels::FloatOutput(k, 0, {3, 2}); }));
     CHECK(!sim::synchronize(stream).ok());
 }
 
 TEST_CASE("positions_of_what_index_tensors_name") {
     const int64_t first[] = {1, -2}, second[] = {0, 4};
     // x[:, i, j] of [2, 3, 5, 2]: the positions take the place of the indexed dimensions.
-    const sim::Indexing adjacent{{2, 3, 5, 2}, {1, 2}, {2}};
+    const kernels::Indexing adjacent{{2, 3, 5, 2}, {1, 2}, {2}};
     CHECK(adjacent.result() == Shape({2, 2, 2}));
     CHECK(adjacent.block() == 2);
     CHECK(adjacent.offsets({first, second}) == Shape({10, 18, 40, 48}));
     // x[i, :, j] of [2, 3, 5]: a slice is between two indexed dimensions, so that the positions come first.
-    const sim::Indexing apart{{2, 3, 5}, {0, 2}, {2}};
+    const kernels::Indexing apart{{2, 3, 5}, {0, 2}, {2}};
     CHECK(apart.result() == Shape({2, 3}));
     CHECK(apart.offsets({first, second}) == Shape({15, 20, 25, 4, 9, 14}));
-    const sim::Indexing one{{3}, {0}, {}};
+    const kernels::Indexing one{{3}, {0}, {}};
     CHECK(one.result() == Shape());
     CHECK(one.offsets({first}) == Shape({1}));
     const int64_t outside[] = {3}, before[] = {-4};
@@ -215,7 +215,7 @@ TEST_CASE("integers_where_they_lie_and_converted") {
     std::vector<int64_t> wide, narrow;
     CHECK_OK(sim::launch(stream, "read", {tensor(diopi_dtype_int64, {3}, 0, 24), tensor(diopi_dtype_bool, {1}, 16, 1)},
                          [&](const sim::Kernel& k) {
-                             const sim::Input<int64_t> whole(k, 0, {3}), truth(k, 1, {2});
+                             const kernels::Input<int64_t> whole(k, 0, {3}), truth(k, 1, {2});
                              isInPlace = whole.data() == k.in<int64_t>(0);
                              wide.assign(whole.data(), whole.data() + 3);
                              narrow.assign(truth.data(), truth.data() + 2);
@@ -226,7 +226,7 @@ TEST_CASE("integers_where_they_lie_and_converted") {
     CHECK(narrow == std::vector<int64_t>({1, 1}));
     // Broadcast while it is copied, and narrowed.
     CHECK_OK(sim::launch(stream, "copy", {tensor(diopi_dtype_int16, {4}, 24, 8), tensor(diopi_dtype_int64, {1}, 0, 8)},
-                         [](const sim::Kernel& k) { sim::convert(k, 0, 1); }));
+                         [](const sim::Kernel& k) { kernels::convert(k, 0, 1); }));
     int16_t copied[4];
     std::memcpy(copied, memory.values(stream).data() + 6, sizeof(copied));
     CHECK(std::vector<int16_t>(copied, copied + 4) == std::vector<int16_t>(4, 1));

@@ -13,10 +13,17 @@ from doctest_programs import case_command
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 SIM = ROOT / "runtime/sim"
+KERNELS = ROOT / "runtime/kernels"
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror")
 INCLUDES = tuple(
     f"-I{ROOT / folder}"
-    for folder in ("runtime/sim/include", "runtime/adaptor/include", "runtime/include", "generated/include")
+    for folder in (
+        "runtime/sim/include",
+        "runtime/kernels/include",
+        "runtime/adaptor/include",
+        "runtime/include",
+        "generated/include",
+    )
 )
 
 

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+namespace kernels = diopigen::kernels;
 namespace sim = diopigen::sim;
 
 namespace simtest {

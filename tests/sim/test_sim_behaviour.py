@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from doctest_programs import case_names, passed
-from sim_build import HERE, INCLUDES, ROOT, SIM, WARNINGS, run, run_case, succeed
+from sim_build import HERE, INCLUDES, KERNELS, ROOT, SIM, WARNINGS, run, run_case, succeed
 
 ENVIRONMENT = {
     "the_limit_is_a_status": {"DIOPI_SIM_MEMORY": "1M"},
@@ -161,11 +161,18 @@ def test_a_vendor_library_shows_the_eleven_functions(plain: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("header", sorted(path.name for path in (SIM / "include/diopigen_sim").glob("*.h")))
+HEADERS = sorted(
+    f"{folder.name}/{path.name}"
+    for folder in (SIM / "include/diopigen_sim", KERNELS / "include/diopigen_kernels")
+    for path in folder.glob("*.h")
+)
+
+
+@pytest.mark.parametrize("header", HEADERS)
 @pytest.mark.parametrize("standard", ["c++17", pytest.param("c++20", marks=pytest.mark.slow)])
 def test_headers_compile_alone(tmp_path: Path, header: str, standard: str) -> None:
     source = tmp_path / "one.cpp"
-    source.write_text(f"#include <diopigen_sim/{header}>\n#include <diopigen_sim/{header}>\n", encoding="utf-8")
+    source.write_text(f"#include <{header}>\n#include <{header}>\n", encoding="utf-8")
     succeed(["g++", f"-std={standard}", *WARNINGS, *INCLUDES, "-fsyntax-only", source])
 
 
@@ -177,7 +184,7 @@ def test_the_device_functions_are_c(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_clang_compiles_it_too(tmp_path: Path) -> None:
-    for source in sorted((SIM / "src").glob("*.cpp")):
+    for source in sorted([*(SIM / "src").glob("*.cpp"), *(KERNELS / "src").glob("*.cpp")]):
         succeed(["clang++", "-std=c++17", *WARNINGS, *INCLUDES, "-fsyntax-only", source])
 
 

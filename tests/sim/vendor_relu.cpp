@@ -8,12 +8,13 @@
 #include <cstdlib>
 #include <string>
 
+namespace kernels = diopigen::kernels;
 namespace sim = diopigen::sim;
 
 namespace {
 
-constexpr sim::NativeOperator kOperators[] = {{"diopiRelu", 0, 0, 0}};
-constexpr sim::Chip kChip = {"pebble", sim::maskOf(diopi_dtype_float32), 8, 4, 0, kOperators, 1};
+constexpr kernels::NativeOperator kOperators[] = {{"diopiRelu", 0, 0, 0}};
+constexpr sim::Chip kChip = {"pebble", kernels::maskOf(diopi_dtype_float32), 8, 4, 0, kOperators, 1};
 
 bool hasFault(const char* name) {
     const char* const chosen = std::getenv("RELU_FAULT");
@@ -43,8 +44,9 @@ extern "C" diopiError_t diopiRelu(diopiContextHandle_t ctx, diopiTensorHandle_t 
     sim::Buffer from;
     sim::Buffer to;
     if (ctx == nullptr || out == nullptr || input == nullptr ||
-        sim::bufferOf(input, sim::Access::read, &from) != diopiSuccess ||
-        sim::bufferOf(out, sim::Access::write, &to) != diopiSuccess || from.shape != to.shape || overlap(from, to)) {
+        kernels::bufferOf(input, sim::Access::read, &from) != diopiSuccess ||
+        kernels::bufferOf(out, sim::Access::write, &to) != diopiSuccess || from.shape != to.shape ||
+        overlap(from, to)) {
         return diopiErrorOccurred;
     }
     int64_t count = 0;

@@ -20,7 +20,7 @@ COMPILER = "aarch64-linux-gnu-g++"
 EMULATOR = "qemu-aarch64"
 TOOLCHAIN = ROOT / "cmake/toolchains/aarch64-linux-gnu.cmake"
 FOLDER = WORK / "aarch64"
-_CPU, _ALL = "impl/cpu", ("runtime", "runtime/sim", "runtime/dispatch", "impl/cpu")
+_CPU, _ALL = "impl/cpu", ("runtime", "runtime/kernels", "runtime/sim", "runtime/dispatch", "impl/cpu")
 _SYSROOT = "/usr/aarch64-linux-gnu"
 _PYTHON = "python3.11"
 _PACKAGES = (
@@ -162,7 +162,12 @@ def _output(command: Sequence[str], settings: Mapping[str, str]) -> tuple[int, s
 
 def _programs() -> dict[str, list[Path]]:
     runtime = sorted((ROOT / "runtime/src").glob("*.cpp"))
-    device = [path for path in sorted((ROOT / "runtime/sim/src").glob("*.cpp")) if path.stem != "link_time"]
+    device = [
+        path
+        for folder in ("runtime/sim/src", "runtime/kernels/src")
+        for path in sorted((ROOT / folder).glob("*.cpp"))
+        if path.stem != "link_time"
+    ]
     tests, sim = ROOT / "tests/runtime", ROOT / "tests/sim"
     main = ROOT / "tests/doctest_main.cpp"
     own = [main, tests / "fake_device.cpp", *sorted(tests.glob("test_*.cpp"))]
@@ -182,7 +187,13 @@ def _link(name: str, sources: Sequence[Path], compiler: str, sanitized: bool) ->
     flags = [*(_SANITIZED if sanitized else ("-O1", "-g1")), "-std=c++17", *_WARNINGS]
     includes = [
         f"-I{ROOT / path}"
-        for path in ("runtime/sim/include", "runtime/adaptor/include", "runtime/include", "generated/include")
+        for path in (
+            "runtime/sim/include",
+            "runtime/kernels/include",
+            "runtime/adaptor/include",
+            "runtime/include",
+            "generated/include",
+        )
     ]
     includes += ["-isystem", str(ROOT / "third_party")]
     log = program.with_suffix(".log")

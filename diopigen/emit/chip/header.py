@@ -1,4 +1,4 @@
-"""The table of a chip, as a C++ header over `diopigen_sim/chip.h`."""
+"""The table of a chip, as a C++ header over `diopigen_kernels/chip.h`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def emit_chip(chip: Chip, templates: Path, command: str) -> Plan:
         "guard": f"DIOPIGEN_CHIP_{chip.name.upper()}_CHIP_H_",
         "constants": [
             *(_constant(name, (f"diopi_dtype_{word}" for word in words)) for words, name in dtypes.items()),
-            *(_constant(name, (f"diopigen::sim::{word}" for word in words)) for words, name in layouts.items()),
+            *(_constant(name, (f"diopigen::kernels::{word}" for word in words)) for words, name in layouts.items()),
         ],
         "operators": [_operator(one, dtypes, layouts) for one in chip.operators],
         "chip": _chip(chip),
@@ -51,7 +51,7 @@ def _sorted(words: tuple[str, ...]) -> tuple[str, ...]:
 def _constant(name: str, words: Iterable[str]) -> str:
     """A mask, laid out as clang-format would: on one line, with the call below the name, or with its arguments there,
     where that saves a line."""
-    head, call, listed = f"inline constexpr uint32_t {name} =", "diopigen::sim::maskOf", list(words)
+    head, call, listed = f"inline constexpr uint32_t {name} =", "diopigen::kernels::maskOf", list(words)
     one_line = f"{head} {call}({', '.join(listed)});"
     if len(one_line) <= COLUMNS:
         return one_line
@@ -69,4 +69,4 @@ def _operator(one: NativeOperator, dtypes: dict[tuple[str, ...], str], layouts: 
 def _chip(chip: Chip) -> str:
     memory = str(chip.memory or 0)
     values = [f'"{chip.name}"', "kDtypes", str(chip.max_rank), str(chip.alignment), memory, "kOperators"]
-    return f"inline constexpr diopigen::sim::Chip kChip = {{{', '.join([*values, str(len(chip.operators))])}}};"
+    return f"inline constexpr diopigen::kernels::Chip kChip = {{{', '.join([*values, str(len(chip.operators))])}}};"

@@ -10,20 +10,7 @@
 
 namespace diopigen::sim {
 
-void* Kernel::address(std::size_t position) const {
-    (void)buffers_.at(position);
-    return addresses_[position];
-}
-
-void* Kernel::writable(std::size_t position) const {
-    if (buffers_.at(position).access == Access::read) {
-        throw std::logic_error("buffer " + std::to_string(position) + " is written, but was declared as read");
-    }
-    return addresses_[position];
-}
-
-Status launch(StreamHandle stream, const char* name, std::vector<Buffer> buffers,
-              std::function<void(const Kernel&)> kernel, When when) {
+Status launch(StreamHandle stream, const char* name, std::vector<Buffer> buffers, KernelFunction kernel, When when) {
     if (name == nullptr || *name == '\0' || !kernel) {
         return {Code::invalidArgument, "launch: no name, or no kernel"};
     }
@@ -37,13 +24,13 @@ Status launch(StreamHandle stream, const char* name, std::vector<Buffer> buffers
         return status;
     }
     if (const Chip* const chip = system->chip) {
-        status = admits(*chip, name, buffers.data(), buffers.size());
+        status = kernels::admits(*chip, name, buffers.data(), buffers.size());
         if (!status.ok()) {
             return status;
         }
     }
     Ranges ranges(buffers.size());
-    SmallVector<void*, 8> addresses(buffers.size());
+    kernels::SmallVector<void*, 8> addresses(buffers.size());
     uint64_t bytes = 0;
     for (std::size_t i = 0; i < buffers.size(); ++i) {
         const bool write = buffers[i].access != Access::read;

@@ -2,7 +2,7 @@
 #ifndef DIOPIGEN_SIM_SRC_SYSTEM_H_
 #define DIOPIGEN_SIM_SRC_SYSTEM_H_
 
-#include <diopigen_sim/shape.h>
+#include <diopigen_kernels/shape.h>
 #include <diopigen_sim/status.h>
 #include <diopigen_sim/stream.h>
 #include <unistd.h>
@@ -33,7 +33,7 @@ struct Range {
     MemoryAccess access;
 };
 
-using Ranges = SmallVector<Range, 4>;
+using Ranges = kernels::SmallVector<Range, 4>;
 
 class System {
   public:

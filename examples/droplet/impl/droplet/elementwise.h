@@ -2,7 +2,7 @@
 #ifndef IMPL_DROPLET_ELEMENTWISE_H_
 #define IMPL_DROPLET_ELEMENTWISE_H_
 
-#include <diopigen_sim/vector.h>
+#include <diopigen_kernels/elementwise.h>
 
 #include "droplet/kernel.h"
 
@@ -12,7 +12,7 @@ namespace droplet {
 template <typename Function>
 diopiError_t elementwise(Context ctx, const char* name, diopigen::elementwise::Results results,
                          diopigen::elementwise::Operands operands, Function function) {
-    return answer(forEachElement(ctx, name, results, operands, function));
+    return answer(forEachElement(ctx, name, results, operands, function, diopigen::sim::launchAtOnceIfSmall));
 }
 
 }  // namespace droplet

@@ -6,39 +6,31 @@
 #ifndef IMPL_DROPLET_KERNEL_H_
 #define IMPL_DROPLET_KERNEL_H_
 
-#include <diopigen_sim/call.h>
-#include <diopigen_sim/elements.h>
+#include <diopigen_kernels/call.h>
+#include <diopigen_kernels/elements.h>
+#include <diopigen_sim/launch.h>
 
 #include "droplet/error.h"
 
 namespace impl {
 namespace droplet {
 
-using namespace diopigen::sim;
-
-using Context = diopiContextHandle_t;
-using Out = diopiTensorHandle_t;
-using In = diopiConstTensorHandle_t;
-using Values = std::vector<double>;  // holds every dtype of the chip but int64 exactly
-
-constexpr diopiError_t kLeave = diopiForceFallbackToCPU;
+using namespace diopigen::kernels;
 
 inline diopiError_t answer(const Status& status) {
     if (status.ok()) {
         return diopiSuccess;
     }
     setLastError("%s", status.text().c_str());
-    return status.code() == Code::unsupported || status.code() == Code::unsupportedDtype ? kLeave : diopiErrorOccurred;
+    return status.code() == Code::unsupported || status.code() == Code::unsupportedDtype ? diopiForceFallbackToCPU
+                                                                                         : diopiErrorOccurred;
 }
-inline diopiError_t run(const Call& call, std::function<void(const Kernel&)> kernel) {
-    return answer(call.launch(std::move(kernel)));
+inline diopiError_t run(const Call& call, KernelFunction kernel) {
+    return answer(call.launch(diopigen::sim::launchAtOnceIfSmall, std::move(kernel)));
 }
 
-// `visit(zero)` with a zero of the type that holds each element of a dtype exactly.
-template <typename Visit>
-void withValues(diopiDtype_t dtype, Visit visit) {
-    isFloat(dtype) ? visit(float{0}) : visit(int64_t{0});
-}
+// The call is left to others, for the check that failed last, or for `why`.
+inline diopiError_t leave(const Call& call, const char* why = nullptr) { return answer(call.rejected(why)); }
 
 }  // namespace droplet
 }  // namespace impl

@@ -1,6 +1,6 @@
 // Operators of droplet that make positions, or read and write the elements that positions name.
 #include <diopigen/elementwise/functions.h>
-#include <diopigen_sim/indexing.h>
+#include <diopigen_kernels/indexing.h>
 
 #include <cmath>
 #include <stdexcept>
@@ -33,8 +33,8 @@ diopiError_t waitFor(Context ctx, Call call, Compute compute, int64_t* value) {
     if (queued != diopiSuccess) {
         return queued;
     }
-    const Status copied = copyToHost(stream, value, onDevice, sizeof(*value));
-    return answer(copied.ok() ? synchronize(stream) : copied);
+    const Status copied = diopigen::sim::copyToHost(stream, value, onDevice, sizeof(*value));
+    return answer(copied.ok() ? diopigen::sim::synchronize(stream) : copied);
 }
 
 // Positions of the elements that differ from zero, as rows of a new tensor [count, rank]. The host must know how many
@@ -83,7 +83,7 @@ std::vector<int64_t> offsets(const Kernel& k, int first, const Indexing& plan) {
 }
 
 // Adds index tensors to a call that has the tensor which they index as operand `of`; masks become their positions.
-// kLeave where the reference shall look at them, as at positions outside a dimension: hosts expect that error at the
+// Left to the reference where it must look at them, as at positions outside a dimension: hosts expect that error at the
 // call.
 diopiError_t addIndices(Context ctx, Call* call, int of, In* indices, int64_t count, Indexing* plan) {
     plan->shape = call->shape(of);
@@ -99,7 +99,7 @@ diopiError_t addIndices(Context ctx, Call* call, int of, In* indices, int64_t co
         const bool isMask = dtype == diopi_dtype_bool || dtype == diopi_dtype_uint8;
         const size_t covered = isMask ? index.shape(0).size() : 1;
         if (!index.isComplete() || covered == 0 || dim + covered > plan->shape.size()) {
-            return kLeave;
+            return leave(*call);
         }
         Shape shape = index.shape(0);
         if (isMask) {
@@ -107,7 +107,7 @@ diopiError_t addIndices(Context ctx, Call* call, int of, In* indices, int64_t co
             Out rows = nullptr;
             int64_t named = 0;
             if (!std::equal(shape.begin(), shape.end(), first)) {
-                return kLeave;
+                return leave(*call);
             }
             if (const diopiError_t status = positionsOf(ctx, indices[i], &rows, &named); status != diopiSuccess) {
                 return status;
@@ -130,14 +130,14 @@ diopiError_t addIndices(Context ctx, Call* call, int of, In* indices, int64_t co
             call->add(indices[i], Access::read);
         }
         if (!broadcast(&plan->positions, shape) || product(shape) == 0) {
-            return kLeave;
+            return leave(*call);
         }
         for (size_t k = 0; k < covered; ++k) {
             plan->dims.push_back(dim++);
         }
     }
     if (plan->dims.empty() || dim > plan->shape.size()) {
-        return kLeave;
+        return leave(*call);
     }
     int64_t isInside = 0;
     const auto checked = [plan = *plan](const Kernel& k) -> int64_t {
@@ -148,17 +148,20 @@ diopiError_t addIndices(Context ctx, Call* call, int of, In* indices, int64_t co
         }
     };
     const diopiError_t status = waitFor(ctx, check, checked, &isInside);
-    return status != diopiSuccess ? status : isInside != 0 ? diopiSuccess : kLeave;
+    return status != diopiSuccess ? status : isInside != 0 ? diopiSuccess : leave(*call);
 }
 
-float sum(float a, float b) { return a + b; }
+template <typename Value>
+Value sum(Value a, Value b) {
+    return a + b;
+}
 int64_t sum(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); }
 
 // Result 0 is operand 1 with the elements that indices name replaced by operand 2, or with operand 2 added to them.
 diopiError_t indexPut(Context ctx, Call call, In* indices, int64_t count, bool accumulate) {
     Indexing plan;
     if (!call.isComplete() || !call.haveShape({1}, call.shape(0)) || !call.haveDtype({1, 2}, call.dtype(0))) {
-        return kLeave;
+        return leave(call);
     }
     if (const diopiError_t status = addIndices(ctx, &call, 1, indices, count, &plan); status != diopiSuccess) {
         return status;
@@ -166,7 +169,7 @@ diopiError_t indexPut(Context ctx, Call call, In* indices, int64_t count, bool a
     const Shape named = plan.result();
     Shape joined = named;
     const bool isPlain = broadcast(&joined, call.shape(2)) && joined == named;
-    return !isPlain ? kLeave : run(call, [=](const Kernel& k) {
+    return !isPlain ? leave(call) : run(call, [=](const Kernel& k) {
         const std::vector<int64_t> places = offsets(k, 3, plan);
         withValues(k.buffer(0).dtype, [&](auto zero) {
             using Value = decltype(zero);
@@ -198,7 +201,7 @@ diopiError_t diopiIndex(Context ctx, Out* out, In input, In* indices, int64_t nu
     Call call(ctx, "diopiIndex", {}, {input});
     Indexing plan;
     if (!call.isComplete()) {
-        return kLeave;
+        return leave(call);
     }
     if (const diopiError_t status = addIndices(ctx, &call, 0, indices, nums, &plan); status != diopiSuccess) {
         return status;
@@ -206,7 +209,7 @@ diopiError_t diopiIndex(Context ctx, Out* out, In input, In* indices, int64_t nu
     Shape shape = plan.result();
     const diopiSize_t size{shape.data(), static_cast<int64_t>(shape.size())};
     if (product(shape) == 0) {
-        return kLeave;
+        return leave(call);
     }
     if (diopiRequireTensor(ctx, out, &size, nullptr, call.dtype(0), diopi_device) != diopiSuccess) {
         return diopiErrorOccurred;
@@ -246,7 +249,7 @@ diopiError_t diopiArange(Context ctx, Out out, const diopiScalar_t* start, const
         isPlain = isPlain && each.isNumber() && (isExact || isFloat(call.dtype(0)));
     }
     if (!isPlain || count != static_cast<double>(product(call.shape(0)))) {
-        return kLeave;
+        return leave(call);
     }
     return run(call, [=, shape = call.shape(0)](const Kernel& k) {
         withValues(k.buffer(0).dtype, [&](auto zero) {

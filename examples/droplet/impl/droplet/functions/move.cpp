@@ -11,29 +11,30 @@ bool isSafe(diopiDtype_t to, diopiDtype_t from) { return isFloat(to) || to == di
 diopiError_t diopiCastDtype(Context ctx, Out out, In input) {
     const Call call(ctx, "diopiCastDtype", {out}, {input});
     const bool isPlain = isSafe(call.dtype(0), call.dtype(1)) && call.haveShape({0}, call.shape(1));
-    return isPlain ? run(call, [](const Kernel& k) { convert(k, 0, 1); }) : kLeave;
+    return isPlain ? run(call, [](const Kernel& k) { convert(k, 0, 1); }) : leave(call);
 }
 diopiError_t diopiCopyInp(Context ctx, In src, Out dest) {
     const Call call(ctx, "diopiCopyInp", {dest}, {src});
     Shape joined = call.shape(0);
     const bool isPlain = isSafe(call.dtype(0), call.dtype(1)) && broadcast(&joined, call.shape(1));
-    return isPlain && joined == call.shape(0) ? run(call, [](const Kernel& k) { convert(k, 0, 1); }) : kLeave;
+    return isPlain && joined == call.shape(0) ? run(call, [](const Kernel& k) { convert(k, 0, 1); }) : leave(call);
 }
 
 diopiError_t diopiTril(Context ctx, Out out, In input, int64_t diagonal) {
     const Call call(ctx, "diopiTril", {out}, {input});
     const Shape shape = call.shape(0);
     const bool isPlain = shape.size() >= 2 && call.haveShape({1}, shape) && call.haveDtype({1}, call.dtype(0));
-    return !isPlain ? kLeave : run(call, [=, rows = shape[shape.size() - 2], columns = shape.back()](const Kernel& k) {
-        withValues(k.buffer(0).dtype, [&](auto zero) {
-            const Input<decltype(zero)> from(k, 1, shape);
-            Output<decltype(zero)> to(k, 0, shape);
-            for (int64_t i = 0; i < product(shape); ++i) {
-                to.data()[i] = i % columns - i / columns % rows > diagonal ? zero : from.data()[i];
-            }
-            to.finish();
-        });
-    });
+    return !isPlain ? leave(call)
+                    : run(call, [=, rows = shape[shape.size() - 2], columns = shape.back()](const Kernel& k) {
+                          withValues(k.buffer(0).dtype, [&](auto zero) {
+                              const Input<decltype(zero)> from(k, 1, shape);
+                              Output<decltype(zero)> to(k, 0, shape);
+                              for (int64_t i = 0; i < product(shape); ++i) {
+                                  to.data()[i] = i % columns - i / columns % rows > diagonal ? zero : from.data()[i];
+                              }
+                              to.finish();
+                          });
+                      });
 }
 
 // Seen with `dim` in front of all others, the parts follow each other.
@@ -41,7 +42,7 @@ diopiError_t diopiCat(Context ctx, Out out, In* tensors, int64_t num_inputs, int
     Call call(ctx, "diopiCat", {out});
     const int64_t along = call.dim(0, dim);
     if (along < 0 || tensors == nullptr || num_inputs < 1) {
-        return kLeave;
+        return leave(call);
     }
     Shape shape = call.shape(0), others(shape.size());
     std::iota(others.begin(), others.end(), 0);
@@ -55,7 +56,7 @@ diopiError_t diopiCat(Context ctx, Out out, In* tensors, int64_t num_inputs, int
             isPlain && call.haveShape({k}, shape) && call.haveDtype({k}, call.dtype(0)) && call.moveLast(others, {k});
         left -= shape[along];
     }
-    return !isPlain || left != 0 ? kLeave : run(call, [num_inputs](const Kernel& k) {
+    return !isPlain || left != 0 ? leave(call) : run(call, [num_inputs](const Kernel& k) {
         withValues(k.buffer(0).dtype, [&](auto zero) {
             Output<decltype(zero)> all(k, 0, k.buffer(0).shape);
             auto* to = all.data();
@@ -92,7 +93,7 @@ bool isLookUp(const Call& call, int table, int rows) {
 diopiError_t diopiEmbedding(Context ctx, Out out, In weight, In indices, int64_t /*padding_idx*/,
                             bool /*scale_grad_byfreq*/, bool /*sparse*/) {
     const Call call(ctx, "diopiEmbedding", {out}, {weight, indices});
-    return !isLookUp(call, 1, 0) ? kLeave
+    return !isLookUp(call, 1, 0) ? leave(call)
                                  : run(call, [rows = call.shape(1)[0], width = call.shape(1)[1]](const Kernel& k) {
                                        const Values table = load(k, 1), indices = load(k, 2);
                                        Values found(indices.size() * width);
@@ -106,7 +107,7 @@ diopiError_t diopiEmbeddingBackward(Context ctx, Out out, In grad, In indices, i
                                     bool scale_grad_byfreq, bool /*sparse*/) {
     const Call call(ctx, "diopiEmbeddingBackward", {out}, {grad, indices});
     if (scale_grad_byfreq || !isLookUp(call, 0, 1) || call.shape(0)[0] != num_weights) {
-        return kLeave;
+        return leave(call);
     }
     return run(call, [=, width = call.shape(0)[1]](const Kernel& k) {
         const Values g = load(k, 1);
@@ -130,7 +131,7 @@ diopiError_t diopiNLLLossV2(Context ctx, Out out, Out totalWeight, In input, In 
                             diopiReduction_t reduction, int64_t ignore_index) {
     const Call call(ctx, "diopiNLLLossV2", {out, totalWeight}, {input, target, weight}, {4});
     const bool isPlain = isClassification(call, {0, 1}, reduction);
-    return !isPlain ? kLeave : run(call, [=, classes = call.shape(2)[1]](const Kernel& k) {
+    return !isPlain ? leave(call) : run(call, [=, classes = call.shape(2)[1]](const Kernel& k) {
         const Values scores = load(k, 2), weights = loadOr(k, 4, classes, 1);
         double sum = 0, total = 0;
         lookUp(load(k, 3), classes, ignore_index, [&](size_t sample, size_t at) {
@@ -147,7 +148,7 @@ diopiError_t diopiNLLLossV2Backward(Context ctx, Out grad_input, In grad_output,
                     {4});
     const Shape shape = call.shape(2);
     const bool isPlain = isClassification(call, {1, 5}, reduction) && call.haveShape({0}, shape);
-    return !isPlain ? kLeave : run(call, [=](const Kernel& k) {
+    return !isPlain ? leave(call) : run(call, [=](const Kernel& k) {
         const Values weights = loadOr(k, 4, shape[1], 1);
         const double each = load(k, 1)[0] / (reduction == ReductionMean ? load(k, 5)[0] : 1);
         Values grad(static_cast<size_t>(product(shape)));

@@ -1,7 +1,7 @@
 // Sums of products: matrices and convolution.
 #include <diopigen/elementwise/functions.h>
-#include <diopigen_sim/image.h>
-#include <diopigen_sim/matrix.h>
+#include <diopigen_kernels/image.h>
+#include <diopigen_kernels/matrix.h>
 
 #include "droplet/kernel.h"
 
@@ -13,7 +13,7 @@ namespace {
 // Result 0 [..., m, n] is alpha * operand 1 [..., m, k] * operand 2 [k, n] + beta * operand 3; or batches of such.
 diopiError_t multiply(const Call& call, bool isBatched, double alpha = 1, double beta = 1) {
     if (call.rank(0) < 1 || call.rank(1) != call.rank(0) || !call.isOneFloat()) {
-        return kLeave;
+        return leave(call);
     }
     const Shape shape = call.shape(0);
     const int64_t batch = isBatched ? shape[0] : 1, n = shape.back(), k = call.shape(1).back();
@@ -23,7 +23,7 @@ diopiError_t multiply(const Call& call, bool isBatched, double alpha = 1, double
     const Shape right = isBatched ? Shape{batch, k, n} : Shape{k, n};
     if (!call.haveShape({1}, left) || !call.haveShape({2}, right) || !broadcast(&joined, call.shape(3)) ||
         joined != shape) {
-        return kLeave;
+        return leave(call);
     }
     return run(call, [=](const Kernel& kernel) {
         const FloatInput x(kernel, 1, left), y(kernel, 2, right);
@@ -54,23 +54,24 @@ diopiError_t multiply(const Call& call, bool isBatched, double alpha = 1, double
 
 diopiError_t diopiMm(Context ctx, Out out, In input, In mat2) {
     const Call call(ctx, "diopiMm", {out}, {input, mat2, nullptr}, {3});
-    return call.rank(0) == 2 ? multiply(call, false) : kLeave;
+    return call.haveRank({0}, 2) ? multiply(call, false) : leave(call);
 }
 diopiError_t diopiBmm(Context ctx, Out out, In input, In mat2) {
     const Call call(ctx, "diopiBmm", {out}, {input, mat2, nullptr}, {3});
-    return call.rank(0) == 3 ? multiply(call, true) : kLeave;
+    return call.haveRank({0}, 3) ? multiply(call, true) : leave(call);
 }
 diopiError_t diopiAddmm(Context ctx, Out out, In input, In mat1, In mat2, const diopiScalar_t* beta,
                         const diopiScalar_t* alpha) {
     const Call call(ctx, "diopiAddmm", {out}, {mat1, mat2, input});
     const diopigen::elementwise::Number a(alpha), b(beta);
-    return call.rank(0) == 2 && a.isNumber() && b.isNumber() ? multiply(call, false, a.value(), b.value()) : kLeave;
+    return call.rank(0) == 2 && a.isNumber() && b.isNumber() ? multiply(call, false, a.value(), b.value())
+                                                             : leave(call);
 }
 diopiError_t diopiLinear(Context ctx, Out out, In input, In weight, In bias) {
     Call call(ctx, "diopiLinear", {out}, {input, weight, bias}, {3});
     // The weight is [n, k], and seen as its transpose.
     const bool isPlain = call.rank(2) == 2 && call.haveShape({3}, {call.shape(2)[0]}) && call.moveLast({0}, {2});
-    return isPlain ? multiply(call, false) : kLeave;
+    return isPlain ? multiply(call, false) : leave(call);
 }
 
 // Images are laid out in memory as NHWC, which the shims see to; shapes are counted as NCHW.
@@ -80,7 +81,7 @@ diopiError_t diopiConvolution2d(Context ctx, Out out, In input, In weight, In bi
     const Convolution plan{call.shape(1),    call.shape(2),     call.shape(0), shapeOf(stride),
                            shapeOf(padding), shapeOf(dilation), groups};
     if (!plan.isSound() || !call.isOneFloat() || !call.haveShape({3}, {plan.filter[0]})) {
-        return kLeave;
+        return leave(call);
     }
     return run(call, [plan](const Kernel& k) {
         store(k, 0, plan.forward(load(k, 1), load(k, 2), loadOr(k, 3, plan.filter[0], 0)));
@@ -96,7 +97,7 @@ diopiError_t diopiConvolution2dBackward(Context ctx, Out grad_input, Out grad_we
     if (!plan.isSound() || !call.isOneFloat() || !call.haveShape({0}, plan.image) ||
         !call.haveShape({1}, plan.filter) || !call.haveShape({2}, {plan.filter[0]}) ||
         (bias_sizes != nullptr && shapeOf(*bias_sizes) != Shape{plan.filter[0]})) {
-        return kLeave;
+        return leave(call);
     }
     return run(call, [plan](const Kernel& k) {
         const Values g = load(k, 3);

@@ -13,7 +13,7 @@ namespace {
 template <typename Row>
 diopiError_t alongDim(Call call, int64_t dim, Row row) {
     if (!call.isOneFloat() || !call.haveShape({1, 2}, call.shape(0)) || !call.moveLast({dim}, {0, 1, 2})) {
-        return kLeave;
+        return leave(call);
     }
     return run(call, [row, size = call.shape(0).back()](const Kernel& k) {
         Values x = load(k, 1);
@@ -61,14 +61,14 @@ diopiError_t reduce(Call call, Shape dims, double start, Fold fold, bool isMean 
         std::iota(dims.begin(), dims.end(), 0);
     }
     if (!call.haveDtype({1}, call.dtype(0)) || !call.moveLast(dims, {1})) {
-        return kLeave;
+        return leave(call);
     }
     const Shape moved = call.shape(1), squeezed(moved.begin(), moved.end() - static_cast<int64_t>(dims.size()));
     for (const int64_t each : dims) {
         kept[call.dim(1, each)] = 1;
     }
     if (product(moved) == 0 || (!call.haveShape({0}, kept) && !call.haveShape({0}, squeezed))) {
-        return kLeave;
+        return leave(call);
     }
     return run(call, [=, size = product(moved) / product(squeezed)](const Kernel& k) {
         const Values x = load(k, 1);
@@ -120,7 +120,7 @@ diopiError_t normalize(const Call& call, const Norm& norm, double eps, double mo
     if (norm.rows == 0 || !call.isOneFloat() || !call.haveShape({in}, call.shape(0)) ||
         !call.haveShape({1, 2}, norm.statistics) || !call.haveShape({in + 1, in + 2}, norm.weight) ||
         (norm.isPerRow && !call.haveShape({3, 4}, norm.statistics))) {
-        return kLeave;
+        return leave(call);
     }
     return run(call, [=](const Kernel& k) {
         Values x = load(k, in), mean(static_cast<size_t>(norm.rows)), inverse(mean.size());
@@ -159,7 +159,7 @@ diopiError_t normalizeBackward(const Call& call, const Norm& norm) {
     if (norm.rows == 0 || !call.isOneFloat() || !call.haveShape({3, 4}, call.shape(0)) ||
         !call.haveShape({1, 2, 5}, norm.weight) || !call.haveShape({6, 7}, norm.statistics) ||
         (!norm.isPerRow && (!call.haveShape({8}, norm.weight) || call.has(2) != call.has(8)))) {
-        return kLeave;
+        return leave(call);
     }
     return run(call, [=](const Kernel& k) {
         const Values g = load(k, 3), weight = load(k, 5), inverse = load(k, 6), mean = loadOr(k, 7, norm.rows, 0);
@@ -238,14 +238,14 @@ diopiError_t diopiBatchNorm(Context ctx, Out out, Out save_mean, Out save_invstd
     Call call(ctx, "diopiBatchNorm", {out, save_invstd, save_mean, running_mean, running_var},
               {input, weight, bias, running_mean, running_var});
     const Norm norm = overChannels(&call, {5});
-    return training && norm.size > 1 ? normalize(call, norm, eps, momentum) : kLeave;
+    return training && norm.size > 1 ? normalize(call, norm, eps, momentum) : leave(call);
 }
 diopiError_t diopiBatchNormBackward(Context ctx, Out grad_input, Out grad_weight, Out grad_bias, In grad_output,
                                     In input, In weight, In /*running_mean*/, In /*running_var*/, In save_mean,
                                     In save_invstd, bool training, double /*eps*/) {
     Call call(ctx, "diopiBatchNormBackward", {grad_input, grad_weight, grad_bias},
               {grad_output, input, weight, save_invstd, save_mean});
-    return training ? normalizeBackward(call, overChannels(&call, {3, 4})) : kLeave;
+    return training ? normalizeBackward(call, overChannels(&call, {3, 4})) : leave(call);
 }
 
 }  // namespace droplet

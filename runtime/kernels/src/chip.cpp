@@ -1,5 +1,5 @@
-#include <diopigen_sim/chip.h>
-#include <diopigen_sim/launch.h>
+#include <diopigen_kernels/chip.h>
+#include <diopigen_kernels/describe.h>
 
 #include <algorithm>
 #include <cstring>
@@ -7,33 +7,8 @@
 #include <string_view>
 #include <vector>
 
-namespace diopigen::sim {
+namespace diopigen::kernels {
 namespace {
-
-struct NamedBit {
-    uint32_t bit;
-    const char* name;
-};
-
-constexpr NamedBit kDtypes[] = {
-    {bitOf(diopi_dtype_int8), "int8"},
-    {bitOf(diopi_dtype_uint8), "uint8"},
-    {bitOf(diopi_dtype_int16), "int16"},
-    {bitOf(diopi_dtype_uint16), "uint16"},
-    {bitOf(diopi_dtype_int32), "int32"},
-    {bitOf(diopi_dtype_uint32), "uint32"},
-    {bitOf(diopi_dtype_int64), "int64"},
-    {bitOf(diopi_dtype_uint64), "uint64"},
-    {bitOf(diopi_dtype_float16), "float16"},
-    {bitOf(diopi_dtype_float32), "float32"},
-    {bitOf(diopi_dtype_float64), "float64"},
-    {bitOf(diopi_dtype_bool), "bool"},
-    {bitOf(diopi_dtype_bfloat16), "bfloat16"},
-    {bitOf(diopi_dtype_tfloat32), "tfloat32"},
-    {bitOf(diopi_dtype_complex32), "complex32"},
-    {bitOf(diopi_dtype_complex64), "complex64"},
-    {bitOf(diopi_dtype_complex128), "complex128"},
-};
 
 /// A layout: its rank, and whether the channels (dimension 1) come last in memory.
 struct LayoutFacts {
@@ -48,23 +23,14 @@ constexpr LayoutFacts kLayouts[] = {
     {NHWC, "NHWC", 4, true}, {NCDHW, "NCDHW", 5, false}, {NDHWC, "NDHWC", 5, true},
 };
 
-template <class Table>
-std::string namesIn(const Table& table, uint32_t mask) {
+std::string layoutNames(uint32_t mask) {
     std::string names;
-    for (const auto& entry : table) {
-        if ((mask & entry.bit) != 0) {
-            names += (names.empty() ? "" : ", ") + std::string(entry.name);
+    for (const LayoutFacts& layout : kLayouts) {
+        if ((mask & layout.bit) != 0) {
+            names += (names.empty() ? "" : ", ") + std::string(layout.name);
         }
     }
     return names;
-}
-
-std::string numbers(const Shape& values) {
-    std::string text = "[";
-    for (const int64_t value : values) {
-        text += (text.size() > 1 ? ", " : "") + std::to_string(value);
-    }
-    return text + "]";
 }
 
 /// Whether a tensor without gaps is in this order; where there is one element at most along a dimension, its stride
@@ -104,18 +70,13 @@ bool fitsOneOf(const Buffer& buffer, uint32_t layouts) {
     return !isRestricted;
 }
 
-std::string dtypeName(diopiDtype_t dtype) {
-    const std::string name = namesIn(kDtypes, bitOf(dtype));
-    return name.empty() ? "dtype " + std::to_string(static_cast<int>(dtype)) : name;
-}
-
 /// What is wrong with the dtype of a tensor, "" for nothing.
 std::string dtypeObjection(const Chip& chip, const NativeOperator& native, const Buffer& buffer) {
     const uint32_t dtypes = native.dtypes != 0 ? native.dtypes : chip.dtypes;
     if (!buffer.isTensor || (dtypes & bitOf(buffer.dtype)) != 0) {
         return "";
     }
-    return "is " + dtypeName(buffer.dtype) + "; it takes " + namesIn(kDtypes, dtypes);
+    return "is " + dtypeName(buffer.dtype) + "; it takes " + dtypeNames(dtypes);
 }
 
 /// What else is wrong with a buffer, "" for nothing.
@@ -137,8 +98,8 @@ std::string objection(const Chip& chip, const NativeOperator& native, const Buff
         return "has " + std::to_string(rank) + " dimensions; it takes at most " + std::to_string(maxRank);
     }
     if (!fitsOneOf(buffer, native.layouts)) {
-        return "has shape " + numbers(buffer.shape) + " and strides " + numbers(buffer.stride) + "; it takes " +
-               namesIn(kLayouts, native.layouts);
+        return "has shape " + describe(buffer.shape) + " and strides " + describe(buffer.stride) + "; it takes " +
+               layoutNames(native.layouts);
     }
     return "";
 }
@@ -177,4 +138,4 @@ Status admits(const Chip& chip, const char* name, const Buffer* buffers, std::si
     return {};
 }
 
-}  // namespace diopigen::sim
+}  // namespace diopigen::kernels

@@ -1,15 +1,15 @@
-// The addressing unit of the simulated device: elements of a tensor that index tensors name, one for each dimension
+// Elements of a tensor that index tensors name, one for each dimension
 // that is indexed, as in the operator Index.
-#ifndef DIOPIGEN_SIM_INDEXING_H_
-#define DIOPIGEN_SIM_INDEXING_H_
+#ifndef DIOPIGEN_KERNELS_INDEXING_H_
+#define DIOPIGEN_KERNELS_INDEXING_H_
 
-#include <diopigen_sim/shape.h>
+#include <diopigen_kernels/shape.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-namespace diopigen::sim {
+namespace diopigen::kernels {
 
 struct Indexing {
     Shape shape;                    ///< of the tensor that is indexed
@@ -34,6 +34,6 @@ struct Indexing {
     std::vector<std::size_t> slices() const;
 };
 
-}  // namespace diopigen::sim
+}  // namespace diopigen::kernels
 
-#endif  // DIOPIGEN_SIM_INDEXING_H_
+#endif  // DIOPIGEN_KERNELS_INDEXING_H_

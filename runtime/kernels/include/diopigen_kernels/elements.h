@@ -1,18 +1,31 @@
-// The load and store unit of the simulated device: elements of tensors in any strides and dtype, as plain arrays.
-#ifndef DIOPIGEN_SIM_ELEMENTS_H_
-#define DIOPIGEN_SIM_ELEMENTS_H_
+// Elements of tensors of any strides and dtype as plain arrays, and back.
+#ifndef DIOPIGEN_KERNELS_ELEMENTS_H_
+#define DIOPIGEN_KERNELS_ELEMENTS_H_
 
-#include <diopigen_sim/launch.h>
+#include <diopigen_kernels/kernel.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-namespace diopigen::sim {
+namespace diopigen::kernels {
 
-/// The elements of a tensor of the launch in row-major order, as doubles: exact for all dtypes but large int64. Dtypes:
-/// float32, float16, bfloat16, int64, int32, int16, int8, uint8, bool.
+using Values = std::vector<double>;
+
+/// `visit(zero)` with a zero of the type that Input and Output have each element of a dtype in exactly: float, double
+/// or int64_t.
+template <typename Visit>
+void withValues(diopiDtype_t dtype, Visit visit) {
+    if (dtype == diopi_dtype_float64) {
+        visit(double{0});
+    } else {
+        isFloat(dtype) ? visit(float{0}) : visit(int64_t{0});
+    }
+}
+
+/// The elements of a tensor of the launch in row-major order, as doubles: exact for all dtypes but large 64-bit
+/// integers. Dtypes: all of floats, integers and bool; complex ones throw, and so fail the kernel.
 std::vector<double> load(const Kernel& kernel, std::size_t position);
 
 /// The same with the tensor broadcast to `shape`. Throws, and so fails the kernel, where it does not broadcast.
@@ -29,8 +42,8 @@ void storeIfAny(const Kernel& kernel, std::size_t position, const std::vector<do
 
 /// The elements of a tensor that is read, broadcast to `shape`, as values of one type in row-major order: where they
 /// lie, if they are laid out so in memory, else converted. An optional tensor that is not there has zeros. Value is
-/// float (exact for float32, float16, bfloat16, bool and integers below 2^24) or int64_t (exact for bool and all
-/// integers).
+/// float (exact for float32, float16, bfloat16, bool and integers below 2^24), double or int64_t (exact for bool and
+/// all integers; uint64 wraps).
 template <typename Value>
 class Input {
   public:
@@ -65,9 +78,9 @@ using FloatInput = Input<float>;
 using FloatOutput = Output<float>;
 
 /// Copies all elements from one tensor to another, broadcast to its shape and in its dtype. Integers stay exact, or
-/// wrap; from and to floating dtypes elements go through float32.
+/// wrap; from and to float64 elements go through double, from and to other floating dtypes through float.
 void convert(const Kernel& kernel, std::size_t to, std::size_t from);
 
-}  // namespace diopigen::sim
+}  // namespace diopigen::kernels
 
-#endif  // DIOPIGEN_SIM_ELEMENTS_H_
+#endif  // DIOPIGEN_KERNELS_ELEMENTS_H_

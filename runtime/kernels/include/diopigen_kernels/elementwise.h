@@ -1,17 +1,18 @@
-// The vector unit of the simulated device: the loop under elementwise kernels, those of `diopigen elementwise` or
-// others.
-#ifndef DIOPIGEN_SIM_VECTOR_H_
-#define DIOPIGEN_SIM_VECTOR_H_
+// The loop under elementwise kernels, those of `diopigen elementwise` or others, on a device whose kernels run as
+// functions of the host (kernel.h).
+#ifndef DIOPIGEN_KERNELS_ELEMENTWISE_H_
+#define DIOPIGEN_KERNELS_ELEMENTWISE_H_
 
 #include <diopigen/elementwise/functions.h>
-#include <diopigen_sim/call.h>
-#include <diopigen_sim/elements.h>
+#include <diopigen_kernels/call.h>
+#include <diopigen_kernels/elements.h>
 
 #include <type_traits>
 
-namespace diopigen::sim {
+namespace diopigen::kernels {
 
-/// `function(operands, results)` for each element, in T: float, or Integer<int64_t>, whose arrays are of int64_t.
+/// `function(operands, results)` for each element, in T: float, double, or Integer<int64_t>, whose arrays are of
+/// int64_t.
 template <typename T, typename Function>
 void computeElements(const Kernel& k, const Function& function) {
     const Shape& shape = k.buffer(0).shape;
@@ -73,24 +74,24 @@ bool takesIntegers(const Function& function, diopiDtype_t dtype, bool givesBools
     return false;
 }
 
-/// Queues `function(operands, results)` for each element: in float32 for any floating dtype, in int64, which wraps, for
-/// integers and bools. `unsupported`, and nothing has happened, where the tensors do not share a dtype that the
-/// function takes, or a shape, but for what their flags allow.
-template <typename Function>
+/// Queues `function(operands, results)` for each element by `launch` (Call::launch): in double for float64, in float
+/// for other floating dtypes, in int64, which wraps, for integers and bools. `unsupported`, and nothing has happened,
+/// where the tensors do not share a dtype that the function takes, or a shape, but for what their flags allow.
+template <typename Function, typename Launch>
 Status forEachElement(diopiContextHandle_t ctx, const char* name, elementwise::Results results,
-                      elementwise::Operands operands, Function function) {
+                      elementwise::Operands operands, Function function, const Launch& launch) {
     using elementwise::kBroadcasts, elementwise::kOptional, elementwise::kTruth;
     Call call(ctx, name);
     diopiDtype_t common = diopi_dtype_unsupported;  // of all but bools
-    bool isPlain = true, givesBools = true;
+    bool fits = true, givesBools = true;
     const auto take = [&](diopiConstTensorHandle_t tensor, Access access, unsigned flags) {
         const int k = call.add(tensor, access, (flags & kOptional) != 0);
         const bool isTruth = (flags & kTruth) != 0;
         if (common == diopi_dtype_unsupported && !isTruth && call.has(k)) {
             common = call.dtype(k);
         }
-        isPlain = isPlain && call.haveDtype({k}, isTruth ? diopi_dtype_bool : common) &&
-                  ((flags & kBroadcasts) != 0 || call.haveShape({k}, call.shape(0)));
+        fits = fits && call.haveDtype({k}, isTruth ? diopi_dtype_bool : common) &&
+               ((flags & kBroadcasts) != 0 || call.haveShape({k}, call.shape(0)));
         return k;
     };
     for (const auto& result : results) {
@@ -100,21 +101,30 @@ Status forEachElement(diopiContextHandle_t ctx, const char* name, elementwise::R
     Shape joined = operands.size() == 0 ? call.shape(0) : Shape{};
     for (const auto& operand : operands) {
         const int k = take(operand.tensor, Access::read, operand.flags);
-        isPlain = broadcast(&joined, call.shape(k)) && isPlain;
+        fits = broadcast(&joined, call.shape(k)) && fits;
     }
-    const bool isInteger = isPlain && takesIntegers(function, common, givesBools);
-    if (!isPlain || joined != call.shape(0) || !(isFloat(common) || isInteger)) {
-        return {Code::unsupported, std::string(name) + ": operands of odd dtypes or shapes"};
+    if (!fits || !call.isComplete()) {
+        return call.rejected();
+    }
+    if (joined != call.shape(0)) {
+        return call.rejected("the operands do not broadcast to the shape of the result");
+    }
+    const bool isInteger = takesIntegers(function, common, givesBools);
+    if (!isFloat(common) && common != diopi_dtype_float64 && !isInteger) {
+        return call.rejected("integers, or numbers with them, that the kernel does not take");
     }
     if constexpr (Function::kTakesIntegers) {
         if (isInteger) {
             return call.launch(
-                [function](const Kernel& k) { computeElements<elementwise::Integer<int64_t>>(k, function); });
+                launch, [function](const Kernel& k) { computeElements<elementwise::Integer<int64_t>>(k, function); });
         }
     }
-    return call.launch([function](const Kernel& k) { computeElements<float>(k, function); });
+    if (common == diopi_dtype_float64) {
+        return call.launch(launch, [function](const Kernel& k) { computeElements<double>(k, function); });
+    }
+    return call.launch(launch, [function](const Kernel& k) { computeElements<float>(k, function); });
 }
 
-}  // namespace diopigen::sim
+}  // namespace diopigen::kernels
 
-#endif  // DIOPIGEN_SIM_VECTOR_H_
+#endif  // DIOPIGEN_KERNELS_ELEMENTWISE_H_

@@ -1,5 +1,6 @@
 #include <diopigen/half.h>
-#include <diopigen_sim/elements.h>
+#include <diopigen_kernels/describe.h>
+#include <diopigen_kernels/elements.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +9,7 @@
 #include <stdexcept>
 #include <type_traits>
 
-namespace diopigen::sim {
+namespace diopigen::kernels {
 
 namespace {
 
@@ -29,6 +30,12 @@ struct Float32 {
     using Same = float;
     static double get(float stored) { return stored; }
     static float put(double value) { return static_cast<float>(value); }
+};
+struct Float64 {
+    using Stored = double;
+    using Same = double;
+    static double get(double stored) { return stored; }
+    static double put(double value) { return value; }
 };
 struct Float16 {
     using Stored = uint16_t;
@@ -57,6 +64,8 @@ void withFormat(diopiDtype_t dtype, Visit&& visit) {
     switch (dtype) {
         case diopi_dtype_float32:
             return visit(Float32());
+        case diopi_dtype_float64:
+            return visit(Float64());
         case diopi_dtype_float16:
             return visit(Float16());
         case diopi_dtype_bfloat16:
@@ -71,8 +80,16 @@ void withFormat(diopiDtype_t dtype, Visit&& visit) {
             return visit(Integral<int16_t>());
         case diopi_dtype_int8:
             return visit(Integral<int8_t>());
-        default:
+        case diopi_dtype_uint64:
+            return visit(Integral<uint64_t>());
+        case diopi_dtype_uint32:
+            return visit(Integral<uint32_t>());
+        case diopi_dtype_uint16:
+            return visit(Integral<uint16_t>());
+        case diopi_dtype_uint8:
             return visit(Integral<uint8_t>());
+        default:
+            throw std::invalid_argument("elements of the dtype " + dtypeName(dtype) + " cannot be loaded or stored");
     }
 }
 
@@ -286,19 +303,23 @@ void move(const Kernel& kernel, std::size_t to, std::size_t from) {
     output.finish();
 }
 
-bool isFloat(diopiDtype_t dtype) {
-    return dtype == diopi_dtype_float32 || dtype == diopi_dtype_float16 || dtype == diopi_dtype_bfloat16;
-}
-
 }  // namespace
 
 void convert(const Kernel& kernel, std::size_t to, std::size_t from) {
-    const bool isFloating = isFloat(kernel.buffer(to).dtype) || isFloat(kernel.buffer(from).dtype);
-    isFloating ? move<float>(kernel, to, from) : move<int64_t>(kernel, to, from);
+    const diopiDtype_t target = kernel.buffer(to).dtype, source = kernel.buffer(from).dtype;
+    if (target == diopi_dtype_float64 || source == diopi_dtype_float64) {
+        move<double>(kernel, to, from);
+    } else if (isFloat(target) || isFloat(source)) {
+        move<float>(kernel, to, from);
+    } else {
+        move<int64_t>(kernel, to, from);
+    }
 }
 
+template class Input<double>;
 template class Input<float>;
 template class Input<int64_t>;
+template class Output<double>;
 template class Output<float>;
 template class Output<int64_t>;
 
@@ -308,4 +329,4 @@ void storeIfAny(const Kernel& kernel, std::size_t position, const std::vector<do
     }
 }
 
-}  // namespace diopigen::sim
+}  // namespace diopigen::kernels

@@ -1,10 +1,10 @@
-#include <diopigen_sim/matrix.h>
+#include <diopigen_kernels/matrix.h>
 
 #include <algorithm>
 #include <cstring>
 #include <vector>
 
-namespace diopigen::sim {
+namespace diopigen::kernels {
 namespace {
 
 constexpr int64_t kVectors = 2;  // of a row of a tile of the product, which stays in registers
@@ -113,4 +113,4 @@ void multiplyMatrices(int64_t m, int64_t k, int64_t n, const float* x, const flo
     multiply(m, k, n, x, y, product);
 }
 
-}  // namespace diopigen::sim
+}  // namespace diopigen::kernels

@@ -1,6 +1,6 @@
 // Sizes and strides of tensors. A launch carries several, and would otherwise spend most of its time on their memory.
-#ifndef DIOPIGEN_SIM_SHAPE_H_
-#define DIOPIGEN_SIM_SHAPE_H_
+#ifndef DIOPIGEN_KERNELS_SHAPE_H_
+#define DIOPIGEN_KERNELS_SHAPE_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace diopigen::sim {
+namespace diopigen::kernels {
 
 /// What std::vector offers, for trivial values of which kInside have room within the object.
 template <typename T, std::size_t kInside>
@@ -169,6 +169,6 @@ int64_t product(const Sizes& sizes) {
     return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
 }
 
-}  // namespace diopigen::sim
+}  // namespace diopigen::kernels
 
-#endif  // DIOPIGEN_SIM_SHAPE_H_
+#endif  // DIOPIGEN_KERNELS_SHAPE_H_

@@ -1,9 +1,9 @@
-#include <diopigen_sim/sharing.h>
+#include <diopigen_kernels/sharing.h>
 
 #include <algorithm>
 #include <cstdint>
 
-namespace diopigen::sim {
+namespace diopigen::kernels {
 
 namespace {
 
@@ -54,4 +54,4 @@ bool resultsAreApart(const std::vector<Buffer>& buffers) {
     });
 }
 
-}  // namespace diopigen::sim
+}  // namespace diopigen::kernels

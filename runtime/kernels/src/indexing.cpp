@@ -1,10 +1,10 @@
-#include <diopigen_sim/indexing.h>
+#include <diopigen_kernels/indexing.h>
 
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
 
-namespace diopigen::sim {
+namespace diopigen::kernels {
 
 namespace {
 
@@ -77,4 +77,4 @@ std::vector<int64_t> Indexing::offsets(const std::vector<const int64_t*>& indice
     return found;
 }
 
-}  // namespace diopigen::sim
+}  // namespace diopigen::kernels

@@ -1,11 +1,11 @@
-// The image unit of the simulated device: convolution of images in two dimensions.
-#ifndef DIOPIGEN_SIM_IMAGE_H_
-#define DIOPIGEN_SIM_IMAGE_H_
+// Convolution of images in two dimensions, and its gradients.
+#ifndef DIOPIGEN_KERNELS_IMAGE_H_
+#define DIOPIGEN_KERNELS_IMAGE_H_
 
 #include <cstdint>
 #include <vector>
 
-namespace diopigen::sim {
+namespace diopigen::kernels {
 
 /// A convolution by the shapes of its tensors: images [N, C, H, W], filters [O, C / groups, KH, KW], results
 /// [N, O, OH, OW]. Stride, padding and dilation have an entry for each of the two dimensions. Elements are row-major
@@ -27,6 +27,6 @@ struct Convolution {
     std::vector<double> biasGradient(const std::vector<double>& gradient) const;
 };
 
-}  // namespace diopigen::sim
+}  // namespace diopigen::kernels
 
-#endif  // DIOPIGEN_SIM_IMAGE_H_
+#endif  // DIOPIGEN_KERNELS_IMAGE_H_

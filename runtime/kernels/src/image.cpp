@@ -1,8 +1,8 @@
-#include <diopigen_sim/image.h>
-#include <diopigen_sim/matrix.h>
-#include <diopigen_sim/shape.h>
+#include <diopigen_kernels/image.h>
+#include <diopigen_kernels/matrix.h>
+#include <diopigen_kernels/shape.h>
 
-namespace diopigen::sim {
+namespace diopigen::kernels {
 namespace {
 
 using Sizes = std::vector<int64_t>;
@@ -133,4 +133,4 @@ Values Convolution::biasGradient(const Values& gradient) const {
     return sums;
 }
 
-}  // namespace diopigen::sim
+}  // namespace diopigen::kernels

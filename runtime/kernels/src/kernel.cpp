@@ -1,0 +1,40 @@
+#include <diopigen_kernels/chip.h>
+#include <diopigen_kernels/kernel.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace diopigen::kernels {
+
+void* Kernel::address(std::size_t position) const {
+    (void)buffers_.at(position);
+    return addresses_[position];
+}
+
+void* Kernel::writable(std::size_t position) const {
+    if (buffers_.at(position).access == Access::read) {
+        throw std::logic_error("buffer " + std::to_string(position) + " is written, but was declared as read");
+    }
+    return addresses_[position];
+}
+
+Status runAtOnce(const Chip* chip, const char* name, const std::vector<Buffer>& buffers, const KernelFunction& kernel) {
+    if (chip != nullptr) {
+        Status status = admits(*chip, name, buffers.data(), buffers.size());
+        if (!status.ok()) {
+            return status;
+        }
+    }
+    SmallVector<void*, 8> addresses(buffers.size());
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+        addresses[i] = const_cast<void*>(buffers[i].pointer);
+    }
+    try {
+        kernel(Kernel(addresses, buffers));
+    } catch (const std::exception& error) {
+        return {Code::kernelFailed, std::string(name) + ": " + error.what()};
+    }
+    return {};
+}
+
+}  // namespace diopigen::kernels
