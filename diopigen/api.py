@@ -11,8 +11,12 @@ from types import ModuleType
 
 from diopigen.check.rule import check_interface
 from diopigen.collection import no_collection
-from diopigen.diagnostics import Failure, Sink, failure, nearest
+from diopigen.diagnostics import Failure, Sink, Span, failure, nearest
 from diopigen.emit.plan import Plan, merge_plans
+from diopigen.header.cdecl import CInterface
+from diopigen.header.json_reader import read_interface_json
+from diopigen.header.renames import renames
+from diopigen.header.signature import c_interface
 from diopigen.ir.load import Loaded, load_interface
 from diopigen.ir.model import Interface
 from diopigen.ir.models import Model, load_models
@@ -30,6 +34,11 @@ class Workspace:
     spec: Path
     templates: Path
     spec_name: str
+
+    @property
+    def root(self) -> Path:
+        """The folder above the spec: of a checkout, or of a project with a spec of its own."""
+        return self.spec.parent if self.spec.name not in ("", "..") else self.spec.absolute().parent
 
     def path_of(self, name: str) -> Path:
         """Where an input of a plan stands, which is named from the root of a checkout; others are from here."""
@@ -49,13 +58,31 @@ def workspace(spec: str | None = None, templates: str | None = None) -> Workspac
     return Workspace(selected, Path(templates) if templates else package_data("templates"), name)
 
 
-def load(where: Workspace, sink: Sink, *, check: bool = True) -> Loaded:
-    """The interface of a workspace, checked by every rule unless `check` is false."""
+def load(where: Workspace, sink: Sink, *, check: bool = True, published: CInterface | None = None) -> Loaded:
+    """The interface of a workspace, checked by every rule unless `check` is false. With the interface that was
+    generated last the rules tell renamed functions from others."""
     with no_collection():
         loaded = load_interface(where.spec, sink, where.spec_name)
         if check:
-            check_interface(loaded.interface, sink, complete=loaded.complete)
+            check_interface(loaded.interface, sink, complete=loaded.complete, published=published)
     return loaded
+
+
+def published(generated: Path) -> CInterface | None:
+    """The interface in the `diopi.json` of a folder that `generate` wrote; None where there is none that can be read:
+    then nothing is known of renamed functions."""
+    path = generated / "diopi.json"
+    return read_interface_json(path, Sink()) if path.is_file() else None
+
+
+def check_completeness(
+    interface: Interface, where: Workspace, before: CInterface | None, sink: Sink, *, each: bool = False
+) -> None:
+    """Reports operators without cases, oracle, kernel or glue; `each` lists also those where the reason is known."""
+    from diopigen.completeness.operators import report_gaps
+
+    renamed = renames(before, c_interface(interface)) if before else {}
+    report_gaps(interface, where.root, renamed, sink, Span(where.spec_name, 0, 0), each=each)
 
 
 def models(where: Workspace, sink: Sink) -> Mapping[str, Model]:

@@ -15,6 +15,7 @@ from diopigen.diagnostics import Severity, Sink, Span, prevents_work
 if TYPE_CHECKING:
     from diopigen.api import Workspace
     from diopigen.conformance.model import Case
+    from diopigen.header.cdecl import CInterface
     from diopigen.ir.load import Loaded
     from diopigen.ir.models import Model
 
@@ -44,9 +45,9 @@ class Session:
 
         return api.workspace(self.spec, self.templates)
 
-    def load(self, *, fresh: bool = False) -> Loaded:
+    def load(self, *, fresh: bool = False, published: CInterface | None = None) -> Loaded:
         """The checked interface, read once; findings end the command with 1. Unless `fresh`, an interface without
-        findings comes from the cache."""
+        findings comes from the cache. `published` is what the interface was when it was generated last."""
         from diopigen import api
 
         if self._loaded is None:
@@ -54,7 +55,7 @@ class Session:
 
             def work() -> Loaded:
                 found = self.sink if fresh else Sink()
-                loaded = api.load(where, found)
+                loaded = api.load(where, found, published=published)
                 if not fresh:
                     self._extend_with_drafts_counted(found)
                 return loaded

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from diopigen.check.rule import Subject
-from diopigen.diagnostics import Sink, Span, did_you_mean
+from diopigen.diagnostics import Sink, Span
 
 RULES = {
     "doc-form": "A documentation text is one line that ends in a full stop.",
@@ -52,5 +52,5 @@ def _check_references(owner: str, text: str, span: Span, subject: Subject, known
     for match in _FUNCTION.finditer(text):
         if match.group() not in known:
             message = f"the documentation of {owner} names {match.group()}, which does not exist"
-            fix = did_you_mean(match.group(), known) or "name a function of the interface"
+            fix = subject.suggestion(match.group(), known) or "name a function of the interface"
             sink.error("doc-reference", message, span, fix=fix)

@@ -335,7 +335,7 @@ def _check_backward_of(subject: Subject, function: Function, sink: Sink) -> None
     if name is None or not subject.complete or f"diopi{name}" in subject.by_name:
         return
     names = [other.short_name for other in subject.functions]
-    fix = did_you_mean(name, names) or "name an operator of the spec without 'diopi'"
+    fix = subject.suggestion(name, names) or "name an operator of the spec without 'diopi'"
     message = f"{function.name}: 'backward_of' names '{name}', which does not exist"
     sink.error("unknown-reference", message, function.at("backward_of"), fix=fix)
 
@@ -354,7 +354,7 @@ def _check_headers(subject: Subject, sink: Sink) -> None:
             if name in seen:
                 sink.error("unknown-reference", f"{name} is twice in the order", span, fix="remove one")
             elif subject.complete and (function is None or function.header != header.file):
-                fix = did_you_mean(name, subject.by_name) or "remove it from the order, or write its entry"
+                fix = subject.suggestion(name, subject.by_name) or "remove it from the order, or write its entry"
                 if function is not None:
                     fix = f"it belongs to {function.header}: remove it here"
                 message = f"the order of {header.file} names {name}, which the spec does not have there"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import diopigen.check
-from diopigen.diagnostics import Sink, Span
+from diopigen.diagnostics import Sink, Span, did_you_mean
+from diopigen.header.cdecl import CInterface
+from diopigen.header.renames import renames
+from diopigen.header.signature import c_interface
 from diopigen.ir.model import Function, Interface
 from diopigen.ir.types import TYPES
 
@@ -17,10 +20,12 @@ from diopigen.ir.types import TYPES
 class Subject:
     """The interface under check, with the indexes that rules share."""
 
-    def __init__(self, interface: Interface, complete: bool = True) -> None:
+    def __init__(self, interface: Interface, complete: bool = True, published: CInterface | None = None) -> None:
         self.interface = interface
         self.complete = complete
         """Whether every entry could be read; rules about absence keep silent where not."""
+        self.published = published
+        """The interface as it was generated last, where that is known."""
 
     @cached_property
     def functions(self) -> tuple[Function, ...]:
@@ -45,6 +50,22 @@ class Subject:
     def error_values(self) -> tuple[str, ...]:
         """The values of the status enum."""
         return tuple(value for value, enum in self.enum_values.items() if enum == "diopiError_t")
+
+    @cached_property
+    def renames(self) -> Mapping[str, str]:
+        """Functions that were renamed since the interface was generated last: old names to new ones."""
+        if self.published is None or not self.complete:
+            return {}
+        return renames(self.published, c_interface(self.interface))
+
+    def suggestion(self, function: str, candidates: Iterable[str]) -> str | None:
+        """A fix line for the name of a function that there is not, with or without `diopi`: what it was renamed to,
+        else the nearest of the candidates."""
+        if function in self.renames:
+            return f"it was renamed to '{self.renames[function]}'"
+        if f"diopi{function}" in self.renames:
+            return f"it was renamed to '{self.renames[f'diopi{function}'].removeprefix('diopi')}'"
+        return did_you_mean(function, candidates)
 
     def knows_type(self, name: str) -> bool:
         return name in TYPES or name in self.named_types
@@ -78,8 +99,11 @@ def families() -> Iterator[Family]:
             yield Family(info.name, rules, run)
 
 
-def check_interface(interface: Interface, sink: Sink, *, complete: bool = True) -> None:
-    """Applies every rule to the interface; findings go to `sink`."""
-    subject = Subject(interface, complete)
+def check_interface(
+    interface: Interface, sink: Sink, *, complete: bool = True, published: CInterface | None = None
+) -> None:
+    """Applies every rule to the interface; findings go to `sink`. `published` is the interface as it was generated
+    last, which tells a renamed function from one that is gone."""
+    subject = Subject(interface, complete, published)
     for family in families():
         family.run(subject, sink)

@@ -136,7 +136,7 @@ def coverage(
     if dtype or axis or model:
         reached = {case.function for case in cases}
         functions = [function for function in functions if function.name in reached]
-    found = coverage_of(functions, cases)
+    found = coverage_of(functions, cases, interface.not_covered)
     shown = [row for row in found if row.holes or not holes]
     if output_format == "json":
         document = {"summary": summary(found), "functions": [to_record(row) for row in shown]}

@@ -12,17 +12,25 @@ from diopigen.console import Session, common_options
 
 
 @click.command()
+@click.option("--missing", is_flag=True, help="List also what operators lack for a known reason.")
 @common_options
-def check(spec: str | None, templates: str | None, output_format: str, strict: bool) -> None:
+def check(missing: bool, spec: str | None, templates: str | None, output_format: str, strict: bool) -> None:
     """Check the spec against every rule (diopigen explain --rules lists them), those of all targets and of the model
-    tables included: what passes here can be generated."""
+    tables included: what passes here can be generated.
+
+    An operator without cases, oracle, kernel of a reference library or glue for PyTorch is named as well.
+    """
     from diopigen import api
 
     session = Session(spec, templates, output_format, strict)
-    interface = session.load(fresh=True).interface
+    where = session.workspace()
+    published = api.published(where.root / "generated")
+    interface = session.load(fresh=True, published=published).interface
     models = session.models(fresh=True)
     api.check_models(interface, models, session.sink)
-    api.check_targets(interface, session.workspace(), session.sink)
+    api.check_targets(interface, where, session.sink)
+    if not session.sink.has_errors:
+        api.check_completeness(interface, where, published, session.sink, each=missing)
     summary = f"{len(interface.functions)} functions in {len(interface.files)} files"
     session.finish(clean=f"{summary}, {len(models)} model tables: nothing found")
 

@@ -12,10 +12,10 @@ from diopigen.header.compare import (
     declarator,
     macro_tokens,
     moved,
-    nearest_function,
     param_label,
     quoted,
 )
+from diopigen.header.renames import renames
 from diopigen.header.rules import ERROR, NOTE, WARNING, Reporter, Rule, Rules
 from diopigen.header.type_expr import accepts, parse_type
 
@@ -85,8 +85,7 @@ class _Changes:
         old = {function.name: function for function in self._old.functions}
         new = {function.name: function for function in self._new.functions}
         added = {name: function for name, function in new.items() if name not in old}
-        removed = {name: function for name, function in old.items() if name not in new}
-        renamed = self._renamed(removed, added)
+        renamed = renames(self._old, self._new)
         for name, function in old.items():
             until = "marked deprecated, until the next major version"
             if name in new:
@@ -102,31 +101,6 @@ class _Changes:
                 self._report("function-removed", message, location, notes=notes, fix=f"keep '{name}', {until}")
         for name, function in added.items():
             self._report("function-added", f"'{name}' is new", function.span)
-
-    def _renamed(self, removed: dict[str, CFunction], added: dict[str, CFunction]) -> dict[str, str]:
-        """Old names to new ones: of the same parameters and result, and for the same purpose or nearly called so."""
-        found: dict[str, str] = {}
-        left = dict(added)
-        for by_purpose in (True, False):
-            for name, function in removed.items():
-                if name in found:
-                    continue
-                alike = [other for other in left if self._same_signature(function, left[other])]
-                if by_purpose:
-                    said = function.purpose
-                    alike = [other for other in alike if said and left[other].purpose == said]
-                like = nearest_function(name, alike) or (alike[0] if by_purpose and len(alike) == 1 else None)
-                if like is not None:
-                    found[name] = like
-                    del left[like]
-        return found
-
-    def _same_signature(self, old: CFunction, new: CFunction) -> bool:
-        if [param.name for param in old.params] != [param.name for param in new.params] or old.weak != new.weak:
-            return False
-        pairs = (self._types.of_params(one, two) for one, two in zip(old.params, new.params, strict=True))
-        before, after = self._types.of_returns(old, new)
-        return before == after and all(one == two for one, two in pairs)
 
     def _function(self, old: CFunction, new: CFunction) -> None:
         name, notes = new.name, _was(old.span)

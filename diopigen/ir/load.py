@@ -24,7 +24,7 @@ from diopigen.ir.c_types import (
     StructType,
     Version,
 )
-from diopigen.ir.lower import Lowering, items_of, mappings_of, text_of
+from diopigen.ir.lower import Lowering, items_of, mappings_of, optional_text, text_of
 from diopigen.ir.model import Function, Header, Interface
 from diopigen.ir.variants import Place, expand
 from diopigen.spec.folder import entries_below
@@ -266,7 +266,8 @@ def _header(node: MappingNode, functions: Iterable[Function]) -> Header:
     includes = tuple(text_of(item) for item in included)
     span = (node.get("file") or node).span
     spans = tuple(item.span for item in included)
-    return Header(file, text_of(node.get("doc")), includes, order, tuple(own), span, spans)
+    not_covered = optional_text(node.get("not_covered"))
+    return Header(file, text_of(node.get("doc")), includes, order, tuple(own), span, spans, not_covered)
 
 
 def _device_function(node: MappingNode) -> DeviceFunction:

@@ -319,6 +319,8 @@ class Header:
     functions: tuple[Function, ...]
     span: Span
     include_spans: tuple[Span, ...] = field(default=(), compare=False)
+    not_covered: str | None = None
+    """Why the suite and the reference libraries may leave out its functions; None where they may not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,6 +349,11 @@ class Interface:
     def functions(self) -> tuple[Function, ...]:
         """All functions, header by header, in order."""
         return tuple(function for header in self.headers for function in header.functions)
+
+    @property
+    def not_covered(self) -> Mapping[str, str]:
+        """The headers whose functions suite and reference libraries may leave out, each with the reason."""
+        return {header.file: header.not_covered for header in self.headers if header.not_covered}
 
     def settled(self) -> Interface:
         """The interface without its drafts."""

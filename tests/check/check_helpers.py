@@ -7,11 +7,13 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from diopigen import api
 from diopigen.check.rule import check_interface
 from diopigen.diagnostics import Diagnostic, Failure, Sink
 from diopigen.findings.render import render
 from diopigen.ir.load import load_interface
 
+ROOT = Path(__file__).resolve().parents[2]
 MINIATURE = Path(__file__).parents[1] / "data" / "miniature"
 BAD = Path(__file__).parent / "bad"
 
@@ -24,6 +26,20 @@ def _remove(path: str) -> Callable[[Path], object]:
     return lambda spec: (spec / path).unlink()
 
 
+def _generate_under_another_name(spec: Path) -> None:
+    """Leaves the diopi.json of the spec as it was before an operator was renamed."""
+    former = spec.parent / "former"
+    shutil.copytree(spec, former)
+    operators = former / "ops/bad.yaml"
+    operators.write_text(operators.read_text().replace("name: Later\n", "name: Former\n"))
+    where = api.Workspace(former, ROOT / "templates", "specs")
+    plan = api.plan(api.load(where, Sink(), check=False).interface, where, Sink(), ["json"])
+    (spec.parent / "generated").mkdir()
+    for file in plan.files:
+        if file.path == "diopi.json":
+            (spec.parent / "generated" / file.path).write_bytes(file.content)
+
+
 CREATED: dict[str, Callable[[Path], object]] = {
     "file-not-text": _write("ops/bad.yaml", b"family: bad\0"),
     "file-not-utf8": _write("ops/bad.yaml", "family: bad\ndoc: Größe\n".encode("latin-1")),
@@ -33,6 +49,7 @@ CREATED: dict[str, Callable[[Path], object]] = {
     "file-unreadable.circle": lambda spec: (spec / "ops" / "bad.yaml").symlink_to("bad.yaml"),
     "file-unreadable.pipe": lambda spec: os.mkfifo(spec / "ops" / "bad.yaml"),
     "line-too-long": _write("ops/bad.yaml", b"family: bad\nheader: " + b"x" * 30_000 + b"\n"),
+    "operator-renamed": _generate_under_another_name,
     "spec-missing": _remove("types.yaml"),
     "spec-missing.folder": shutil.rmtree,
 }
@@ -61,7 +78,8 @@ def findings(spec: Path) -> list[Diagnostic]:
     sink = Sink()
     try:
         loaded = load_interface(spec, sink, "specs")
-        check_interface(loaded.interface, sink, complete=loaded.complete)
+        published = api.published(spec.parent / "generated")
+        check_interface(loaded.interface, sink, complete=loaded.complete, published=published)
     except Failure as fault:
         sink.extend(fault.diagnostics)
     return sink.sorted()

@@ -12,6 +12,7 @@ from test_generate import ROOT
 from diopigen import api
 from diopigen.cli import main
 from diopigen.diagnostics import Sink
+from diopigen.header.cdecl import CInterface
 from diopigen.ir.load import Loaded
 
 SPEC = ("--spec", str(ROOT / "specs"))
@@ -28,8 +29,8 @@ def vendor(tmp_path: Path) -> Path:
 def read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands in this process get the spec that was read for the first of them."""
 
-    def load(where: api.Workspace, sink: Sink, *, check: bool = True) -> Loaded:
-        return _the_spec() if where.spec == ROOT / "specs" else _load(where, sink, check=check)
+    def load(where: api.Workspace, sink: Sink, *, published: CInterface | None = None) -> Loaded:
+        return _the_spec() if where.spec == ROOT / "specs" else _load(where, sink, published=published)
 
     monkeypatch.setattr(api, "load", load)
 

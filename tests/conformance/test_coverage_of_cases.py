@@ -14,7 +14,7 @@ from diopigen.cli import cli
 from diopigen.conformance.cases.suite import cases_of, matching
 from diopigen.conformance.cases.suite import tested as functions_of
 from diopigen.conformance.model import Case, Operand
-from diopigen.conformance.report.coverage import NOT_COVERED, coverage, summary, text, to_record
+from diopigen.conformance.report.coverage import coverage, summary, text, to_record
 from diopigen.ir.model import Function, Interface
 
 
@@ -33,7 +33,7 @@ def case(name: str, dtype: str, axis: str, expect: str = "diopiSuccess") -> Case
 def test_a_function_that_is_reached_everywhere_has_no_hole(interface: Interface) -> None:
     for name in ("diopiAdd", "diopiAddInp", "diopiUniformInp", "diopiSoftmax"):
         function = function_of(interface, name)
-        (found,) = coverage([function], cases_of(interface, function))
+        (found,) = coverage([function], cases_of(interface, function), interface.not_covered)
         assert found.holes == (), name
         assert found.has_oracle and found.cases == len(cases_of(interface, function))
 
@@ -57,7 +57,7 @@ def test_holes_are_named(interface: Interface) -> None:
     like = replace(relu, name="diopiReluLike", operator="ReluLike", params=tuple(relu.params[1:]), kernel=None)
     name = like.name
     cases = [case(name, "float32", "plain"), case(name, "float32", "empty"), case(name, "uint8", "plain")]
-    found = coverage([like], cases)
+    found = coverage([like], cases, interface.not_covered)
     assert text(found) == TEXT
     assert to_record(found[0])["dtypes"]["float32"] == {"plain": 1, "empty": 1}
     assert to_record(found[0])["dtypes"]["int64"] == {}
@@ -65,12 +65,12 @@ def test_holes_are_named(interface: Interface) -> None:
 
 def test_a_refused_call_reaches_no_dtype(interface: Interface) -> None:
     relu = function_of(interface, "diopiRelu")
-    (found,) = coverage([relu], [case("diopiRelu", "float32", "error", "any failure")])
+    (found,) = coverage([relu], [case("diopiRelu", "float32", "error", "any failure")], interface.not_covered)
     assert [(hole.kind, hole.message) for hole in found.holes if hole.kind == "axis"] == [
         ("axis", "no case has to succeed")
     ]
     assert any("float32" in hole.message for hole in found.holes if hole.kind == "dtype")
-    (found,) = coverage([relu], [])
+    (found,) = coverage([relu], [], interface.not_covered)
     assert found.cases == 0 and found.holes
 
 
@@ -82,7 +82,7 @@ def test_axes_that_belong_to_a_function(interface: Interface) -> None:
     ):
         function = function_of(interface, name)
         cases = [one for one in cases_of(interface, function) if one.axis != axis]
-        (found,) = coverage([function], cases)
+        (found,) = coverage([function], cases, interface.not_covered)
         assert message in [hole.message for hole in found.holes], name
 
 
@@ -117,11 +117,11 @@ def test_nothing_else_is_a_hole(interface: Interface, derived: Callable[[Functio
     """All functions of functions.h, functions_ext.h and functions_sparse.h are reached as the suite promises."""
     functions = functions_of(interface)
     cases = [case for function in functions for case in derived(function)]
-    found = coverage(functions, cases)
+    found = coverage(functions, cases, interface.not_covered)
     assert [f"{row.function}: {hole.message}" for row in found for hole in row.unknown] == []
     with_oracle = [row for row in found if row.has_oracle]
     headers = {function.name: function.header for function in functions}
-    complete = {name for name, header in headers.items() if header not in NOT_COVERED}
+    complete = {name for name, header in headers.items() if header not in interface.not_covered}
     assert complete <= {row.function for row in with_oracle} and len(complete) == 424
     # 94 functions of mmcv and 20 of lmdeploy, of which two have oracles.
     assert len(found) - len(with_oracle) == 112 == sum(bool(row.holes) for row in found if not row.has_oracle)
@@ -129,7 +129,7 @@ def test_nothing_else_is_a_hole(interface: Interface, derived: Callable[[Functio
 
 def test_the_summary_counts(interface: Interface) -> None:
     relu = function_of(interface, "diopiRelu")
-    assert summary(coverage([relu], cases_of(interface, relu))).endswith(
+    assert summary(coverage([relu], cases_of(interface, relu), interface.not_covered)).endswith(
         "cases; 1 functions without a hole; holes: none"
     )
 
@@ -142,6 +142,6 @@ def test_a_new_function_without_cases_is_a_hole(interface: Interface) -> None:
     headers = tuple(replace(h, functions=(*h.functions, new)) for h in interface.headers[:1])
     (found,) = matching(replace(interface, headers=headers), ["NewOperator"], ())
     assert found is new
-    (row,) = coverage([found], [])
+    (row,) = coverage([found], [], interface.not_covered)
     assert {hole.message for hole in row.unknown} >= {"no oracle knows the right values", "no case has to succeed"}
     assert "holes: 1 of oracle" in summary([row])

@@ -19,12 +19,6 @@ from diopigen.conformance.model import SUCCESS, Case, operands_of
 from diopigen.conformance.oracles import oracle_of
 from diopigen.ir.model import Function
 
-NOT_COVERED: Mapping[str, str] = {
-    "functions_mmcv.h": "the suite has no oracles for the operators of mmcv on boxes, points and voxels",
-    "functions_lmdeploy.h": "the suite has no oracles for the steps of lmdeploy that serve language models",
-}
-"""Headers whose functions the suite does not cover where it has no oracle for them, each with the reason."""
-
 
 @dataclass(frozen=True, slots=True)
 class Hole:
@@ -58,18 +52,20 @@ class FunctionCoverage:
         return sum(self.counts.values())
 
 
-def coverage(functions: Sequence[Function], cases: Sequence[Case]) -> list[FunctionCoverage]:
-    """The coverage of functions by cases, which may be cases of other functions as well."""
+def coverage(
+    functions: Sequence[Function], cases: Sequence[Case], not_covered: Mapping[str, str]
+) -> list[FunctionCoverage]:
+    """The coverage of functions by cases, which may be cases of other functions as well. `not_covered` are the headers
+    whose functions may be without an oracle, each with the reason (`Interface.not_covered`)."""
     groups: dict[str, list[Case]] = {function.name: [] for function in functions}
     for case in cases:
         if case.function in groups:
             groups[case.function].append(case)
-    return [_of(function, groups[function.name]) for function in functions]
+    return [_of(function, groups[function.name], not_covered.get(function.header, "")) for function in functions]
 
 
-def _of(function: Function, cases: Sequence[Case]) -> FunctionCoverage:
+def _of(function: Function, cases: Sequence[Case], reason: str) -> FunctionCoverage:
     known = oracle_of(function) is not None
-    reason = NOT_COVERED.get(function.header, "")
     holes = [] if known else [Hole("oracle", "no oracle knows the right values", reason)]
     for hole in (*_dtype_holes(function, cases), *_axis_holes(function, cases)):
         holes.append(hole if known or hole.reason else replace(hole, reason=reason))
