@@ -40,7 +40,7 @@ def functions(ctx: click.Context, _param: click.Parameter, incomplete: str) -> l
 
 def functions_and_rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """What `explain` explains."""
-    from diopigen.commands.explanations import all_rules
+    from diopigen.rulebook.rules import all_rules
 
     return [*functions(ctx, param, incomplete), *_items(all_rules().items(), incomplete)]
 

@@ -61,11 +61,11 @@ def docs(
 def _facts(
     session: Session, reports: tuple[str, ...], against: str | None, counted: bool, documents: list[Document]
 ) -> Facts:
-    from diopigen.commands.explanations import all_rules
     from diopigen.conformance.cases.stored import StoredCases
     from diopigen.conformance.report.reference import case_counts, oracle_names, samples
     from diopigen.emit.adaptor.library import composite_functions
     from diopigen.emit.docs.facts import Facts
+    from diopigen.rulebook.rules import all_rules
     from diopigen.vendor.coverage import STATES
     from diopigen.vendor.coverage_file import read_coverage
 

@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-import diopigen
 from diopigen.diagnostics import failure, nearest
 from diopigen.emit.c.headers import function_declaration
 from diopigen.emit.prose import constraint_text, latitude_text, overload_text, param_text, shape_text
 from diopigen.ir.model import Function, Interface, ShapeList
 from diopigen.ir.types import TENSORS
+from diopigen.rulebook.examples import examples, page_of
+from diopigen.rulebook.rules import all_rules
 from diopigen.spec.expression import to_text
 from diopigen.spec.grammar_operators import UNSPECIFIED
 
 RULES = {"unknown-function-name": "What is to be explained is a function of the spec or a rule."}
-
-
-def all_rules() -> dict[str, str]:
-    """Every rule id with its purpose: the public `RULES` tables of all rooms."""
-    found: dict[str, str] = {}
-    for info in pkgutil.walk_packages(diopigen.__path__, "diopigen."):
-        # The pytest plugin needs pytest, which diopigen itself does not; it has no rules of its own.
-        if info.name in ("diopigen.__main__", "diopigen.cli") or info.name.startswith("diopigen.pytest_"):
-            continue
-        module = importlib.import_module(info.name)
-        for name, table in vars(module).items():
-            if name.endswith("RULES") and not name.startswith("_") and isinstance(table, Mapping):
-                found.update({rule: _purpose(value) for rule, value in table.items() if _purpose(value)})
-    return dict(sorted(found.items()))
-
-
-def _purpose(value: object) -> str:
-    """The purpose in an entry of a rule table; empty for tables that are about something else."""
-    purpose = getattr(value, "purpose", value)
-    return purpose if isinstance(purpose, str) else ""
 
 
 def rules_table() -> str:
@@ -45,10 +24,39 @@ def rules_table() -> str:
     return "\n".join(f"{rule:<{width}}  {purpose}" for rule, purpose in rules.items())
 
 
+_PARTS = {
+    "params": "parameters of an operator",
+    "entry": "keys of an operator",
+    "operators": "operators of a file",
+    "types": "types.yaml",
+}
+"""What the parts of files are called that examples are of."""
+
+
 def explain_rule(name: str) -> str | None:
-    """A rule's purpose, or None where `name` is no rule."""
+    """A rule's purpose, an example and its page; None where `name` is no rule."""
     purpose = all_rules().get(name)
-    return f"{name}: {purpose}" if purpose else None
+    if purpose is None:
+        return None
+    lines = [f"{name}: {purpose}", ""]
+    example = examples().get(name)
+    if example is not None and example.prose:
+        lines += [f"  example: {example.prose}", ""]
+    elif example is not None:
+        before, after = _LABELS.get(example.read, ("bad", "good"))
+        part = f" ({_PARTS[example.part]})" if example.part in _PARTS else ""
+        lines += [f"  {before}{part}:", *_marked(example.bad, example.line), ""]
+        lines += [f"  {after}:", *_marked(example.good, 0), ""]
+    return "\n".join([*lines, f"  page: {page_of(name)}"])
+
+
+_LABELS = {"breaking": ("after", "before")}
+
+
+def _marked(text: str, line: int) -> Iterator[str]:
+    """The lines of a snippet, the one that is at fault with an arrow."""
+    for number, content in enumerate(text.rstrip("\n").split("\n"), 1):
+        yield f"  {'->' if number == line else '  '} {content}".rstrip()
 
 
 def explain_function(interface: Interface, name: str) -> str:

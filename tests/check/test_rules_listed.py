@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import diopigen
-from diopigen.commands.explanations import all_rules
+from diopigen.rulebook.rules import all_rules
 
 PACKAGE = Path(diopigen.__file__).parent
 REPORTERS = {"error", "warning", "note", "failure", "Diagnostic", "_error", "_unique", "open_entry", "_fault"}

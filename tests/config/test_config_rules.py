@@ -11,7 +11,7 @@ import pytest
 from config_helpers import DATA, NOT_IMPLEMENTED, findings, run
 
 import diopigen.config
-from diopigen.commands.explanations import all_rules
+from diopigen.rulebook.rules import all_rules
 from diopigen.config.subject import HELPERS
 from diopigen.diagnostics import Severity
 from diopigen.header.rules import Rule

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import yaml
 from pages_read import Page
 
-from diopigen.commands.explanations import all_rules
+from diopigen.rulebook.rules import all_rules
 from diopigen.ir.model import Interface
 
 ROOT = Path(__file__).resolve().parents[2]

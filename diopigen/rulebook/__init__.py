@@ -1,0 +1,1 @@
+"""All rules: what each is for, a bad and a good example, and the page that explains it."""

@@ -1,0 +1,43 @@
+"""Every rule that diopigen reports, found in the `RULES` tables of its modules."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from functools import cache
+
+import diopigen
+
+
+def all_rules() -> Mapping[str, str]:
+    """Every rule id with its purpose, sorted. Imports the whole package, which takes a second."""
+    return {rule: purpose for rule, (purpose, _) in _found().items()}
+
+
+def module_of(rule: str) -> str:
+    """The module whose table has a rule, such as `diopigen.check.names`. Raises `KeyError`."""
+    return _found()[rule][1]
+
+
+@cache
+def _found() -> Mapping[str, tuple[str, str]]:
+    """Purpose and module of each rule: the public `RULES` tables of all modules."""
+    found: dict[str, tuple[str, str]] = {}
+    for info in pkgutil.walk_packages(diopigen.__path__, "diopigen."):
+        # The pytest plugin needs pytest, which diopigen itself does not; it has no rules of its own.
+        if info.name in ("diopigen.__main__", "diopigen.cli") or info.name.startswith("diopigen.pytest_"):
+            continue
+        module = importlib.import_module(info.name)
+        for name, table in vars(module).items():
+            if name.endswith("RULES") and not name.startswith("_") and isinstance(table, Mapping):
+                for rule, value in table.items():
+                    if _purpose(value):
+                        found.setdefault(rule, (_purpose(value), info.name))
+    return dict(sorted(found.items()))
+
+
+def _purpose(value: object) -> str:
+    """The purpose in an entry of a rule table; empty for tables that are about something else."""
+    purpose = getattr(value, "purpose", value)
+    return purpose if isinstance(purpose, str) else ""
