@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
@@ -48,11 +49,20 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="diopigen")
-def cli() -> None:
+@click.option("--config", metavar="FILE", help="Settings of the project (default: diopigen.yaml of this folder).")
+@click.pass_context
+def cli(context: click.Context, config: str | None) -> None:
     """One operator spec; headers, vendor trees and conformance suite generated from it and checked against it.
 
     Exit codes: 0 fine, 1 findings, 2 wrong usage or work that could not be done, 130 interrupted.
     """
+    path = Path(config or "diopigen.yaml")
+    if config is not None or path.exists():
+        from diopigen.project.file import read_project
+        from diopigen.project.options import defaults
+
+        context.obj = read_project(path)
+        context.default_map = defaults(context.obj, cli)
 
 
 for command in (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -15,9 +15,11 @@ from diopigen.diagnostics import Severity, Sink, Span, prevents_work
 if TYPE_CHECKING:
     from diopigen.api import Workspace
     from diopigen.conformance.model import Case
+    from diopigen.findings.render import RuleText
     from diopigen.header.cdecl import CInterface
     from diopigen.ir.load import Loaded
     from diopigen.ir.models import Model
+    from diopigen.project.file import Project
 
 RULES = {"draft-open": "What is open in entries that are drafts is filled in, in time."}
 
@@ -36,7 +38,7 @@ class Session:
         self.templates = templates
         self.output_format = output_format
         self.strict = strict
-        self.sink = Sink()
+        self.sink = _sink()
         self._loaded: Loaded | None = None
         self._keys: dict[str, str] = {}
 
@@ -160,6 +162,23 @@ class Session:
         sys.exit(2 if any(map(prevents_work, found)) else 1 if failed else 0)
 
 
+def project() -> Project | None:
+    """The settings of the project, as the command line read them; None outside of a command and without settings."""
+    context = click.get_current_context(silent=True)
+    found: Project | None = context.find_root().obj if context else None
+    return found
+
+
+def _sink() -> Sink:
+    """The sink of a command: findings have the severity that the project gives them."""
+    settings = project()
+    if settings is None or not settings.severity:
+        return Sink()
+    from diopigen.project.severity import WeightedSink
+
+    return WeightedSink(settings.severity, settings.file)
+
+
 def show_findings(found: Sequence[Any], output_format: str) -> None:
     """Findings as text go to standard error, in every other format to standard output."""
     from diopigen.findings.render import render
@@ -167,7 +186,25 @@ def show_findings(found: Sequence[Any], output_format: str) -> None:
     as_text = output_format == "text"
     stream = sys.stderr if as_text else sys.stdout
     colour = as_text and stream.isatty() and "NO_COLOR" not in os.environ
-    click.echo(render(found, output_format, colour=colour, sources=_source).rstrip("\n"), err=as_text)
+    rules = _rule_texts({one.code for one in found}) if output_format == "sarif" else None
+    text = render(found, output_format, colour=colour, sources=_source, rules=rules)
+    click.echo(text.rstrip("\n"), err=as_text)
+
+
+def _rule_texts(codes: Collection[str]) -> Mapping[str, RuleText]:
+    """What is known of rules, with addresses on the project's published site, else in its files where it has them."""
+    from diopigen.findings.render import RuleText
+    from diopigen.rulebook.examples import address_of
+    from diopigen.rulebook.rules import all_rules
+    from diopigen.rulebook.text import explain_rule
+
+    settings = project()
+    known = all_rules()
+    return {
+        code: RuleText(known[code], address_of(code, settings.docs_url if settings else None), explain_rule(code) or "")
+        for code in codes
+        if code in known
+    }
 
 
 def _source(file: str) -> str | None:
@@ -187,7 +224,7 @@ def common_options(command: _Command) -> _Command:
         click.option(
             "--format", "output_format", type=click.Choice(FORMATS), default="text", help="How findings are shown."
         ),
-        click.option("--strict", is_flag=True, help="Let warnings fail the run."),
+        click.option("--strict/--no-strict", default=False, help="Let warnings fail the run."),
     )
     for option in reversed(options):
         command = option(command)

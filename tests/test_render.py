@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from diopigen.diagnostics import Diagnostic, Failure, Note, Severity, Span
-from diopigen.findings.render import SHOWN_IN_FILE, SHOWN_ON_LINE, render, summary
+from diopigen.findings.render import SHOWN_IN_FILE, SHOWN_ON_LINE, RuleText, render, summary
 
 SPEC = "- op:\n    naem: x\n\t日本\u00e9: z\n"
 
@@ -241,15 +241,21 @@ def test_junit_of_nothing_has_one_passed_case() -> None:
 
 
 def test_sarif() -> None:
-    log = json.loads(render(FOUND, "sarif", colour=True, sources=sources, purposes={"no-vendor": "there is a vendor"}))
+    known = {"no-vendor": RuleText("there is a vendor", "https://example.org/rules.html#no-vendor", "Name one.")}
+    log = json.loads(render(FOUND, "sarif", colour=True, sources=sources, rules={**known, "zero-tests": RuleText("z")}))
     (run,) = log["runs"]
     assert log["version"] == "2.1.0"
     assert run["tool"]["driver"] == {
         "name": "diopigen",
         "rules": [
-            {"id": "no-vendor", "shortDescription": {"text": "there is a vendor"}},
+            {
+                "id": "no-vendor",
+                "shortDescription": {"text": "there is a vendor"},
+                "helpUri": "https://example.org/rules.html#no-vendor",
+                "help": {"text": "Name one."},
+            },
             {"id": "unknown-key"},
-            {"id": "zero-tests"},
+            {"id": "zero-tests", "shortDescription": {"text": "z"}},
         ],
     }
     assert run["columnKind"] == "unicodeCodePoints"

@@ -1,4 +1,4 @@
-"""Answers to `diopigen explain`: what a function is, and what a rule is for."""
+"""Answers to `diopigen explain`: what a function is. `rulebook/text.py` answers for rules."""
 
 from __future__ import annotations
 
@@ -9,54 +9,10 @@ from diopigen.emit.c.headers import function_declaration
 from diopigen.emit.prose import constraint_text, latitude_text, overload_text, param_text, shape_text
 from diopigen.ir.model import Function, Interface, ShapeList
 from diopigen.ir.types import TENSORS
-from diopigen.rulebook.examples import examples, page_of
-from diopigen.rulebook.rules import all_rules
 from diopigen.spec.expression import to_text
 from diopigen.spec.grammar_operators import UNSPECIFIED
 
 RULES = {"unknown-function-name": "What is to be explained is a function of the spec or a rule."}
-
-
-def rules_table() -> str:
-    """All rules, one a line, aligned."""
-    rules = all_rules()
-    width = max(map(len, rules))
-    return "\n".join(f"{rule:<{width}}  {purpose}" for rule, purpose in rules.items())
-
-
-_PARTS = {
-    "params": "parameters of an operator",
-    "entry": "keys of an operator",
-    "operators": "operators of a file",
-    "types": "types.yaml",
-}
-"""What the parts of files are called that examples are of."""
-
-
-def explain_rule(name: str) -> str | None:
-    """A rule's purpose, an example and its page; None where `name` is no rule."""
-    purpose = all_rules().get(name)
-    if purpose is None:
-        return None
-    lines = [f"{name}: {purpose}", ""]
-    example = examples().get(name)
-    if example is not None and example.prose:
-        lines += [f"  example: {example.prose}", ""]
-    elif example is not None:
-        before, after = _LABELS.get(example.read, ("bad", "good"))
-        part = f" ({_PARTS[example.part]})" if example.part in _PARTS else ""
-        lines += [f"  {before}{part}:", *_marked(example.bad, example.line), ""]
-        lines += [f"  {after}:", *_marked(example.good, 0), ""]
-    return "\n".join([*lines, f"  page: {page_of(name)}"])
-
-
-_LABELS = {"breaking": ("after", "before")}
-
-
-def _marked(text: str, line: int) -> Iterator[str]:
-    """The lines of a snippet, the one that is at fault with an arrow."""
-    for number, content in enumerate(text.rstrip("\n").split("\n"), 1):
-        yield f"  {'->' if number == line else '  '} {content}".rstrip()
 
 
 def explain_function(interface: Interface, name: str) -> str:

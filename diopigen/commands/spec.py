@@ -91,7 +91,8 @@ def explain(
     name: str | None, rules: bool, spec: str | None, templates: str | None, output_format: str, strict: bool
 ) -> None:
     """Show all that the spec says about a function, or what a rule is for."""
-    from diopigen.commands.explanations import explain_function, explain_rule, rules_table
+    from diopigen.commands.explanations import explain_function
+    from diopigen.rulebook.text import explain_rule, rules_table
 
     if rules:
         click.echo(rules_table())

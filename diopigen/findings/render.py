@@ -9,7 +9,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import groupby
 from typing import Any
@@ -23,6 +23,16 @@ RULES = {"unknown-format": "A form of the findings that is named is one that dio
 
 FORMATS = ("text", "json", "github", "sarif", "junit")
 """The forms that `render` knows."""
+
+
+@dataclass(frozen=True)
+class RuleText:
+    """What a rule is for, the absolute address of the page that explains it, and an example; empty where unknown."""
+
+    purpose: str
+    uri: str = ""
+    help: str = ""
+
 
 Sources = Callable[[str], "str | None"]
 """Gives the text of a file that a span names, or None where it cannot be had."""
@@ -47,12 +57,12 @@ def render(
     *,
     colour: bool = False,
     sources: Sources = lambda file: None,
-    purposes: Mapping[str, str] | None = None,
+    rules: Mapping[str, RuleText] | None = None,
 ) -> str:
     """The findings in one of `FORMATS`; ends with a newline, except that github says nothing about nothing.
 
-    `colour` and `sources` (for excerpts) matter to text only, `purposes` (rule id to what it is for) to sarif
-    only. Raises `Failure` (`unknown-format`).
+    `colour` and `sources` (for excerpts) matter to text only, `rules` (what is known of a rule) to sarif only.
+    Raises `Failure` (`unknown-format`).
     """
     if format not in FORMATS:
         raise failure("unknown-format", f"there is no format '{format}'", None, f"use one of {', '.join(FORMATS)}")
@@ -60,7 +70,7 @@ def render(
     if format == "text":
         return _text(found, _Painter(colour), sources)
     if format == "sarif":
-        return _sarif(found, purposes or {})
+        return _sarif(found, rules or {})
     return _PLAIN[format](found)
 
 
@@ -267,13 +277,10 @@ def _with_notes_and_fix(diagnostic: Diagnostic) -> str:
 # --- sarif
 
 
-def _sarif(found: Sequence[Diagnostic], purposes: Mapping[str, str]) -> str:
+def _sarif(found: Sequence[Diagnostic], known: Mapping[str, RuleText]) -> str:
     """SARIF 2.1.0, the form of OASIS that code scanners exchange. Columns count Unicode code points."""
     codes = sorted({d.code for d in found})
-    rules: list[dict[str, object]] = [
-        {"id": code, "shortDescription": {"text": purposes[code]}} if code in purposes else {"id": code}
-        for code in codes
-    ]
+    rules = [_sarif_rule(code, known.get(code)) for code in codes]
     document = {
         "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
         "version": "2.1.0",
@@ -286,6 +293,17 @@ def _sarif(found: Sequence[Diagnostic], purposes: Mapping[str, str]) -> str:
         ],
     }
     return json.dumps(document, indent=2) + "\n"
+
+
+def _sarif_rule(code: str, text: RuleText | None) -> dict[str, object]:
+    rule: dict[str, object] = {"id": code}
+    if text is not None:
+        rule["shortDescription"] = {"text": text.purpose}
+        if text.uri:
+            rule["helpUri"] = text.uri
+        if text.help:
+            rule["help"] = {"text": text.help}
+    return rule
 
 
 def _sarif_result(diagnostic: Diagnostic, rule: int) -> dict[str, object]:

@@ -75,6 +75,16 @@ def page_of(rule: str) -> str:
     )[1]
 
 
+def address_of(rule: str, site: str | None) -> str:
+    """The absolute address of what explains a rule: its line of the rules on a published site, else the page in the
+    checkout that diopigen runs from; empty where there is neither."""
+    if site is not None:
+        return f"{site.rstrip('/')}/rules.html#{rule}"
+    file, _, anchor = page_of(rule).partition("#")
+    path = _FOLDER.parents[1] / file
+    return f"{path.as_uri()}#{anchor}".rstrip("#") if path.is_file() else ""
+
+
 @cache
 def _pages() -> Mapping[str, str]:
     pages: Mapping[str, str] = _load(_FOLDER / "pages.yaml")

@@ -15,6 +15,22 @@ def all_rules() -> Mapping[str, str]:
     return {rule: purpose for rule, (purpose, _) in _found().items()}
 
 
+def rule_names() -> frozenset[str]:
+    """The ids of all rules. They are cached under a digest of diopigen's sources, so that a command need not import all
+    of them to know a name."""
+    from diopigen.output import cache
+
+    try:
+        key = cache.key_of((), ())
+    except OSError:
+        return frozenset(all_rules())
+    stored: frozenset[str] | None = cache.read("rules", key)
+    if stored is None:
+        stored = frozenset(all_rules())
+        cache.write("rules", key, stored)
+    return stored
+
+
 def module_of(rule: str) -> str:
     """The module whose table has a rule, such as `diopigen.check.names`. Raises `KeyError`."""
     return _found()[rule][1]

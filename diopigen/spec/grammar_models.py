@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diopigen.spec.grammar_words import OPERATOR_NAME, RECIPE, TEXT, WORD
+from diopigen.spec.grammar_words import DTYPE_NAME, OPERATOR_NAME, RECIPE, TEXT, WORD
 from diopigen.spec.schema import Field, IntegerShape, ListShape, RecordShape, TextShape
 
 _USES = {
@@ -16,7 +16,7 @@ MODEL_CALL = RecordShape(
     {
         **_USES,
         "function": Field(OPERATOR_NAME, "the C function without 'diopi'", required=True),
-        "dtype": Field(WORD, "the dtype of its primary tensor, and of all that say none", required=True),
+        "dtype": Field(DTYPE_NAME, "the dtype of its primary tensor, and of all that say none", required=True),
         "arguments": Field(RECIPE, "an argument recipe, as in the cases of an operator", required=True),
         "scale": Field(TextShape(choices=("reduced",)), "reduced where a shape is smaller than the model's"),
         "why": Field(TEXT, "why it was reduced, and from what"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from diopigen.spec.grammar_words import (
     CONSTRAINT_ID,
+    DTYPE_OR_SET,
     FLAG,
     HEADER_NAME,
     NAMES,
@@ -11,6 +12,7 @@ from diopigen.spec.grammar_words import (
     OVERLOADS,
     RECIPE,
     TEXT,
+    TYPE_NAME,
     VERSION,
     WORD,
 )
@@ -48,7 +50,12 @@ UNSPECIFIED = {
 """What the interface leaves open about an operator: the suite has no case for it."""
 VARIANT_KINDS = ("inplace", "scalar", "inplace_scalar")
 
-DTYPE = EitherShape((TEXT, ListShape(WORD, non_empty=True)))
+DTYPE = EitherShape(
+    (
+        TextShape(vocabulary="dtype_or_set", calls="dtype_rule"),
+        ListShape(DTYPE_OR_SET, non_empty=True),
+    )
+)
 SHAPE = EitherShape((TEXT, ListShape(EitherShape((IntegerShape(0), TEXT)))))
 
 COUNT = EitherShape((IntegerShape(0), TEXT, ListShape(IntegerShape(0), non_empty=True)))
@@ -87,7 +94,7 @@ TIES = RecordShape(
 
 _PARAM_FIELDS = {
     "name": Field(WORD, "the parameter's name in C", required=True),
-    "type": Field(WORD, "a type of the table in docs/spec.md", required=True),
+    "type": Field(TYPE_NAME, "a type of the table in docs/spec.md", required=True),
     "direction": Field(TextShape(choices=DIRECTIONS), "in, out, inout or partial_out"),
     "dtype": Field(DTYPE, "a list of dtypes and dtype sets, or a dtype rule"),
     "shape": Field(SHAPE, "a shape rule, or a list of dimensions"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from diopigen.spec.schema import (
     AnyShape,
     BooleanShape,
@@ -16,6 +18,9 @@ from diopigen.spec.schema import (
 
 TEXT = TextShape()
 WORD = TextShape(r"[A-Za-z_][A-Za-z0-9_]*", what="a name (letters, digits, _)")
+DTYPE_NAME = replace(WORD, vocabulary="dtype")
+DTYPE_OR_SET = replace(WORD, vocabulary="dtype_or_set")
+TYPE_NAME = replace(WORD, vocabulary="type")
 OPERATOR_NAME = TextShape(r"[A-Z][A-Za-z0-9_]*", what="an UpperCamelCase name without 'diopi'")
 C_FUNCTION = TextShape(r"diopi[A-Z0-9][A-Za-z0-9_]*", what="the name of a C function (diopi...)")
 HEADER_NAME = TextShape(r"[a-z][a-z0-9_]*\.h", what="a header's file name")

@@ -7,7 +7,7 @@ same table as draft-07 for editors; a test shows that both accept and refuse the
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Union
 
@@ -28,11 +28,17 @@ RULES = {
 
 @dataclass(frozen=True, slots=True)
 class TextShape:
-    """A text; `pattern` is anchored at both ends, `choices` a closed list."""
+    """A text; `pattern` is anchored at both ends, `choices` a closed list.
+
+    `vocabulary` names a list of words that a spec declares itself, and `calls` one of functions that may stand for a
+    word. The reader looks them up when the spec is loaded; only a JSON Schema for one interface holds them.
+    """
 
     pattern: str | None = None
     choices: tuple[str, ...] = ()
     what: str = "a text"
+    vocabulary: str = ""
+    calls: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,13 +247,28 @@ def _validate_record(node: MappingNode, shape: RecordShape, what: str, sink: Sin
     return good
 
 
-def to_json_schema(shape: Shape, title: str) -> dict[str, Any]:
-    """The shape as a draft-07 JSON Schema."""
-    return {"$schema": "http://json-schema.org/draft-07/schema#", "title": title, **_json(shape)}
+Words = Mapping[str, Sequence[str]]
+"""The words of each vocabulary, for the JSON Schema of one interface."""
 
 
-def _json(shape: Shape) -> dict[str, Any]:
+def to_json_schema(shape: Shape, title: str, words: Words | None = None) -> dict[str, Any]:
+    """The shape as a draft-07 JSON Schema. With `words` it knows the vocabularies, so that editors complete them."""
+    return {"$schema": "http://json-schema.org/draft-07/schema#", "title": title, **_json(shape, words or {})}
+
+
+def _vocabulary(shape: TextShape, words: Words) -> dict[str, Any]:
+    """A word of a vocabulary, or a call of one of its functions."""
+    known: dict[str, Any] = {"type": "string", "enum": list(words[shape.vocabulary])}
+    if not shape.calls:
+        return known
+    call = {"type": "string", "pattern": rf"^\s*(?:{'|'.join(words[shape.calls])})\s*\("}
+    return {"anyOf": [known, call]}
+
+
+def _json(shape: Shape, words: Words) -> dict[str, Any]:
     if isinstance(shape, TextShape):
+        if shape.vocabulary in words:
+            return _vocabulary(shape, words)
         found: dict[str, Any] = {"type": "string"}
         if shape.choices:
             found["enum"] = list(shape.choices)
@@ -263,24 +284,24 @@ def _json(shape: Shape) -> dict[str, Any]:
     if isinstance(shape, LiteralShape):
         return {"type": ["string", "number", "boolean", "null"]}
     if isinstance(shape, ListShape):
-        items: dict[str, Any] = {"type": "array", "items": _json(shape.item)}
+        items: dict[str, Any] = {"type": "array", "items": _json(shape.item, words)}
         return {**items, "minItems": 1} if shape.non_empty else items
     if isinstance(shape, MapShape):
         free: dict[str, Any] = {
             "type": "object",
             "propertyNames": {"pattern": f"^(?:{shape.key_pattern})$"},
-            "additionalProperties": _json(shape.value),
+            "additionalProperties": _json(shape.value, words),
         }
-        fixed = {key: _json(inner) for key, inner in shape.fixed.items()}
+        fixed = {key: _json(inner, words) for key, inner in shape.fixed.items()}
         return {**free, "properties": fixed} if fixed else free
     if isinstance(shape, EitherShape):
-        return {"anyOf": [_json(option) for option in shape.options]}
+        return {"anyOf": [_json(option, words) for option in shape.options]}
     if isinstance(shape, RecordShape):
         record: dict[str, Any] = {
             "type": "object",
             "additionalProperties": False,
             "properties": {
-                key: {"description": known.doc, **_json(known.shape)} for key, known in shape.fields.items()
+                key: {"description": known.doc, **_json(known.shape, words)} for key, known in shape.fields.items()
             },
         }
         required = [key for key, known in shape.fields.items() if known.required]

@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import small_spec
 from click.testing import CliRunner, Result
 
 from diopigen import api
@@ -18,7 +19,6 @@ from diopigen.diagnostics import Severity, Sink, Span
 from diopigen.ir.model import Interface
 
 ROOT = Path(__file__).resolve().parents[2]
-TYPES = ROOT / "specs/types.yaml"
 COUNTED = "functions that lack something for a known reason:"
 OPERATORS = """\
 family: example
@@ -55,13 +55,7 @@ void diopi::kernels::frobnicate(const FrobnicateArgs& args) {
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A spec of two operators, one an expression, and a CPU library with a kernel for a form of the other."""
-    (tmp_path / "specs/ops").mkdir(parents=True)
-    shutil.copyfile(TYPES, tmp_path / "specs/types.yaml")
-    (tmp_path / "specs/headers.yaml").write_text(
-        "headers:\n  - {file: diopirt.h, doc: Types., order: []}\n"
-        "  - {file: functions.h, doc: Operators., includes: [diopirt.h], order: []}\n"
-    )
-    (tmp_path / "specs/ops/example.yaml").write_text(OPERATORS)
+    small_spec.write(tmp_path / "specs", OPERATORS)
     (tmp_path / "impl/cpu/functions").mkdir(parents=True)
     (tmp_path / "impl/cpu/functions/frobnicate.cpp").write_text(KERNELS)
     monkeypatch.chdir(tmp_path)

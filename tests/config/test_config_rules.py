@@ -11,11 +11,11 @@ import pytest
 from config_helpers import DATA, NOT_IMPLEMENTED, findings, run
 
 import diopigen.config
-from diopigen.rulebook.rules import all_rules
 from diopigen.config.subject import HELPERS
 from diopigen.diagnostics import Severity
 from diopigen.header.rules import Rule
 from diopigen.ir.model import Interface
+from diopigen.rulebook.rules import all_rules
 
 CASES = sorted((DATA / "rules").glob("*.yaml"))
 ELSEWHERE = {"config-explain-name"}

@@ -12,8 +12,8 @@ from urllib.parse import unquote
 import yaml
 from pages_read import Page
 
-from diopigen.rulebook.rules import all_rules
 from diopigen.ir.model import Interface
+from diopigen.rulebook.rules import all_rules
 
 ROOT = Path(__file__).resolve().parents[2]
 EXTERNAL = re.compile(r"[a-z]+:", re.IGNORECASE)

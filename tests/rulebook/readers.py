@@ -7,11 +7,11 @@ import textwrap
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from diopigen import api
 from diopigen.check.rule import check_interface
 from diopigen.config.reader import parse_config
 from diopigen.config.resolve import resolve
 from diopigen.diagnostics import Diagnostic, Failure, Sink
+from diopigen.header.signature import c_interface
 from diopigen.ir.load import load_interface
 from diopigen.ir.model import Interface
 from diopigen.rulebook.examples import Example
@@ -51,7 +51,7 @@ def _spec(example: Example, snippet: str, _interface: Interface, folder: Path) -
         former = example.setting["generated_as"]
         name = snippet.split("name: ")[1].split()[0]
         (spec / file).write_text(text.replace(f"name: {name}", f"name: {former}"))
-        published = api.c_interface(load_interface(spec, Sink(), "specs").interface)
+        published = c_interface(load_interface(spec, Sink(), "specs").interface)
     (spec / file).write_text(text)
     sink = Sink()
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,10 @@ import jsonschema
 import pytest
 from spec_helpers import MINIATURE, SPECS, kind_of_file, plain, root_of
 
+from diopigen.check.rule import check_interface
 from diopigen.diagnostics import Sink
+from diopigen.emit.json.schemas import words
+from diopigen.ir.load import load_interface
 from diopigen.spec.grammar import FILES
 from diopigen.spec.schema import to_json_schema, validate
 from diopigen.spec.yaml_reader import parse_yaml
@@ -194,3 +198,58 @@ def test_a_whole_number_with_a_point_is_the_one_difference() -> None:
     text += "dtypes: []\ndtype_sets: []\n"
     assert not accepted_by_reader("types", text)
     assert accepted_by_schema("types", document_of(text))
+
+
+WORDS = words(load_interface(MINIATURE, Sink()).interface)
+KNOWING = {kind: to_json_schema(shape, kind, WORDS) for kind, shape in FILES.items()}
+"""The schemas as they are generated for the miniature spec: with its dtypes and types."""
+
+NAMED = {
+    "a dtype": ("dtype: float32", True),
+    "a set": ("dtype: floating", True),
+    "a list of both": ("dtype: [floating, int32]", True),
+    "a rule": ("dtype: same(a)", True),
+    "a nested rule": ("dtype: 'to_float(promote(a, a))'", True),
+    "a misspelled dtype": ("dtype: flaot32", False),
+    "a dtype of another spec": ("dtype: [float16]", False),
+    "a misspelled dtype in a list": ("dtype: [int32, flaot32]", False),
+    "a misspelled rule": ("dtype: sam(a)", False),
+    "a product": ("dtype: a * 2", False),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_schema_of_an_interface_knows_its_dtypes_as_the_reader_does(name: str, tmp_path: Path) -> None:
+    written, is_good = NAMED[name]
+    param = f"      - {{name: a, type: tensor, direction: in, {written}, shape: any, doc: It is.}}\n"
+    text = OPERATOR.replace("h.h", "functions.h").format(param=param, rest="")
+    assert jsonschema.Draft7Validator(KNOWING["ops"]).is_valid(document_of(text)) == is_good
+    shutil.copytree(MINIATURE, tmp_path / "spec")
+    (tmp_path / "spec/ops/f.yaml").write_text(text)
+    sink = Sink()
+    loaded = load_interface(tmp_path / "spec", sink)
+    check_interface(loaded.interface, sink, complete=loaded.complete)
+    refused = {"unknown-dtype", "unknown-rule"} & {found.code for found in sink.sorted()}
+    assert bool(refused) != is_good
+
+
+@pytest.mark.parametrize(("type_name", "is_good"), [("int64", True), ("diopiRounding_t", True), ("integer", False)])
+def test_a_schema_of_an_interface_knows_its_types(type_name: str, is_good: bool) -> None:
+    text = OPERATOR.format(param=f"      - {{name: a, type: {type_name}, doc: It is.}}\n", rest="")
+    assert jsonschema.Draft7Validator(KNOWING["ops"]).is_valid(document_of(text)) == is_good
+
+
+@pytest.mark.parametrize("path", sorted(MINIATURE.rglob("*.yaml")), ids=lambda path: path.name)
+def test_a_schema_of_an_interface_accepts_its_files(path: Path) -> None:
+    validator = jsonschema.Draft7Validator(KNOWING[kind_of_file(path)])
+    assert [error.message for error in validator.iter_errors(plain(root_of(path)))] == []
+
+
+def test_the_generated_schemas_accept_the_spec_and_reject_a_misspelled_dtype() -> None:
+    schema = json.loads((SPECS.parent / "generated/schema/ops.schema.json").read_text())
+    jsonschema.Draft7Validator.check_schema(schema)
+    validator = jsonschema.Draft7Validator(schema)
+    document = plain(root_of(SPECS / "ops/norm.yaml"))
+    assert [error.message for error in validator.iter_errors(document)] == []
+    document["operators"][0]["params"][0]["dtype"] = ["float23"]
+    assert not validator.is_valid(document)
