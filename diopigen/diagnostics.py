@@ -22,6 +22,24 @@ class Severity(str, Enum):
         return self.value
 
 
+class Correction(str):
+    """A fix line that a program can carry out as well: in the span of the finding `wrong` becomes `right`.
+
+    `is_certain` holds where there is no choice, such as another name that is as near.
+    """
+
+    wrong: str
+    right: str
+    is_certain: bool
+
+    @classmethod
+    def of(cls, text: str, wrong: str, right: str, *, is_certain: bool = True) -> Correction:
+        """The fix line `text`."""
+        created = cls(text)
+        created.wrong, created.right, created.is_certain = wrong, right, is_certain
+        return created
+
+
 _RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
 
 
@@ -189,6 +207,12 @@ def _edits(one: str, two: str, limit: int) -> int | None:
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
-    """A fix line that names the nearest candidate, or None where nothing is near."""
-    found = nearest(name, candidates)
-    return f"did you mean '{found}'?" if found else None
+    """A fix line (`Correction`) that names the nearest candidate, or None where nothing is near. It is certain where no
+    other candidate is as near."""
+    known = list(candidates)
+    found = nearest(name, known)
+    if found is None:
+        return None
+    distance = _edits(_bare(name), _bare(found), 2) or 0
+    is_only = all(_edits(_bare(name), _bare(other), distance) is None for other in set(known) - {found})
+    return Correction.of(f"did you mean '{found}'?", name, found, is_certain=is_only)

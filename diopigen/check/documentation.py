@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from diopigen.check.rule import Subject
-from diopigen.diagnostics import Sink, Span
+from diopigen.diagnostics import Correction, Sink, Span
 
 RULES = {
     "doc-form": "A documentation text is one line that ends in a full stop.",
@@ -36,14 +36,16 @@ def check(subject: Subject, sink: Sink) -> None:
 
 def _check_form(owner: str, text: str, span: Span, sink: Sink) -> None:
     problem = ""
+    fix = "write one sentence"
     if not text.strip():
         problem = "is empty"
     elif "\n" in text.strip():
         problem = "has several lines"
     elif not text.rstrip().endswith("."):
         problem = "does not end in a full stop"
+        fix = Correction.of(fix, text.rstrip(), f"{text.rstrip()}.", is_certain=text.rstrip()[-1].isalnum())
     if problem:
-        sink.error("doc-form", f"the documentation of {owner} {problem}", span, fix="write one sentence")
+        sink.error("doc-form", f"the documentation of {owner} {problem}", span, fix=fix)
 
 
 def _check_references(owner: str, text: str, span: Span, subject: Subject, known: set[str], sink: Sink) -> None:

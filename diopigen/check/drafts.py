@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from diopigen.check import directions, types
 from diopigen.check.rule import OPEN, Subject
-from diopigen.diagnostics import Sink
+from diopigen.diagnostics import Correction, Sink
 
 RULES = {"draft-done": "An entry is called a draft only while one of its directions, dtypes or shapes is open."}
+
+
+_REMOVE = Correction.of("remove 'draft'", "draft: true", "")
 
 
 def check(subject: Subject, sink: Sink) -> None:
@@ -21,4 +24,4 @@ def check(subject: Subject, sink: Sink) -> None:
     for function in drafts:
         if function.name not in waiting:
             message = f"{function.name} is called a draft, but nothing in it is open"
-            sink.warning("draft-done", message, function.at("draft"), fix="remove 'draft'")
+            sink.warning("draft-done", message, function.at("draft"), fix=_REMOVE)

@@ -6,7 +6,7 @@ from diopigen.check.rule import Subject
 from diopigen.contract.dtypes import MANTISSA, literal
 from diopigen.contract.functions import FUNCTIONS, SPECIAL
 from diopigen.contract.kinds import Kinds
-from diopigen.diagnostics import Sink, Span, did_you_mean
+from diopigen.diagnostics import Correction, Sink, Span, did_you_mean
 from diopigen.ir.keys import DIMENSIONED
 from diopigen.ir.model import DtypeRule, Formula, Function, Key, OpenTies, Parameter, ShapeList, ShapeRule
 from diopigen.ir.rules import (
@@ -340,6 +340,10 @@ def _check_backward_of(subject: Subject, function: Function, sink: Sink) -> None
     sink.error("unknown-reference", message, function.at("backward_of"), fix=fix)
 
 
+def _once(name: str) -> Correction:
+    return Correction.of("remove one", f"- {name}", "")
+
+
 def _check_headers(subject: Subject, sink: Sink) -> None:
     files = [header.file for header in subject.interface.headers]
     for header in subject.interface.headers:
@@ -352,7 +356,7 @@ def _check_headers(subject: Subject, sink: Sink) -> None:
         for name, span in header.order:
             function = subject.by_name.get(name)
             if name in seen:
-                sink.error("unknown-reference", f"{name} is twice in the order", span, fix="remove one")
+                sink.error("unknown-reference", f"{name} is twice in the order", span, fix=_once(name))
             elif subject.complete and (function is None or function.header != header.file):
                 fix = subject.suggestion(name, subject.by_name) or "remove it from the order, or write its entry"
                 if function is not None:

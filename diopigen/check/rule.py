@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import diopigen.check
-from diopigen.diagnostics import Sink, Span, did_you_mean
+from diopigen.diagnostics import Correction, Sink, Span, did_you_mean
 from diopigen.header.cdecl import CInterface
 from diopigen.header.renames import renames
 from diopigen.header.signature import c_interface
@@ -61,10 +61,11 @@ class Subject:
     def suggestion(self, function: str, candidates: Iterable[str]) -> str | None:
         """A fix line for the name of a function that there is not, with or without `diopi`: what it was renamed to,
         else the nearest of the candidates."""
-        if function in self.renames:
-            return f"it was renamed to '{self.renames[function]}'"
-        if f"diopi{function}" in self.renames:
-            return f"it was renamed to '{self.renames[f'diopi{function}'].removeprefix('diopi')}'"
+        new = self.renames.get(function)
+        if new is None and f"diopi{function}" in self.renames:
+            new = self.renames[f"diopi{function}"].removeprefix("diopi")
+        if new is not None:
+            return Correction.of(f"it was renamed to '{new}'", function, new)
         return did_you_mean(function, candidates)
 
     def knows_type(self, name: str) -> bool:

@@ -7,14 +7,19 @@ from pathlib import Path
 import click
 
 from diopigen.commands import completion
+from diopigen.commands.fixing import fix_spec
 from diopigen.commands.writing import carry_out, writing_options
 from diopigen.console import Session, common_options
 
 
 @click.command()
 @click.option("--missing", is_flag=True, help="List also what operators lack for a known reason.")
+@click.option("--fix", "fixes", is_flag=True, help="Carry out the fixes that leave no choice, and say which.")
+@click.option("--diff", is_flag=True, help="With --fix: write nothing; show what would change.")
 @common_options
-def check(missing: bool, spec: str | None, templates: str | None, output_format: str, strict: bool) -> None:
+def check(
+    missing: bool, fixes: bool, diff: bool, spec: str | None, templates: str | None, output_format: str, strict: bool
+) -> None:
     """Check the spec against every rule (diopigen explain --rules lists them), those of all targets and of the model
     tables included: what passes here can be generated.
 
@@ -22,9 +27,13 @@ def check(missing: bool, spec: str | None, templates: str | None, output_format:
     """
     from diopigen import api
 
+    if diff and not fixes:
+        raise click.UsageError("--diff needs --fix")
     session = Session(spec, templates, output_format, strict)
     where = session.workspace()
     published = api.published(where.root / "generated")
+    if fixes:
+        fix_spec(session, published, diff=diff)
     interface = session.load(fresh=True, published=published).interface
     models = session.models(fresh=True)
     api.check_models(interface, models, session.sink)

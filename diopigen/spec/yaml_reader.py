@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from diopigen.diagnostics import Failure, Note, Sink, Span, failure
+from diopigen.diagnostics import Correction, Failure, Note, Sink, Span, failure
 from diopigen.spec.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode, kind_of, shorten
 from diopigen.spec.plain_scalar import SUSPECT, YAML_1_1, Scalar, resolve
 from diopigen.spec.text_file import read_text
@@ -80,7 +80,8 @@ def _problem(error: yaml.MarkedYAMLError, text: str, mark: Any) -> tuple[str, st
     line = lines[mark.line] if mark and mark.line < len(lines) else ""
     character = line[mark.column : mark.column + 1] if mark else ""
     if character == "\t":
-        return "a tab in the indentation, where YAML has only spaces", "replace the tab by spaces"
+        fix = Correction.of("replace the tab by spaces", "\t", " ")
+        return "a tab in the indentation, where YAML has only spaces", fix
     if problem == "found character that cannot start any token" and character:
         return f"'{character}' begins no value in YAML", "put the text between quotes"
     return problem, "correct the YAML; a text with ': ' or ', ' may need quotes"

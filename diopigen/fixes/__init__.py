@@ -1,0 +1,1 @@
+"""Fixes that need no decision, carried out in the text of a spec."""

@@ -1,0 +1,102 @@
+"""From findings to edits of a text. Pure: comments and layout stay, since only what is wrong is replaced."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from diopigen.diagnostics import Correction, Diagnostic, Sink, Span
+from diopigen.spec.yaml_reader import parse_yaml
+
+_TAB_WIDTHS = (2, 4, 8)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Edit:
+    """Characters of a text, from `start` to `stop`, that become `text`."""
+
+    start: int
+    stop: int
+    text: str
+    finding: Diagnostic
+
+
+def edits_of(findings: Iterable[Diagnostic], text: str) -> list[Edit]:
+    """The edits of one file that follow from findings without a choice, in order. None touches what another changes."""
+    found = [edit for finding in findings for edit in _edit(finding, text)]
+    selected: list[Edit] = []
+    for edit in sorted(found, key=lambda one: (one.start, one.stop)):
+        if not selected or edit.start >= selected[-1].stop:
+            selected.append(edit)
+    return selected
+
+
+def applied(edits: Sequence[Edit], text: str) -> str:
+    """The text with edits, which are in order and do not overlap."""
+    parts, position = [], 0
+    for edit in edits:
+        parts += [text[position : edit.start], edit.text]
+        position = edit.stop
+    return "".join([*parts, text[position:]])
+
+
+def _edit(finding: Diagnostic, text: str) -> list[Edit]:
+    """The edit of a finding; none where its fix is no correction, or the text is not as the finding says."""
+    fix, span = finding.fix, finding.span
+    if not isinstance(fix, Correction) or not fix.is_certain or span is None:
+        return []
+    lines = re.findall(r"[^\n]*\n|[^\n]+", text)
+    if not 1 <= span.line <= len(lines):
+        return []
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line))
+    line = lines[span.line - 1]
+    begin, end = starts[span.line - 1], starts[span.line]
+    if not fix.right:
+        return [Edit(begin, end, "", finding)] if line.partition(" #")[0].strip() == fix.wrong else []
+    if fix.wrong == "\t":
+        width = _tab_width(lines)
+        return [
+            Edit(start, start + len(_indent(line)), _indent(line).expandtabs(width), finding)
+            for start, line in zip(starts, lines, strict=False)
+            if width and "\t" in _indent(line)
+        ]
+    return _within(finding, text, begin + span.column - 1, _end(span, starts, len(text)), fix)
+
+
+def _end(span: Span, starts: Sequence[int], length: int) -> int:
+    if not span.line <= span.end_line < len(starts):
+        return starts[span.line]
+    return min(starts[span.end_line - 1] + span.end_column - 1, length)
+
+
+def _within(finding: Diagnostic, text: str, start: int, stop: int, fix: Correction) -> list[Edit]:
+    """The one occurrence of what is wrong between two positions, as a whole word."""
+    word = re.compile(rf"(?<!\w){re.escape(fix.wrong)}(?!\w)")
+    matches = [match.span() for match in word.finditer(text, start, stop)]
+    if len(matches) != 1:
+        return []
+    first, last = matches[0]
+    return [Edit(first, last, fix.right, finding)]
+
+
+def _tab_width(lines: Sequence[str]) -> int:
+    """The width of tabs with which the text is YAML; 0 where none or several widths do."""
+    matching = [width for width in _TAB_WIDTHS if _is_yaml("".join(_spaced(line, width) for line in lines))]
+    return matching[0] if len(matching) == 1 else 0
+
+
+def _is_yaml(text: str) -> bool:
+    return parse_yaml(text, "", Sink()) is not None
+
+
+def _spaced(line: str, width: int) -> str:
+    """The line with spaces for tabs in its indentation."""
+    indent = _indent(line)
+    return indent.expandtabs(width) + line[len(indent) :]
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip(" \t"))]
