@@ -28,6 +28,7 @@ from diopigen.commands import (
     scaffold,
     spec,
     vendor,
+    watch,
 )
 from diopigen.console import FORMATS, show_findings
 from diopigen.diagnostics import Failure
@@ -69,6 +70,7 @@ for command in (
     spec.check,
     spec.generate,
     spec.explain,
+    watch.watch,
     headers.check_proto,
     headers.check_impl,
     headers.import_proto,

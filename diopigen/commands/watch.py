@@ -1,0 +1,115 @@
+"""`diopigen watch`: check again, and generate on request, whenever a file of the spec changes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import click
+
+from diopigen.console import Session, common_options
+
+_State = Mapping[Path, "tuple[int, int]"]
+"""When each file was changed last, in nanoseconds, and its size in bytes."""
+
+_SHOWN = 3
+"""So many changed files are named."""
+
+
+@click.command("watch")
+@click.option("--generate", "generates", is_flag=True, help="Generate as well where check finds no error.")
+@click.option(
+    "--interval", type=click.FloatRange(0.05), default=0.5, show_default=True, help="Seconds between two looks."
+)
+@common_options
+@click.pass_context
+def watch(
+    context: click.Context,
+    generates: bool,
+    interval: float,
+    spec: str | None,
+    templates: str | None,
+    output_format: str,
+    strict: bool,
+) -> None:
+    """Check the spec again whenever one of its files, a template or diopigen.yaml changes, until Ctrl-C.
+
+    Each run is a block: what changed, the findings, and the exit code.
+    """
+    where = Session(spec, templates, output_format, strict).workspace()
+    config = context.find_root().params["config"]
+    settings = Path(config or "diopigen.yaml")
+    selected = _selected(spec, templates, output_format, strict)
+    commands = [_command(config, "check", selected)]
+    if generates:
+        commands.append(_command(config, "generate", selected))
+    before: _State = {}
+    while True:
+        # Taken before the run: what changes during it starts the next one.
+        now = _state((where.spec, where.templates), settings)
+        if now != before:
+            _run(commands, _changes(before, now) if before else ["the first run"])
+            before = now
+        time.sleep(interval)
+
+
+def _selected(spec: str | None, templates: str | None, output_format: str, strict: bool) -> list[str]:
+    """The options as they were given here or in diopigen.yaml."""
+    selected = ["--format", output_format, "--strict" if strict else "--no-strict"]
+    selected += ["--spec", spec] if spec is not None else []
+    return selected + (["--templates", templates] if templates is not None else [])
+
+
+def _command(config: str | None, name: str, selected: Sequence[str]) -> list[str]:
+    """A process of its own for each run: what a run loaded and cached is of the files that it read."""
+    named = ["--config", config] if config is not None else []
+    return [sys.executable, "-m", "diopigen", *named, name, *selected]
+
+
+def _run(commands: Sequence[Sequence[str]], changed: Sequence[str]) -> None:
+    """One block: what changed, then each command until one ends with another code than 0."""
+    click.echo(f"== {time.strftime('%H:%M:%S')} {', '.join(changed)}")
+    sys.stdout.flush()
+    code = 0
+    for command in commands:
+        code = subprocess.run(command, stderr=subprocess.STDOUT, check=False).returncode
+        if code:
+            break
+    click.echo(f"-- exit code {code}")
+    sys.stdout.flush()
+
+
+def _state(folders: Sequence[Path], settings: Path) -> _State:
+    return {path: (found.st_mtime_ns, found.st_size) for path, found in _files(folders, settings)}
+
+
+def _files(folders: Sequence[Path], settings: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    from diopigen.spec.folder import entries_below
+
+    for folder in folders:
+        try:
+            paths = [entry.path for entry in entries_below(folder)]
+        except OSError:
+            continue  # it is being moved, or is gone: check says so in the next run
+        for path in [*paths, folder]:
+            yield from _stat(path)
+    yield from _stat(settings)
+
+
+def _stat(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    with contextlib.suppress(OSError):
+        yield path, path.stat()
+
+
+def _changes(before: _State, now: _State) -> list[str]:
+    """What is different, in words; of many files the first."""
+    changed = [f"{path} changed" for path in now if path in before and before[path] != now[path] and not path.is_dir()]
+    changed += [f"{path} is new" for path in now if path not in before]
+    changed += [f"{path} is gone" for path in before if path not in now]
+    shown = changed[:_SHOWN]
+    return [*shown, f"and {len(changed) - len(shown)} more"] if len(changed) > len(shown) else shown or ["a folder"]
