@@ -8,7 +8,7 @@ from typing import Any
 from diopigen.config.grammar import is_operator
 from diopigen.config.model import LAYOUTS
 from diopigen.ir.model import Interface
-from diopigen.spec.schema import Field, IntegerShape, ListShape, RecordShape, TextShape, to_json_schema
+from diopigen.spec.schema import BooleanShape, Field, IntegerShape, ListShape, RecordShape, TextShape, to_json_schema
 
 KIND = "chip"
 
@@ -30,6 +30,9 @@ def shape(dtypes: Sequence[str], operators: Sequence[str] = ()) -> RecordShape:
                 "the orders of dimensions that their kernels take; ranks that no entry is about are free",
             ),
             "max_rank": Field(IntegerShape(1), "the most dimensions of a tensor (default: that of the chip)"),
+            "contiguous": Field(
+                BooleanShape(), "whether their kernels take contiguous tensors alone (default: that of the chip)"
+            ),
         },
     )
     return RecordShape(
@@ -46,8 +49,14 @@ def shape(dtypes: Sequence[str], operators: Sequence[str] = ()) -> RecordShape:
             "alignment": Field(
                 IntegerShape(1), "bytes that the start of every buffer of a kernel is a multiple of", required=True
             ),
+            "contiguous": Field(
+                BooleanShape(), "whether kernels take contiguous tensors alone (default: false, they take any strides)"
+            ),
             "memory": Field(IntegerShape(1), "bytes of memory on each device (default: 4 GiB)"),
-            "operators": Field(ListShape(group, non_empty=True), "the native operators, in groups", required=True),
+            "operators": Field(
+                ListShape(group, non_empty=True),
+                "the native operators, in groups (default: every operator with a kernel, as the chip says)",
+            ),
         },
     )
 

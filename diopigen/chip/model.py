@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from diopigen.diagnostics import Span
 
 LARGEST_ALIGNMENT = 512
 """What allocations of the simulated device are aligned to; no chip can ask for more."""
@@ -16,6 +18,9 @@ class NativeOperator:
     dtypes: tuple[str, ...] = ()
     layouts: tuple[str, ...] = ()
     max_rank: int | None = None
+    contiguous: bool | None = None
+    span: Span = field(default=Span(""), compare=False)
+    """Where the file names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +38,12 @@ class Chip:
     memory: int | None
     operators: tuple[NativeOperator, ...]
     file: str
+    contiguous: bool = False
+
+    def dtypes_of(self, operator: NativeOperator) -> tuple[str, ...]:
+        """The dtypes that the kernel of an operator takes."""
+        return operator.dtypes or self.dtypes
+
+    def is_contiguous(self, operator: NativeOperator) -> bool:
+        """Whether the kernel of an operator takes contiguous tensors alone."""
+        return self.contiguous if operator.contiguous is None else operator.contiguous

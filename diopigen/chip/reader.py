@@ -12,7 +12,7 @@ from diopigen.diagnostics import Note, Sink, Span, did_you_mean
 from diopigen.ir.model import Interface
 from diopigen.spec.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from diopigen.spec.schema import validate
-from diopigen.spec.yaml_reader import load_yaml
+from diopigen.spec.yaml_reader import load_yaml, parse_yaml
 
 RULES = {
     "chip-unknown-operator": "A native operator of a chip is a function of the interface that vendors implement.",
@@ -26,7 +26,15 @@ RULES = {
 
 def read_chip(path: Path, display: str, interface: Interface, sink: Sink) -> Chip | None:
     """The chip of a file; None where something is wrong with it, which goes to `sink`. `display` names the file."""
-    root = load_yaml(path, display, sink)
+    return _chip(load_yaml(path, display, sink), display, interface, sink)
+
+
+def parse_chip(text: str, display: str, interface: Interface, sink: Sink) -> Chip | None:
+    """As `read_chip`, of a text."""
+    return _chip(parse_yaml(text, display, sink), display, interface, sink)
+
+
+def _chip(root: Node | None, display: str, interface: Interface, sink: Sink) -> Chip | None:
     dtypes = [dtype.name for dtype in interface.dtypes]
     if root is None or not validate(root, shape(dtypes), "the chip's file", sink):
         return None
@@ -61,6 +69,7 @@ class _Reader:
             memory=None if memory is None else _number(memory),
             operators=tuple(sorted(native, key=lambda one: one.name)),
             file=display,
+            contiguous=bool(_flag(self.root, "contiguous")),
         )
 
     def _group(self, group: Node) -> Iterator[NativeOperator]:
@@ -82,6 +91,8 @@ class _Reader:
                     tuple(_texts(dtypes)),
                     tuple(layout for layout in _texts(layouts) if layout != "ND"),
                     None if rank is None else _number(rank),
+                    _flag(group, "contiguous"),
+                    name.span,
                 )
 
     def _known_once(self, node: ScalarNode) -> bool:
@@ -132,6 +143,11 @@ def _scalar(node: MappingNode, key: str) -> ScalarNode:
     value = node.get(key)
     assert isinstance(value, ScalarNode)  # the grammar has been checked
     return value
+
+
+def _flag(node: MappingNode, key: str) -> bool | None:
+    value = node.get(key)
+    return bool(value.value) if isinstance(value, ScalarNode) else None
 
 
 def _number(node: Node) -> int:

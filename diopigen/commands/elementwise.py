@@ -21,9 +21,6 @@ RULES = {
     "elementwise-no-loop": "A vendor with generated elementwise kernels has the loop that they run in.",
 }
 
-FOLDER = "functions_elementwise"
-"""The folder below impl/NAME that belongs to the command; like `functions` it counts as kernels."""
-
 
 @click.command()
 @click.argument("directory", metavar="IMPL_DIR")
@@ -49,7 +46,7 @@ def elementwise(
     They follow from the expressions of the spec, and run in a loop that the vendor writes once: the template
     `elementwise` in IMPL_DIR/elementwise.h. Operators that the vendor has written by hand are left out.
     """
-    from diopigen.emit.elementwise.kernels import emit_elementwise, expressible
+    from diopigen.emit.elementwise.kernels import FOLDER, emit_elementwise, expressible
     from diopigen.emit.vendor.selection import require_vendor_name
     from diopigen.vendor.handwritten import handwritten
     from diopigen.vendor.shims import vendor_name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -11,7 +12,8 @@ from diopigen.console import Session, common_options
 
 
 @click.command()
-@click.option("--vendor", required=True, metavar="NAME", help="Name of the vendor: a C identifier.")
+@click.option("--vendor", metavar="NAME", help="Name of the vendor: a C identifier (default: that of --chip).")
+@click.option("--chip", "chip_path", metavar="FILE", help="Start from the file of a chip: its native operators.")
 @click.option("--out", required=True, metavar="DIR", help="Folder of the tree: new, empty, or scaffolded before.")
 @completion.names_option(
     "--ops", "patterns", metavar="GLOB", what="Operators: Add, 'Conv*'", complete=completion.functions
@@ -26,7 +28,8 @@ from diopigen.console import Session, common_options
 @click.option("--force", is_flag=True, help="Overwrite generated files that were edited; never files of your own.")
 @common_options
 def scaffold(
-    vendor: str,
+    vendor: str | None,
+    chip_path: str | None,
     out: str,
     patterns: tuple[str, ...],
     families: tuple[str, ...],
@@ -42,41 +45,73 @@ def scaffold(
 ) -> None:
     """Write a vendor's tree that builds at once, or add to one what is new.
 
-    Without --ops, --family, --model and --all a new tree gets a starter set of operators, and an older one is brought
-    up to date. Files that are yours (all but generated/, include/, runtime/, test/operators.inc and vendor.json) are
-    written once and never touched again.
+    Without --ops, --family, --model and --all a new tree gets a starter set of operators, or the native ones of --chip,
+    and an older one is brought up to date. Of --chip, elementwise operators get kernels and the others skeletons. Files
+    that are yours (all but generated/, include/, runtime/, impl/NAME/functions_elementwise/, test/operators.inc and
+    vendor.json) are written once and never touched again.
     """
     from diopigen.emit.vendor.selection import Selection, require_vendor_name
     from diopigen.output.check import listing
     from diopigen.package import package_data
     from diopigen.vendor.scaffold import scaffold as run
 
-    require_vendor_name(vendor)
     session = Session(spec, templates, output_format, strict)
+    if vendor is None and chip_path is None:
+        raise click.UsageError("name the vendor with --vendor, or the file of its chip with --chip")
+    if vendor is not None:
+        require_vendor_name(vendor)
     interface = session.load().interface
-    selected = Selection((*patterns, *_called(session, models)), families, everything)
+    start = None if chip_path is None else _start(session, chip_path, vendor)
+    name = vendor or (start.name if start is not None else "")
+    require_vendor_name(name)
+    native = () if start is None else start.operators
+    selected = Selection((*patterns, *_called(session, models), *native), families, everything)
     done = run(
         interface,
         session.workspace(),
         package_data("runtime"),
-        vendor,
+        name,
         Path(out),
         session.sink,
         selected=selected,
         torch=torch,
+        chip=None if start is None else start.content,
         force=force,
         write=not dry_run,
     )
     if dry_run and not session.sink.has_errors:
         click.echo(listing(done.generated, dry=True), nl=False)
-        if done.shims is not None:
-            click.echo(listing(done.shims, dry=True), nl=False)
+        for result in (*done.kernels, *([done.shims] if done.shims is not None else [])):
+            click.echo(listing(result, dry=True), nl=False)
         click.echo("".join(f"would start   {path}\n" for path in done.started), nl=False)
         session.finish()
-    results = [done.generated] if done.shims is None else [done.generated, done.shims]
+    results = [done.generated, *done.kernels, *([done.shims] if done.shims is not None else [])]
     counts = {name: sum(len(getattr(each, name)) for each in results) for name in ("written", "removed", "unchanged")}
     generated = "generated: " + ", ".join(f"{count} {name}" for name, count in counts.items())
     session.finish(f"{out}: {generated}; yours: {len(done.started)} started, {len(done.retained)} kept")
+
+
+@dataclass(frozen=True)
+class _Start:
+    """The chip's file that a tree starts from."""
+
+    name: str
+    operators: tuple[str, ...]
+    content: bytes
+
+
+def _start(session: Session, path: str, vendor: str | None) -> _Start:
+    """The file of a chip; findings end the command."""
+    from diopigen.chip.reader import parse_chip
+    from diopigen.spec.text_file import read_text
+
+    text = read_text(Path(path), path)
+    chip = parse_chip(text, path, session.load().interface, session.sink)
+    if chip is None:
+        session.finish()
+    if vendor is not None and vendor != chip.name:
+        raise click.UsageError(f"--vendor {vendor} and the chip '{chip.name}' of {path} differ: leave --vendor out")
+    return _Start(chip.name, tuple(operator.name for operator in chip.operators), text.encode())
 
 
 def _called(session: Session, names: tuple[str, ...]) -> tuple[str, ...]:

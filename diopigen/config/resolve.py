@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import fields, is_dataclass, replace
 from pathlib import PurePath
 from typing import Any, TypeVar, cast
 
 from diopigen.config import conversions, names, repeats, vendor
-from diopigen.config.entries import ConfigFile
+from diopigen.config.entries import ConfigFile, Settings
 from diopigen.config.grammar import convertible
 from diopigen.config.levels import RuleMaker, levels
 from diopigen.config.model import ResolvedConfig
@@ -27,10 +27,12 @@ def resolve(
     sink: Sink,
     *,
     composites: Collection[str] | None = None,
+    outermost: Mapping[str, Settings] | None = None,
 ) -> ResolvedConfig:
     """The table of a vendor that implements the functions `implemented`; all findings go to `sink`.
 
-    `composites` are the functions with a composite implementation, where that is known. What is in error in the
+    `composites` are the functions with a composite implementation, where that is known; `outermost` is what holds for
+    a function where the file says nothing (vendor/chip_config.py). What is in error in the
     file is left out of the table. Places in the table name the file without its folder, so that what is generated
     from it is the same on every machine.
     """
@@ -39,7 +41,7 @@ def resolve(
     said = levels(_in_file(entry, file) for entry in config.entries)
     maker = RuleMaker(subject.dtypes)
     rules = {
-        function.name: maker.function_rule(function, said.of(function))
+        function.name: maker.function_rule(function, (*said.of(function), *_outermost(outermost, function.name)))
         for function in subject.operators.values()
         if convertible(function)
     }
@@ -48,6 +50,11 @@ def resolve(
     repeats.check(subject, said, sound, sink)
     vendor.check(subject, rules, sink)
     return ResolvedConfig(vendor_name, file, tuple(rules.values()), subject.implemented)
+
+
+def _outermost(settings: Mapping[str, Settings] | None, function: str) -> tuple[Settings, ...]:
+    found = None if settings is None else settings.get(function)
+    return () if found is None else (found,)
 
 
 def _in_file(value: _Value, file: str) -> _Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import PurePath
 
 from diopigen.config.entries import Entry
 from diopigen.config.grammar import COMPOSITE
@@ -82,7 +83,8 @@ def _helpers(subject: Subject, rules: dict[str, FunctionRule], report: Reporter)
         if helper in subject.implemented:
             continue
         message = f"{subject.vendor} does not implement {helper}, by which {HELPERS[helper]}"
-        location = replace(span, file=subject.config.file)
+        # What the chip's file says is there.
+        location = replace(span, file=subject.config.file) if span.file == PurePath(subject.config.file).name else span
         if _SUBSTITUTE in subject.implemented:
             message += f"; {_SUBSTITUTE} does that here, but other tools need it"
             report("config-missing-helper", message, location, fix="nothing, or implement it", severity=NOTE)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
+from diopigen.chip.model import LARGEST_ALIGNMENT
+
 Dims = tuple[int, ...]
-GUARD = 64
-"""Bytes of guard before and behind the elements; a multiple of every element size."""
+GUARD = LARGEST_ALIGNMENT
+"""Bytes of guard before and behind the elements: a multiple of every element size, and of what a chip can ask for."""
 
 
 @lru_cache(maxsize=4096)

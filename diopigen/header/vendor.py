@@ -41,7 +41,7 @@ _FUNCTION = re.compile(r"diopi[A-Z0-9]\w*")
 _DEVICE_WORDS = ("__global__", "__device__", "__host__", "__shared__", "__constant__", "__managed__", "__forceinline__")
 _DEVICE_ARGUMENTS = [*(f"-D{word}=" for word in _DEVICE_WORDS), "-D__launch_bounds__(...)="]
 # The word behind a kernel that compares it with the interface, which is what this scan does by itself.
-_KERNEL_ARGUMENT = "-DDIOPIGEN_KERNEL(name)=static_assert(true)"
+_KERNEL_ARGUMENTS = ["-DDIOPIGEN_KERNEL(name)=static_assert(true)", "-DDIOPIGEN_ADAPTOR_KERNEL_H_"]
 
 # Errors that say that a signature is wrong, and not that one of its types is unknown.
 _CONFLICT = re.compile(
@@ -102,8 +102,8 @@ def scan_vendor(
     names = [source.name for source in headers]
     arguments = [
         *_DEVICE_ARGUMENTS,
-        _KERNEL_ARGUMENT,
-        *include_arguments(names, [directory, directory.parent, directory / "include"]),
+        *_KERNEL_ARGUMENTS,
+        *include_arguments(names, [directory, directory.parent, directory / "include", *_tree_folders(directory)]),
     ]
     header_files = Files(headers)
     unit = parse_clean(names, header_files, sink, "c++", arguments, libclang.FOR_SERIALIZATION)
@@ -126,6 +126,13 @@ def scan_vendor(
                 incomplete[source.name] = hidden
     _report_incomplete(incomplete, report)
     return VendorSources(tuple(functions), tuple(files), tuple(incomplete))
+
+
+def _tree_folders(directory: Path) -> list[Path]:
+    """The headers that `diopigen scaffold` has put into the tree `.../impl/NAME`, which know the aliases of types."""
+    root = directory.absolute().parent.parent
+    folders = ("include", "runtime/adaptor/include", "runtime/kernels/include", "generated/chip")
+    return [root / folder for folder in folders if (root / "runtime/kernels").is_dir()]
 
 
 def source_files(directory: Path) -> list[Path]:
@@ -244,7 +251,7 @@ class _FileScan:
 
         An include that is not found hides nothing by itself.
         """
-        hiding = [error for error in self._errors if not _HIDES_NOTHING.match(error.spelling)]
+        hiding = [e for e in self._errors if not (_HIDES_NOTHING.match(e.spelling) or _is_in_kernel_library(e))]
         if not hiding:
             return None
         text = self._source.data.decode("utf-8")
@@ -252,6 +259,13 @@ class _FileScan:
         seen = {found.function.name for found in self.functions}
         names = tuple(name for name in dict.fromkeys(_LOOKS_DEFINED.findall(text)) if name not in seen)
         return Note(hiding[0].spelling, location_of(hiding[0].location, self._files)), names
+
+
+def _is_in_kernel_library(error: Any) -> bool:
+    """Whether the place of an error is a header that diopigen brought along: they ask more of the standard library than
+    what the scan has of it, and define none of the vendor's functions."""
+    file = error.location.file
+    return file is not None and any(part in ("diopigen", "diopigen_kernels") for part in Path(file.name).parts[-3:-1])
 
 
 def _report_incomplete(found: Mapping[str, tuple[Note | None, tuple[str, ...]]], report: Reporter) -> None:

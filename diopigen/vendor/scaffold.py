@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from diopigen.api import Workspace
+from diopigen.chip.model import Chip
 from diopigen.config.entries import ConfigFile
 from diopigen.config.reader import read_config
 from diopigen.diagnostics import Failure, Sink, Span
@@ -29,6 +30,7 @@ from diopigen.output.check import dry_run
 from diopigen.output.once import missing, write_once
 from diopigen.vendor.scan import scan_and_check
 from diopigen.vendor.shims import CONFIG_NAME, resolved_for, shimmed_functions, shims
+from diopigen.vendor.tree_chip import KernelPlans, TreeChip, read_tree_chip
 from diopigen.vendor.tree_state import TreeState, read_state
 
 RULES = {"function-missing": "an operator with a file of its own has all its functions"}
@@ -41,12 +43,14 @@ class Scaffolded:
     """What a run did: what belongs to diopigen, and the paths that were started or kept as they are, sorted.
 
     `shims` is None for a tree whose kernels are exported by themselves, and where the configuration is in error.
+    `kernels` are the table of the chip and the elementwise kernels.
     """
 
     generated: Result
     started: tuple[str, ...] = ()
     retained: tuple[str, ...] = ()
     shims: Result | None = None
+    kernels: tuple[Result, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +71,15 @@ def scaffold(
     *,
     selected: Selection | None = None,
     torch: bool = False,
+    chip: bytes | None = None,
     force: bool = False,
     write: bool = True,
 ) -> Scaffolded:
     """Makes the tree of `vendor` at `root`, or adds to it what is new; files of the vendor's own stay as they are.
 
     Without a selection a new tree gets the starter set, and an older one what it was scaffolded with before. `torch`
-    adds a backend for PyTorch, which the tree keeps from then on.
+    adds a backend for PyTorch, which the tree keeps from then on. `chip` is the chip's file that a new tree starts
+    with: its elementwise operators get kernels, the others skeletons.
     `force` overwrites generated files that were edited; `write` false only says what would be done. Functions whose
     signature differs from the interface become errors in `sink` (`impl-signature`), though what is new is written
     all the same. Edited generated files are errors too, and then nothing is written. Raises `Failure` for a name,
@@ -88,12 +94,18 @@ def scaffold(
     if selection.is_empty:
         selection = _STARTER
     tree = replace(tree, selection=selection, torch=torch or tree.torch)
-    work = _planned(interface, where, runtime, vendor, root, tree, sink)
+    native = read_tree_chip(interface, where, vendor, root, chip, sink) if tree.has_kernels else None
+    if tree.has_kernels and native is None:
+        return Scaffolded(Result())
+    work = _planned(interface, where, runtime, vendor, root, tree, native, sink)
     command = f"diopigen scaffold --vendor {vendor} --out {root.as_posix()}"
     output = _Output(root / shims_folder(vendor), command, force, write, Sink())
     result = output.apply(work.generated, root)
     # Without writing, the findings about all files come together.
     shim_result = output.apply(work.public, output.shim_root) if work.public and not write else None
+    kernels = tuple(
+        _placed_in(output.apply(plan, root / folder), folder) for folder, plan in work.kernels.items() if not write
+    )
     if output.sink.has_errors:
         sink.extend(output.sink.sorted())
         return Scaffolded(result)
@@ -101,6 +113,9 @@ def scaffold(
     if write:
         try:
             started = write_once(work.starts, root, executable=(".ci/run",))
+            kernels = tuple(
+                _placed_in(output.apply(plan, root / folder), folder) for folder, plan in work.kernels.items()
+            )
             shim_result = output.apply(work.public, output.shim_root) if work.public else None
         except Failure:
             if tree.is_new:
@@ -111,7 +126,8 @@ def scaffold(
     sink.extend(output.sink.sorted())
     own = {*work.starts, *(skeleton_path(vendor, operator) for operator in work.operators)}
     retained = {path for path in own - set(started) if (root / path).exists()}
-    return Scaffolded(result, started, tuple(sorted(retained)), _placed(shim_result, shims_folder(vendor)))
+    shims_written = None if shim_result is None else _placed_in(shim_result, shims_folder(vendor))
+    return Scaffolded(result, started, tuple(sorted(retained)), shims_written, kernels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,22 +141,35 @@ class _Work:
     generated: Plan
     starts: Mapping[str, bytes]
     public: Plan | None
+    kernels: Mapping[str, Plan]
 
 
 def _planned(
-    interface: Interface, where: Workspace, runtime: Path, vendor: str, root: Path, tree: TreeState, sink: Sink
+    interface: Interface,
+    where: Workspace,
+    runtime: Path,
+    vendor: str,
+    root: Path,
+    tree: TreeState,
+    native: TreeChip | None,
+    sink: Sink,
 ) -> _Work:
     operators = tuple(select(interface, tree.selection))
+    if native is not None:
+        operators = native.listed(operators)
     # Before the scan: of a file that another run adds in the meantime nothing is known.
     there = tuple(op for op in operators if not tree.is_new and (root / skeleton_path(vendor, op)).exists())
     written = _Written() if tree.is_new else _written(interface, where, root, vendor, sink)
-    new = _unwritten(operators, written.all)
-    options = VendorOptions(vendor, new, tree.selection, tree.shimmed, tree.torch)
+    generated = native.kernels(interface, where, vendor, written.all) if native is not None else KernelPlans()
+    new = _unwritten(operators, (*written.all, *generated.functions))
+    content = native.content if native is not None else None
+    options = VendorOptions(vendor, new, tree.selection, tree.shimmed, tree.torch, content)
     plan = emit_vendor(interface, where.templates, runtime, options)
     public = None
     if tree.shimmed:
-        functions = {*written.shimmed, *(function.name for operator in new for function in operator.functions)}
-        public = _shims(interface, where, vendor, root, functions, sink)
+        functions = {*written.shimmed, *generated.functions}
+        functions |= {function.name for operator in new for function in operator.functions}
+        public = _shims(interface, where, vendor, root, functions, None if native is None else native.chip, sink)
     return _Work(
         operators,
         there,
@@ -148,6 +177,7 @@ def _planned(
         Plan(tuple(file for file in plan.files if is_generated(file.path))),
         {path: content for path, content in plan.items() if not is_generated(path)},
         public,
+        generated.plans,
     )
 
 
@@ -166,21 +196,25 @@ class _Output:
         return run(plan, root, self.sink, force=self.force, command=self.command)
 
 
-def _placed(result: Result | None, folder: str) -> Result | None:
+def _placed_in(result: Result, folder: str) -> Result:
     """The paths of a result from the root of the tree."""
-    if result is None:
-        return None
     return Result(*(tuple(f"{folder}/{path}" for path in getattr(result, each.name)) for each in fields(Result)))
 
 
 def _shims(
-    interface: Interface, where: Workspace, vendor: str, root: Path, functions: Collection[str], sink: Sink
+    interface: Interface,
+    where: Workspace,
+    vendor: str,
+    root: Path,
+    functions: Collection[str],
+    chip: Chip | None,
+    sink: Sink,
 ) -> Plan | None:
     """The shims over `functions`, as `diopigen adaptors` writes them; None where the configuration is in error."""
     path = root / CONFIG_NAME
     found = Sink()
     config = read_config(path, CONFIG_NAME, found) if path.exists() else ConfigFile(CONFIG_NAME)
-    resolved = None if config is None else resolved_for(interface, vendor, config, functions, found)
+    resolved = None if config is None else resolved_for(interface, vendor, config, functions, found, chip)
     sink.extend(found.sorted())
     return None if resolved is None or found.has_errors else shims(interface, where, resolved)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from diopigen.api import Workspace
+from diopigen.chip.model import Chip
 from diopigen.config.entries import ConfigFile
 from diopigen.config.model import ResolvedConfig
 from diopigen.config.reader import read_config
@@ -26,6 +27,7 @@ from diopigen.header.signature import c_interface
 from diopigen.header.vendor import VendorFunction, VendorSources, check_impl, scan_vendor
 from diopigen.ir.model import Interface
 from diopigen.spec.text_file import read_regular
+from diopigen.vendor.chip_config import check_chip, chip_of, settings_of
 
 CONFIG_NAME = "convert_config.yaml"
 
@@ -82,15 +84,26 @@ def read_vendor(
         return definitions, None
     own = _own_functions(vendor, sources, rule_sink)
     implemented = check_impl(expected, replace(sources, functions=own), rule_sink)
-    return definitions, resolved_for(interface, vendor.name, config, implemented, rule_sink)
+    chip = chip_of(vendor.directory, vendor.name, interface, rule_sink)
+    return definitions, resolved_for(interface, vendor.name, config, implemented, rule_sink, chip)
 
 
 def resolved_for(
-    interface: Interface, vendor: str, config: ConfigFile, implemented: Iterable[str], sink: Sink
+    interface: Interface,
+    vendor: str,
+    config: ConfigFile,
+    implemented: Iterable[str],
+    sink: Sink,
+    chip: Chip | None = None,
 ) -> ResolvedConfig:
-    """The table of a vendor whose functions are known."""
+    """The table of a vendor whose functions are known; `chip` says what holds where the configuration says nothing."""
     names = tuple(implemented)
-    return resolve(config, interface, vendor, names, sink, composites=composite_functions(interface))
+    outermost = None if chip is None else settings_of(chip, interface)
+    composites = composite_functions(interface)
+    found = resolve(config, interface, vendor, names, sink, composites=composites, outermost=outermost)
+    if chip is not None:
+        check_chip(chip, {rule.function: rule for rule in found.functions}, found.implemented, sink)
+    return found
 
 
 def _config(vendor: Vendor, sink: Sink) -> ConfigFile | None:

@@ -33,6 +33,13 @@ class TreeState:
     selection: Selection = NOTHING
     shimmed: bool = True
     torch: bool = False
+    kernels: bool = True
+    """Whether it builds on the kernel library and has a chip's file; trees of before them keep that form too."""
+
+    @property
+    def has_kernels(self) -> bool:
+        """Whether kernels behind shims build on the kernel library."""
+        return self.shimmed and self.kernels
 
 
 def read_state(root: Path, vendor: str) -> TreeState:
@@ -70,7 +77,13 @@ def _read_mark(path: Path) -> tuple[str, TreeState]:
         if not isinstance(owner, str):
             raise ValueError("'vendor' is a text")
         selection = selection_from_json(document["operators"])
-        return owner, TreeState(False, selection, document.get("shims") is True, document.get("torch") is True)
+        return owner, TreeState(
+            False,
+            selection,
+            document.get("shims") is True,
+            document.get("torch") is True,
+            document.get("kernels") is True,
+        )
     except (ValueError, KeyError, TypeError, RecursionError):
         message = f"'{path.as_posix()}' does not say whose tree it is and what it was scaffolded with"
         raise failure(

@@ -53,26 +53,6 @@ diopi_configs = {
             ],
         ),
     ),
-    "convolution2d_3": dict(
-        name=["conv2d"],
-        interface=["torch.nn.functional"],
-        tag=["diopiConvolution2d"],
-        dtype=[np.float16, np.float32, np.float64],
-        requires_backward=[0],
-        para=dict(stride=[(1, 1)], padding=[(1, 1)], dilation=[(1, 1)], groups=[1]),
-        tensor_para=dict(
-            gen_fn="Genfunc.randn",
-            args=[
-                {
-                    "ins": ["input"],
-                    "requires_grad": [True],
-                    "shape": ((1, 1, 3, 3),),
-                    "value": ([[[[1, 2, float("inf")], [3, -1, 0.5], [2, 0, 1]]]],),
-                },
-                {"ins": ["weight"], "requires_grad": [True], "shape": ((2, 1, 2, 2),)},
-            ],
-        ),
-    ),
     "batch_norm": dict(
         name=["batch_norm"],
         interface=["torch.nn.functional"],

@@ -83,6 +83,7 @@ TAKEN: dict[tuple[str, str], tuple[str, list[str]]] = {
     ("import-proto", "--out"): ("new folder", ["import-proto", HEADER, "--out", "{}"]),
     ("breaking", "--against"): ("any", ["breaking", "--against", "{}", *SPEC]),
     ("breaking", "--new"): ("any", ["breaking", "--against", HEADER, "--new", "{}"]),
+    ("scaffold", "--chip"): ("file", ["scaffold", "--chip", "{}", "--out", "{out}", *SPEC]),
     ("scaffold", "--out"): ("new folder", ["scaffold", "--vendor", "chip", "--out", "{}", *SPEC]),
     ("adaptors", "directory"): ("folder", ["adaptors", "{}", "--vendor", "chip", "--out", "{out}", *SPEC]),
     ("adaptors", "--config"): ("file", ["adaptors", VENDOR, "--config", "{}", "--out", "{out}", *SPEC]),

@@ -47,9 +47,17 @@ def _torch_results(call: Call, *, widened: Mapping[str, str] | None) -> dict[str
     raise Unbound("; ".join(reasons) or "the spec names no overload")
 
 
-def _difference(call: Call, name: str, expected: Any, dtype: str, result: Any) -> object | None:
+def _decoded(result: Any) -> Any:
+    dtype = str(result.dtype).removeprefix("torch.")
+    return decode(stored(result, dtype), dtype)
+
+
+def _difference(
+    call: Call, name: str, expected: Any, dtype: str, result: Any, found: Mapping[str, Any]
+) -> object | None:
     if isinstance(expected, Property):
-        return expected.check(decode(stored(result, dtype), dtype))
+        others = (_decoded(found[other]) for other in expected.others)
+        return expected.check(decode(stored(result, dtype), dtype), *others)
     if isinstance(expected, Expected):
         return compare(
             stored(result.reshape(np.shape(expected.values)), dtype), dtype, expected, call.function.tolerance, name
@@ -73,7 +81,7 @@ def _compared(interface: Interface, host: HostCall) -> tuple[int, str]:
             if expected is None or result is None:
                 continue
             compared += 1
-            fault = _difference(call, name, expected, dtype, result)
+            fault = _difference(call, name, expected, dtype, result, found)
             if fault is not None:
                 return compared, f"{name}: {fault}"
     return compared, ""

@@ -190,3 +190,19 @@ def test_the_offset_layout_is_one_of_the_suite(every_case: list[Case]) -> None:
         for value in case.arguments.values()
         if isinstance(value, Operand)
     )
+
+
+def test_recipes_of_convolutions_are_finite(every_case: list[Case], interface: Interface) -> None:
+    """Fourier transforms turn an infinity into NaN everywhere, which the spec leaves open."""
+    convolutions = {function.name for function in interface.functions if function.tolerance == "convolution"}
+    assert all(
+        "special_values" in function.unspecified for function in interface.functions if function.name in convolutions
+    )
+    wrong = [
+        case.id
+        for case in every_case
+        if case.function in convolutions and case.axis == "recipe"
+        for value in case.arguments.values()
+        if isinstance(value, Operand) and isinstance(value.values, tuple) and not np.all(np.isfinite(value.values))
+    ]
+    assert wrong == []

@@ -12,7 +12,7 @@ inline bool injected(const char* name) {
 """
 SOFTMAX = 'return softmax(Call(ctx, "diopiSoftmax", {out}, {input, nullptr}, {2}), dim, false);'
 LOG_SOFTMAX = 'return softmax(Call(ctx, "diopiLogSoftmax", {out}, {input, nullptr}, {2}), dim, true);'
-ROWS = "        Values x = load(k, 1);\n        const Values y"
+ROWS = "    return answer(alongDim(call, dim, row, diopigen::sim::launchAtOnceIfSmall));\n"
 IMAGE = "store(k, 0, plan.forward(load(k, 1), load(k, 2), loadOr(k, 3, plan.filter[0], 0)));"
 CAT = "    int64_t left = shape[along];\n"
 BMM = "return call.haveRank({0}, 3) ? multiply(call, true) : leave(call);"
@@ -109,11 +109,21 @@ CHANGES = [
     Change(
         "functions/rows.cpp",
         ROWS,
-        """        Values x = load(k, 1);
-        if (injected("ignores strides") && k.buffer(1).dtype == diopi_dtype_float32) {
-            x.assign(k.in<float>(1), k.in<float>(1) + x.size());
-        }
-        const Values y""",
+        """    Call flat = call;
+    if (injected("ignores strides") && call.dtype(1) == diopi_dtype_float32 && call.haveShape({1}, call.shape(0)) &&
+        flat.moveLast({dim}, {0, 1, 2})) {
+        return run(flat, [row, size = flat.shape(0).back()](const Kernel& k) {
+            const auto* first = k.in<float>(1);
+            Values x(first, first + product(k.buffer(1).shape));
+            const Values y = k.buffer(2).isTensor ? load(k, 2) : Values(x.size());
+            for (size_t at = 0; at < x.size(); at += static_cast<size_t>(size)) {
+                row(&x[at], &y[at], size);
+            }
+            store(k, 0, x);
+        });
+    }
+"""
+        + ROWS,
     ),
     # The image, which the shims lay out as NHWC, is taken for NCHW.
     Change(

@@ -144,7 +144,7 @@ def test_a_changed_signature_does_not_compile(tree: Path) -> None:
     before = path.read_text()
     path.write_text(before.replace("diopiConstTensorHandle_t input)", "diopiConstTensorHandle_t input, int more)", 1))
     try:
-        folders = ("-Iinclude", "-Iimpl", "-Iruntime/adaptor/include")
+        folders = ("-Iinclude", "-Iimpl", "-Iruntime/adaptor/include", "-Iruntime/kernels/include", "-Igenerated/chip")
         done = run("g++", "-std=c++17", "-fsyntax-only", *folders, path, cwd=tree)
     finally:
         path.write_text(before)
@@ -217,6 +217,8 @@ def test_every_operator_compiles_and_is_formatted(make: Scaffold, tmp_path: Path
         "-Iinclude",
         "-Iruntime/include",
         "-Iruntime/adaptor/include",
+        "-Iruntime/kernels/include",
+        "-Igenerated/chip",
         "-Iimpl",
     ]
     # One translation unit: the headers are read once. Only library.cpp and device.cpp have names of their own.

@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Ending, Results, Waiver
 from diopigen.conformance.oracles import oracle_of
+from diopigen.conformance.report.left import left_text
 from diopigen.ir.model import Function
 
 _RED, _GREEN, _YELLOW, _PLAIN = "\033[31m", "\033[32m", "\033[33m", "\033[0m"
@@ -39,6 +40,8 @@ def failure_text(result: CaseResult, results: Results) -> str:
         if fault.expected or fault.actual:
             lines.append(f"    expected {fault.expected}")
             lines.append(f"    actual   {fault.actual}")
+    if result.outcome == "unimplemented" and result.reason:
+        lines.append(f"  left to the reference library: {result.reason}")
     lines += [f"  {operand}" for operand in result.operands]
     lines.append(f"  repeat with: {repro(result.case.id, results.library, results.seed, results.runtime)}")
     return "\n".join(lines)
@@ -83,7 +86,7 @@ def text(results: Results, *, colour: bool = False, failures: int = 20, by: str 
     if results.not_run:
         summary += f"; interrupted: {results.not_run} cases were not run"
     parts += [ending_text(ending, count) for ending, count in distinct_endings(results)]
-    return "\n\n".join([*parts, table, *_exceptions_text(results), summary]) + "\n"
+    return "\n\n".join([*parts, table, *left_text(results.results), *_exceptions_text(results), summary]) + "\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +263,8 @@ def why_not_tested(result: CaseResult) -> str:
     waiver = result.case.waiver
     if result.outcome == "excepted" and waiver is not None:
         return f"known exception ({waiver.kind}, {waiver.where}): {waiver.reason}"
-    return OUTCOMES[result.outcome]
+    because = f": {result.reason}" if result.outcome == "unimplemented" and result.reason else ""
+    return OUTCOMES[result.outcome] + because
 
 
 def _printable(message: str) -> str:

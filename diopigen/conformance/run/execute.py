@@ -74,6 +74,8 @@ class Executor:
             late = self.arena.host.status("diopiHostSynchronize", self.arena.context)
             status = self.statuses.get(late, "an unknown status")
         if status in _ELSEWHERE and case.expect != status:
+            said = self.library.text("diopiGetLastErrorString")
+            self.reason = said if function.name in said else ""  # it may be of an earlier call
             return "unimplemented", self._memory(function, ready, written=False)
         if case.expect != SUCCESS:
             return self._check_refusal(case, function, ready, status)

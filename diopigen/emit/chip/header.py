@@ -68,5 +68,6 @@ def _operator(one: NativeOperator, dtypes: dict[tuple[str, ...], str], layouts: 
 
 def _chip(chip: Chip) -> str:
     memory = str(chip.memory or 0)
-    values = [f'"{chip.name}"', "kDtypes", str(chip.max_rank), str(chip.alignment), memory, "kOperators"]
+    listed = "kOperators" if chip.operators else "nullptr"
+    values = [f'"{chip.name}"', "kDtypes", str(chip.max_rank), str(chip.alignment), memory, listed]
     return f"inline constexpr diopigen::kernels::Chip kChip = {{{', '.join([*values, str(len(chip.operators))])}}};"

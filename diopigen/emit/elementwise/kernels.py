@@ -69,6 +69,10 @@ class KernelText:
     function: str
 
 
+FOLDER = "functions_elementwise"
+"""The folder below impl/NAME with the generated kernels; like `functions` it counts as kernels."""
+
+
 def expressible(interface: Interface) -> tuple[Function, ...]:
     """The functions that there can be a kernel for, in the order of the interface."""
     return tuple(function for function in tensor_functions(interface) if _is_expressible(function))

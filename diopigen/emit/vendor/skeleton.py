@@ -16,6 +16,21 @@ from diopigen.ir.model import Function, Interface
 
 _TEMPLATE = "vendor/function.cpp.j2"
 _INDENT = " " * 4
+_WRITTEN = {
+    "diopiCastDtype": """    const Call call(ctx, "diopiCastDtype", {out}, {input});
+    if (!call.haveShape({0}, call.shape(1)) || (isReal(call.dtype(1)) && !isReal(call.dtype(0)))) {
+        return leave(call);  // what becomes of numbers that do not fit into integers is the reference library's to say
+    }
+    return run(call, [](const Kernel& kernel) { convert(kernel, 0, 1); });""",
+    "diopiCopyInp": """    const Call call(ctx, "diopiCopyInp", {dest}, {src});
+    Shape shape = call.shape(0);
+    if (!broadcast(&shape, call.shape(1)) || !call.haveShape({0}, shape) ||
+        (isReal(call.dtype(1)) && !isReal(call.dtype(0)))) {
+        return leave(call);
+    }
+    return run(call, [](const Kernel& kernel) { convert(kernel, 0, 1); });""",
+}
+"""Bodies of the functions that shims convert with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +57,18 @@ def skeleton_path(vendor: str, operator: Operator) -> str:
 
 
 def skeleton_file(
-    interface: Interface, templates: Path, vendor: str, operator: Operator, *, shimmed: bool = True
+    interface: Interface,
+    templates: Path,
+    vendor: str,
+    operator: Operator,
+    *,
+    shimmed: bool = True,
+    kernels: bool = False,
 ) -> PlannedFile:
     """The skeleton of an operator, with the functions that `operator` holds.
 
     `shimmed`: they are in the vendor's namespace, behind shims that are exported; else they are exported themselves.
+    `kernels`: the tree builds on the kernel library, and the functions that shims convert with are written already.
     """
     source = interface.file_of[operator.functions[0].name]
     includes = dict.fromkeys(function.header for function in operator.functions)
@@ -62,12 +84,15 @@ def skeleton_file(
         "includes": sorted(includes),
         "vendor": vendor,
         "shimmed": shimmed,
+        "kernels": kernels,
         "functions": [
             {
                 "name": function.name,
                 "contract": contract(function),
                 "head": _head(function, shimmed),
-                "body": _body(function, vendor, shimmed),
+                "body": _WRITTEN[function.name]
+                if kernels and function.name in _WRITTEN
+                else _body(function, vendor, shimmed),
             }
             for function in operator.functions
         ],

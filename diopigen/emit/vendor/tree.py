@@ -42,6 +42,11 @@ _STARTS = {
     "impl/{vendor}/error.h": "error.h.j2",
     "impl/{vendor}/exports.map": "exports.map.j2",
 }
+_KERNEL_STARTS = {
+    "impl/{vendor}/kernel.h": "kernel.h.j2",
+    "impl/{vendor}/elementwise.h": "elementwise.h.j2",
+}
+"""What kernels behind shims build on."""
 
 _PACKAGE_START = {"torch_{vendor}/__init__.py": "torch/__init__.py.j2", "pyproject.toml": "torch/pyproject.toml.j2"}
 """What a tree with a backend for PyTorch starts with; the rest of the package belongs to diopigen."""
@@ -69,8 +74,8 @@ _PACKAGE_MODULES = (
 _LIBRARY_FUNCTIONS = ("initLibrary", "finalizeLibrary", "buildGeneratorState")
 
 # What the host runtime consists of: there may be more in its folder, such as build trees.
-_RUNTIME_FILES = ("CMakeLists.txt", "libdiopirt.map")
-_RUNTIME_FOLDERS = ("adaptor/include", "include", "src")
+_RUNTIME_FILES = ("CMakeLists.txt", "libdiopirt.map", "kernels/CMakeLists.txt")
+_RUNTIME_FOLDERS = ("adaptor/include", "include", "kernels/include", "kernels/src", "src")
 _TORCH_FOLDERS = ("torch/include", "torch/operators", "torch/src")
 
 _COPIED = "Copied from diopigen by `diopigen scaffold`: do not edit, scaffold again to bring it up to date."
@@ -95,6 +100,23 @@ class VendorOptions:
     selection: Selection = NOTHING
     shimmed: bool = True
     torch: bool = False
+    chip: bytes | None = None
+    """The chip's file that a tree starts with, of trees that build on the kernel library."""
+
+
+CHIP_FOLDER = "generated/chip"
+"""Where the table of the chip is in a vendor's tree."""
+
+
+def chip_file(vendor: str) -> str:
+    """The name of the chip's file in a vendor's tree."""
+    return f"{vendor}.yaml"
+
+
+def default_chip(interface: Interface, templates: Path, vendor: str) -> bytes:
+    """The file of a chip that takes everything."""
+    dtypes = [dtype.name for dtype in interface.dtypes]
+    return render(templates, "vendor/chip.yaml.j2", {"vendor": vendor, "dtypes": dtypes})
 
 
 def shims_folder(vendor: str) -> str:
@@ -121,7 +143,14 @@ def emit_vendor(interface: Interface, templates: Path, runtime: Path, options: V
         PlannedFile(MARK, _mark(interface, options), ("specs/types.yaml",), "vendor"),
         *_starts(interface, templates, options),
         *(
-            skeleton_file(interface, templates, options.vendor, operator, shimmed=options.shimmed)
+            skeleton_file(
+                interface,
+                templates,
+                options.vendor,
+                operator,
+                shimmed=options.shimmed,
+                kernels=options.chip is not None,
+            )
             for operator in options.operators
         ),
     ]
@@ -133,13 +162,25 @@ def _starts(interface: Interface, templates: Path, options: VendorOptions) -> li
     values = {
         "vendor": options.vendor,
         "shimmed": options.shimmed,
+        "kernels": options.chip is not None,
         "shims": shims_folder(options.vendor),
         "functions": functions,
         "exported": [*(function["name"] for function in functions), *_LIBRARY_FUNCTIONS],
         "first": (options.operators or operators(interface))[0],
     }
-    starts = {**_STARTS, **(_PACKAGE_START if options.torch else {})}
-    return [_file(templates, path.format(vendor=options.vendor), name, values) for path, name in starts.items()]
+    starts = {
+        **_STARTS,
+        **(_KERNEL_STARTS if options.chip is not None else {}),
+        **(_PACKAGE_START if options.torch else {}),
+    }
+    found = _starts_of(templates, starts, values, options.vendor)
+    if options.chip is not None:
+        found.append(PlannedFile(chip_file(options.vendor), options.chip, ("specs/types.yaml",), "vendor"))
+    return found
+
+
+def _starts_of(templates: Path, starts: Mapping[str, str], values: Mapping[str, Any], vendor: str) -> list[PlannedFile]:
+    return [_file(templates, path.format(vendor=vendor), name, values) for path, name in starts.items()]
 
 
 def _torch(interface: Interface, templates: Path, options: VendorOptions) -> list[PlannedFile]:
@@ -171,6 +212,7 @@ def _mark(interface: Interface, options: VendorOptions) -> bytes:
         "interface": str(interface.version),
         "operators": options.selection.as_json(),
         "shims": options.shimmed,
+        **({"kernels": True} if options.chip is not None else {}),
         **({"torch": True} if options.torch else {}),
     }
     return (json.dumps(document, indent=2) + "\n").encode()

@@ -15,6 +15,9 @@ inline bool isFloat(diopiDtype_t dtype) {
     return dtype == diopi_dtype_float32 || dtype == diopi_dtype_float16 || dtype == diopi_dtype_bfloat16;
 }
 
+/// Whether elements of the dtype have fractions.
+inline bool isReal(diopiDtype_t dtype) { return isFloat(dtype) || dtype == diopi_dtype_float64; }
+
 enum class Access { read, write, readWrite };
 
 /// A range of device memory that a kernel uses, and how. With `shape` and `stride` it is a tensor of `dtype`, and the

@@ -39,7 +39,7 @@ struct Chip {
     uint64_t alignment;               ///< bytes that the start of a buffer is a multiple of
     uint64_t memory;                  ///< bytes on each device; 0 where it is not stated
     const NativeOperator* operators;  ///< sorted by name
-    std::size_t operatorCount;
+    std::size_t operatorCount;        ///< 0: every operator is native, within the limits above
 };
 
 /// The entry of an operator, null where it is not native. A part behind a slash is left out of the name.

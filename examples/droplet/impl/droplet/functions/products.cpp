@@ -1,7 +1,7 @@
 // Sums of products: matrices and convolution.
 #include <diopigen/elementwise/functions.h>
 #include <diopigen_kernels/image.h>
-#include <diopigen_kernels/matrix.h>
+#include <diopigen_kernels/products.h>
 
 #include "droplet/kernel.h"
 
@@ -10,44 +10,8 @@ namespace droplet {
 
 namespace {
 
-// Result 0 [..., m, n] is alpha * operand 1 [..., m, k] * operand 2 [k, n] + beta * operand 3; or batches of such.
 diopiError_t multiply(const Call& call, bool isBatched, double alpha = 1, double beta = 1) {
-    if (call.rank(0) < 1 || call.rank(1) != call.rank(0) || !call.isOneFloat()) {
-        return leave(call);
-    }
-    const Shape shape = call.shape(0);
-    const int64_t batch = isBatched ? shape[0] : 1, n = shape.back(), k = call.shape(1).back();
-    const int64_t rows = product(shape) / std::max<int64_t>(n, 1), m = rows / std::max<int64_t>(batch, 1);
-    Shape left = shape, joined = shape;
-    left.back() = k;
-    const Shape right = isBatched ? Shape{batch, k, n} : Shape{k, n};
-    if (!call.haveShape({1}, left) || !call.haveShape({2}, right) || !broadcast(&joined, call.shape(3)) ||
-        joined != shape) {
-        return leave(call);
-    }
-    return run(call, [=](const Kernel& kernel) {
-        const FloatInput x(kernel, 1, left), y(kernel, 2, right);
-        FloatOutput out(kernel, 0, shape);
-        std::vector<float> own;
-        float* z = out.data();  // not where an operand is
-        if (z == x.data() || z == y.data() || kernel.buffer(3).isTensor) {
-            own.resize(static_cast<size_t>(rows * n));
-            z = own.data();
-        }
-        for (int64_t i = 0; i < batch; ++i) {
-            multiplyMatrices(m, k, n, x.data() + i * m * k, y.data() + i * k * n, z + i * m * n);
-        }
-        if (kernel.buffer(3).isTensor) {
-            const FloatInput start(kernel, 3, shape);
-            const auto a = static_cast<float>(alpha), b = static_cast<float>(beta);
-            for (int64_t i = 0; i < rows * n; ++i) {
-                out.data()[i] = a * z[i] + (b == 0 ? 0 : b * start.data()[i]);
-            }
-        } else if (z != out.data()) {
-            std::copy_n(z, rows * n, out.data());
-        }
-        out.finish();
-    });
+    return answer(multiplyTensors(call, isBatched, alpha, beta, diopigen::sim::launchAtOnceIfSmall));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // Operators of droplet that go row by row: softmax, sums, norms. Tensors are seen with the dimensions that belong
 // together behind the others, so that one loop over plain rows serves every dimension.
+#include <diopigen_kernels/rows.h>
+
 #include <cmath>
 
 #include "droplet/kernel.h"
@@ -9,24 +11,14 @@ namespace droplet {
 
 namespace {
 
-// `row(x, y, size)` changes a row of operand 1, with that of operand 2 at its side, and result 0 takes it.
+// For each row: kernels::alongDim.
 template <typename Row>
-diopiError_t alongDim(Call call, int64_t dim, Row row) {
-    if (!call.isOneFloat() || !call.haveShape({1, 2}, call.shape(0)) || !call.moveLast({dim}, {0, 1, 2})) {
-        return leave(call);
-    }
-    return run(call, [row, size = call.shape(0).back()](const Kernel& k) {
-        Values x = load(k, 1);
-        const Values y = k.buffer(2).isTensor ? load(k, 2) : Values(x.size());
-        for (size_t at = 0; at < x.size(); at += size) {
-            row(&x[at], &y[at], size);
-        }
-        store(k, 0, x);
-    });
+diopiError_t alongRows(const Call& call, int64_t dim, Row row) {
+    return answer(alongDim(call, dim, row, diopigen::sim::launchAtOnceIfSmall));
 }
 
 diopiError_t softmax(const Call& call, int64_t dim, bool isLog) {
-    return alongDim(call, dim, [isLog](double* x, const double*, int64_t size) {
+    return alongRows(call, dim, [isLog](double* x, const double*, int64_t size) {
         const double largest = *std::max_element(x, x + size);
         double sum = 0;
         for (int64_t i = 0; i < size; ++i) {
@@ -40,7 +32,7 @@ diopiError_t softmax(const Call& call, int64_t dim, bool isLog) {
 }
 
 diopiError_t softmaxBackward(const Call& call, int64_t dim, bool isLog) {
-    return alongDim(call, dim, [isLog](double* g, const double* y, int64_t size) {
+    return alongRows(call, dim, [isLog](double* g, const double* y, int64_t size) {
         double sum = 0;
         for (int64_t i = 0; i < size; ++i) {
             sum += g[i] * (isLog ? 1 : y[i]);
@@ -51,34 +43,9 @@ diopiError_t softmaxBackward(const Call& call, int64_t dim, bool isLog) {
     });
 }
 
-// Over `dims`, all of them where none is named; the result may keep them with size 1. `fold(y, x)` gives what becomes
-// of y, `start` at first, with each element x; a mean divides by their number.
 template <typename Fold>
-diopiError_t reduce(Call call, Shape dims, double start, Fold fold, bool isMean = false) {
-    Shape kept = call.shape(1);
-    if (dims.empty()) {
-        dims.resize(kept.size());
-        std::iota(dims.begin(), dims.end(), 0);
-    }
-    if (!call.haveDtype({1}, call.dtype(0)) || !call.moveLast(dims, {1})) {
-        return leave(call);
-    }
-    const Shape moved = call.shape(1), squeezed(moved.begin(), moved.end() - static_cast<int64_t>(dims.size()));
-    for (const int64_t each : dims) {
-        kept[call.dim(1, each)] = 1;
-    }
-    if (product(moved) == 0 || (!call.haveShape({0}, kept) && !call.haveShape({0}, squeezed))) {
-        return leave(call);
-    }
-    return run(call, [=, size = product(moved) / product(squeezed)](const Kernel& k) {
-        const Values x = load(k, 1);
-        Values y(static_cast<size_t>(product(squeezed)));
-        for (size_t row = 0; row < y.size(); ++row) {
-            const double* const first = &x[row * size];
-            y[row] = std::accumulate(first, first + size, start, fold) / static_cast<double>(isMean ? size : 1);
-        }
-        store(k, 0, y);
-    });
+diopiError_t reduce(const Call& call, const Shape& dims, double start, Fold fold, bool isMean = false) {
+    return answer(reduceDims(call, dims, start, fold, isMean, diopigen::sim::launchAtOnceIfSmall));
 }
 
 // A norm over rows: layer norm and RMS norm have a weight for each column, batch norm for each row.

@@ -1,0 +1,50 @@
+"""The cases that a library leaves to the reference library, by function and reason."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from diopigen.conformance.model import CaseResult
+
+_SHOWN = 12
+_DETAILS = re.compile(
+    r" \([a-z0-9]+ \[[0-9, ]*\]\)|\[[0-9, ]*\]|\b(tensor|buffer) \d+|\bis (bool|complex|b?float|u?int)\d*"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A function, the number of its cases that were left for one reason, and the reason as the library gave it in one
+    of them."""
+
+    function: str
+    cases: int
+    reason: str
+
+
+def left_cases(results: Iterable[CaseResult]) -> Sequence[Left]:
+    """What was left, the most cases first. Reasons that differ in the tensor that they name, or in its dtype or shape,
+    count as one."""
+    groups: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for result in results:
+        if result.outcome == "unimplemented" and result.reason:
+            groups[result.case.function, _DETAILS.sub("", result.reason)].append(result.reason)
+    found = [Left(function, len(reasons), reasons[0]) for (function, _), reasons in groups.items()]
+    return sorted(found, key=lambda left: -left.cases)
+
+
+def left_text(results: Iterable[CaseResult]) -> list[str]:
+    """A paragraph for the report; none where nothing was left with a reason."""
+    found = left_cases(results)
+    if not found:
+        return []
+    lines = ["left to the reference library, by reason (the first of each; --json has all):"]
+    width = len(str(found[0].cases))
+    lines += [f"  {left.cases:>{width}}  {left.reason}" for left in found[:_SHOWN]]
+    if len(found) > _SHOWN:
+        rest = sum(left.cases for left in found[_SHOWN:])
+        lines.append(f"  {rest:>{width}}  for {len(found) - _SHOWN} other reasons")
+    return ["\n".join(lines)]

@@ -1,0 +1,61 @@
+// Products of matrices as operators.
+#ifndef DIOPIGEN_KERNELS_PRODUCTS_H_
+#define DIOPIGEN_KERNELS_PRODUCTS_H_
+
+#include <diopigen_kernels/call.h>
+#include <diopigen_kernels/elements.h>
+#include <diopigen_kernels/matrix.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace diopigen::kernels {
+
+/// Result 0 [..., m, n] is alpha * operand 1 [..., m, k] * operand 2 [k, n] + beta * operand 3, which broadcasts and
+/// may be missing; or batches of such. Sums are formed in float.
+template <typename Launch>
+Status multiplyTensors(const Call& call, bool isBatched, double alpha, double beta, const Launch& launch) {
+    if (call.rank(0) < 1 || !call.haveRank({1}, call.rank(0)) || !call.haveRank({2}, isBatched ? 3 : 2) ||
+        !call.isOneFloat()) {
+        return call.rejected();
+    }
+    const Shape shape = call.shape(0);
+    const int64_t batch = isBatched ? shape[0] : 1, n = shape.back(), k = call.shape(1).back();
+    const int64_t rows = product(shape) / std::max<int64_t>(n, 1), m = rows / std::max<int64_t>(batch, 1);
+    Shape left = shape, joined = shape;
+    left.back() = k;
+    const Shape right = isBatched ? Shape{batch, k, n} : Shape{k, n};
+    if (!call.haveShape({1}, left) || !call.haveShape({2}, right)) {
+        return call.rejected();
+    }
+    if (!broadcast(&joined, call.shape(3)) || joined != shape) {
+        return call.rejected("what is added does not broadcast to the shape of the result");
+    }
+    return call.launch(launch, [=](const Kernel& kernel) {
+        const FloatInput x(kernel, 1, left), y(kernel, 2, right);
+        FloatOutput out(kernel, 0, shape);
+        std::vector<float> own;
+        float* z = out.data();  // not where an operand is
+        if (z == x.data() || z == y.data() || kernel.buffer(3).isTensor) {
+            own.resize(static_cast<size_t>(rows * n));
+            z = own.data();
+        }
+        for (int64_t i = 0; i < batch; ++i) {
+            multiplyMatrices(m, k, n, x.data() + i * m * k, y.data() + i * k * n, z + i * m * n);
+        }
+        if (kernel.buffer(3).isTensor) {
+            const FloatInput start(kernel, 3, shape);
+            const auto a = static_cast<float>(alpha), b = static_cast<float>(beta);
+            for (int64_t i = 0; i < rows * n; ++i) {
+                out.data()[i] = a * z[i] + (b == 0 ? 0 : b * start.data()[i]);
+            }
+        } else if (z != out.data()) {
+            std::copy_n(z, rows * n, out.data());
+        }
+        out.finish();
+    });
+}
+
+}  // namespace diopigen::kernels
+
+#endif  // DIOPIGEN_KERNELS_PRODUCTS_H_

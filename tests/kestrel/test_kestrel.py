@@ -1,0 +1,76 @@
+"""A chip unlike droplet, made with the kernel library: no 64-bit types, channels last, rank 4, aligned, synchronous."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from artefacts import artefact
+from kestrel_tree import EXAMPLE, ROOT, bring_up, command
+
+from diopigen.chip.reader import read_chip
+from diopigen.diagnostics import Sink
+from diopigen.emit.elementwise.kernels import expressible
+from diopigen.ir.model import Interface
+
+KERNELS = sorted((EXAMPLE / "impl/kestrel/functions").glob("*.cpp"))
+
+
+def written() -> set[str]:
+    text = "".join(path.read_text(encoding="utf-8") for path in KERNELS)
+    return set(re.findall(r"^diopiError_t (diopi\w+)\(", text, re.M))
+
+
+def test_twelve_operators_take_at_most_250_lines_by_hand(interface: Interface) -> None:
+    """Comments and blank lines included. What else the chip lists is generated, or written by scaffold."""
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in KERNELS) <= 250
+    assert len(written()) == 12 and {"diopiConvolution2d", "diopiFlashAttention"} < written()
+    chip = read_chip(EXAMPLE / "kestrel.yaml", "kestrel.yaml", interface, Sink())
+    assert chip is not None
+    rest = {operator.name for operator in chip.operators} - written()
+    assert rest - {function.name for function in expressible(interface)} == {"diopiCopyInp", "diopiCastDtype"}
+
+
+def test_bring_up_leaves_nothing_open(tmp_path: Path) -> None:
+    tree = tmp_path / "kestrel"
+    bring_up(tree)
+    assert command("check-impl", tree / "impl/kestrel").endswith("impl/kestrel: 28 of 541 functions implemented\n")
+    said = command("adaptors", tree / "impl/kestrel", "--out", tree / "generated/adaptors/kestrel", "--check")
+    assert "warning" not in said and "error" not in said
+    table = command("adaptors", tree / "impl/kestrel", "--explain", "diopiConvolution2d")
+    assert re.search(r"input +in +- +- +NHWC +kestrel.yaml:\d+", table)
+    assert re.search(r"out +out +- +- +- +-", command("adaptors", tree / "impl/kestrel", "--explain", "diopiAdd"))
+
+
+@pytest.fixture(scope="module")
+def report(interface: Interface, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What the suite says about the native operators."""
+    chip = read_chip(EXAMPLE / "kestrel.yaml", "kestrel.yaml", interface, Sink())
+    assert chip is not None
+    file = tmp_path_factory.mktemp("kestrel") / "results.json"
+    libraries = ["--lib", artefact("kestrel/libdiopi_impl.so"), "--runtime", artefact("libdiopirt.so")]
+    words = [*libraries, *(word for operator in chip.operators for word in ("--ops", operator.name)), "--json", file]
+    run = [sys.executable, "-m", "diopigen", "conformance", "run", *map(str, words), "--spec", str(ROOT / "specs")]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return found
+
+
+def test_conformance(report: dict[str, Any]) -> None:
+    outcomes = [case["outcome"] for case in report["cases"]]
+    assert set(outcomes) == {"passed", "unimplemented"} and outcomes.count("passed") > 900
+    passed = {case["function"] for case in report["cases"] if case["outcome"] == "passed" and case["axis"] == "recipe"}
+    assert written() <= passed, "each by at least one of its ordinary cases"
+
+
+def test_every_call_that_is_left_says_why(report: dict[str, Any]) -> None:
+    left = [case for case in report["cases"] if case["outcome"] == "unimplemented"]
+    assert [case["id"] for case in left if not case.get("reason")] == []
+    by_dtype = {case["dtype"] for case in left if case["axis"] == "recipe"}
+    assert {"float64", "int64"} <= by_dtype, "64-bit types are not computed with"
