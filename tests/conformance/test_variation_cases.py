@@ -203,6 +203,8 @@ def test_recipes_of_convolutions_are_finite(every_case: list[Case], interface: I
         for case in every_case
         if case.function in convolutions and case.axis == "recipe"
         for value in case.arguments.values()
-        if isinstance(value, Operand) and isinstance(value.values, tuple) and not np.all(np.isfinite(value.values))
+        if isinstance(value, Operand)
+        and isinstance(value.values, tuple)
+        and not np.all(np.isfinite(np.array(value.values, dtype=float)))
     ]
     assert wrong == []

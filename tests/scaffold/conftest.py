@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from vendor_trees import ROOT, Scaffold
@@ -24,7 +25,7 @@ def make(interface: Interface, workspace: api.Workspace, tmp_path_factory: pytes
     shutil.copytree(ROOT / "runtime", runtime)
 
     def run(
-        root: Path, *patterns: str, sink: Sink | None = None, spec: Interface | None = None, **options: bool
+        root: Path, *patterns: str, sink: Sink | None = None, spec: Interface | None = None, **options: Any
     ) -> Scaffolded:
         found = Sink() if sink is None else sink
         selected = Selection(patterns, everything=options.pop("everything", False))
