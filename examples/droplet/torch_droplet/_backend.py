@@ -55,6 +55,8 @@ def load(name: str) -> None:
     )
     atexit.register(_end, module)
     _loaded = name
+    libraries = importlib.import_module(f"{__package__}.libraries")
+    libraries.install(libraries.ALWAYS)
     if os.environ.get("DIOPI_AS_CUDA") == "1":
         importlib.import_module(f"{__package__}.as_cuda")
 
