@@ -890,6 +890,10 @@ void mish(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
 // mse_loss.out: fills its outputs
 void mseLoss(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& target, int64_t reduction);
 
+// norm.dtype_out: fills its outputs
+void normScalarOptDimDtype(at::Tensor& out, const at::Tensor& self, const std::optional<at::Scalar>& p,
+                           at::IntArrayRef dim, bool keepdim, at::ScalarType dtype);
+
 // reflection_pad1d_backward.grad_input: fills its outputs
 void reflectionPad1dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor& self,
                              at::IntArrayRef padding);

@@ -832,7 +832,7 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& mat1, const at::Tensor
 
 }  // namespace addmm
 
-// addmv, addmv_, addmv.out: diopiGetVersion.
+// addmv, addmv_, addmv.out: kernels::addmv.
 namespace addmv {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& mat, const at::Tensor& vec, const at::Scalar& beta,
@@ -942,7 +942,7 @@ at::Tensor& out(const at::Tensor& self, at::IntArrayRef dim, bool keepdim, at::T
 
 }  // namespace amax
 
-// amin, amin.out: diopiGetVersion.
+// amin, amin.out: kernels::amin.
 namespace amin {
 
 at::Tensor functional(const at::Tensor& self, at::IntArrayRef dim, bool keepdim) {
@@ -961,7 +961,7 @@ at::Tensor& out(const at::Tensor& self, at::IntArrayRef dim, bool keepdim, at::T
 
 }  // namespace amin
 
-// aminmax, aminmax.out: diopiGetVersion.
+// aminmax, aminmax.out: kernels::aminmax.
 namespace aminmax {
 
 std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, std::optional<int64_t> dim, bool keepdim) {
@@ -1191,7 +1191,7 @@ at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
 
 }  // namespace atan
 
-// atan2, atan2_, atan2.out: diopiGetVersion.
+// atan2, atan2_, atan2.out: kernels::atan2.
 namespace atan2 {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
@@ -1387,7 +1387,7 @@ at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, at::IntAr
 
 }  // namespace avg_pool3d_backward
 
-// baddbmm, baddbmm_, baddbmm.out: diopiBaddbmm.
+// baddbmm, baddbmm_, baddbmm.out: kernels::baddbmm.
 namespace baddbmm {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& batch1, const at::Tensor& batch2,
@@ -1456,7 +1456,8 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out
 
 }  // namespace bitwise_and_Tensor
 
-// bitwise_left_shift.Tensor, bitwise_left_shift_.Tensor, bitwise_left_shift.Tensor_out: diopiGetVersion.
+// bitwise_left_shift.Tensor, bitwise_left_shift_.Tensor, bitwise_left_shift.Tensor_out:
+// kernels::bitwiseLeftShiftTensor.
 namespace bitwise_left_shift_Tensor {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
@@ -1556,7 +1557,8 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out
 
 }  // namespace bitwise_or_Tensor
 
-// bitwise_right_shift.Tensor, bitwise_right_shift_.Tensor, bitwise_right_shift.Tensor_out: diopiGetVersion.
+// bitwise_right_shift.Tensor, bitwise_right_shift_.Tensor, bitwise_right_shift.Tensor_out:
+// kernels::bitwiseRightShiftTensor.
 namespace bitwise_right_shift_Tensor {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
@@ -1582,7 +1584,7 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out
 
 }  // namespace bitwise_right_shift_Tensor
 
-// bitwise_xor.Tensor, bitwise_xor_.Tensor, bitwise_xor.Tensor_out: diopiGetVersion.
+// bitwise_xor.Tensor, bitwise_xor_.Tensor, bitwise_xor.Tensor_out: kernels::bitwiseXorTensor.
 namespace bitwise_xor_Tensor {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
@@ -1921,7 +1923,7 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& min, at::Tensor& out) 
 
 }  // namespace clamp_min_Tensor
 
-// copysign.Tensor, copysign_.Tensor, copysign.out: diopiGetVersion.
+// copysign.Tensor, copysign_.Tensor, copysign.out: kernels::copysignTensor.
 namespace copysign_Tensor {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
@@ -2132,7 +2134,7 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& other, std::optional<s
 
 }  // namespace div_Tensor_mode
 
-// elu, elu_, elu.out: diopiGetVersion.
+// elu, elu_, elu.out: kernels::elu.
 namespace elu {
 
 at::Tensor functional(const at::Tensor& self, const at::Scalar& alpha, const at::Scalar& scale,
@@ -2160,7 +2162,7 @@ at::Tensor& out(const at::Tensor& self, const at::Scalar& alpha, const at::Scala
 
 }  // namespace elu
 
-// elu_backward, elu_backward.grad_input: diopiGetVersion.
+// elu_backward, elu_backward.grad_input: kernels::eluBackward.
 namespace elu_backward {
 
 at::Tensor functional(const at::Tensor& grad_output, const at::Scalar& alpha, const at::Scalar& scale,
@@ -2360,7 +2362,7 @@ at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
 
 }  // namespace exp
 
-// exp2, exp2_, exp2.out: diopiGetVersion.
+// exp2, exp2_, exp2.out: kernels::exp2.
 namespace exp2 {
 
 at::Tensor functional(const at::Tensor& self) {
@@ -2454,7 +2456,7 @@ at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
 
 }  // namespace floor
 
-// fmax, fmax.out: diopiGetVersion.
+// fmax, fmax.out: kernels::fmax.
 namespace fmax {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
@@ -2473,7 +2475,7 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out
 
 }  // namespace fmax
 
-// fmin, fmin.out: diopiGetVersion.
+// fmin, fmin.out: kernels::fmin.
 namespace fmin {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
@@ -2492,7 +2494,7 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out
 
 }  // namespace fmin
 
-// fmod.Tensor, fmod_.Tensor, fmod.Tensor_out: diopiGetVersion.
+// fmod.Tensor, fmod_.Tensor, fmod.Tensor_out: kernels::fmodTensor.
 namespace fmod_Tensor {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
@@ -2518,7 +2520,7 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out
 
 }  // namespace fmod_Tensor
 
-// frac, frac_, frac.out: diopiGetVersion.
+// frac, frac_, frac.out: kernels::frac.
 namespace frac {
 
 at::Tensor functional(const at::Tensor& self) {
@@ -2711,7 +2713,7 @@ at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, std::stri
 
 }  // namespace gelu_backward
 
-// glu, glu.out: diopiGetVersion.
+// glu, glu.out: kernels::glu.
 namespace glu {
 
 at::Tensor functional(const at::Tensor& self, int64_t dim) {
@@ -2804,7 +2806,7 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out
 
 }  // namespace gt_Tensor
 
-// hardshrink, hardshrink.out: diopiGetVersion.
+// hardshrink, hardshrink.out: kernels::hardshrink.
 namespace hardshrink {
 
 at::Tensor functional(const at::Tensor& self, const at::Scalar& lambd) {
@@ -2823,7 +2825,7 @@ at::Tensor& out(const at::Tensor& self, const at::Scalar& lambd, at::Tensor& out
 
 }  // namespace hardshrink
 
-// hardshrink_backward, hardshrink_backward.grad_input: diopiGetVersion.
+// hardshrink_backward, hardshrink_backward.grad_input: kernels::hardshrinkBackward.
 namespace hardshrink_backward {
 
 at::Tensor functional(const at::Tensor& grad_out, const at::Tensor& self, const at::Scalar& lambd) {
@@ -2842,7 +2844,7 @@ at::Tensor& out(const at::Tensor& grad_out, const at::Tensor& self, const at::Sc
 
 }  // namespace hardshrink_backward
 
-// hardsigmoid, hardsigmoid_, hardsigmoid.out: diopiGetVersion.
+// hardsigmoid, hardsigmoid_, hardsigmoid.out: kernels::hardsigmoid.
 namespace hardsigmoid {
 
 at::Tensor functional(const at::Tensor& self) {
@@ -2868,7 +2870,7 @@ at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
 
 }  // namespace hardsigmoid
 
-// hardsigmoid_backward, hardsigmoid_backward.grad_input: diopiGetVersion.
+// hardsigmoid_backward, hardsigmoid_backward.grad_input: kernels::hardsigmoidBackward.
 namespace hardsigmoid_backward {
 
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self) {
@@ -2887,7 +2889,7 @@ at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, at::Tenso
 
 }  // namespace hardsigmoid_backward
 
-// heaviside, heaviside_, heaviside.out: diopiGetVersion.
+// heaviside, heaviside_, heaviside.out: kernels::heaviside.
 namespace heaviside {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& values) {
@@ -2913,7 +2915,7 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& values, at::Tensor& ou
 
 }  // namespace heaviside
 
-// hypot, hypot_, hypot.out: diopiGetVersion.
+// hypot, hypot_, hypot.out: kernels::hypot.
 namespace hypot {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
@@ -2939,7 +2941,7 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out
 
 }  // namespace hypot
 
-// index.Tensor, index.Tensor_out: diopiIndex.
+// index.Tensor, index.Tensor_out: kernels::indexTensor.
 namespace index_Tensor {
 
 at::Tensor functional(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices) {
@@ -2958,7 +2960,7 @@ at::Tensor& out(const at::Tensor& self, const c10::List<std::optional<at::Tensor
 
 }  // namespace index_Tensor
 
-// index_add, index_add_, index_add.out: diopiGetVersion.
+// index_add, index_add_, index_add.out: kernels::indexAdd.
 namespace index_add {
 
 at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source,
@@ -2987,7 +2989,7 @@ at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, co
 
 }  // namespace index_add
 
-// index_copy, index_copy_, index_copy.out: diopiGetVersion.
+// index_copy, index_copy_, index_copy.out: kernels::indexCopy.
 namespace index_copy {
 
 at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source) {
@@ -3014,7 +3016,7 @@ at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, co
 
 }  // namespace index_copy
 
-// isin.Scalar_Tensor, isin.Scalar_Tensor_out: diopiGetVersion.
+// isin.Scalar_Tensor, isin.Scalar_Tensor_out: kernels::isinScalarTensor.
 namespace isin_Scalar_Tensor {
 
 at::Tensor functional(const at::Scalar& element, const at::Tensor& test_elements, bool assume_unique, bool invert) {
@@ -3034,7 +3036,7 @@ at::Tensor& out(const at::Scalar& element, const at::Tensor& test_elements, bool
 
 }  // namespace isin_Scalar_Tensor
 
-// isin.Tensor_Scalar, isin.Tensor_Scalar_out: diopiGetVersion.
+// isin.Tensor_Scalar, isin.Tensor_Scalar_out: kernels::isinTensorScalar.
 namespace isin_Tensor_Scalar {
 
 at::Tensor functional(const at::Tensor& elements, const at::Scalar& test_element, bool assume_unique, bool invert) {
@@ -3054,7 +3056,7 @@ at::Tensor& out(const at::Tensor& elements, const at::Scalar& test_element, bool
 
 }  // namespace isin_Tensor_Scalar
 
-// isin.Tensor_Tensor, isin.Tensor_Tensor_out: diopiGetVersion.
+// isin.Tensor_Tensor, isin.Tensor_Tensor_out: kernels::isinTensorTensor.
 namespace isin_Tensor_Tensor {
 
 at::Tensor functional(const at::Tensor& elements, const at::Tensor& test_elements, bool assume_unique, bool invert) {
@@ -3074,7 +3076,7 @@ at::Tensor& out(const at::Tensor& elements, const at::Tensor& test_elements, boo
 
 }  // namespace isin_Tensor_Tensor
 
-// isneginf, isneginf.out: diopiGetVersion.
+// isneginf, isneginf.out: kernels::isneginf.
 namespace isneginf {
 
 at::Tensor functional(const at::Tensor& self) {
@@ -3093,7 +3095,7 @@ at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
 
 }  // namespace isneginf
 
-// isposinf, isposinf.out: diopiGetVersion.
+// isposinf, isposinf.out: kernels::isposinf.
 namespace isposinf {
 
 at::Tensor functional(const at::Tensor& self) {
@@ -3360,7 +3362,7 @@ std::tuple<at::Tensor&, at::Tensor&> out(const at::Tensor& self, bool upper, boo
 
 }  // namespace linalg_cholesky_ex
 
-// linalg_cross, linalg_cross.out: diopiGetVersion.
+// linalg_cross, linalg_cross.out: kernels::linalgCross.
 namespace linalg_cross {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other, int64_t dim) {
@@ -3576,7 +3578,7 @@ at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
 
 }  // namespace log2
 
-// logaddexp, logaddexp.out: diopiGetVersion.
+// logaddexp, logaddexp.out: kernels::logaddexp.
 namespace logaddexp {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
@@ -3595,7 +3597,7 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out
 
 }  // namespace logaddexp
 
-// logaddexp2, logaddexp2.out: diopiGetVersion.
+// logaddexp2, logaddexp2.out: kernels::logaddexp2.
 namespace logaddexp2 {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
@@ -3614,7 +3616,7 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out
 
 }  // namespace logaddexp2
 
-// logit_backward, logit_backward.grad_input: diopiGetVersion.
+// logit_backward, logit_backward.grad_input: kernels::logitBackward.
 namespace logit_backward {
 
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, std::optional<double> eps) {
@@ -3926,7 +3928,7 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out
 
 }  // namespace minimum
 
-// mish, mish_, mish.out: diopiGetVersion.
+// mish, mish_, mish.out: kernels::mish.
 namespace mish {
 
 at::Tensor functional(const at::Tensor& self) {
@@ -3980,7 +3982,7 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& mat2, at::Tensor& out)
 
 }  // namespace mm
 
-// mse_loss, mse_loss.out: diopiMSELoss.
+// mse_loss, mse_loss.out: kernels::mseLoss.
 namespace mse_loss {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& target, int64_t reduction) {
@@ -4253,6 +4255,27 @@ at::Tensor& out(const at::Tensor& self, const std::optional<at::Scalar>& p, at::
 
 }  // namespace norm_ScalarOpt_dim
 
+// norm.ScalarOpt_dim_dtype, norm.dtype_out: kernels::normScalarOptDimDtype.
+namespace norm_ScalarOpt_dim_dtype {
+
+at::Tensor functional(const at::Tensor& self, const std::optional<at::Scalar>& p, at::IntArrayRef dim, bool keepdim,
+                      at::ScalarType dtype) {
+    Shaped<at::meta::structured_norm_ScalarOpt_dim_dtype, 1, Form::functional> op;
+    op.meta(self, reference(p), dim, keepdim, dtype);
+    kernels::normScalarOptDimDtype(op.output(0), self, p, dim, keepdim, dtype);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& self, const std::optional<at::Scalar>& p, at::IntArrayRef dim, bool keepdim,
+                at::ScalarType dtype, at::Tensor& out) {
+    Shaped<at::meta::structured_norm_ScalarOpt_dim_dtype, 1, Form::out> op(out);
+    op.meta(self, reference(p), dim, keepdim, dtype);
+    kernels::normScalarOptDimDtype(op.output(0), self, p, dim, keepdim, dtype);
+    return out;
+}
+
+}  // namespace norm_ScalarOpt_dim_dtype
+
 // pow.Scalar, pow.Scalar_out: diopiPowScalar.
 namespace pow_Scalar {
 
@@ -4449,7 +4472,7 @@ at::Tensor& out(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out
 
 }  // namespace reflection_pad1d
 
-// reflection_pad1d_backward, reflection_pad1d_backward.grad_input: diopiGetVersion.
+// reflection_pad1d_backward, reflection_pad1d_backward.grad_input: kernels::reflectionPad1dBackward.
 namespace reflection_pad1d_backward {
 
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding) {
@@ -4496,7 +4519,7 @@ at::Tensor& out(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out
 
 }  // namespace reflection_pad3d
 
-// reflection_pad3d_backward, reflection_pad3d_backward.grad_input: diopiGetVersion.
+// reflection_pad3d_backward, reflection_pad3d_backward.grad_input: kernels::reflectionPad3dBackward.
 namespace reflection_pad3d_backward {
 
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding) {
@@ -4589,7 +4612,7 @@ at::Tensor& out(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out
 
 }  // namespace replication_pad1d
 
-// replication_pad1d_backward, replication_pad1d_backward.grad_input: diopiGetVersion.
+// replication_pad1d_backward, replication_pad1d_backward.grad_input: kernels::replicationPad1dBackward.
 namespace replication_pad1d_backward {
 
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding) {
@@ -4663,7 +4686,7 @@ at::Tensor& out(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out
 
 }  // namespace replication_pad3d
 
-// round, round_, round.out: diopiGetVersion.
+// round, round_, round.out: kernels::round.
 namespace round {
 
 at::Tensor functional(const at::Tensor& self) {
@@ -4689,7 +4712,7 @@ at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
 
 }  // namespace round
 
-// round.decimals, round_.decimals, round.decimals_out: diopiGetVersion.
+// round.decimals, round_.decimals, round.decimals_out: kernels::roundDecimals.
 namespace round_decimals {
 
 at::Tensor functional(const at::Tensor& self, int64_t decimals) {
@@ -4825,7 +4848,7 @@ at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, co
 
 }  // namespace scatter_reduce
 
-// scatter_reduce.two, scatter_reduce_.two, scatter_reduce.two_out: diopiGetVersion.
+// scatter_reduce.two, scatter_reduce_.two, scatter_reduce.two_out: kernels::scatterReduceTwo.
 namespace scatter_reduce_two {
 
 at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src,
@@ -5096,7 +5119,7 @@ at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
 
 }  // namespace sign
 
-// signbit, signbit.out: diopiGetVersion.
+// signbit, signbit.out: kernels::signbit.
 namespace signbit {
 
 at::Tensor functional(const at::Tensor& self) {
@@ -5211,7 +5234,7 @@ at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
 
 }  // namespace sin
 
-// sinc, sinc_, sinc.out: diopiGetVersion.
+// sinc, sinc_, sinc.out: kernels::sinc.
 namespace sinc {
 
 at::Tensor functional(const at::Tensor& self) {
@@ -5271,7 +5294,7 @@ at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
 
 }  // namespace sinh
 
-// slow_conv_transpose2d, slow_conv_transpose2d.out: diopiGetVersion.
+// slow_conv_transpose2d, slow_conv_transpose2d.out: kernels::slowConvTranspose2d.
 namespace slow_conv_transpose2d {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
@@ -5296,7 +5319,7 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRe
 
 }  // namespace slow_conv_transpose2d
 
-// smooth_l1_loss, smooth_l1_loss.out: diopiSmoothL1Loss.
+// smooth_l1_loss, smooth_l1_loss.out: kernels::smoothL1Loss.
 namespace smooth_l1_loss {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& target, int64_t reduction, double beta) {
@@ -5315,7 +5338,7 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& target, int64_t reduct
 
 }  // namespace smooth_l1_loss
 
-// softplus, softplus.out: diopiGetVersion.
+// softplus, softplus.out: kernels::softplus.
 namespace softplus {
 
 at::Tensor functional(const at::Tensor& self, const at::Scalar& beta, const at::Scalar& threshold) {
@@ -5334,7 +5357,7 @@ at::Tensor& out(const at::Tensor& self, const at::Scalar& beta, const at::Scalar
 
 }  // namespace softplus
 
-// softplus_backward, softplus_backward.grad_input: diopiGetVersion.
+// softplus_backward, softplus_backward.grad_input: kernels::softplusBackward.
 namespace softplus_backward {
 
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& beta,
@@ -5355,7 +5378,7 @@ at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, const at:
 
 }  // namespace softplus_backward
 
-// softshrink, softshrink.out: diopiGetVersion.
+// softshrink, softshrink.out: kernels::softshrink.
 namespace softshrink {
 
 at::Tensor functional(const at::Tensor& self, const at::Scalar& lambd) {
@@ -5374,7 +5397,7 @@ at::Tensor& out(const at::Tensor& self, const at::Scalar& lambd, at::Tensor& out
 
 }  // namespace softshrink
 
-// softshrink_backward, softshrink_backward.grad_input: diopiGetVersion.
+// softshrink_backward, softshrink_backward.grad_input: kernels::softshrinkBackward.
 namespace softshrink_backward {
 
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& lambd) {
@@ -5426,7 +5449,7 @@ std::tuple<at::Tensor&, at::Tensor&> out(const at::Tensor& self, std::optional<b
 
 }  // namespace sort_stable
 
-// special_entr, special_entr.out: diopiGetVersion.
+// special_entr, special_entr.out: kernels::specialEntr.
 namespace special_entr {
 
 at::Tensor functional(const at::Tensor& self) {
@@ -5445,7 +5468,7 @@ at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
 
 }  // namespace special_entr
 
-// special_xlog1py, special_xlog1py.out: diopiGetVersion.
+// special_xlog1py, special_xlog1py.out: kernels::specialXlog1py.
 namespace special_xlog1py {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
@@ -5866,7 +5889,7 @@ at::Tensor& out(const at::Tensor& self, int64_t diagonal, at::Tensor& out) {
 
 }  // namespace triu
 
-// trunc, trunc_, trunc.out: diopiGetVersion.
+// trunc, trunc_, trunc.out: kernels::trunc.
 namespace trunc {
 
 at::Tensor functional(const at::Tensor& self) {
@@ -6356,7 +6379,7 @@ at::Tensor& out(const at::Tensor& grad_output, at::IntArrayRef output_size, at::
 
 }  // namespace upsample_trilinear3d_backward
 
-// xlogy.Tensor, xlogy_.Tensor, xlogy.OutTensor: diopiGetVersion.
+// xlogy.Tensor, xlogy_.Tensor, xlogy.OutTensor: kernels::xlogyTensor.
 namespace xlogy_Tensor {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
@@ -6706,6 +6729,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::nll_loss_forward_output, &nll_loss_forward::out>(library);
     implement<at::_ops::norm_ScalarOpt_dim, &norm_ScalarOpt_dim::functional>(library);
     implement<at::_ops::norm_out, &norm_ScalarOpt_dim::out>(library);
+    implement<at::_ops::norm_ScalarOpt_dim_dtype, &norm_ScalarOpt_dim_dtype::functional>(library);
+    implement<at::_ops::norm_dtype_out, &norm_ScalarOpt_dim_dtype::out>(library);
     implement<at::_ops::pow_Scalar, &pow_Scalar::functional>(library);
     implement<at::_ops::pow_Scalar_out, &pow_Scalar::out>(library);
     implement<at::_ops::pow_Tensor_Scalar, &pow_Tensor_Scalar::functional>(library);

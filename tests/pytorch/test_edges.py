@@ -99,3 +99,41 @@ def test_a_process_may_end_behind_a_backward_pass(backend: Any) -> None:
     for _ in range(RUNS):
         done = subprocess.run([sys.executable, "-c", ENDING], env=environment, capture_output=True, check=False)
         assert done.returncode == 0, done.stderr[-500:]
+
+
+@pytest.mark.parametrize("target", [torch.float16, torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("source", [torch.float16, torch.bfloat16, torch.float32, torch.float64], ids=str)
+def test_operators_with_a_dtype_convert_first(
+    source: torch.dtype, target: torch.dtype, droplet: Any, fallbacks: Any
+) -> None:
+    """PyTorch's norm accepts no smaller dtype; autocast calls its overloads with a dtype."""
+    aten = torch.ops.aten
+    values = torch.linspace(-2, 3, 24).reshape(4, 6).to(source)
+    calls: dict[str, Any] = {
+        "sum": lambda x: x.sum(1, dtype=target),
+        "mean": lambda x: x.mean(dtype=target),
+        "prod": lambda x: x.prod(1, dtype=target),
+        "cumsum": lambda x: x.cumsum(0, dtype=target),
+        "softmax": lambda x: x.softmax(1, dtype=target),
+        "log_softmax": lambda x: x.log_softmax(1, dtype=target),
+    }
+    if torch.promote_types(source, target) == target:
+        calls |= {
+            "vector_norm": lambda x: torch.linalg.vector_norm(x, dim=1, dtype=target),
+            "norm": lambda x: x.norm(dtype=target),
+        }
+        for p in (None, 0, 1, 2, 3.5, float("inf")):
+            calls |= {
+                f"norm {p}": lambda x, p=p: aten.norm.ScalarOpt_dtype(x, p, dtype=target),
+                f"norm {p} of rows": lambda x, p=p: aten.norm.ScalarOpt_dim_dtype(x, p, [1], True, dtype=target),
+                f"norm {p} into": lambda x, p=p: aten.norm.dtype_out(
+                    x, p, [0], False, dtype=target, out=torch.empty(0, dtype=target, device=x.device)
+                ),
+            }
+    for name, call in calls.items():
+        own, expected = call(values.to(droplet)).cpu(), call(values)
+        exact = call(values.double().to(target))
+        assert own.dtype == expected.dtype == target, name
+        digits = torch.finfo(torch.promote_types(target, torch.float16)).eps * 8
+        torch.testing.assert_close(own, exact, rtol=digits, atol=digits, msg=lambda text, name=name: f"{name}: {text}")
+    assert fallbacks() == {}

@@ -196,7 +196,8 @@ def structured_kernel(
         if own is not None:
             lines += [*_form(group, schema, form, signature(own, structured=True), count, runner), ""]
     names = ", ".join(overload for overload in (group.functional, group.inplace, group.out) if overload is not None)
-    head = [*wrapped(f"{names}: {', '.join(called)}.", "// ", "// "), f"namespace {group.meta} {{", ""]
+    serves = runner if group.out in handwritten else ", ".join(called)
+    head = [*wrapped(f"{names}: {serves}.", "// ", "// "), f"namespace {group.meta} {{", ""]
     return StructuredKernel(group, tuple(called), "\n".join([*head, *lines, f"}}  // namespace {group.meta}"]))
 
 

@@ -1,6 +1,7 @@
 // Reductions that have no meta function of PyTorch, or that the interface says of one dimension or of all.
 #include <ATen/WrapDimUtilsMulti.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/linalg_vector_norm.h>
 #include <diopigen_torch/call.h>
 #include <diopigen_torch/compose.h>
 #include <diopigen_torch/forms.h>
@@ -177,6 +178,11 @@ at::Tensor nansum(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keep
     }
     const at::Tensor numbers = self.is_floating_point() ? self.masked_fill(self.isnan(), 0) : self;
     return numbers.sum(dim, keepdim, summed(self, dtype));
+}
+
+void normScalarOptDimDtype(at::Tensor& out, const at::Tensor& self, const std::optional<at::Scalar>& p,
+                           at::IntArrayRef dim, bool keepdim, at::ScalarType dtype) {
+    put(out, at::linalg_vector_norm(self, p.value_or(2), dim, keepdim, dtype));
 }
 
 at::Tensor trace(const at::Tensor& self) {
