@@ -3,6 +3,7 @@ gradients; compared with the dense matrix on the CPU."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -187,3 +188,58 @@ def test_what_products_reject(name: str, droplet: Any) -> None:
     said, call = REFUSED[name]
     with pytest.raises((RuntimeError, NotImplementedError), match=said):
         call(torch.eye(3).to_sparse_csr().to(droplet), torch.ones(3, 2, device=droplet))
+
+
+COMPRESSED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "csr": torch.Tensor.to_sparse_csr,
+    "csc": torch.Tensor.to_sparse_csc,
+    "bsr": lambda dense: dense.to_sparse_bsr((2, 2)),
+    "bsc": lambda dense: dense.to_sparse_bsc((2, 2)),
+}
+LACKING: dict[str, Callable[[torch.Tensor], Any]] = {
+    "add": lambda one: one + one,
+    "add in place": lambda one: one.add_(one),
+    "add a dense one": lambda one: one + torch.ones(4, 4, device=one.device),
+    "multiply": lambda one: one * 2,
+    "compare": lambda one: one == one,
+    "sin": torch.sin,
+    "relu": torch.relu,
+    "sum": torch.sum,
+    "sum of a dimension": lambda one: one.sum(1),
+    "norm": torch.norm,
+    "cat": lambda one: torch.cat([one, one]),
+    "where": lambda one: torch.where(one > 0, one, one),
+    "select": lambda one: one[0],
+    "element": lambda one: one[0, 0],
+    "unbind": lambda one: one.unbind(),
+    "narrow": lambda one: one.narrow(0, 0, 2),
+    "unsqueeze": lambda one: one.unsqueeze(0),
+    "fill": lambda one: one.fill_(1),
+    "backward": lambda one: one.detach().requires_grad_().sum().backward(),
+}
+
+
+@pytest.mark.parametrize("name", LACKING)
+@pytest.mark.parametrize("layout", COMPRESSED)
+def test_what_compressed_matrices_lack_is_rejected_in_a_sentence(layout: str, name: str, droplet: Any) -> None:
+    """With the operator, the layout, and what to do about it, which works."""
+    dense = torch.eye(4)
+    given = COMPRESSED[layout](dense).to(droplet)
+    with pytest.raises(NotImplementedError) as caught:
+        LACKING[name](given)
+    kind = f"Sparse{layout.capitalize()}"
+    what = rf"[\w.]+: droplet does not compute this with sparse tensors of layout {kind}"
+    fix = r"move them to the CPU with cpu\(\)"
+    if layout in ("csr", "csc"):
+        fix = rf"it has their products with dense ones, make them dense with to_dense\(\) or {fix}"
+        assert torch.equal(given.to_dense().cpu(), dense)
+    assert re.fullmatch(f"{what}: {fix}", str(caught.value))
+    assert torch.equal(given.cpu().to_dense(), dense)
+
+
+@pytest.mark.parametrize("layout", ["bsr", "bsc"])
+def test_blocks_have_no_products(layout: str, droplet: Any) -> None:
+    given = COMPRESSED[layout](torch.eye(4)).to(droplet)
+    for call in (lambda: given @ torch.ones(4, 2, device=droplet), given.to_dense, given.to_sparse):
+        with pytest.raises(NotImplementedError, match=rf"got Sparse{layout.capitalize()} .* to the CPU with cpu\(\)$"):
+            call()

@@ -40,6 +40,7 @@ def load(name: str) -> None:
         torch.ops.load_library(str(library))
     except OSError as error:
         raise ImportError(f"{library} does not load: {error}") from None
+    torch.ops.diopi.reject_composed_for_compressed()
     torch.utils.rename_privateuse1_backend(name)
     module = importlib.import_module(f"{__package__}.device")
     # Libraries read the device's name off the module's.

@@ -60,7 +60,7 @@ Entries entriesOf(const at::Tensor& tensor) {
     }
     TORCH_CHECK_NOT_IMPLEMENTED(isCompressed(tensor) && tensor.dim() == 2, c10::get_privateuse1_backend(),
                                 " has sparse matrices in coordinates, compressed rows and compressed columns, got ",
-                                tensor.layout(), " with ", tensor.dim(), " dimensions");
+                                tensor.layout(), " with ", tensor.dim(), " dimensions: move it to the CPU with cpu()");
     const at::SparseCsrTensorImpl& impl = *at::sparse_csr::get_sparse_csr_impl(tensor);
     const at::Tensor plain = impl.plain_indices().to(at::kLong);
     const at::Tensor expanded = rowsOf(impl.compressed_indices().to(at::kLong), plain.numel());
@@ -245,8 +245,10 @@ at::Tensor toDense(const at::Tensor& self, std::optional<at::ScalarType> dtype, 
 }
 
 at::Tensor add(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
-    TORCH_CHECK_NOT_IMPLEMENTED(other.layout() == at::kSparse, "add: ", c10::get_privateuse1_backend(),
-                                " adds sparse tensors in coordinates, as the second operand or as both");
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        other.layout() == at::kSparse, "add: ", c10::get_privateuse1_backend(),
+        " adds sparse tensors in coordinates, as the second operand or as both: make the first one dense "
+        "with to_dense()");
     TORCH_CHECK(self.sizes() == other.sizes(), "add: expected sizes of 'self' and 'other' to match, but ", self.sizes(),
                 " != ", other.sizes());
     if (self.layout() == at::kStrided) {

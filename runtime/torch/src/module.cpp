@@ -78,6 +78,7 @@ TORCH_LIBRARY(diopi, library) {
             pinnedAllocator().reset_accumulated_stats();
         }
     });
+    library.def("reject_composed_for_compressed() -> ()", [] { rejectComposedForCompressed(); });
     library.def("device_count() -> int", [] { return static_cast<int64_t>(deviceCount()); });
     library.def("default_generator(int device) -> Generator?",
                 [](int64_t device) { return defaultGenerator(static_cast<c10::DeviceIndex>(device)); });

@@ -9,6 +9,10 @@
 #include <diopigen_torch/fallback.h>
 #include <torch/library.h>
 
+#include <set>
+#include <string>
+#include <vector>
+
 namespace diopigen::backend {
 
 namespace {
@@ -20,10 +24,50 @@ namespace {
 
 [[noreturn]] void refuse(const c10::OperatorHandle& op, const char* kind) { refuse(overloadName(op), kind); }
 
-void refuseSparse(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/, torch::jit::Stack* /*stack*/) {
+// The layout of the first sparse tensor among the arguments; strided where there is none.
+at::Layout sparseLayout(const torch::jit::Stack& stack, size_t arguments) {
+    for (const c10::IValue& value : torch::jit::last(stack, arguments)) {
+        if (value.isTensor() && value.toTensor().defined() && value.toTensor().layout() != at::kStrided) {
+            return value.toTensor().layout();
+        }
+        for (const at::Tensor& tensor : value.isTensorList() ? value.toTensorVector() : std::vector<at::Tensor>()) {
+            if (tensor.defined() && tensor.layout() != at::kStrided) {
+                return tensor.layout();
+            }
+        }
+    }
+    return at::kStrided;
+}
+
+// What there is for a layout, and what to do about the rest.
+const char* advice(at::Layout layout) {
+    switch (layout) {
+        case at::kSparse:
+            return "it has products and sums of them, make them dense with to_dense() or move them to the CPU with "
+                   "cpu()";
+        case at::kSparseCsr:
+        case at::kSparseCsc:
+            return "it has their products with dense ones, make them dense with to_dense() or move them to the CPU "
+                   "with "
+                   "cpu()";
+        default:
+            return "move them to the CPU with cpu()";
+    }
+}
+
+void refuseSparse(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/, torch::jit::Stack* stack) {
+    const at::Layout layout = sparseLayout(*stack, op.schema().arguments().size());
     TORCH_CHECK_NOT_IMPLEMENTED(false, overloadName(op), ": ", c10::get_privateuse1_backend(),
-                                " has products and sums of sparse tensors alone: keep them on the CPU, or make them "
-                                "dense");
+                                " does not compute this with sparse tensors of layout ", layout, ": ", advice(layout));
+}
+
+// Views that PyTorch makes by strides, which compressed matrices do not have. They have kernels for every backend.
+bool isViewByStrides(const std::string& name) {
+    static const std::set<std::string> names = {
+        "aten::diagonal", "aten::expand",           "aten::permute", "aten::select",    "aten::slice", "aten::split",
+        "aten::squeeze",  "aten::split_with_sizes", "aten::unbind",  "aten::unsqueeze", "aten::view",
+    };
+    return names.count(name) != 0;
 }
 
 void refuseQuantized(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/, torch::jit::Stack* /*stack*/) {
@@ -102,5 +146,26 @@ TORCH_LIBRARY_IMPL(_, NestedTensorPrivateUse1, library) {
 }
 
 }  // namespace
+
+void rejectComposedForCompressed() {
+    constexpr c10::DispatchKey key = c10::DispatchKey::SparseCsrPrivateUse1;
+    static torch::Library library(torch::Library::IMPL, "aten", key, __FILE__, __LINE__);
+    c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
+    const auto reject = [&](const c10::OperatorName& name) {
+        const std::optional<c10::OperatorHandle> op = dispatcher.findOp(name);
+        if (name.getNamespace() == "aten" && op.has_value() && !op->hasKernelForDispatchKey(key)) {
+            library.impl(overloadName(*op).c_str(), torch::CppFunction::makeFromBoxedFunction<&refuseSparse>());
+        }
+    };
+    using Key = c10::DispatchKey;
+    for (const auto& name : dispatcher.getRegistrationsForDispatchKey(Key::CompositeExplicitAutogradNonFunctional)) {
+        reject(name);
+    }
+    for (const auto& name : dispatcher.getRegistrationsForDispatchKey(Key::CompositeExplicitAutograd)) {
+        if (isViewByStrides(name.name)) {
+            reject(name);
+        }
+    }
+}
 
 }  // namespace diopigen::backend

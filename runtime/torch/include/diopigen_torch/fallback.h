@@ -18,6 +18,10 @@ std::string overloadName(const c10::OperatorHandle& op);
 /// Runs a call whose arguments are on the CPU there. Not counted.
 void runOnCpu(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
+/// Operators that PyTorch composes for compressed matrices (CSR, CSC, BSR, BSC) of every backend, of what these lack, are
+/// rejected in a sentence. Called once, after all kernels are registered: those that there are stay.
+void rejectComposedForCompressed();
+
 /// Calls by overload: `unique_dim`, `sort.values_stable`.
 std::map<std::string, int64_t> fallbackCounts();
 /// Why they did, with the dtypes of their tensors: up to 8 reasons by overload.
