@@ -144,6 +144,34 @@ def test_sums(droplet: Any, fallbacks: Any) -> None:
     assert fallbacks() == {}
 
 
+UNARY = (
+    *("abs", "asin", "asinh", "atan", "atanh", "ceil", "deg2rad", "erf", "erfinv", "expm1", "floor", "frac", "log1p"),
+    *("neg", "rad2deg", "relu", "round", "sgn", "sign", "sin", "sinh", "sqrt", "tan", "tanh", "trunc"),
+)
+
+
+@pytest.mark.parametrize("layout", ["coo", "csr", "csc", "uncoalesced"])
+@pytest.mark.parametrize("name", UNARY)
+def test_functions_that_map_zero_to_zero(name: str, layout: str, droplet: Any) -> None:
+    """On the stored values, in all forms that there are."""
+    dense = sparse_values(5, 7).clamp(-0.9, 0.9)
+    dense = dense.abs() if name == "sqrt" else dense
+    function = getattr(torch, name)
+    expected = function(dense)
+    own = LAYOUTS[layout](dense).to(droplet)
+    result = function(own)
+    assert result.layout == own.layout
+    torch.testing.assert_close(result.to_dense().cpu(), expected)
+    if name != "relu":
+        out = own.clone()
+        function(own, out=out)
+        torch.testing.assert_close(out.to_dense().cpu(), expected)
+    if layout != "uncoalesced":  # PyTorch has in-place forms of coalesced tensors alone
+        own = own.coalesce() if layout == "coo" else own
+        getattr(own, name + "_")()
+        torch.testing.assert_close(own.to_dense().cpu(), expected)
+
+
 @pytest.mark.parametrize("name", ["SGD", "SparseAdam", "Adagrad"])
 def test_sparse_gradients_of_embeddings(name: str, droplet: Any, fallbacks: Any) -> None:
     tokens = torch.tensor([[1, 2, 2, 0], [5, 1, 1, 3]])

@@ -18,8 +18,8 @@ std::string overloadName(const c10::OperatorHandle& op);
 /// Runs a call whose arguments are on the CPU there. Not counted.
 void runOnCpu(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
-/// Operators that PyTorch composes for compressed matrices (CSR, CSC, BSR, BSC) of every backend, of what these lack, are
-/// rejected in a sentence. Called once, after all kernels are registered: those that there are stay.
+/// Operators that PyTorch composes for compressed matrices (CSR, CSC, BSR, BSC) of every backend, of what these lack,
+/// are rejected in a sentence. Called once, after all kernels are registered: those that there are stay.
 void rejectComposedForCompressed();
 
 /// Calls by overload: `unique_dim`, `sort.values_stable`.
