@@ -17,14 +17,13 @@ diopiError_t diopiRelu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
         return dispatch::invoke(function, &diopiRelu, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiRelu");
 }
@@ -35,13 +34,12 @@ diopiError_t diopiReluInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) t
         return dispatch::invoke(function, &diopiReluInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
     operands.inout("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiReluInp");
 }
@@ -53,8 +51,7 @@ diopiError_t diopiHardtanh(diopiContextHandle_t ctx, diopiTensorHandle_t out, di
         return dispatch::invoke(function, &diopiHardtanh, ctx, out, input, min_val, max_val);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -62,7 +59,7 @@ diopiError_t diopiHardtanh(diopiContextHandle_t ctx, diopiTensorHandle_t out, di
     operands.in("input", input);
     operands.value("min_val", min_val);
     operands.value("max_val", max_val);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiHardtanh");
 }
@@ -74,15 +71,14 @@ diopiError_t diopiHardtanhInp(diopiContextHandle_t ctx, diopiTensorHandle_t inpu
         return dispatch::invoke(function, &diopiHardtanhInp, ctx, input, min_val, max_val);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.inout("input", input);
     operands.value("min_val", min_val);
     operands.value("max_val", max_val);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiHardtanhInp");
 }
@@ -93,14 +89,13 @@ diopiError_t diopiHardswish(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
         return dispatch::invoke(function, &diopiHardswish, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiHardswish");
 }
@@ -111,13 +106,12 @@ diopiError_t diopiHardswishInp(diopiContextHandle_t ctx, diopiTensorHandle_t inp
         return dispatch::invoke(function, &diopiHardswishInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
     operands.inout("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiHardswishInp");
 }
@@ -129,8 +123,7 @@ diopiError_t diopiThreshold(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
         return dispatch::invoke(function, &diopiThreshold, ctx, out, input, threshold, value);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -138,7 +131,7 @@ diopiError_t diopiThreshold(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
     operands.in("input", input);
     operands.value("threshold", threshold);
     operands.value("value", value);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiThreshold");
 }
@@ -150,15 +143,14 @@ diopiError_t diopiThresholdInp(diopiContextHandle_t ctx, diopiTensorHandle_t inp
         return dispatch::invoke(function, &diopiThresholdInp, ctx, input, threshold, value);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.inout("input", input);
     operands.value("threshold", threshold);
     operands.value("value", value);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiThresholdInp");
 }
@@ -170,15 +162,14 @@ diopiError_t diopiGelu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
         return dispatch::invoke(function, &diopiGelu, ctx, out, input, approximate);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.out("out", out);
     operands.in("input", input);
     operands.value("approximate", approximate);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiGelu");
 }
@@ -190,15 +181,14 @@ diopiError_t diopiLeakyRelu(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
         return dispatch::invoke(function, &diopiLeakyRelu, ctx, out, input, negative_slope);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.out("out", out);
     operands.in("input", input);
     operands.value("negative_slope", negative_slope);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiLeakyRelu");
 }
@@ -210,14 +200,13 @@ diopiError_t diopiLeakyReluInp(diopiContextHandle_t ctx, diopiTensorHandle_t inp
         return dispatch::invoke(function, &diopiLeakyReluInp, ctx, input, negative_slope);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.inout("input", input);
     operands.value("negative_slope", negative_slope);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiLeakyReluInp");
 }
@@ -228,13 +217,12 @@ diopiError_t diopiTanhInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) t
         return dispatch::invoke(function, &diopiTanhInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
     operands.inout("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiTanhInp");
 }
@@ -245,14 +233,13 @@ diopiError_t diopiTanh(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
         return dispatch::invoke(function, &diopiTanh, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiTanh");
 }
@@ -263,13 +250,12 @@ diopiError_t diopiSigmoidInp(diopiContextHandle_t ctx, diopiTensorHandle_t input
         return dispatch::invoke(function, &diopiSigmoidInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
     operands.inout("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiSigmoidInp");
 }
@@ -280,14 +266,13 @@ diopiError_t diopiSigmoid(diopiContextHandle_t ctx, diopiTensorHandle_t out, dio
         return dispatch::invoke(function, &diopiSigmoid, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiSigmoid");
 }
@@ -298,13 +283,12 @@ diopiError_t diopiSiluInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) t
         return dispatch::invoke(function, &diopiSiluInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
     operands.inout("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiSiluInp");
 }
@@ -315,14 +299,13 @@ diopiError_t diopiSilu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
         return dispatch::invoke(function, &diopiSilu, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiSilu");
 }
@@ -334,15 +317,14 @@ diopiError_t diopiSoftmax(diopiContextHandle_t ctx, diopiTensorHandle_t out, dio
         return dispatch::invoke(function, &diopiSoftmax, ctx, out, input, dim);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.out("out", out);
     operands.in("input", input);
     operands.value("dim", dim);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiSoftmax");
 }
@@ -354,15 +336,14 @@ diopiError_t diopiLogSoftmax(diopiContextHandle_t ctx, diopiTensorHandle_t out, 
         return dispatch::invoke(function, &diopiLogSoftmax, ctx, out, input, dim);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.out("out", out);
     operands.in("input", input);
     operands.value("dim", dim);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiLogSoftmax");
 }

@@ -20,8 +20,7 @@ diopiError_t diopiRotaryEmbedding(diopiContextHandle_t ctx, diopiTensorHandle_t 
         return dispatch::invoke(function, &diopiRotaryEmbedding, ctx, out, x, cos, sin, conj, interleaved);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -31,7 +30,7 @@ diopiError_t diopiRotaryEmbedding(diopiContextHandle_t ctx, diopiTensorHandle_t 
     operands.in("sin", sin);
     operands.value("conj", conj);
     operands.value("interleaved", interleaved);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiRotaryEmbedding");
 }
@@ -46,8 +45,7 @@ diopiError_t diopiMultiHeadAttention(diopiContextHandle_t ctx, diopiTensorHandle
                                 return_debug_mask, scale, out, softmax_lse, gen, debug_attn_mask);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<11> operands;
@@ -62,7 +60,7 @@ diopiError_t diopiMultiHeadAttention(diopiContextHandle_t ctx, diopiTensorHandle
     operands.out("softmax_lse", softmax_lse);
     operands.value("gen", gen, contract::Direction::inout);
     operands.out("debug_attn_mask", debug_attn_mask);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiMultiHeadAttention");
 }
@@ -79,8 +77,7 @@ diopiError_t diopiMultiHeadAttentionBackward(diopiContextHandle_t ctx, diopiCons
                                 dropout_p, is_causal, gen, scale, grad_q, grad_k, grad_v);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<13> operands;
@@ -97,7 +94,7 @@ diopiError_t diopiMultiHeadAttentionBackward(diopiContextHandle_t ctx, diopiCons
     operands.out("grad_q", grad_q);
     operands.out("grad_k", grad_k);
     operands.out("grad_v", grad_v);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiMultiHeadAttentionBackward");
 }
@@ -115,8 +112,7 @@ diopiError_t diopiMultiHeadAttentionVarLen(diopiContextHandle_t ctx, diopiTensor
                                 debug_attn_mask);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<15> operands;
@@ -135,7 +131,7 @@ diopiError_t diopiMultiHeadAttentionVarLen(diopiContextHandle_t ctx, diopiTensor
     operands.inout("softmax_lse", softmax_lse);
     operands.value("gen", gen, contract::Direction::inout);
     operands.inout("debug_attn_mask", debug_attn_mask);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiMultiHeadAttentionVarLen");
 }
@@ -153,8 +149,7 @@ diopiError_t diopiMultiHeadAttentionVarLenBackward(
                                 grad_q, grad_k, grad_v);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<17> operands;
@@ -175,7 +170,7 @@ diopiError_t diopiMultiHeadAttentionVarLenBackward(
     operands.out("grad_q", grad_q);
     operands.out("grad_k", grad_k);
     operands.out("grad_v", grad_v);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiMultiHeadAttentionVarLenBackward");
 }
@@ -191,8 +186,7 @@ diopiError_t diopiFlashAttention(diopiContextHandle_t ctx, diopiTensorHandle_t a
                                 alibi_slopes, p_dropout, softmax_scale, is_causal, window_size_left, window_size_right);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<12> operands;
@@ -208,7 +202,7 @@ diopiError_t diopiFlashAttention(diopiContextHandle_t ctx, diopiTensorHandle_t a
     operands.value("is_causal", is_causal);
     operands.value("window_size_left", window_size_left);
     operands.value("window_size_right", window_size_right);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiFlashAttention");
 }
@@ -228,8 +222,7 @@ diopiError_t diopiFlashAttentionBackward(diopiContextHandle_t ctx, diopiTensorHa
                                 window_size_left, window_size_right);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<16> operands;
@@ -249,7 +242,7 @@ diopiError_t diopiFlashAttentionBackward(diopiContextHandle_t ctx, diopiTensorHa
     operands.value("is_causal", is_causal);
     operands.value("window_size_left", window_size_left);
     operands.value("window_size_right", window_size_right);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiFlashAttentionBackward");
 }
@@ -270,16 +263,15 @@ diopiError_t diopiCustomizedFlashAttention(diopiContextHandle_t ctx, diopiTensor
                                 softmax_scale, is_causal, window_size_left, window_size_right, head_num, input_layout);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<18> operands;
     operands.out("attention_out", attention_out);
-    operands.made("dropout_mask", dropout_mask);
-    operands.made("softmax_max", softmax_max);
-    operands.made("softmax_sum", softmax_sum);
-    operands.made("softmax_out", softmax_out);
+    operands.allocated("dropout_mask", dropout_mask);
+    operands.allocated("softmax_max", softmax_max);
+    operands.allocated("softmax_sum", softmax_sum);
+    operands.allocated("softmax_out", softmax_out);
     operands.value("gen", gen, contract::Direction::inout);
     operands.in("q", q);
     operands.in("k", k);
@@ -293,7 +285,7 @@ diopiError_t diopiCustomizedFlashAttention(diopiContextHandle_t ctx, diopiTensor
     operands.value("window_size_right", window_size_right);
     operands.value("head_num", head_num);
     operands.value("input_layout", input_layout);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiCustomizedFlashAttention");
 }
@@ -314,8 +306,7 @@ diopiError_t diopiCustomizedFlashAttentionBackward(
                                 window_size_left, window_size_right, head_num, input_layout);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<21> operands;
@@ -340,7 +331,7 @@ diopiError_t diopiCustomizedFlashAttentionBackward(
     operands.value("window_size_right", window_size_right);
     operands.value("head_num", head_num);
     operands.value("input_layout", input_layout);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiCustomizedFlashAttentionBackward");
 }
@@ -360,8 +351,7 @@ diopiError_t diopiFlashAttentionVarLen(diopiContextHandle_t ctx, diopiTensorHand
                                 softmax_scale, is_causal, window_size_left, window_size_right);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<16> operands;
@@ -381,7 +371,7 @@ diopiError_t diopiFlashAttentionVarLen(diopiContextHandle_t ctx, diopiTensorHand
     operands.value("is_causal", is_causal);
     operands.value("window_size_left", window_size_left);
     operands.value("window_size_right", window_size_right);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiFlashAttentionVarLen");
 }
@@ -401,8 +391,7 @@ diopiError_t diopiFlashAttentionVarLenBackward(
                                 window_size_right);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<20> operands;
@@ -426,7 +415,7 @@ diopiError_t diopiFlashAttentionVarLenBackward(
     operands.value("is_causal", is_causal);
     operands.value("window_size_left", window_size_left);
     operands.value("window_size_right", window_size_right);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiFlashAttentionVarLenBackward");
 }
@@ -446,16 +435,15 @@ diopiError_t diopiCustomizedFlashAttentionVarLen(
                                 is_causal, window_size_left, window_size_right);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<20> operands;
     operands.out("attention_out", attention_out);
-    operands.made("dropout_mask", dropout_mask);
-    operands.made("softmax_max", softmax_max);
-    operands.made("softmax_sum", softmax_sum);
-    operands.made("softmax_out", softmax_out);
+    operands.allocated("dropout_mask", dropout_mask);
+    operands.allocated("softmax_max", softmax_max);
+    operands.allocated("softmax_sum", softmax_sum);
+    operands.allocated("softmax_out", softmax_out);
     operands.value("gen", gen, contract::Direction::inout);
     operands.in("q", q);
     operands.in("k", k);
@@ -471,7 +459,7 @@ diopiError_t diopiCustomizedFlashAttentionVarLen(
     operands.value("is_causal", is_causal);
     operands.value("window_size_left", window_size_left);
     operands.value("window_size_right", window_size_right);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiCustomizedFlashAttentionVarLen");
 }
@@ -493,8 +481,7 @@ diopiError_t diopiCustomizedFlashAttentionVarLenBackward(
                                 window_size_right);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<23> operands;
@@ -521,7 +508,7 @@ diopiError_t diopiCustomizedFlashAttentionVarLenBackward(
     operands.value("is_causal", is_causal);
     operands.value("window_size_left", window_size_left);
     operands.value("window_size_right", window_size_right);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiCustomizedFlashAttentionVarLenBackward");
 }
@@ -534,8 +521,7 @@ diopiError_t diopiScaledMaskedSoftmax(diopiContextHandle_t ctx, diopiTensorHandl
         return dispatch::invoke(function, &diopiScaledMaskedSoftmax, ctx, output, input, mask, scale, fixed_triu_mask);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -544,7 +530,7 @@ diopiError_t diopiScaledMaskedSoftmax(diopiContextHandle_t ctx, diopiTensorHandl
     operands.in("mask", mask);
     operands.value("scale", scale);
     operands.value("fixed_triu_mask", fixed_triu_mask);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiScaledMaskedSoftmax");
 }
@@ -558,8 +544,7 @@ diopiError_t diopiScaledMaskedSoftmaxBackward(diopiContextHandle_t ctx, diopiTen
                                 scale, fixed_triu_mask);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -569,7 +554,7 @@ diopiError_t diopiScaledMaskedSoftmaxBackward(diopiContextHandle_t ctx, diopiTen
     operands.in("mask", mask);
     operands.value("scale", scale);
     operands.value("fixed_triu_mask", fixed_triu_mask);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiScaledMaskedSoftmaxBackward");
 }
@@ -584,8 +569,7 @@ diopiError_t diopiApplyPenalty(diopiContextHandle_t ctx, diopiTensorHandle_t log
                                 p_token_ids, p_token_counts, p_cumsum_seq_len, p_max_len_in_batch);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -596,7 +580,7 @@ diopiError_t diopiApplyPenalty(diopiContextHandle_t ctx, diopiTensorHandle_t log
     operands.in("p_token_counts", p_token_counts);
     operands.in("p_cumsum_seq_len", p_cumsum_seq_len);
     operands.value("p_max_len_in_batch", p_max_len_in_batch);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiApplyPenalty");
 }
@@ -611,8 +595,7 @@ diopiError_t diopiApplyPenaltyV2(diopiContextHandle_t ctx, diopiTensorHandle_t l
                                 repetition_penalty, p_token_ids, p_token_counts);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -622,7 +605,7 @@ diopiError_t diopiApplyPenaltyV2(diopiContextHandle_t ctx, diopiTensorHandle_t l
     operands.in("repetition_penalty", repetition_penalty);
     operands.in("p_token_ids", p_token_ids);
     operands.in("p_token_counts", p_token_counts);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiApplyPenaltyV2");
 }
@@ -634,15 +617,14 @@ diopiError_t diopiDestIndexCopyKV(diopiContextHandle_t ctx, diopiTensorHandle_t 
         return dispatch::invoke(function, &diopiDestIndexCopyKV, ctx, out, k, dest_loc);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.inout("out", out);
     operands.in("k", k);
     operands.in("dest_loc", dest_loc);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiDestIndexCopyKV");
 }
@@ -657,8 +639,7 @@ diopiError_t diopiTokenAttentionInference(diopiContextHandle_t ctx, diopiTensorH
                                 b_start_loc, b_seq_len, max_input_len);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -669,7 +650,7 @@ diopiError_t diopiTokenAttentionInference(diopiContextHandle_t ctx, diopiTensorH
     operands.in("b_start_loc", b_start_loc);
     operands.in("b_seq_len", b_seq_len);
     operands.value("max_input_len", max_input_len);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiTokenAttentionInference");
 }
@@ -685,8 +666,7 @@ diopiError_t diopiTokenSoftmaxReduceVInference(diopiContextHandle_t ctx, diopiTe
                                 b_seq_len, max_input_len, other_kv_index);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -698,7 +678,7 @@ diopiError_t diopiTokenSoftmaxReduceVInference(diopiContextHandle_t ctx, diopiTe
     operands.in("b_seq_len", b_seq_len);
     operands.value("max_input_len", max_input_len);
     operands.value("other_kv_index", other_kv_index);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiTokenSoftmaxReduceVInference");
 }
@@ -714,8 +694,7 @@ diopiError_t diopiPagedAttention(diopiContextHandle_t ctx, diopiTensorHandle_t o
                                 num_heads, num_kv_heads, dim, block_table, block_size);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<11> operands;
@@ -730,7 +709,7 @@ diopiError_t diopiPagedAttention(diopiContextHandle_t ctx, diopiTensorHandle_t o
     operands.value("dim", dim);
     operands.in("block_table", block_table);
     operands.value("block_size", block_size);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiPagedAttention");
 }
@@ -745,8 +724,7 @@ diopiError_t diopiContextAttentionInference(diopiContextHandle_t ctx, diopiTenso
                                 b_start_loc, b_seq_len, max_input_len);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -757,7 +735,7 @@ diopiError_t diopiContextAttentionInference(diopiContextHandle_t ctx, diopiTenso
     operands.in("b_start_loc", b_start_loc);
     operands.in("b_seq_len", b_seq_len);
     operands.value("max_input_len", max_input_len);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiContextAttentionInference");
 }
@@ -769,8 +747,7 @@ diopiError_t diopiRotaryEmbeddingV2(diopiContextHandle_t ctx, diopiTensorHandle_
         return dispatch::invoke(function, &diopiRotaryEmbeddingV2, ctx, query, key, cos, sin, dim);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -779,7 +756,7 @@ diopiError_t diopiRotaryEmbeddingV2(diopiContextHandle_t ctx, diopiTensorHandle_
     operands.in("cos", cos);
     operands.in("sin", sin);
     operands.value("dim", dim);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiRotaryEmbeddingV2");
 }
@@ -793,8 +770,7 @@ diopiError_t diopiMatmulAllReduce(diopiContextHandle_t ctx, diopiTensorHandle_t 
                                 stream_mode);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -806,7 +782,7 @@ diopiError_t diopiMatmulAllReduce(diopiContextHandle_t ctx, diopiTensorHandle_t 
     operands.value("reduce_op", reduce_op);
     operands.value("comm_turn", comm_turn);
     operands.value("stream_mode", stream_mode);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiMatmulAllReduce");
 }
@@ -822,8 +798,7 @@ diopiError_t diopiPromptFlashAttention(diopiContextHandle_t ctx, diopiTensorHand
                                 actual_seq_lengths, max_input_len, num_heads, num_kv_heads, dim);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<10> operands;
@@ -837,7 +812,7 @@ diopiError_t diopiPromptFlashAttention(diopiContextHandle_t ctx, diopiTensorHand
     operands.value("num_heads", num_heads);
     operands.value("num_kv_heads", num_kv_heads);
     operands.value("dim", dim);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiPromptFlashAttention");
 }
@@ -852,8 +827,7 @@ diopiError_t diopiFusedSiluFfnInp(diopiContextHandle_t ctx, diopiTensorHandle_t 
                                 workspace_size, fusion_level);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -864,7 +838,7 @@ diopiError_t diopiFusedSiluFfnInp(diopiContextHandle_t ctx, diopiTensorHandle_t 
     operands.inout("workspace", workspace);
     operands.value("workspace_size", workspace_size, contract::Direction::inout);
     operands.value("fusion_level", fusion_level);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiFusedSiluFfnInp");
 }
@@ -876,15 +850,14 @@ diopiError_t diopiRootMeanSquareNormInp(diopiContextHandle_t ctx, diopiTensorHan
         return dispatch::invoke(function, &diopiRootMeanSquareNormInp, ctx, inoutput, scale, eps);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.inout("inoutput", inoutput);
     operands.in("scale", scale);
     operands.value("eps", eps);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiRootMeanSquareNormInp");
 }
@@ -898,8 +871,7 @@ diopiError_t diopiFusedAddRootMeanSquareNormInp(diopiContextHandle_t ctx, diopiT
                                 eps);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -908,7 +880,7 @@ diopiError_t diopiFusedAddRootMeanSquareNormInp(diopiContextHandle_t ctx, diopiT
     operands.in("bias", bias);
     operands.in("scale", scale);
     operands.value("eps", eps);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiFusedAddRootMeanSquareNormInp");
 }
@@ -929,8 +901,7 @@ diopiError_t diopiFusedContextAttentionInp(diopiContextHandle_t ctx, diopiTensor
                                 max_q_len, max_kv_len, rotary_embedding, rope_theta);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<20> operands;
@@ -954,7 +925,7 @@ diopiError_t diopiFusedContextAttentionInp(diopiContextHandle_t ctx, diopiTensor
     operands.value("max_kv_len", max_kv_len);
     operands.value("rotary_embedding", rotary_embedding);
     operands.value("rope_theta", rope_theta);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiFusedContextAttentionInp");
 }
@@ -976,8 +947,7 @@ diopiError_t diopiFusedDecoderAttentionInp(diopiContextHandle_t ctx, diopiTensor
                                 local_kv_head_num, size_per_head, max_seq_len, rotary_embedding, rope_theta);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<19> operands;
@@ -1000,7 +970,7 @@ diopiError_t diopiFusedDecoderAttentionInp(diopiContextHandle_t ctx, diopiTensor
     operands.value("max_seq_len", max_seq_len);
     operands.value("rotary_embedding", rotary_embedding);
     operands.value("rope_theta", rope_theta);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiFusedDecoderAttentionInp");
 }
@@ -1015,8 +985,7 @@ diopiError_t diopiSetupTopkRuntimeArgsInp(diopiContextHandle_t ctx, diopiTensorH
                                 top_k, top_ks_size, top_p, top_ps_size);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -1028,7 +997,7 @@ diopiError_t diopiSetupTopkRuntimeArgsInp(diopiContextHandle_t ctx, diopiTensorH
     operands.value("top_ks_size", top_ks_size);
     operands.value("top_p", top_p);
     operands.value("top_ps_size", top_ps_size);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiSetupTopkRuntimeArgsInp");
 }
@@ -1048,8 +1017,7 @@ diopiError_t diopiTopKSampling(diopiContextHandle_t ctx, diopiTensorHandle_t out
                                 runtime_top_k, runtime_top_p, skip_decode, cum_log_probs, output_log_probs, generators);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<17> operands;
@@ -1070,7 +1038,7 @@ diopiError_t diopiTopKSampling(diopiContextHandle_t ctx, diopiTensorHandle_t out
     operands.inout("cum_log_probs", cum_log_probs);
     operands.inout("output_log_probs", output_log_probs);
     operands.value("generators", generators, contract::Direction::inout);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiTopKSampling");
 }
@@ -1089,8 +1057,7 @@ diopiError_t diopiSetupToppRuntimeArgsInp(diopiContextHandle_t ctx, diopiTensorH
                                 top_p_min_buf, top_p_min, top_p_reset_ids_buf, top_p_reset_ids);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<15> operands;
@@ -1109,7 +1076,7 @@ diopiError_t diopiSetupToppRuntimeArgsInp(diopiContextHandle_t ctx, diopiTensorH
     operands.value("top_p_min", top_p_min);
     operands.out("top_p_reset_ids_buf", top_p_reset_ids_buf);
     operands.value("top_p_reset_ids", top_p_reset_ids);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiSetupToppRuntimeArgsInp");
 }
@@ -1130,8 +1097,7 @@ diopiError_t diopiTopPSampling(diopiContextHandle_t ctx, diopiTensorHandle_t out
                                 cum_log_probs, output_log_probs, generators);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<18> operands;
@@ -1153,7 +1119,7 @@ diopiError_t diopiTopPSampling(diopiContextHandle_t ctx, diopiTensorHandle_t out
     operands.inout("cum_log_probs", cum_log_probs);
     operands.inout("output_log_probs", output_log_probs);
     operands.value("generators", generators, contract::Direction::inout);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiTopPSampling");
 }
@@ -1167,8 +1133,7 @@ diopiError_t diopiGatherOutput(diopiContextHandle_t ctx, diopiTensorHandle_t out
                                 max_gen_step, max_output_len, batch_size);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -1179,7 +1144,7 @@ diopiError_t diopiGatherOutput(diopiContextHandle_t ctx, diopiTensorHandle_t out
     operands.value("max_gen_step", max_gen_step);
     operands.value("max_output_len", max_output_len);
     operands.value("batch_size", batch_size);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiGatherOutput");
 }
@@ -1191,15 +1156,14 @@ diopiError_t diopiPlusScalarInp(diopiContextHandle_t ctx, diopiTensorHandle_t in
         return dispatch::invoke(function, &diopiPlusScalarInp, ctx, inoutput, val, size);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.inout("inoutput", inoutput);
     operands.value("val", val);
     operands.value("size", size);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiPlusScalarInp");
 }
@@ -1213,8 +1177,7 @@ diopiError_t diopiUpdatePaddingCount(diopiContextHandle_t ctx, diopiTensorHandle
                                 max_input_length, batch_size);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -1222,7 +1185,7 @@ diopiError_t diopiUpdatePaddingCount(diopiContextHandle_t ctx, diopiTensorHandle
     operands.in("input_lengths", input_lengths);
     operands.value("max_input_length", max_input_length);
     operands.value("batch_size", batch_size);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiUpdatePaddingCount");
 }
@@ -1234,8 +1197,7 @@ diopiError_t diopiTransposeAxis01(diopiContextHandle_t ctx, diopiTensorHandle_t 
         return dispatch::invoke(function, &diopiTransposeAxis01, ctx, output, input, dim0, dim1, dim2);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -1244,7 +1206,7 @@ diopiError_t diopiTransposeAxis01(diopiContextHandle_t ctx, diopiTensorHandle_t 
     operands.value("dim0", dim0);
     operands.value("dim1", dim1);
     operands.value("dim2", dim2);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiTransposeAxis01");
 }
@@ -1259,8 +1221,7 @@ diopiError_t diopiEmbeddingLookupPosEncoding(diopiContextHandle_t ctx, diopiTens
                                 batch_size, hidden_units, step);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -1270,7 +1231,7 @@ diopiError_t diopiEmbeddingLookupPosEncoding(diopiContextHandle_t ctx, diopiTens
     operands.value("batch_size", batch_size);
     operands.value("hidden_units", hidden_units);
     operands.value("step", step);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiEmbeddingLookupPosEncoding");
 }
@@ -1285,8 +1246,7 @@ diopiError_t diopiInputIdsEmbeddingLookupPosEncoding(diopiContextHandle_t ctx, d
                                 embedding_table, input_lengths, hidden_units);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -1295,7 +1255,7 @@ diopiError_t diopiInputIdsEmbeddingLookupPosEncoding(diopiContextHandle_t ctx, d
     operands.in("embedding_table", embedding_table);
     operands.value("input_lengths", input_lengths);
     operands.value("hidden_units", hidden_units);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiInputIdsEmbeddingLookupPosEncoding");
 }
@@ -1310,8 +1270,7 @@ diopiError_t diopiBanBadWordsInp(diopiContextHandle_t ctx, diopiTensorHandle_t l
                                 bad_words_len, share_words, batch_size, vocab_size, step);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -1324,7 +1283,7 @@ diopiError_t diopiBanBadWordsInp(diopiContextHandle_t ctx, diopiTensorHandle_t l
     operands.value("batch_size", batch_size);
     operands.value("vocab_size", vocab_size);
     operands.value("step", step);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiBanBadWordsInp");
 }
@@ -1338,8 +1297,7 @@ diopiError_t diopiStopWordsCriterion(diopiContextHandle_t ctx, diopiConstTensorH
                                 stop_words_len, batch_size, step);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -1350,7 +1308,7 @@ diopiError_t diopiStopWordsCriterion(diopiContextHandle_t ctx, diopiConstTensorH
     operands.value("stop_words_len", stop_words_len);
     operands.value("batch_size", batch_size);
     operands.value("step", step);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiStopWordsCriterion");
 }
@@ -1365,8 +1323,7 @@ diopiError_t diopiLengthCriterion(diopiContextHandle_t ctx, diopiTensorHandle_t 
                                 sequence_limit_length, batch_size, step);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -1376,7 +1333,7 @@ diopiError_t diopiLengthCriterion(diopiContextHandle_t ctx, diopiTensorHandle_t 
     operands.in("sequence_limit_length", sequence_limit_length);
     operands.value("batch_size", batch_size);
     operands.value("step", step);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiLengthCriterion");
 }
@@ -1393,8 +1350,7 @@ diopiError_t diopiBatchApplyRepetitionPenaltyInp(diopiContextHandle_t ctx, diopi
                                 batch_size, vocab_size, input_lengths, max_input_length, step, penalty_type);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -1407,7 +1363,7 @@ diopiError_t diopiBatchApplyRepetitionPenaltyInp(diopiContextHandle_t ctx, diopi
     operands.value("max_input_length", max_input_length);
     operands.value("step", step);
     operands.value("penalty_type", penalty_type);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiBatchApplyRepetitionPenaltyInp");
 }
@@ -1422,8 +1378,7 @@ diopiError_t diopiBatchApplyTemperaturePenaltyInp(diopiContextHandle_t ctx, diop
                                 batch_size, vocab_size, vocab_size_padd);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -1433,7 +1388,7 @@ diopiError_t diopiBatchApplyTemperaturePenaltyInp(diopiContextHandle_t ctx, diop
     operands.value("batch_size", batch_size);
     operands.value("vocab_size", vocab_size);
     operands.value("vocab_size_padd", vocab_size_padd);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiBatchApplyTemperaturePenaltyInp");
 }

@@ -21,8 +21,7 @@ diopiError_t diopiConvolution2d(diopiContextHandle_t ctx, diopiTensorHandle_t ou
                                 groups);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -34,7 +33,7 @@ diopiError_t diopiConvolution2d(diopiContextHandle_t ctx, diopiTensorHandle_t ou
     operands.value("padding", padding);
     operands.value("dilation", dilation);
     operands.value("groups", groups);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiConvolution2d");
 }
@@ -50,8 +49,7 @@ diopiError_t diopiConvolution2dBackward(diopiContextHandle_t ctx, diopiTensorHan
                                 grad_output, input, weight, bias_sizes, stride, padding, dilation, groups);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<11> operands;
@@ -66,7 +64,7 @@ diopiError_t diopiConvolution2dBackward(diopiContextHandle_t ctx, diopiTensorHan
     operands.value("padding", padding);
     operands.value("dilation", dilation);
     operands.value("groups", groups);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiConvolution2dBackward");
 }
@@ -80,8 +78,7 @@ diopiError_t diopiMaxPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
                                 ceil_mode);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -92,7 +89,7 @@ diopiError_t diopiMaxPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
     operands.value("padding", padding);
     operands.value("dilation", dilation);
     operands.value("ceil_mode", ceil_mode);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiMaxPool1d");
 }
@@ -107,8 +104,7 @@ diopiError_t diopiMaxPool1dBackward(diopiContextHandle_t ctx, diopiTensorHandle_
                                 stride, padding, dilation, ceil_mode, indices);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -121,7 +117,7 @@ diopiError_t diopiMaxPool1dBackward(diopiContextHandle_t ctx, diopiTensorHandle_
     operands.value("dilation", dilation);
     operands.value("ceil_mode", ceil_mode);
     operands.in("indices", indices);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiMaxPool1dBackward");
 }
@@ -135,8 +131,7 @@ diopiError_t diopiMaxPool1dWithIndices(diopiContextHandle_t ctx, diopiTensorHand
                                 padding, dilation, ceil_mode);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -148,7 +143,7 @@ diopiError_t diopiMaxPool1dWithIndices(diopiContextHandle_t ctx, diopiTensorHand
     operands.value("padding", padding);
     operands.value("dilation", dilation);
     operands.value("ceil_mode", ceil_mode);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiMaxPool1dWithIndices");
 }
@@ -162,8 +157,7 @@ diopiError_t diopiAvgPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
                                 count_include_pad);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -174,7 +168,7 @@ diopiError_t diopiAvgPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
     operands.value("padding", padding);
     operands.value("ceil_mode", ceil_mode);
     operands.value("count_include_pad", count_include_pad);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAvgPool1d");
 }
@@ -189,8 +183,7 @@ diopiError_t diopiAvgPool1dBackward(diopiContextHandle_t ctx, diopiTensorHandle_
                                 stride, padding, ceil_mode, count_include_pad);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -202,7 +195,7 @@ diopiError_t diopiAvgPool1dBackward(diopiContextHandle_t ctx, diopiTensorHandle_
     operands.value("padding", padding);
     operands.value("ceil_mode", ceil_mode);
     operands.value("count_include_pad", count_include_pad);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAvgPool1dBackward");
 }
@@ -214,15 +207,14 @@ diopiError_t diopiAdaptiveMaxPool1d(diopiContextHandle_t ctx, diopiTensorHandle_
         return dispatch::invoke(function, &diopiAdaptiveMaxPool1d, ctx, out, input, output_size);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.out("out", out);
     operands.in("input", input);
     operands.value("output_size", output_size);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAdaptiveMaxPool1d");
 }
@@ -235,8 +227,7 @@ diopiError_t diopiAdaptiveMaxPool1dWithIndices(diopiContextHandle_t ctx, diopiTe
         return dispatch::invoke(function, &diopiAdaptiveMaxPool1dWithIndices, ctx, out, indices, input, output_size);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -244,7 +235,7 @@ diopiError_t diopiAdaptiveMaxPool1dWithIndices(diopiContextHandle_t ctx, diopiTe
     operands.out("indices", indices);
     operands.in("input", input);
     operands.value("output_size", output_size);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAdaptiveMaxPool1dWithIndices");
 }
@@ -258,8 +249,7 @@ diopiError_t diopiAdaptiveMaxPool1dBackward(diopiContextHandle_t ctx, diopiTenso
                                 indices);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -267,7 +257,7 @@ diopiError_t diopiAdaptiveMaxPool1dBackward(diopiContextHandle_t ctx, diopiTenso
     operands.in("grad_output", grad_output);
     operands.in("input", input);
     operands.in("indices", indices);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAdaptiveMaxPool1dBackward");
 }
@@ -279,15 +269,14 @@ diopiError_t diopiAdaptiveAvgPool1dBackward(diopiContextHandle_t ctx, diopiTenso
         return dispatch::invoke(function, &diopiAdaptiveAvgPool1dBackward, ctx, grad_input, grad_output, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.out("grad_input", grad_input);
     operands.in("grad_output", grad_output);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAdaptiveAvgPool1dBackward");
 }
@@ -299,15 +288,14 @@ diopiError_t diopiAdaptiveAvgPool1d(diopiContextHandle_t ctx, diopiTensorHandle_
         return dispatch::invoke(function, &diopiAdaptiveAvgPool1d, ctx, out, input, output_size);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.out("out", out);
     operands.in("input", input);
     operands.value("output_size", output_size);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAdaptiveAvgPool1d");
 }
@@ -322,8 +310,7 @@ diopiError_t diopiPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t out, diop
                                 ceil_mode, exclusive, adaptive, output_size);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<11> operands;
@@ -338,7 +325,7 @@ diopiError_t diopiPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t out, diop
     operands.value("exclusive", exclusive);
     operands.value("adaptive", adaptive);
     operands.value("output_size", output_size);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiPool1d");
 }
@@ -354,8 +341,7 @@ diopiError_t diopiPool1dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t g
                                 stride, padding, dilation, ceil_mode, exclusive, adaptive, indices);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<12> operands;
@@ -371,7 +357,7 @@ diopiError_t diopiPool1dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t g
     operands.value("exclusive", exclusive);
     operands.value("adaptive", adaptive);
     operands.in("indices", indices);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiPool1dBackward");
 }
@@ -385,8 +371,7 @@ diopiError_t diopiAvgPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
                                 count_include_pad, divisor_override);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -398,7 +383,7 @@ diopiError_t diopiAvgPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
     operands.value("ceil_mode", ceil_mode);
     operands.value("count_include_pad", count_include_pad);
     operands.value("divisor_override", divisor_override);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAvgPool2d");
 }
@@ -413,8 +398,7 @@ diopiError_t diopiAvgPool2dBackward(diopiContextHandle_t ctx, diopiTensorHandle_
                                 stride, padding, ceil_mode, count_include_pad, divisor_override);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -427,7 +411,7 @@ diopiError_t diopiAvgPool2dBackward(diopiContextHandle_t ctx, diopiTensorHandle_
     operands.value("ceil_mode", ceil_mode);
     operands.value("count_include_pad", count_include_pad);
     operands.value("divisor_override", divisor_override);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAvgPool2dBackward");
 }
@@ -441,8 +425,7 @@ diopiError_t diopiMaxPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
                                 ceil_mode);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -453,7 +436,7 @@ diopiError_t diopiMaxPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
     operands.value("padding", padding);
     operands.value("dilation", dilation);
     operands.value("ceil_mode", ceil_mode);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiMaxPool2d");
 }
@@ -467,8 +450,7 @@ diopiError_t diopiMaxPool2dWithIndices(diopiContextHandle_t ctx, diopiTensorHand
                                 padding, dilation, ceil_mode);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -480,7 +462,7 @@ diopiError_t diopiMaxPool2dWithIndices(diopiContextHandle_t ctx, diopiTensorHand
     operands.value("padding", padding);
     operands.value("dilation", dilation);
     operands.value("ceil_mode", ceil_mode);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiMaxPool2dWithIndices");
 }
@@ -495,8 +477,7 @@ diopiError_t diopiMaxPool2dBackward(diopiContextHandle_t ctx, diopiTensorHandle_
                                 stride, padding, dilation, ceil_mode, indices);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -509,7 +490,7 @@ diopiError_t diopiMaxPool2dBackward(diopiContextHandle_t ctx, diopiTensorHandle_
     operands.value("dilation", dilation);
     operands.value("ceil_mode", ceil_mode);
     operands.in("indices", indices);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiMaxPool2dBackward");
 }
@@ -524,8 +505,7 @@ diopiError_t diopiPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out, diop
                                 ceil_mode, exclusive, adaptive, output_size);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<11> operands;
@@ -540,7 +520,7 @@ diopiError_t diopiPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out, diop
     operands.value("exclusive", exclusive);
     operands.value("adaptive", adaptive);
     operands.value("output_size", output_size);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiPool2d");
 }
@@ -556,8 +536,7 @@ diopiError_t diopiPool2dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t g
                                 stride, padding, dilation, ceil_mode, exclusive, adaptive, indices);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<12> operands;
@@ -573,7 +552,7 @@ diopiError_t diopiPool2dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t g
     operands.value("exclusive", exclusive);
     operands.value("adaptive", adaptive);
     operands.in("indices", indices);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiPool2dBackward");
 }
@@ -585,15 +564,14 @@ diopiError_t diopiAdaptiveAvgPool2d(diopiContextHandle_t ctx, diopiTensorHandle_
         return dispatch::invoke(function, &diopiAdaptiveAvgPool2d, ctx, out, input, output_size);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.out("out", out);
     operands.in("input", input);
     operands.value("output_size", output_size);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAdaptiveAvgPool2d");
 }
@@ -605,15 +583,14 @@ diopiError_t diopiAdaptiveAvgPool2dBackward(diopiContextHandle_t ctx, diopiTenso
         return dispatch::invoke(function, &diopiAdaptiveAvgPool2dBackward, ctx, grad_input, grad_output, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.out("grad_input", grad_input);
     operands.in("grad_output", grad_output);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAdaptiveAvgPool2dBackward");
 }
@@ -625,15 +602,14 @@ diopiError_t diopiAdaptiveMaxPool2d(diopiContextHandle_t ctx, diopiTensorHandle_
         return dispatch::invoke(function, &diopiAdaptiveMaxPool2d, ctx, out, input, output_size);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.out("out", out);
     operands.in("input", input);
     operands.value("output_size", output_size);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAdaptiveMaxPool2d");
 }
@@ -646,8 +622,7 @@ diopiError_t diopiAdaptiveMaxPool2dWithIndices(diopiContextHandle_t ctx, diopiTe
         return dispatch::invoke(function, &diopiAdaptiveMaxPool2dWithIndices, ctx, out, indices, input, output_size);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -655,7 +630,7 @@ diopiError_t diopiAdaptiveMaxPool2dWithIndices(diopiContextHandle_t ctx, diopiTe
     operands.out("indices", indices);
     operands.in("input", input);
     operands.value("output_size", output_size);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAdaptiveMaxPool2dWithIndices");
 }
@@ -669,8 +644,7 @@ diopiError_t diopiAdaptiveMaxPool2dBackward(diopiContextHandle_t ctx, diopiTenso
                                 indices);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -678,7 +652,7 @@ diopiError_t diopiAdaptiveMaxPool2dBackward(diopiContextHandle_t ctx, diopiTenso
     operands.in("grad_output", grad_output);
     operands.in("input", input);
     operands.in("indices", indices);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAdaptiveMaxPool2dBackward");
 }
@@ -693,8 +667,7 @@ diopiError_t diopiConvTranspose2d(diopiContextHandle_t ctx, diopiTensorHandle_t 
                                 output_padding, groups, dilation);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -707,7 +680,7 @@ diopiError_t diopiConvTranspose2d(diopiContextHandle_t ctx, diopiTensorHandle_t 
     operands.value("output_padding", output_padding);
     operands.value("groups", groups);
     operands.value("dilation", dilation);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiConvTranspose2d");
 }
@@ -725,8 +698,7 @@ diopiError_t diopiConvTranspose2dBackward(diopiContextHandle_t ctx, diopiTensorH
                                 groups);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<12> operands;
@@ -742,7 +714,7 @@ diopiError_t diopiConvTranspose2dBackward(diopiContextHandle_t ctx, diopiTensorH
     operands.value("dilation", dilation);
     operands.value("output_padding", output_padding);
     operands.value("groups", groups);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiConvTranspose2dBackward");
 }
@@ -757,8 +729,7 @@ diopiError_t diopiConvTranspose3d(diopiContextHandle_t ctx, diopiTensorHandle_t 
                                 output_padding, groups, dilation);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -771,7 +742,7 @@ diopiError_t diopiConvTranspose3d(diopiContextHandle_t ctx, diopiTensorHandle_t 
     operands.value("output_padding", output_padding);
     operands.value("groups", groups);
     operands.value("dilation", dilation);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiConvTranspose3d");
 }
@@ -789,8 +760,7 @@ diopiError_t diopiConvTranspose3dBackward(diopiContextHandle_t ctx, diopiTensorH
                                 groups);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<12> operands;
@@ -806,7 +776,7 @@ diopiError_t diopiConvTranspose3dBackward(diopiContextHandle_t ctx, diopiTensorH
     operands.value("dilation", dilation);
     operands.value("output_padding", output_padding);
     operands.value("groups", groups);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiConvTranspose3dBackward");
 }
@@ -820,8 +790,7 @@ diopiError_t diopiConvolution3d(diopiContextHandle_t ctx, diopiTensorHandle_t ou
                                 groups);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -833,7 +802,7 @@ diopiError_t diopiConvolution3d(diopiContextHandle_t ctx, diopiTensorHandle_t ou
     operands.value("padding", padding);
     operands.value("dilation", dilation);
     operands.value("groups", groups);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiConvolution3d");
 }
@@ -849,8 +818,7 @@ diopiError_t diopiConvolution3dBackward(diopiContextHandle_t ctx, diopiTensorHan
                                 grad_output, input, weight, bias_sizes, stride, padding, dilation, groups);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<11> operands;
@@ -865,7 +833,7 @@ diopiError_t diopiConvolution3dBackward(diopiContextHandle_t ctx, diopiTensorHan
     operands.value("padding", padding);
     operands.value("dilation", dilation);
     operands.value("groups", groups);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiConvolution3dBackward");
 }
@@ -879,8 +847,7 @@ diopiError_t diopiAvgPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
                                 count_include_pad, divisor_override);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -892,7 +859,7 @@ diopiError_t diopiAvgPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
     operands.value("ceil_mode", ceil_mode);
     operands.value("count_include_pad", count_include_pad);
     operands.value("divisor_override", divisor_override);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAvgPool3d");
 }
@@ -907,8 +874,7 @@ diopiError_t diopiAvgPool3dBackward(diopiContextHandle_t ctx, diopiTensorHandle_
                                 stride, padding, ceil_mode, count_include_pad, divisor_override);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -921,7 +887,7 @@ diopiError_t diopiAvgPool3dBackward(diopiContextHandle_t ctx, diopiTensorHandle_
     operands.value("ceil_mode", ceil_mode);
     operands.value("count_include_pad", count_include_pad);
     operands.value("divisor_override", divisor_override);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAvgPool3dBackward");
 }
@@ -935,8 +901,7 @@ diopiError_t diopiMaxPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
                                 ceil_mode);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -947,7 +912,7 @@ diopiError_t diopiMaxPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
     operands.value("padding", padding);
     operands.value("dilation", dilation);
     operands.value("ceil_mode", ceil_mode);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiMaxPool3d");
 }
@@ -961,8 +926,7 @@ diopiError_t diopiMaxPool3dWithIndices(diopiContextHandle_t ctx, diopiTensorHand
                                 padding, dilation, ceil_mode);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -974,7 +938,7 @@ diopiError_t diopiMaxPool3dWithIndices(diopiContextHandle_t ctx, diopiTensorHand
     operands.value("padding", padding);
     operands.value("dilation", dilation);
     operands.value("ceil_mode", ceil_mode);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiMaxPool3dWithIndices");
 }
@@ -989,8 +953,7 @@ diopiError_t diopiMaxPool3dBackward(diopiContextHandle_t ctx, diopiTensorHandle_
                                 stride, padding, dilation, ceil_mode, indices);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -1003,7 +966,7 @@ diopiError_t diopiMaxPool3dBackward(diopiContextHandle_t ctx, diopiTensorHandle_
     operands.value("dilation", dilation);
     operands.value("ceil_mode", ceil_mode);
     operands.in("indices", indices);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiMaxPool3dBackward");
 }
@@ -1015,15 +978,14 @@ diopiError_t diopiAdaptiveAvgPool3d(diopiContextHandle_t ctx, diopiTensorHandle_
         return dispatch::invoke(function, &diopiAdaptiveAvgPool3d, ctx, out, input, output_size);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.out("out", out);
     operands.in("input", input);
     operands.value("output_size", output_size);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAdaptiveAvgPool3d");
 }
@@ -1035,15 +997,14 @@ diopiError_t diopiAdaptiveAvgPool3dBackward(diopiContextHandle_t ctx, diopiTenso
         return dispatch::invoke(function, &diopiAdaptiveAvgPool3dBackward, ctx, grad_input, grad_output, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.out("grad_input", grad_input);
     operands.in("grad_output", grad_output);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAdaptiveAvgPool3dBackward");
 }
@@ -1055,15 +1016,14 @@ diopiError_t diopiAdaptiveMaxPool3d(diopiContextHandle_t ctx, diopiTensorHandle_
         return dispatch::invoke(function, &diopiAdaptiveMaxPool3d, ctx, out, input, output_size);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.out("out", out);
     operands.in("input", input);
     operands.value("output_size", output_size);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAdaptiveMaxPool3d");
 }
@@ -1076,8 +1036,7 @@ diopiError_t diopiAdaptiveMaxPool3dWithIndices(diopiContextHandle_t ctx, diopiTe
         return dispatch::invoke(function, &diopiAdaptiveMaxPool3dWithIndices, ctx, out, indices, input, output_size);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -1085,7 +1044,7 @@ diopiError_t diopiAdaptiveMaxPool3dWithIndices(diopiContextHandle_t ctx, diopiTe
     operands.out("indices", indices);
     operands.in("input", input);
     operands.value("output_size", output_size);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAdaptiveMaxPool3dWithIndices");
 }
@@ -1099,8 +1058,7 @@ diopiError_t diopiAdaptiveMaxPool3dBackward(diopiContextHandle_t ctx, diopiTenso
                                 indices);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -1108,7 +1066,7 @@ diopiError_t diopiAdaptiveMaxPool3dBackward(diopiContextHandle_t ctx, diopiTenso
     operands.in("grad_output", grad_output);
     operands.in("input", input);
     operands.in("indices", indices);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAdaptiveMaxPool3dBackward");
 }
@@ -1123,8 +1081,7 @@ diopiError_t diopiPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t out, diop
                                 ceil_mode, exclusive, adaptive, output_size);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<11> operands;
@@ -1139,7 +1096,7 @@ diopiError_t diopiPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t out, diop
     operands.value("exclusive", exclusive);
     operands.value("adaptive", adaptive);
     operands.value("output_size", output_size);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiPool3d");
 }
@@ -1155,8 +1112,7 @@ diopiError_t diopiPool3dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t g
                                 stride, padding, dilation, ceil_mode, exclusive, adaptive, indices);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<12> operands;
@@ -1172,7 +1128,7 @@ diopiError_t diopiPool3dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t g
     operands.value("exclusive", exclusive);
     operands.value("adaptive", adaptive);
     operands.in("indices", indices);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiPool3dBackward");
 }
@@ -1184,8 +1140,7 @@ diopiError_t diopiGridSample(diopiContextHandle_t ctx, diopiTensorHandle_t out, 
         return dispatch::invoke(function, &diopiGridSample, ctx, out, input, grid, mode);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -1193,7 +1148,7 @@ diopiError_t diopiGridSample(diopiContextHandle_t ctx, diopiTensorHandle_t out, 
     operands.in("input", input);
     operands.in("grid", grid);
     operands.value("mode", mode);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiGridSample");
 }
@@ -1205,15 +1160,14 @@ diopiError_t diopiUpsampleNearest(diopiContextHandle_t ctx, diopiTensorHandle_t 
         return dispatch::invoke(function, &diopiUpsampleNearest, ctx, out, input, size);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.out("out", out);
     operands.in("input", input);
     operands.value("size", size);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiUpsampleNearest");
 }
@@ -1227,8 +1181,7 @@ diopiError_t diopiUpsampleNearestBackward(diopiContextHandle_t ctx, diopiTensorH
                                 in_size);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -1236,7 +1189,7 @@ diopiError_t diopiUpsampleNearestBackward(diopiContextHandle_t ctx, diopiTensorH
     operands.in("grad_output", grad_output);
     operands.value("out_size", out_size);
     operands.value("in_size", in_size);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiUpsampleNearestBackward");
 }
@@ -1248,8 +1201,7 @@ diopiError_t diopiUpsampleLinear(diopiContextHandle_t ctx, diopiTensorHandle_t o
         return dispatch::invoke(function, &diopiUpsampleLinear, ctx, out, input, size, align_corners, mode);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -1258,7 +1210,7 @@ diopiError_t diopiUpsampleLinear(diopiContextHandle_t ctx, diopiTensorHandle_t o
     operands.value("size", size);
     operands.value("align_corners", align_corners);
     operands.value("mode", mode);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiUpsampleLinear");
 }
@@ -1272,8 +1224,7 @@ diopiError_t diopiUpsampleLinearBackward(diopiContextHandle_t ctx, diopiTensorHa
                                 align_corners, mode);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -1283,7 +1234,7 @@ diopiError_t diopiUpsampleLinearBackward(diopiContextHandle_t ctx, diopiTensorHa
     operands.value("in_size", in_size);
     operands.value("align_corners", align_corners);
     operands.value("mode", mode);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiUpsampleLinearBackward");
 }
@@ -1295,8 +1246,7 @@ diopiError_t diopiIm2Col(diopiContextHandle_t ctx, diopiTensorHandle_t out, diop
         return dispatch::invoke(function, &diopiIm2Col, ctx, out, input, kernel_size, dilation, padding, stride);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -1306,7 +1256,7 @@ diopiError_t diopiIm2Col(diopiContextHandle_t ctx, diopiTensorHandle_t out, diop
     operands.value("dilation", dilation);
     operands.value("padding", padding);
     operands.value("stride", stride);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiIm2Col");
 }
@@ -1320,8 +1270,7 @@ diopiError_t diopiCol2Im(diopiContextHandle_t ctx, diopiTensorHandle_t out, diop
                                 stride);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -1332,7 +1281,7 @@ diopiError_t diopiCol2Im(diopiContextHandle_t ctx, diopiTensorHandle_t out, diop
     operands.value("dilation", dilation);
     operands.value("padding", padding);
     operands.value("stride", stride);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiCol2Im");
 }

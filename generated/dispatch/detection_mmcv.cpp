@@ -19,16 +19,15 @@ diopiError_t diopiNms(diopiContextHandle_t ctx, diopiTensorHandle_t* out, diopiC
         return dispatch::invoke(function, &diopiNms, ctx, out, boxes, confidence, iou_threshold);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
-    operands.made("out", out);
+    operands.allocated("out", out);
     operands.in("boxes", boxes);
     operands.in("confidence", confidence);
     operands.value("iou_threshold", iou_threshold);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiNms");
 }
@@ -42,8 +41,7 @@ diopiError_t diopiRoiAlign(diopiContextHandle_t ctx, diopiTensorHandle_t out, di
                                 pooled_width, sampling_ratio, aligned);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -55,7 +53,7 @@ diopiError_t diopiRoiAlign(diopiContextHandle_t ctx, diopiTensorHandle_t out, di
     operands.value("pooled_width", pooled_width);
     operands.value("sampling_ratio", sampling_ratio);
     operands.value("aligned", aligned);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiRoiAlign");
 }
@@ -70,8 +68,7 @@ diopiError_t diopiRoiAlignBackward(diopiContextHandle_t ctx, diopiTensorHandle_t
                                 pooled_width, batch_size, channels, height, width, sampling_ratio, aligned);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<12> operands;
@@ -87,7 +84,7 @@ diopiError_t diopiRoiAlignBackward(diopiContextHandle_t ctx, diopiTensorHandle_t
     operands.value("width", width);
     operands.value("sampling_ratio", sampling_ratio);
     operands.value("aligned", aligned);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiRoiAlignBackward");
 }
@@ -103,8 +100,7 @@ diopiError_t diopiAssignScoreWithkMmcv(diopiContextHandle_t ctx, diopiTensorHand
                                 N, npoint, M, K, out_dim, aggregate);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<12> operands;
@@ -120,7 +116,7 @@ diopiError_t diopiAssignScoreWithkMmcv(diopiContextHandle_t ctx, diopiTensorHand
     operands.value("K", K);
     operands.value("out_dim", out_dim);
     operands.value("aggregate", aggregate);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAssignScoreWithkMmcv");
 }
@@ -138,8 +134,7 @@ diopiError_t diopiAssignScoreWithkBackwardMmcv(diopiContextHandle_t ctx, diopiTe
                                 aggregate);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<15> operands;
@@ -158,7 +153,7 @@ diopiError_t diopiAssignScoreWithkBackwardMmcv(diopiContextHandle_t ctx, diopiTe
     operands.value("K", K);
     operands.value("out_dim", out_dim);
     operands.value("aggregate", aggregate);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAssignScoreWithkBackwardMmcv");
 }
@@ -172,8 +167,7 @@ diopiError_t diopiBallQueryMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t id
                                 min_radius, max_radius);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -186,7 +180,7 @@ diopiError_t diopiBallQueryMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t id
     operands.value("sample_num", sample_num);
     operands.value("min_radius", min_radius);
     operands.value("max_radius", max_radius);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiBallQueryMmcv");
 }
@@ -201,8 +195,7 @@ diopiError_t diopiStackBallQueryMmcv(diopiContextHandle_t ctx, diopiTensorHandle
                                 xyz_batch_cnt, max_radius, sample_num);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -213,7 +206,7 @@ diopiError_t diopiStackBallQueryMmcv(diopiContextHandle_t ctx, diopiTensorHandle
     operands.in("xyz_batch_cnt", xyz_batch_cnt);
     operands.value("max_radius", max_radius);
     operands.value("sample_num", sample_num);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiStackBallQueryMmcv");
 }
@@ -225,8 +218,7 @@ diopiError_t diopiBboxOverlapsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
         return dispatch::invoke(function, &diopiBboxOverlapsMmcv, ctx, ious, bboxes1, bboxes2, mode, offset, aligned);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -236,7 +228,7 @@ diopiError_t diopiBboxOverlapsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
     operands.value("mode", mode);
     operands.value("offset", offset);
     operands.value("aligned", aligned);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiBboxOverlapsMmcv");
 }
@@ -249,8 +241,7 @@ diopiError_t diopiBorderAlignMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t 
         return dispatch::invoke(function, &diopiBorderAlignMmcv, ctx, output, argmax_idx, input, boxes, pool_size);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -259,7 +250,7 @@ diopiError_t diopiBorderAlignMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t 
     operands.in("input", input);
     operands.in("boxes", boxes);
     operands.value("pool_size", pool_size);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiBorderAlignMmcv");
 }
@@ -273,8 +264,7 @@ diopiError_t diopiBorderAlignBackwardMmcv(diopiContextHandle_t ctx, diopiTensorH
                                 argmax_idx, pool_size);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -283,7 +273,7 @@ diopiError_t diopiBorderAlignBackwardMmcv(diopiContextHandle_t ctx, diopiTensorH
     operands.in("boxes", boxes);
     operands.in("argmax_idx", argmax_idx);
     operands.value("pool_size", pool_size);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiBorderAlignBackwardMmcv");
 }
@@ -296,8 +286,7 @@ diopiError_t diopiBoxIouRotatedMmcv(diopiContextHandle_t ctx, diopiTensorHandle_
         return dispatch::invoke(function, &diopiBoxIouRotatedMmcv, ctx, ious, bboxes1, bboxes2, mode, aligned);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -306,7 +295,7 @@ diopiError_t diopiBoxIouRotatedMmcv(diopiContextHandle_t ctx, diopiTensorHandle_
     operands.in("bboxes2", bboxes2);
     operands.value("mode", mode);
     operands.value("aligned", aligned);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiBoxIouRotatedMmcv");
 }
@@ -318,8 +307,7 @@ diopiError_t diopiBoxIouQuadriMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
         return dispatch::invoke(function, &diopiBoxIouQuadriMmcv, ctx, ious, bboxes1, bboxes2, mode, aligned);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -328,7 +316,7 @@ diopiError_t diopiBoxIouQuadriMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
     operands.in("bboxes2", bboxes2);
     operands.value("mode", mode);
     operands.value("aligned", aligned);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiBoxIouQuadriMmcv");
 }
@@ -343,8 +331,7 @@ diopiError_t diopiCarafeMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t rfeat
                                 kernel_size, group_size, scale_factor);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -357,7 +344,7 @@ diopiError_t diopiCarafeMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t rfeat
     operands.value("kernel_size", kernel_size);
     operands.value("group_size", group_size);
     operands.value("scale_factor", scale_factor);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiCarafeMmcv");
 }
@@ -375,8 +362,7 @@ diopiError_t diopiCarafeBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHandle
                                 scale_factor);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<12> operands;
@@ -392,7 +378,7 @@ diopiError_t diopiCarafeBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHandle
     operands.value("kernel_size", kernel_size);
     operands.value("group_size", group_size);
     operands.value("scale_factor", scale_factor);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiCarafeBackwardMmcv");
 }
@@ -406,8 +392,7 @@ diopiError_t diopiCarafeNaiveMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t 
                                 scale_factor);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -417,7 +402,7 @@ diopiError_t diopiCarafeNaiveMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t 
     operands.value("kernel_size", kernel_size);
     operands.value("group_size", group_size);
     operands.value("scale_factor", scale_factor);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiCarafeNaiveMmcv");
 }
@@ -432,8 +417,7 @@ diopiError_t diopiCarafeNaiveBackwardMmcv(diopiContextHandle_t ctx, diopiTensorH
                                 features, masks, kernel_size, group_size, scale_factor);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -445,7 +429,7 @@ diopiError_t diopiCarafeNaiveBackwardMmcv(diopiContextHandle_t ctx, diopiTensorH
     operands.value("kernel_size", kernel_size);
     operands.value("group_size", group_size);
     operands.value("scale_factor", scale_factor);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiCarafeNaiveBackwardMmcv");
 }
@@ -460,8 +444,7 @@ diopiError_t diopiCorrelationMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t 
                                 padH, padW, dilationH, dilationW, dilation_patchH, dilation_patchW, dH, dW);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<15> operands;
@@ -480,7 +463,7 @@ diopiError_t diopiCorrelationMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t 
     operands.value("dilation_patchW", dilation_patchW);
     operands.value("dH", dH);
     operands.value("dW", dW);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiCorrelationMmcv");
 }
@@ -498,8 +481,7 @@ diopiError_t diopiCorrelationBackwardMmcv(diopiContextHandle_t ctx, diopiTensorH
                                 dilation_patchH, dilation_patchW, dH, dW);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<17> operands;
@@ -520,7 +502,7 @@ diopiError_t diopiCorrelationBackwardMmcv(diopiContextHandle_t ctx, diopiTensorH
     operands.value("dilation_patchW", dilation_patchW);
     operands.value("dH", dH);
     operands.value("dW", dW);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiCorrelationBackwardMmcv");
 }
@@ -536,8 +518,7 @@ diopiError_t diopiDeformConvMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t o
                                 kH, dW, dH, padW, padH, dilationW, dilationH, groups, deform_groups, im2col_step);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<17> operands;
@@ -558,7 +539,7 @@ diopiError_t diopiDeformConvMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t o
     operands.value("groups", groups);
     operands.value("deform_groups", deform_groups);
     operands.value("im2col_step", im2col_step);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiDeformConvMmcv");
 }
@@ -577,8 +558,7 @@ diopiError_t diopiDeformConvBackwardInputMmcv(diopiContextHandle_t ctx, diopiTen
                                 deform_groups, im2col_step);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<18> operands;
@@ -600,7 +580,7 @@ diopiError_t diopiDeformConvBackwardInputMmcv(diopiContextHandle_t ctx, diopiTen
     operands.value("groups", groups);
     operands.value("deform_groups", deform_groups);
     operands.value("im2col_step", im2col_step);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiDeformConvBackwardInputMmcv");
 }
@@ -619,8 +599,7 @@ diopiError_t diopiDeformConvBackwardParametersMmcv(diopiContextHandle_t ctx, dio
                                 deform_groups, im2col_step, scale);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<18> operands;
@@ -642,7 +621,7 @@ diopiError_t diopiDeformConvBackwardParametersMmcv(diopiContextHandle_t ctx, dio
     operands.value("deform_groups", deform_groups);
     operands.value("im2col_step", im2col_step);
     operands.value("scale", scale);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiDeformConvBackwardParametersMmcv");
 }
@@ -657,8 +636,7 @@ diopiError_t diopiDeformRoiPoolMmcv(diopiContextHandle_t ctx, diopiTensorHandle_
                                 pooled_width, sampling_ratio, spatial_scale, gamma);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -671,7 +649,7 @@ diopiError_t diopiDeformRoiPoolMmcv(diopiContextHandle_t ctx, diopiTensorHandle_
     operands.value("sampling_ratio", sampling_ratio);
     operands.value("spatial_scale", spatial_scale);
     operands.value("gamma", gamma);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiDeformRoiPoolMmcv");
 }
@@ -688,8 +666,7 @@ diopiError_t diopiDeformRoiPoolBackwardMmcv(diopiContextHandle_t ctx, diopiTenso
                                 input, rois, offset, pooled_height, pooled_width, sampling_ratio, spatial_scale, gamma);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<11> operands;
@@ -704,7 +681,7 @@ diopiError_t diopiDeformRoiPoolBackwardMmcv(diopiContextHandle_t ctx, diopiTenso
     operands.value("sampling_ratio", sampling_ratio);
     operands.value("spatial_scale", spatial_scale);
     operands.value("gamma", gamma);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiDeformRoiPoolBackwardMmcv");
 }
@@ -717,8 +694,7 @@ diopiError_t diopiSigmoidFocalLossMmcv(diopiContextHandle_t ctx, diopiTensorHand
         return dispatch::invoke(function, &diopiSigmoidFocalLossMmcv, ctx, output, input, target, weight, gamma, alpha);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -728,7 +704,7 @@ diopiError_t diopiSigmoidFocalLossMmcv(diopiContextHandle_t ctx, diopiTensorHand
     operands.in("weight", weight);
     operands.value("gamma", gamma);
     operands.value("alpha", alpha);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiSigmoidFocalLossMmcv");
 }
@@ -742,8 +718,7 @@ diopiError_t diopiSigmoidFocalLossBackwardMmcv(diopiContextHandle_t ctx, diopiTe
                                 gamma, alpha);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -753,7 +728,7 @@ diopiError_t diopiSigmoidFocalLossBackwardMmcv(diopiContextHandle_t ctx, diopiTe
     operands.in("weight", weight);
     operands.value("gamma", gamma);
     operands.value("alpha", alpha);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiSigmoidFocalLossBackwardMmcv");
 }
@@ -767,8 +742,7 @@ diopiError_t diopiSoftmaxFocalLossMmcv(diopiContextHandle_t ctx, diopiTensorHand
                                 alpha);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -778,7 +752,7 @@ diopiError_t diopiSoftmaxFocalLossMmcv(diopiContextHandle_t ctx, diopiTensorHand
     operands.in("weight", weight);
     operands.value("gamma", gamma);
     operands.value("alpha", alpha);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiSoftmaxFocalLossMmcv");
 }
@@ -793,8 +767,7 @@ diopiError_t diopiSoftmaxFocalLossBackwardMmcv(diopiContextHandle_t ctx, diopiTe
                                 weight, gamma, alpha);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -805,7 +778,7 @@ diopiError_t diopiSoftmaxFocalLossBackwardMmcv(diopiContextHandle_t ctx, diopiTe
     operands.in("weight", weight);
     operands.value("gamma", gamma);
     operands.value("alpha", alpha);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiSoftmaxFocalLossBackwardMmcv");
 }
@@ -819,8 +792,7 @@ diopiError_t diopiFurthestPointSamplingMmcv(diopiContextHandle_t ctx, diopiTenso
                                 N, num_points);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -830,7 +802,7 @@ diopiError_t diopiFurthestPointSamplingMmcv(diopiContextHandle_t ctx, diopiTenso
     operands.value("B", B);
     operands.value("N", N);
     operands.value("num_points", num_points);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiFurthestPointSamplingMmcv");
 }
@@ -845,8 +817,7 @@ diopiError_t diopiFurthestPointSamplingWithDistMmcv(diopiContextHandle_t ctx, di
                                 points_dist, B, N, num_points);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -856,7 +827,7 @@ diopiError_t diopiFurthestPointSamplingWithDistMmcv(diopiContextHandle_t ctx, di
     operands.value("B", B);
     operands.value("N", N);
     operands.value("num_points", num_points);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiFurthestPointSamplingWithDistMmcv");
 }
@@ -871,12 +842,11 @@ diopiError_t diopiFusedBiasLeakyreluMmcv(diopiContextHandle_t ctx, diopiTensorHa
                                 scale);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
-    operands.made("out", out);
+    operands.allocated("out", out);
     operands.in("input", input);
     operands.in("bias", bias);
     operands.in("refer", refer);
@@ -884,7 +854,7 @@ diopiError_t diopiFusedBiasLeakyreluMmcv(diopiContextHandle_t ctx, diopiTensorHa
     operands.value("grad", grad);
     operands.value("alpha", alpha);
     operands.value("scale", scale);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiFusedBiasLeakyreluMmcv");
 }
@@ -896,8 +866,7 @@ diopiError_t diopiGatherPointsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
         return dispatch::invoke(function, &diopiGatherPointsMmcv, ctx, out, points, idx, b, c, n, npoints);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -908,7 +877,7 @@ diopiError_t diopiGatherPointsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
     operands.value("c", c);
     operands.value("n", n);
     operands.value("npoints", npoints);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiGatherPointsMmcv");
 }
@@ -922,8 +891,7 @@ diopiError_t diopiGatherPointsBackwardMmcv(diopiContextHandle_t ctx, diopiTensor
                                 npoints);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -934,7 +902,7 @@ diopiError_t diopiGatherPointsBackwardMmcv(diopiContextHandle_t ctx, diopiTensor
     operands.value("c", c);
     operands.value("n", n);
     operands.value("npoints", npoints);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiGatherPointsBackwardMmcv");
 }
@@ -947,8 +915,7 @@ diopiError_t diopiGroupPointsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t 
         return dispatch::invoke(function, &diopiGroupPointsMmcv, ctx, out, points, idx, b, c, n, npoints, nsample);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -960,7 +927,7 @@ diopiError_t diopiGroupPointsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t 
     operands.value("n", n);
     operands.value("npoints", npoints);
     operands.value("nsample", nsample);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiGroupPointsMmcv");
 }
@@ -974,8 +941,7 @@ diopiError_t diopiGroupPointsBackwardMmcv(diopiContextHandle_t ctx, diopiTensorH
                                 npoints, nsample);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -987,7 +953,7 @@ diopiError_t diopiGroupPointsBackwardMmcv(diopiContextHandle_t ctx, diopiTensorH
     operands.value("n", n);
     operands.value("npoints", npoints);
     operands.value("nsample", nsample);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiGroupPointsBackwardMmcv");
 }
@@ -1004,8 +970,7 @@ diopiError_t diopiStackGroupPointsMmcv(diopiContextHandle_t ctx, diopiTensorHand
                                 features_batch_cnt_tensor, idx_tensor, idx_batch_cnt_tensor, b, c, m, nsample);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -1018,7 +983,7 @@ diopiError_t diopiStackGroupPointsMmcv(diopiContextHandle_t ctx, diopiTensorHand
     operands.value("c", c);
     operands.value("m", m);
     operands.value("nsample", nsample);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiStackGroupPointsMmcv");
 }
@@ -1036,8 +1001,7 @@ diopiError_t diopiStackGroupPointsBackwardMmcv(diopiContextHandle_t ctx, diopiTe
                                 n, nsample);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<10> operands;
@@ -1051,7 +1015,7 @@ diopiError_t diopiStackGroupPointsBackwardMmcv(diopiContextHandle_t ctx, diopiTe
     operands.value("m", m);
     operands.value("n", n);
     operands.value("nsample", nsample);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiStackGroupPointsBackwardMmcv");
 }
@@ -1063,15 +1027,14 @@ diopiError_t diopiIou3dBoxesOverlapBevMmcv(diopiContextHandle_t ctx, diopiTensor
         return dispatch::invoke(function, &diopiIou3dBoxesOverlapBevMmcv, ctx, ans_overlap, boxes_a, boxes_b);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.out("ans_overlap", ans_overlap);
     operands.in("boxes_a", boxes_a);
     operands.in("boxes_b", boxes_b);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiIou3dBoxesOverlapBevMmcv");
 }
@@ -1083,8 +1046,7 @@ diopiError_t diopiIou3dNms3dMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t k
         return dispatch::invoke(function, &diopiIou3dNms3dMmcv, ctx, keep, keep_num, boxes, nms_overlap_thresh);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -1092,7 +1054,7 @@ diopiError_t diopiIou3dNms3dMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t k
     operands.out("keep_num", keep_num);
     operands.in("boxes", boxes);
     operands.value("nms_overlap_thresh", nms_overlap_thresh);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiIou3dNms3dMmcv");
 }
@@ -1104,8 +1066,7 @@ diopiError_t diopiIou3dNms3dNormalMmcv(diopiContextHandle_t ctx, diopiTensorHand
         return dispatch::invoke(function, &diopiIou3dNms3dNormalMmcv, ctx, keep, keep_num, boxes, nms_overlap_thresh);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -1113,7 +1074,7 @@ diopiError_t diopiIou3dNms3dNormalMmcv(diopiContextHandle_t ctx, diopiTensorHand
     operands.out("keep_num", keep_num);
     operands.in("boxes", boxes);
     operands.value("nms_overlap_thresh", nms_overlap_thresh);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiIou3dNms3dNormalMmcv");
 }
@@ -1127,8 +1088,7 @@ diopiError_t diopiKnnMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t idx_tens
                                 n, m, nsample);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -1140,7 +1100,7 @@ diopiError_t diopiKnnMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t idx_tens
     operands.value("n", n);
     operands.value("m", m);
     operands.value("nsample", nsample);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiKnnMmcv");
 }
@@ -1154,8 +1114,7 @@ diopiError_t diopiMaskedIm2colMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
                                 kernel_w, pad_h, pad_w);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -1167,7 +1126,7 @@ diopiError_t diopiMaskedIm2colMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
     operands.value("kernel_w", kernel_w);
     operands.value("pad_h", pad_h);
     operands.value("pad_w", pad_w);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiMaskedIm2colMmcv");
 }
@@ -1181,8 +1140,7 @@ diopiError_t diopiMaskedCol2imMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
                                 channels);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -1193,7 +1151,7 @@ diopiError_t diopiMaskedCol2imMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
     operands.value("height", height);
     operands.value("width", width);
     operands.value("channels", channels);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiMaskedCol2imMmcv");
 }
@@ -1211,8 +1169,7 @@ diopiError_t diopiModulatedDeformConvMmcv(
                                 dilation_w, group, deformable_group, with_bias);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<19> operands;
@@ -1235,7 +1192,7 @@ diopiError_t diopiModulatedDeformConvMmcv(
     operands.value("group", group);
     operands.value("deformable_group", deformable_group);
     operands.value("with_bias", with_bias);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiModulatedDeformConvMmcv");
 }
@@ -1256,8 +1213,7 @@ diopiError_t diopiModulatedDeformConvBackwardMmcv(
                                 dilation_w, group, deformable_group, with_bias);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<24> operands;
@@ -1285,7 +1241,7 @@ diopiError_t diopiModulatedDeformConvBackwardMmcv(
     operands.value("group", group);
     operands.value("deformable_group", deformable_group);
     operands.value("with_bias", with_bias);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiModulatedDeformConvBackwardMmcv");
 }
@@ -1300,19 +1256,18 @@ diopiError_t diopiMsDeformAttnMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
                                 sampling_loc, attn_weight, im2col_step);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
-    operands.made("out", out);
+    operands.allocated("out", out);
     operands.in("value", value);
     operands.in("spatial_shapes", spatial_shapes);
     operands.in("level_start_index", level_start_index);
     operands.in("sampling_loc", sampling_loc);
     operands.in("attn_weight", attn_weight);
     operands.value("im2col_step", im2col_step);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiMsDeformAttnMmcv");
 }
@@ -1330,8 +1285,7 @@ diopiError_t diopiMsDeformAttnBackwardMmcv(diopiContextHandle_t ctx, diopiTensor
                                 grad_output, im2col_step);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<10> operands;
@@ -1345,7 +1299,7 @@ diopiError_t diopiMsDeformAttnBackwardMmcv(diopiContextHandle_t ctx, diopiTensor
     operands.in("attn_weight", attn_weight);
     operands.in("grad_output", grad_output);
     operands.value("im2col_step", im2col_step);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiMsDeformAttnBackwardMmcv");
 }
@@ -1357,17 +1311,16 @@ diopiError_t diopiNmsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t* out, di
         return dispatch::invoke(function, &diopiNmsMmcv, ctx, out, dets, scores, iou_threshold, offset);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
-    operands.made("out", out);
+    operands.allocated("out", out);
     operands.in("dets", dets);
     operands.in("scores", scores);
     operands.value("iou_threshold", iou_threshold);
     operands.value("offset", offset);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiNmsMmcv");
 }
@@ -1382,12 +1335,11 @@ diopiError_t diopiNmsRotatedMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t* 
                                 iou_threshold, multi_label);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
-    operands.made("out", out);
+    operands.allocated("out", out);
     operands.in("dets", dets);
     operands.in("scores", scores);
     operands.in("order", order);
@@ -1395,7 +1347,7 @@ diopiError_t diopiNmsRotatedMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t* 
     operands.in("labels", labels);
     operands.value("iou_threshold", iou_threshold);
     operands.value("multi_label", multi_label);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiNmsRotatedMmcv");
 }
@@ -1407,15 +1359,14 @@ diopiError_t diopiPointsInBoxesPartMmcv(diopiContextHandle_t ctx, diopiTensorHan
         return dispatch::invoke(function, &diopiPointsInBoxesPartMmcv, ctx, box_idx_of_points, boxes, pts);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.inout("box_idx_of_points", box_idx_of_points);
     operands.in("boxes", boxes);
     operands.in("pts", pts);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiPointsInBoxesPartMmcv");
 }
@@ -1427,15 +1378,14 @@ diopiError_t diopiPointsInBoxesAllMmcv(diopiContextHandle_t ctx, diopiTensorHand
         return dispatch::invoke(function, &diopiPointsInBoxesAllMmcv, ctx, box_idx_of_points, boxes, pts);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.inout("box_idx_of_points", box_idx_of_points);
     operands.in("boxes", boxes);
     operands.in("pts", pts);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiPointsInBoxesAllMmcv");
 }
@@ -1449,8 +1399,7 @@ diopiError_t diopiPsamaskMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t outp
                                 h_mask, w_mask, half_h_mask, half_w_mask);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<10> operands;
@@ -1464,7 +1413,7 @@ diopiError_t diopiPsamaskMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t outp
     operands.value("w_mask", w_mask);
     operands.value("half_h_mask", half_h_mask);
     operands.value("half_w_mask", half_w_mask);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiPsamaskMmcv");
 }
@@ -1479,8 +1428,7 @@ diopiError_t diopiPsamaskBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHandl
                                 h_feature, w_feature, h_mask, w_mask, half_h_mask, half_w_mask);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<10> operands;
@@ -1494,7 +1442,7 @@ diopiError_t diopiPsamaskBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHandl
     operands.value("w_mask", w_mask);
     operands.value("half_h_mask", half_h_mask);
     operands.value("half_w_mask", half_w_mask);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiPsamaskBackwardMmcv");
 }
@@ -1509,8 +1457,7 @@ diopiError_t diopiRoiAlignMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t out
                                 aligned_height, aligned_width, sampling_ratio, pool_mode, spatial_scale, aligned);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<11> operands;
@@ -1525,7 +1472,7 @@ diopiError_t diopiRoiAlignMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t out
     operands.value("pool_mode", pool_mode);
     operands.value("spatial_scale", spatial_scale);
     operands.value("aligned", aligned);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiRoiAlignMmcv");
 }
@@ -1542,8 +1489,7 @@ diopiError_t diopiRoiAlignBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHand
                                 aligned);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<11> operands;
@@ -1558,7 +1504,7 @@ diopiError_t diopiRoiAlignBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHand
     operands.value("pool_mode", pool_mode);
     operands.value("spatial_scale", spatial_scale);
     operands.value("aligned", aligned);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiRoiAlignBackwardMmcv");
 }
@@ -1573,8 +1519,7 @@ diopiError_t diopiRoiAlignRotatedMmcv(diopiContextHandle_t ctx, diopiTensorHandl
                                 aligned_width, sampling_ratio, spatial_scale, aligned, clockwise);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -1587,7 +1532,7 @@ diopiError_t diopiRoiAlignRotatedMmcv(diopiContextHandle_t ctx, diopiTensorHandl
     operands.value("spatial_scale", spatial_scale);
     operands.value("aligned", aligned);
     operands.value("clockwise", clockwise);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiRoiAlignRotatedMmcv");
 }
@@ -1602,8 +1547,7 @@ diopiError_t diopiRoiAlignRotatedBackwardMmcv(diopiContextHandle_t ctx, diopiTen
                                 aligned_height, aligned_width, sampling_ratio, spatial_scale, aligned, clockwise);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -1616,7 +1560,7 @@ diopiError_t diopiRoiAlignRotatedBackwardMmcv(diopiContextHandle_t ctx, diopiTen
     operands.value("spatial_scale", spatial_scale);
     operands.value("aligned", aligned);
     operands.value("clockwise", clockwise);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiRoiAlignRotatedBackwardMmcv");
 }
@@ -1631,8 +1575,7 @@ diopiError_t diopiRiroiAlignRotatedMmcv(diopiContextHandle_t ctx, diopiTensorHan
                                 pooled_width, num_samples, num_orientations, spatial_scale, clockwise);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -1645,7 +1588,7 @@ diopiError_t diopiRiroiAlignRotatedMmcv(diopiContextHandle_t ctx, diopiTensorHan
     operands.value("num_orientations", num_orientations);
     operands.value("spatial_scale", spatial_scale);
     operands.value("clockwise", clockwise);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiRiroiAlignRotatedMmcv");
 }
@@ -1660,8 +1603,7 @@ diopiError_t diopiRiroiAlignRotatedBackwardMmcv(diopiContextHandle_t ctx, diopiT
                                 pooled_height, pooled_width, num_samples, num_orientations, spatial_scale, clockwise);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -1674,7 +1616,7 @@ diopiError_t diopiRiroiAlignRotatedBackwardMmcv(diopiContextHandle_t ctx, diopiT
     operands.value("num_orientations", num_orientations);
     operands.value("spatial_scale", spatial_scale);
     operands.value("clockwise", clockwise);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiRiroiAlignRotatedBackwardMmcv");
 }
@@ -1689,8 +1631,7 @@ diopiError_t diopiRoiawarePool3dMmcv(diopiContextHandle_t ctx, diopiTensorHandle
                                 rois, pts, pts_feature, pool_method);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -1701,7 +1642,7 @@ diopiError_t diopiRoiawarePool3dMmcv(diopiContextHandle_t ctx, diopiTensorHandle
     operands.in("pts", pts);
     operands.in("pts_feature", pts_feature);
     operands.value("pool_method", pool_method);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiRoiawarePool3dMmcv");
 }
@@ -1716,8 +1657,7 @@ diopiError_t diopiRoiawarePool3dBackwardMmcv(diopiContextHandle_t ctx, diopiTens
                                 grad_out, pool_method);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -1726,7 +1666,7 @@ diopiError_t diopiRoiawarePool3dBackwardMmcv(diopiContextHandle_t ctx, diopiTens
     operands.in("argmax", argmax);
     operands.in("grad_out", grad_out);
     operands.value("pool_method", pool_method);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiRoiawarePool3dBackwardMmcv");
 }
@@ -1740,8 +1680,7 @@ diopiError_t diopiRoipointPool3dMmcv(diopiContextHandle_t ctx, diopiTensorHandle
                                 boxes3d, pts_feature);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -1750,7 +1689,7 @@ diopiError_t diopiRoipointPool3dMmcv(diopiContextHandle_t ctx, diopiTensorHandle
     operands.in("xyz", xyz);
     operands.in("boxes3d", boxes3d);
     operands.in("pts_feature", pts_feature);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiRoipointPool3dMmcv");
 }
@@ -1764,8 +1703,7 @@ diopiError_t diopiRoiPoolMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t outp
                                 pooled_width, spatial_scale);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -1776,7 +1714,7 @@ diopiError_t diopiRoiPoolMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t outp
     operands.value("pooled_height", pooled_height);
     operands.value("pooled_width", pooled_width);
     operands.value("spatial_scale", spatial_scale);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiRoiPoolMmcv");
 }
@@ -1791,8 +1729,7 @@ diopiError_t diopiRoiPoolBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHandl
                                 pooled_height, pooled_width, spatial_scale);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -1803,7 +1740,7 @@ diopiError_t diopiRoiPoolBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHandl
     operands.value("pooled_height", pooled_height);
     operands.value("pooled_width", pooled_width);
     operands.value("spatial_scale", spatial_scale);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiRoiPoolBackwardMmcv");
 }
@@ -1816,16 +1753,15 @@ diopiError_t diopiDynamicPointToVoxelMmcv(diopiContextHandle_t ctx, diopiTensorH
         return dispatch::invoke(function, &diopiDynamicPointToVoxelMmcv, ctx, outlist, feats, coors, reduce_type);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
-    operands.made("outlist", outlist, 4);
+    operands.allocated("outlist", outlist, 4);
     operands.in("feats", feats);
     operands.in("coors", coors);
     operands.value("reduce_type", reduce_type);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiDynamicPointToVoxelMmcv");
 }
@@ -1842,8 +1778,7 @@ diopiError_t diopiDynamicPointToVoxelBackwardMmcv(diopiContextHandle_t ctx, diop
                                 feats, reduced_feats, coors_idx, reduce_count, reduce_type);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -1854,7 +1789,7 @@ diopiError_t diopiDynamicPointToVoxelBackwardMmcv(diopiContextHandle_t ctx, diop
     operands.in("coors_idx", coors_idx);
     operands.in("reduce_count", reduce_count);
     operands.value("reduce_type", reduce_type);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiDynamicPointToVoxelBackwardMmcv");
 }
@@ -1866,14 +1801,13 @@ diopiError_t diopiSyncBnMeanMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t m
         return dispatch::invoke(function, &diopiSyncBnMeanMmcv, ctx, mean, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("mean", mean);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiSyncBnMeanMmcv");
 }
@@ -1885,15 +1819,14 @@ diopiError_t diopiSyncBnVarMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t va
         return dispatch::invoke(function, &diopiSyncBnVarMmcv, ctx, var, input, mean);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.out("var", var);
     operands.in("input", input);
     operands.in("mean", mean);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiSyncBnVarMmcv");
 }
@@ -1910,8 +1843,7 @@ diopiError_t diopiSyncBnOutputMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
                                 input, mean, var, weight, bias, eps, momentum, group_size);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<13> operands;
@@ -1928,7 +1860,7 @@ diopiError_t diopiSyncBnOutputMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
     operands.value("eps", eps);
     operands.value("momentum", momentum);
     operands.value("group_size", group_size);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiSyncBnOutputMmcv");
 }
@@ -1942,8 +1874,7 @@ diopiError_t diopiSyncBnBackwardParamMmcv(diopiContextHandle_t ctx, diopiTensorH
                                 norm);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -1951,7 +1882,7 @@ diopiError_t diopiSyncBnBackwardParamMmcv(diopiContextHandle_t ctx, diopiTensorH
     operands.out("grad_bias", grad_bias);
     operands.in("grad_output", grad_output);
     operands.in("norm", norm);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiSyncBnBackwardParamMmcv");
 }
@@ -1966,8 +1897,7 @@ diopiError_t diopiSyncBnBackwardDataMmcv(diopiContextHandle_t ctx, diopiTensorHa
                                 grad_weight, grad_bias, norm, std);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -1978,7 +1908,7 @@ diopiError_t diopiSyncBnBackwardDataMmcv(diopiContextHandle_t ctx, diopiTensorHa
     operands.in("grad_bias", grad_bias);
     operands.in("norm", norm);
     operands.in("std", std);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiSyncBnBackwardDataMmcv");
 }
@@ -1992,8 +1922,7 @@ diopiError_t diopiThreeInterpolateMmcv(diopiContextHandle_t ctx, diopiTensorHand
         return dispatch::invoke(function, &diopiThreeInterpolateMmcv, ctx, out, points, idx, weight, b, c, m, n);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -2005,7 +1934,7 @@ diopiError_t diopiThreeInterpolateMmcv(diopiContextHandle_t ctx, diopiTensorHand
     operands.value("c", c);
     operands.value("m", m);
     operands.value("n", n);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiThreeInterpolateMmcv");
 }
@@ -2020,8 +1949,7 @@ diopiError_t diopiThreeInterpolateBackwardMmcv(diopiContextHandle_t ctx, diopiTe
                                 b, c, n, m);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -2033,7 +1961,7 @@ diopiError_t diopiThreeInterpolateBackwardMmcv(diopiContextHandle_t ctx, diopiTe
     operands.value("c", c);
     operands.value("n", n);
     operands.value("m", m);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiThreeInterpolateBackwardMmcv");
 }
@@ -2046,8 +1974,7 @@ diopiError_t diopiThreeNnMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t dist
         return dispatch::invoke(function, &diopiThreeNnMmcv, ctx, dist2, idx, unknown, known, b, n, m);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -2058,7 +1985,7 @@ diopiError_t diopiThreeNnMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t dist
     operands.value("b", b);
     operands.value("n", n);
     operands.value("m", m);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiThreeNnMmcv");
 }
@@ -2070,15 +1997,14 @@ diopiError_t diopiTinShiftMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t out
         return dispatch::invoke(function, &diopiTinShiftMmcv, ctx, output, input, shift);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.inout("output", output);
     operands.in("input", input);
     operands.in("shift", shift);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiTinShiftMmcv");
 }
@@ -2090,15 +2016,14 @@ diopiError_t diopiTinShiftBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHand
         return dispatch::invoke(function, &diopiTinShiftBackwardMmcv, ctx, grad_input, grad_output, shift);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.inout("grad_input", grad_input);
     operands.in("grad_output", grad_output);
     operands.in("shift", shift);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiTinShiftBackwardMmcv");
 }
@@ -2112,12 +2037,11 @@ diopiError_t diopiUpfirdn2dOpMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t*
                                 pad_x0, pad_x1, pad_y0, pad_y1);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<11> operands;
-    operands.made("out", out);
+    operands.allocated("out", out);
     operands.in("input", input);
     operands.in("kernel", kernel);
     operands.value("up_x", up_x);
@@ -2128,7 +2052,7 @@ diopiError_t diopiUpfirdn2dOpMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t*
     operands.value("pad_x1", pad_x1);
     operands.value("pad_y0", pad_y0);
     operands.value("pad_y1", pad_y1);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiUpfirdn2dOpMmcv");
 }
@@ -2144,8 +2068,7 @@ diopiError_t diopiHardVoxelizeMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
                                 points, voxel_size, coors_range, max_points, max_voxels, NDim, deterministic);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<11> operands;
@@ -2160,7 +2083,7 @@ diopiError_t diopiHardVoxelizeMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
     operands.value("max_voxels", max_voxels);
     operands.value("NDim", NDim);
     operands.value("deterministic", deterministic);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiHardVoxelizeMmcv");
 }
@@ -2173,8 +2096,7 @@ diopiError_t diopiDynamicVoxelizeMmcv(diopiContextHandle_t ctx, diopiTensorHandl
         return dispatch::invoke(function, &diopiDynamicVoxelizeMmcv, ctx, coors, points, voxel_size, coors_range, NDim);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -2183,7 +2105,7 @@ diopiError_t diopiDynamicVoxelizeMmcv(diopiContextHandle_t ctx, diopiTensorHandl
     operands.in("voxel_size", voxel_size);
     operands.in("coors_range", coors_range);
     operands.value("NDim", NDim);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiDynamicVoxelizeMmcv");
 }
@@ -2197,8 +2119,7 @@ diopiError_t diopiRotatedFeatureAlignMmcv(diopiContextHandle_t ctx, diopiTensorH
                                 spatial_scale, points);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -2207,7 +2128,7 @@ diopiError_t diopiRotatedFeatureAlignMmcv(diopiContextHandle_t ctx, diopiTensorH
     operands.in("best_bboxes", best_bboxes);
     operands.value("spatial_scale", spatial_scale);
     operands.value("points", points);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiRotatedFeatureAlignMmcv");
 }
@@ -2222,8 +2143,7 @@ diopiError_t diopiRotatedFeatureAlignBackwardMmcv(diopiContextHandle_t ctx, diop
                                 best_bboxes, spatial_scale, points);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -2232,7 +2152,7 @@ diopiError_t diopiRotatedFeatureAlignBackwardMmcv(diopiContextHandle_t ctx, diop
     operands.in("best_bboxes", best_bboxes);
     operands.value("spatial_scale", spatial_scale);
     operands.value("points", points);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiRotatedFeatureAlignBackwardMmcv");
 }
@@ -2244,15 +2164,14 @@ diopiError_t diopiPointsInPolygonsMmcv(diopiContextHandle_t ctx, diopiTensorHand
         return dispatch::invoke(function, &diopiPointsInPolygonsMmcv, ctx, output, points, polygons);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.out("output", output);
     operands.in("points", points);
     operands.in("polygons", polygons);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiPointsInPolygonsMmcv");
 }
@@ -2265,17 +2184,16 @@ diopiError_t diopiIndiceMaxpoolMmcv(diopiContextHandle_t ctx, diopiTensorHandle_
         return dispatch::invoke(function, &diopiIndiceMaxpoolMmcv, ctx, out, features, indicePairs, indiceNum, numAct);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
-    operands.made("out", out);
+    operands.allocated("out", out);
     operands.in("features", features);
     operands.in("indicePairs", indicePairs);
     operands.in("indiceNum", indiceNum);
     operands.value("numAct", numAct);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiIndiceMaxpoolMmcv");
 }
@@ -2290,18 +2208,17 @@ diopiError_t diopiIndiceMaxpoolBackwardMmcv(diopiContextHandle_t ctx, diopiTenso
                                 indicePairs, indiceNum);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
-    operands.made("out", out);
+    operands.allocated("out", out);
     operands.in("features", features);
     operands.in("outFeatures", outFeatures);
     operands.in("outGrad", outGrad);
     operands.in("indicePairs", indicePairs);
     operands.in("indiceNum", indiceNum);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiIndiceMaxpoolBackwardMmcv");
 }
@@ -2316,12 +2233,11 @@ diopiError_t diopiIndiceConvMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t* 
                                 numActOut, _inverse, _subM);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
-    operands.made("out", out);
+    operands.allocated("out", out);
     operands.in("features", features);
     operands.in("filters", filters);
     operands.in("indicePairs", indicePairs);
@@ -2329,7 +2245,7 @@ diopiError_t diopiIndiceConvMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t* 
     operands.value("numActOut", numActOut);
     operands.value("_inverse", _inverse);
     operands.value("_subM", _subM);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiIndiceConvMmcv");
 }
@@ -2344,12 +2260,11 @@ diopiError_t diopiIndiceConvBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHa
                                 indicePairs, indiceNum, _inverse, _subM);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
-    operands.made("outlist", outlist, 2);
+    operands.allocated("outlist", outlist, 2);
     operands.in("features", features);
     operands.in("filters", filters);
     operands.in("outGrad", outGrad);
@@ -2357,7 +2272,7 @@ diopiError_t diopiIndiceConvBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHa
     operands.in("indiceNum", indiceNum);
     operands.value("_inverse", _inverse);
     operands.value("_subM", _subM);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiIndiceConvBackwardMmcv");
 }
@@ -2373,12 +2288,11 @@ diopiError_t diopiFusedIndiceConvBatchnormMmcv(diopiContextHandle_t ctx, diopiTe
                                 indicePairs, indiceNum, numActOut, _inverse, _subM);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
-    operands.made("out", out);
+    operands.allocated("out", out);
     operands.in("features", features);
     operands.in("filters", filters);
     operands.in("bias", bias);
@@ -2387,7 +2301,7 @@ diopiError_t diopiFusedIndiceConvBatchnormMmcv(diopiContextHandle_t ctx, diopiTe
     operands.value("numActOut", numActOut);
     operands.value("_inverse", _inverse);
     operands.value("_subM", _subM);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiFusedIndiceConvBatchnormMmcv");
 }
@@ -2399,14 +2313,13 @@ diopiError_t diopiMinAreaPolygonsMmcv(diopiContextHandle_t ctx, diopiTensorHandl
         return dispatch::invoke(function, &diopiMinAreaPolygonsMmcv, ctx, polygons, pointsets);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("polygons", polygons);
     operands.in("pointsets", pointsets);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiMinAreaPolygonsMmcv");
 }
@@ -2418,15 +2331,14 @@ diopiError_t diopiActiveRotatedFilterMmcv(diopiContextHandle_t ctx, diopiTensorH
         return dispatch::invoke(function, &diopiActiveRotatedFilterMmcv, ctx, output, input, indices);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.out("output", output);
     operands.in("input", input);
     operands.in("indices", indices);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiActiveRotatedFilterMmcv");
 }
@@ -2439,15 +2351,14 @@ diopiError_t diopiActiveRotatedFilterBackwardMmcv(diopiContextHandle_t ctx, diop
         return dispatch::invoke(function, &diopiActiveRotatedFilterBackwardMmcv, ctx, grad_in, grad_out, indices);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.out("grad_in", grad_in);
     operands.in("grad_out", grad_out);
     operands.in("indices", indices);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiActiveRotatedFilterBackwardMmcv");
 }
@@ -2459,15 +2370,14 @@ diopiError_t diopiConvexIouMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t io
         return dispatch::invoke(function, &diopiConvexIouMmcv, ctx, ious, pointsets, polygons);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.out("ious", ious);
     operands.in("pointsets", pointsets);
     operands.in("polygons", polygons);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiConvexIouMmcv");
 }
@@ -2479,15 +2389,14 @@ diopiError_t diopiConvexGiouMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t o
         return dispatch::invoke(function, &diopiConvexGiouMmcv, ctx, output, pointsets, polygons);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.out("output", output);
     operands.in("pointsets", pointsets);
     operands.in("polygons", polygons);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiConvexGiouMmcv");
 }
@@ -2500,16 +2409,15 @@ diopiError_t diopiDiffIouRotatedSortVerticesMmcv(diopiContextHandle_t ctx, diopi
         return dispatch::invoke(function, &diopiDiffIouRotatedSortVerticesMmcv, ctx, out, vertices, mask, num_valid);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
-    operands.made("out", out);
+    operands.allocated("out", out);
     operands.in("vertices", vertices);
     operands.in("mask", mask);
     operands.in("num_valid", num_valid);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiDiffIouRotatedSortVerticesMmcv");
 }
@@ -2522,8 +2430,7 @@ diopiError_t diopiChamferDistanceMmcv(diopiContextHandle_t ctx, diopiTensorHandl
         return dispatch::invoke(function, &diopiChamferDistanceMmcv, ctx, dist1, dist2, idx1, idx2, xyz1, xyz2);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -2533,7 +2440,7 @@ diopiError_t diopiChamferDistanceMmcv(diopiContextHandle_t ctx, diopiTensorHandl
     operands.out("idx2", idx2);
     operands.in("xyz1", xyz1);
     operands.in("xyz2", xyz2);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiChamferDistanceMmcv");
 }
@@ -2549,8 +2456,7 @@ diopiError_t diopiChamferDistanceBackwardMmcv(diopiContextHandle_t ctx, diopiTen
                                 idx1, idx2, grad_dist1, grad_dist2);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -2562,7 +2468,7 @@ diopiError_t diopiChamferDistanceBackwardMmcv(diopiContextHandle_t ctx, diopiTen
     operands.in("idx2", idx2);
     operands.in("grad_dist1", grad_dist1);
     operands.in("grad_dist2", grad_dist2);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiChamferDistanceBackwardMmcv");
 }
@@ -2576,8 +2482,7 @@ diopiError_t diopiPrroiPoolMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t ou
                                 spatial_scale);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -2587,7 +2492,7 @@ diopiError_t diopiPrroiPoolMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t ou
     operands.value("pooled_height", pooled_height);
     operands.value("pooled_width", pooled_width);
     operands.value("spatial_scale", spatial_scale);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiPrroiPoolMmcv");
 }
@@ -2601,8 +2506,7 @@ diopiError_t diopiPrroiPoolbackwardMmcv(diopiContextHandle_t ctx, diopiTensorHan
                                 pooled_height, pooled_width, spatial_scale);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -2612,7 +2516,7 @@ diopiError_t diopiPrroiPoolbackwardMmcv(diopiContextHandle_t ctx, diopiTensorHan
     operands.value("pooled_height", pooled_height);
     operands.value("pooled_width", pooled_width);
     operands.value("spatial_scale", spatial_scale);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiPrroiPoolbackwardMmcv");
 }
@@ -2627,8 +2531,7 @@ diopiError_t diopiPrroiPoolCoorBackwardMmcv(diopiContextHandle_t ctx, diopiTenso
                                 rois, pooled_height, pooled_width, spatial_scale);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -2640,7 +2543,7 @@ diopiError_t diopiPrroiPoolCoorBackwardMmcv(diopiContextHandle_t ctx, diopiTenso
     operands.value("pooled_height", pooled_height);
     operands.value("pooled_width", pooled_width);
     operands.value("spatial_scale", spatial_scale);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiPrroiPoolCoorBackwardMmcv");
 }

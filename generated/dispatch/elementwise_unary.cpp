@@ -17,14 +17,13 @@ diopiError_t diopiSign(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
         return dispatch::invoke(function, &diopiSign, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiSign");
 }
@@ -33,13 +32,12 @@ diopiError_t diopiAbsInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) tr
     dispatch::Entry& entry = dispatch::entries[contract::kAbsInp];
     const auto call = [&](dispatch::Function function) { return dispatch::invoke(function, &diopiAbsInp, ctx, input); };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
     operands.inout("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAbsInp");
 }
@@ -50,14 +48,13 @@ diopiError_t diopiAbs(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiCo
         return dispatch::invoke(function, &diopiAbs, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAbs");
 }
@@ -66,13 +63,12 @@ diopiError_t diopiNegInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) tr
     dispatch::Entry& entry = dispatch::entries[contract::kNegInp];
     const auto call = [&](dispatch::Function function) { return dispatch::invoke(function, &diopiNegInp, ctx, input); };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
     operands.inout("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiNegInp");
 }
@@ -83,14 +79,13 @@ diopiError_t diopiNeg(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiCo
         return dispatch::invoke(function, &diopiNeg, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiNeg");
 }
@@ -101,13 +96,12 @@ diopiError_t diopiFloorInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) 
         return dispatch::invoke(function, &diopiFloorInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
     operands.inout("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiFloorInp");
 }
@@ -118,14 +112,13 @@ diopiError_t diopiFloor(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopi
         return dispatch::invoke(function, &diopiFloor, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiFloor");
 }
@@ -136,13 +129,12 @@ diopiError_t diopiCeilInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) t
         return dispatch::invoke(function, &diopiCeilInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
     operands.inout("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiCeilInp");
 }
@@ -153,14 +145,13 @@ diopiError_t diopiCeil(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
         return dispatch::invoke(function, &diopiCeil, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiCeil");
 }
@@ -171,13 +162,12 @@ diopiError_t diopiSqrtInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) t
         return dispatch::invoke(function, &diopiSqrtInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
     operands.inout("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiSqrtInp");
 }
@@ -188,14 +178,13 @@ diopiError_t diopiSqrt(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
         return dispatch::invoke(function, &diopiSqrt, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiSqrt");
 }
@@ -206,13 +195,12 @@ diopiError_t diopiRsqrtInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) 
         return dispatch::invoke(function, &diopiRsqrtInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
     operands.inout("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiRsqrtInp");
 }
@@ -223,14 +211,13 @@ diopiError_t diopiRsqrt(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopi
         return dispatch::invoke(function, &diopiRsqrt, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiRsqrt");
 }
@@ -239,13 +226,12 @@ diopiError_t diopiSinInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) tr
     dispatch::Entry& entry = dispatch::entries[contract::kSinInp];
     const auto call = [&](dispatch::Function function) { return dispatch::invoke(function, &diopiSinInp, ctx, input); };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
     operands.inout("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiSinInp");
 }
@@ -256,14 +242,13 @@ diopiError_t diopiSin(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiCo
         return dispatch::invoke(function, &diopiSin, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiSin");
 }
@@ -274,13 +259,12 @@ diopiError_t diopiAsinInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) t
         return dispatch::invoke(function, &diopiAsinInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
     operands.inout("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAsinInp");
 }
@@ -291,14 +275,13 @@ diopiError_t diopiAsin(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
         return dispatch::invoke(function, &diopiAsin, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAsin");
 }
@@ -307,13 +290,12 @@ diopiError_t diopiCosInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) tr
     dispatch::Entry& entry = dispatch::entries[contract::kCosInp];
     const auto call = [&](dispatch::Function function) { return dispatch::invoke(function, &diopiCosInp, ctx, input); };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
     operands.inout("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiCosInp");
 }
@@ -324,14 +306,13 @@ diopiError_t diopiCos(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiCo
         return dispatch::invoke(function, &diopiCos, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiCos");
 }
@@ -342,13 +323,12 @@ diopiError_t diopiAcosInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) t
         return dispatch::invoke(function, &diopiAcosInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
     operands.inout("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAcosInp");
 }
@@ -359,14 +339,13 @@ diopiError_t diopiAcos(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
         return dispatch::invoke(function, &diopiAcos, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAcos");
 }
@@ -375,13 +354,12 @@ diopiError_t diopiTanInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) tr
     dispatch::Entry& entry = dispatch::entries[contract::kTanInp];
     const auto call = [&](dispatch::Function function) { return dispatch::invoke(function, &diopiTanInp, ctx, input); };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
     operands.inout("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiTanInp");
 }
@@ -392,14 +370,13 @@ diopiError_t diopiTan(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiCo
         return dispatch::invoke(function, &diopiTan, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiTan");
 }
@@ -410,13 +387,12 @@ diopiError_t diopiSinhInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) t
         return dispatch::invoke(function, &diopiSinhInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
     operands.inout("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiSinhInp");
 }
@@ -427,14 +403,13 @@ diopiError_t diopiSinh(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
         return dispatch::invoke(function, &diopiSinh, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiSinh");
 }
@@ -445,13 +420,12 @@ diopiError_t diopiCoshInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) t
         return dispatch::invoke(function, &diopiCoshInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
     operands.inout("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiCoshInp");
 }
@@ -462,14 +436,13 @@ diopiError_t diopiCosh(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
         return dispatch::invoke(function, &diopiCosh, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiCosh");
 }
@@ -480,14 +453,13 @@ diopiError_t diopiAtan(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
         return dispatch::invoke(function, &diopiAtan, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAtan");
 }
@@ -498,13 +470,12 @@ diopiError_t diopiAtanInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) t
         return dispatch::invoke(function, &diopiAtanInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
     operands.inout("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAtanInp");
 }
@@ -515,13 +486,12 @@ diopiError_t diopiAsinhInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) 
         return dispatch::invoke(function, &diopiAsinhInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
     operands.inout("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAsinhInp");
 }
@@ -532,14 +502,13 @@ diopiError_t diopiAsinh(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopi
         return dispatch::invoke(function, &diopiAsinh, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAsinh");
 }
@@ -550,13 +519,12 @@ diopiError_t diopiAcoshInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) 
         return dispatch::invoke(function, &diopiAcoshInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
     operands.inout("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAcoshInp");
 }
@@ -567,14 +535,13 @@ diopiError_t diopiAcosh(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopi
         return dispatch::invoke(function, &diopiAcosh, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAcosh");
 }
@@ -585,13 +552,12 @@ diopiError_t diopiAtanhInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) 
         return dispatch::invoke(function, &diopiAtanhInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
     operands.inout("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAtanhInp");
 }
@@ -602,14 +568,13 @@ diopiError_t diopiAtanh(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopi
         return dispatch::invoke(function, &diopiAtanh, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAtanh");
 }
@@ -618,13 +583,12 @@ diopiError_t diopiExpInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) tr
     dispatch::Entry& entry = dispatch::entries[contract::kExpInp];
     const auto call = [&](dispatch::Function function) { return dispatch::invoke(function, &diopiExpInp, ctx, input); };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
     operands.inout("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiExpInp");
 }
@@ -635,14 +599,13 @@ diopiError_t diopiExp(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiCo
         return dispatch::invoke(function, &diopiExp, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiExp");
 }
@@ -653,13 +616,12 @@ diopiError_t diopiExpm1Inp(diopiContextHandle_t ctx, diopiTensorHandle_t input) 
         return dispatch::invoke(function, &diopiExpm1Inp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
     operands.inout("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiExpm1Inp");
 }
@@ -670,14 +632,13 @@ diopiError_t diopiExpm1(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopi
         return dispatch::invoke(function, &diopiExpm1, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiExpm1");
 }
@@ -686,13 +647,12 @@ diopiError_t diopiLogInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) tr
     dispatch::Entry& entry = dispatch::entries[contract::kLogInp];
     const auto call = [&](dispatch::Function function) { return dispatch::invoke(function, &diopiLogInp, ctx, input); };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
     operands.inout("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiLogInp");
 }
@@ -703,14 +663,13 @@ diopiError_t diopiLog(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiCo
         return dispatch::invoke(function, &diopiLog, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiLog");
 }
@@ -721,13 +680,12 @@ diopiError_t diopiLog2Inp(diopiContextHandle_t ctx, diopiTensorHandle_t input) t
         return dispatch::invoke(function, &diopiLog2Inp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
     operands.inout("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiLog2Inp");
 }
@@ -738,14 +696,13 @@ diopiError_t diopiLog2(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
         return dispatch::invoke(function, &diopiLog2, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiLog2");
 }
@@ -756,13 +713,12 @@ diopiError_t diopiLog10Inp(diopiContextHandle_t ctx, diopiTensorHandle_t input) 
         return dispatch::invoke(function, &diopiLog10Inp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
     operands.inout("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiLog10Inp");
 }
@@ -773,14 +729,13 @@ diopiError_t diopiLog10(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopi
         return dispatch::invoke(function, &diopiLog10, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiLog10");
 }
@@ -791,13 +746,12 @@ diopiError_t diopiLog1pInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) 
         return dispatch::invoke(function, &diopiLog1pInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
     operands.inout("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiLog1pInp");
 }
@@ -808,14 +762,13 @@ diopiError_t diopiLog1p(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopi
         return dispatch::invoke(function, &diopiLog1p, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiLog1p");
 }
@@ -824,13 +777,12 @@ diopiError_t diopiErfInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) tr
     dispatch::Entry& entry = dispatch::entries[contract::kErfInp];
     const auto call = [&](dispatch::Function function) { return dispatch::invoke(function, &diopiErfInp, ctx, input); };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
     operands.inout("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiErfInp");
 }
@@ -841,14 +793,13 @@ diopiError_t diopiErf(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiCo
         return dispatch::invoke(function, &diopiErf, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiErf");
 }
@@ -859,14 +810,13 @@ diopiError_t diopiReciprocal(diopiContextHandle_t ctx, diopiTensorHandle_t out, 
         return dispatch::invoke(function, &diopiReciprocal, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiReciprocal");
 }
@@ -877,13 +827,12 @@ diopiError_t diopiReciprocalInp(diopiContextHandle_t ctx, diopiTensorHandle_t in
         return dispatch::invoke(function, &diopiReciprocalInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
     operands.inout("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiReciprocalInp");
 }
@@ -894,14 +843,13 @@ diopiError_t diopiErfinv(diopiContextHandle_t ctx, diopiTensorHandle_t out, diop
         return dispatch::invoke(function, &diopiErfinv, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiErfinv");
 }
@@ -912,13 +860,12 @@ diopiError_t diopiErfinvInp(diopiContextHandle_t ctx, diopiTensorHandle_t input)
         return dispatch::invoke(function, &diopiErfinvInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
     operands.inout("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiErfinvInp");
 }
@@ -929,14 +876,13 @@ diopiError_t diopiConj(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
         return dispatch::invoke(function, &diopiConj, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiConj");
 }
@@ -947,14 +893,13 @@ diopiError_t diopiImag(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
         return dispatch::invoke(function, &diopiImag, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiImag");
 }
@@ -965,14 +910,13 @@ diopiError_t diopiReal(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
         return dispatch::invoke(function, &diopiReal, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiReal");
 }
@@ -983,14 +927,13 @@ diopiError_t diopiSgn(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiCo
         return dispatch::invoke(function, &diopiSgn, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.out("out", out);
     operands.in("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiSgn");
 }
@@ -999,13 +942,12 @@ diopiError_t diopiSgnInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) tr
     dispatch::Entry& entry = dispatch::entries[contract::kSgnInp];
     const auto call = [&](dispatch::Function function) { return dispatch::invoke(function, &diopiSgnInp, ctx, input); };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
     operands.inout("input", input);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiSgnInp");
 }

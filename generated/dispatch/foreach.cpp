@@ -19,8 +19,7 @@ diopiError_t diopiForeachaddScalar(diopiContextHandle_t ctx, diopiTensorHandle_t
         return dispatch::invoke(function, &diopiForeachaddScalar, ctx, outs, inputs, inputSize, other);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -28,7 +27,7 @@ diopiError_t diopiForeachaddScalar(diopiContextHandle_t ctx, diopiTensorHandle_t
     operands.in("inputs", inputs, inputSize);
     operands.value("inputSize", inputSize);
     operands.value("other", other);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiForeachaddScalar");
 }
@@ -40,15 +39,14 @@ diopiError_t diopiForeachaddInpScalar(diopiContextHandle_t ctx, diopiTensorHandl
         return dispatch::invoke(function, &diopiForeachaddInpScalar, ctx, inputs, inputSize, other);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.inout("inputs", inputs, inputSize);
     operands.value("inputSize", inputSize);
     operands.value("other", other);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiForeachaddInpScalar");
 }
@@ -61,8 +59,7 @@ diopiError_t diopiForeachmulScalar(diopiContextHandle_t ctx, diopiTensorHandle_t
         return dispatch::invoke(function, &diopiForeachmulScalar, ctx, outs, inputs, inputSize, other);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -70,7 +67,7 @@ diopiError_t diopiForeachmulScalar(diopiContextHandle_t ctx, diopiTensorHandle_t
     operands.in("inputs", inputs, inputSize);
     operands.value("inputSize", inputSize);
     operands.value("other", other);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiForeachmulScalar");
 }
@@ -82,15 +79,14 @@ diopiError_t diopiForeachmulInpScalar(diopiContextHandle_t ctx, diopiTensorHandl
         return dispatch::invoke(function, &diopiForeachmulInpScalar, ctx, inputs, inputSize, other);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.inout("inputs", inputs, inputSize);
     operands.value("inputSize", inputSize);
     operands.value("other", other);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiForeachmulInpScalar");
 }
@@ -103,8 +99,7 @@ diopiError_t diopiForeachmulTensor(diopiContextHandle_t ctx, diopiTensorHandle_t
         return dispatch::invoke(function, &diopiForeachmulTensor, ctx, outs, inputs, inputSize, other);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -112,7 +107,7 @@ diopiError_t diopiForeachmulTensor(diopiContextHandle_t ctx, diopiTensorHandle_t
     operands.in("inputs", inputs, inputSize);
     operands.value("inputSize", inputSize);
     operands.in("other", other);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiForeachmulTensor");
 }
@@ -124,15 +119,14 @@ diopiError_t diopiForeachmulInpTensor(diopiContextHandle_t ctx, diopiTensorHandl
         return dispatch::invoke(function, &diopiForeachmulInpTensor, ctx, inputs, inputSize, other);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.inout("inputs", inputs, inputSize);
     operands.value("inputSize", inputSize);
     operands.in("other", other);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiForeachmulInpTensor");
 }
@@ -144,8 +138,7 @@ diopiError_t diopiForeachnormScalar(diopiContextHandle_t ctx, diopiTensorHandle_
         return dispatch::invoke(function, &diopiForeachnormScalar, ctx, outs, inputs, inputSize, ord);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -153,7 +146,7 @@ diopiError_t diopiForeachnormScalar(diopiContextHandle_t ctx, diopiTensorHandle_
     operands.in("inputs", inputs, inputSize);
     operands.value("inputSize", inputSize);
     operands.value("ord", ord);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiForeachnormScalar");
 }
@@ -167,8 +160,7 @@ diopiError_t diopiAmpForeachNonFiniteCheckAndUnscaleInp(diopiContextHandle_t ctx
                                 num_scaled_grads, found_inf, inv_scale);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -176,7 +168,7 @@ diopiError_t diopiAmpForeachNonFiniteCheckAndUnscaleInp(diopiContextHandle_t ctx
     operands.value("num_scaled_grads", num_scaled_grads);
     operands.inout("found_inf", found_inf);
     operands.in("inv_scale", inv_scale);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiAmpForeachNonFiniteCheckAndUnscaleInp");
 }

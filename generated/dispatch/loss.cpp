@@ -18,8 +18,7 @@ diopiError_t diopiMSELoss(diopiContextHandle_t ctx, diopiTensorHandle_t out, dio
         return dispatch::invoke(function, &diopiMSELoss, ctx, out, input, target, reduction);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -27,7 +26,7 @@ diopiError_t diopiMSELoss(diopiContextHandle_t ctx, diopiTensorHandle_t out, dio
     operands.in("input", input);
     operands.in("target", target);
     operands.value("reduction", reduction);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiMSELoss");
 }
@@ -41,8 +40,7 @@ diopiError_t diopiMSELossBackward(diopiContextHandle_t ctx, diopiTensorHandle_t 
                                 reduction);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -51,7 +49,7 @@ diopiError_t diopiMSELossBackward(diopiContextHandle_t ctx, diopiTensorHandle_t 
     operands.in("input", input);
     operands.in("target", target);
     operands.value("reduction", reduction);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiMSELossBackward");
 }
@@ -64,8 +62,7 @@ diopiError_t diopiSigmoidFocalLoss(diopiContextHandle_t ctx, diopiTensorHandle_t
         return dispatch::invoke(function, &diopiSigmoidFocalLoss, ctx, out, inputs, targets, alpha, gamma, reduction);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -75,7 +72,7 @@ diopiError_t diopiSigmoidFocalLoss(diopiContextHandle_t ctx, diopiTensorHandle_t
     operands.value("alpha", alpha);
     operands.value("gamma", gamma);
     operands.value("reduction", reduction);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiSigmoidFocalLoss");
 }
@@ -90,8 +87,7 @@ diopiError_t diopiSigmoidFocalLossBackward(diopiContextHandle_t ctx, diopiTensor
                                 gamma, alpha, reduction);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -102,7 +98,7 @@ diopiError_t diopiSigmoidFocalLossBackward(diopiContextHandle_t ctx, diopiTensor
     operands.value("gamma", gamma);
     operands.value("alpha", alpha);
     operands.value("reduction", reduction);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiSigmoidFocalLossBackward");
 }
@@ -116,8 +112,7 @@ diopiError_t diopiCrossEntropyLoss(diopiContextHandle_t ctx, diopiTensorHandle_t
                                 ignore_index, label_smoothing);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -128,7 +123,7 @@ diopiError_t diopiCrossEntropyLoss(diopiContextHandle_t ctx, diopiTensorHandle_t
     operands.value("reduction", reduction);
     operands.value("ignore_index", ignore_index);
     operands.value("label_smoothing", label_smoothing);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiCrossEntropyLoss");
 }
@@ -144,8 +139,7 @@ diopiError_t diopiCrossEntropyLossBackward(diopiContextHandle_t ctx, diopiTensor
                                 weight, reduction, ignore_index, label_smoothing);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -157,7 +151,7 @@ diopiError_t diopiCrossEntropyLossBackward(diopiContextHandle_t ctx, diopiTensor
     operands.value("reduction", reduction);
     operands.value("ignore_index", ignore_index);
     operands.value("label_smoothing", label_smoothing);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiCrossEntropyLossBackward");
 }
@@ -170,8 +164,7 @@ diopiError_t diopiNLLLoss(diopiContextHandle_t ctx, diopiTensorHandle_t out, dio
         return dispatch::invoke(function, &diopiNLLLoss, ctx, out, input, target, weight, reduction, ignore_index);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -181,7 +174,7 @@ diopiError_t diopiNLLLoss(diopiContextHandle_t ctx, diopiTensorHandle_t out, dio
     operands.in("weight", weight);
     operands.value("reduction", reduction);
     operands.value("ignore_index", ignore_index);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiNLLLoss");
 }
@@ -196,8 +189,7 @@ diopiError_t diopiNLLLossBackward(diopiContextHandle_t ctx, diopiTensorHandle_t 
                                 reduction, ignore_index);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -208,7 +200,7 @@ diopiError_t diopiNLLLossBackward(diopiContextHandle_t ctx, diopiTensorHandle_t 
     operands.in("weight", weight);
     operands.value("reduction", reduction);
     operands.value("ignore_index", ignore_index);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiNLLLossBackward");
 }
@@ -222,8 +214,7 @@ diopiError_t diopiNLLLossV2(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
                                 ignore_index);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -234,7 +225,7 @@ diopiError_t diopiNLLLossV2(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
     operands.in("weight", weight);
     operands.value("reduction", reduction);
     operands.value("ignore_index", ignore_index);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiNLLLossV2");
 }
@@ -250,8 +241,7 @@ diopiError_t diopiNLLLossV2Backward(diopiContextHandle_t ctx, diopiTensorHandle_
                                 totalWeight, reduction, ignore_index);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -263,7 +253,7 @@ diopiError_t diopiNLLLossV2Backward(diopiContextHandle_t ctx, diopiTensorHandle_
     operands.in("totalWeight", totalWeight);
     operands.value("reduction", reduction);
     operands.value("ignore_index", ignore_index);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiNLLLossV2Backward");
 }
@@ -276,8 +266,7 @@ diopiError_t diopiBCEWithLogits(diopiContextHandle_t ctx, diopiTensorHandle_t ou
         return dispatch::invoke(function, &diopiBCEWithLogits, ctx, out, input, target, weight, pos_weight, reduction);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -287,7 +276,7 @@ diopiError_t diopiBCEWithLogits(diopiContextHandle_t ctx, diopiTensorHandle_t ou
     operands.in("weight", weight);
     operands.in("pos_weight", pos_weight);
     operands.value("reduction", reduction);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiBCEWithLogits");
 }
@@ -302,8 +291,7 @@ diopiError_t diopiBCEWithLogitsBackward(diopiContextHandle_t ctx, diopiTensorHan
                                 weight, pos_weight, reduction);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -314,7 +302,7 @@ diopiError_t diopiBCEWithLogitsBackward(diopiContextHandle_t ctx, diopiTensorHan
     operands.in("weight", weight);
     operands.in("pos_weight", pos_weight);
     operands.value("reduction", reduction);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiBCEWithLogitsBackward");
 }
@@ -327,8 +315,7 @@ diopiError_t diopiBCELoss(diopiContextHandle_t ctx, diopiTensorHandle_t out, dio
         return dispatch::invoke(function, &diopiBCELoss, ctx, out, input, target, weight, reduction);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -337,7 +324,7 @@ diopiError_t diopiBCELoss(diopiContextHandle_t ctx, diopiTensorHandle_t out, dio
     operands.in("target", target);
     operands.in("weight", weight);
     operands.value("reduction", reduction);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiBCELoss");
 }
@@ -352,8 +339,7 @@ diopiError_t diopiBCELossBackward(diopiContextHandle_t ctx, diopiTensorHandle_t 
                                 reduction);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -363,7 +349,7 @@ diopiError_t diopiBCELossBackward(diopiContextHandle_t ctx, diopiTensorHandle_t 
     operands.in("target", target);
     operands.in("weight", weight);
     operands.value("reduction", reduction);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiBCELossBackward");
 }
@@ -375,8 +361,7 @@ diopiError_t diopiSmoothL1Loss(diopiContextHandle_t ctx, diopiTensorHandle_t out
         return dispatch::invoke(function, &diopiSmoothL1Loss, ctx, out, input, target, reduction, beta);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -385,7 +370,7 @@ diopiError_t diopiSmoothL1Loss(diopiContextHandle_t ctx, diopiTensorHandle_t out
     operands.in("target", target);
     operands.value("reduction", reduction);
     operands.value("beta", beta);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiSmoothL1Loss");
 }
@@ -399,8 +384,7 @@ diopiError_t diopiSmoothL1LossBackward(diopiContextHandle_t ctx, diopiTensorHand
                                 reduction, beta);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -410,7 +394,7 @@ diopiError_t diopiSmoothL1LossBackward(diopiContextHandle_t ctx, diopiTensorHand
     operands.in("target", target);
     operands.value("reduction", reduction);
     operands.value("beta", beta);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiSmoothL1LossBackward");
 }
@@ -426,8 +410,7 @@ diopiError_t diopiCTCLoss(diopiContextHandle_t ctx, diopiTensorHandle_t out, dio
                                 input_lengths, target_lengths, blank, reduction, zero_infinity);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<10> operands;
@@ -441,7 +424,7 @@ diopiError_t diopiCTCLoss(diopiContextHandle_t ctx, diopiTensorHandle_t out, dio
     operands.value("blank", blank);
     operands.value("reduction", reduction);
     operands.value("zero_infinity", zero_infinity);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiCTCLoss");
 }
@@ -459,8 +442,7 @@ diopiError_t diopiCTCLossBackward(diopiContextHandle_t ctx, diopiTensorHandle_t 
                                 zero_infinity);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<11> operands;
@@ -475,7 +457,7 @@ diopiError_t diopiCTCLossBackward(diopiContextHandle_t ctx, diopiTensorHandle_t 
     operands.value("blank", blank);
     operands.value("reduction", reduction);
     operands.value("zero_infinity", zero_infinity);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiCTCLossBackward");
 }

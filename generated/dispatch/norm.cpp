@@ -23,8 +23,7 @@ diopiError_t diopiBatchNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
                                 running_mean, running_var, training, momentum, eps);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<11> operands;
@@ -39,7 +38,7 @@ diopiError_t diopiBatchNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
     operands.value("training", training);
     operands.value("momentum", momentum);
     operands.value("eps", eps);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiBatchNorm");
 }
@@ -51,8 +50,7 @@ diopiError_t diopiBatchNormStats(diopiContextHandle_t ctx, diopiTensorHandle_t m
         return dispatch::invoke(function, &diopiBatchNormStats, ctx, mean, invstd, input, eps);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -60,7 +58,7 @@ diopiError_t diopiBatchNormStats(diopiContextHandle_t ctx, diopiTensorHandle_t m
     operands.out("invstd", invstd);
     operands.in("input", input);
     operands.value("eps", eps);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiBatchNormStats");
 }
@@ -76,8 +74,7 @@ diopiError_t diopiBatchNormGatherStatsWithCounts(diopiContextHandle_t ctx, diopi
                                 invstd_all, running_mean, running_var, momentum, eps, counts);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<10> operands;
@@ -91,7 +88,7 @@ diopiError_t diopiBatchNormGatherStatsWithCounts(diopiContextHandle_t ctx, diopi
     operands.value("momentum", momentum);
     operands.value("eps", eps);
     operands.in("counts", counts);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiBatchNormGatherStatsWithCounts");
 }
@@ -108,8 +105,7 @@ diopiError_t diopiBatchNormBackwardReduce(diopiContextHandle_t ctx, diopiTensorH
                                 grad_bias, grad_out, input, mean, invstd, weight, input_g, weight_g, bias_g);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<12> operands;
@@ -125,7 +121,7 @@ diopiError_t diopiBatchNormBackwardReduce(diopiContextHandle_t ctx, diopiTensorH
     operands.value("input_g", input_g);
     operands.value("weight_g", weight_g);
     operands.value("bias_g", bias_g);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiBatchNormBackwardReduce");
 }
@@ -141,8 +137,7 @@ diopiError_t diopiBatchNormBackwardElemt(diopiContextHandle_t ctx, diopiTensorHa
                                 weight, sum_dy, sum_dy_xmu, count);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -155,7 +150,7 @@ diopiError_t diopiBatchNormBackwardElemt(diopiContextHandle_t ctx, diopiTensorHa
     operands.in("sum_dy", sum_dy);
     operands.in("sum_dy_xmu", sum_dy_xmu);
     operands.in("count", count);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiBatchNormBackwardElemt");
 }
@@ -168,8 +163,7 @@ diopiError_t diopiBatchNormElemt(diopiContextHandle_t ctx, diopiTensorHandle_t o
         return dispatch::invoke(function, &diopiBatchNormElemt, ctx, out, input, weight, bias, mean, invstd, eps);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -180,7 +174,7 @@ diopiError_t diopiBatchNormElemt(diopiContextHandle_t ctx, diopiTensorHandle_t o
     operands.in("mean", mean);
     operands.in("invstd", invstd);
     operands.value("eps", eps);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiBatchNormElemt");
 }
@@ -197,8 +191,7 @@ diopiError_t diopiBatchNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_
                                 input, weight, running_mean, running_var, save_mean, save_invstd, training, eps);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<12> operands;
@@ -214,7 +207,7 @@ diopiError_t diopiBatchNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_
     operands.in("save_invstd", save_invstd);
     operands.value("training", training);
     operands.value("eps", eps);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiBatchNormBackward");
 }
@@ -229,8 +222,7 @@ diopiError_t diopiLayerNormGB(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                 eps, begin_norm_axis);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -242,7 +234,7 @@ diopiError_t diopiLayerNormGB(diopiContextHandle_t ctx, diopiTensorHandle_t out,
     operands.in("bias", bias);
     operands.value("eps", eps);
     operands.value("begin_norm_axis", begin_norm_axis);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiLayerNormGB");
 }
@@ -257,8 +249,7 @@ diopiError_t diopiGroupNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
                                 num_groups, eps);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -270,7 +261,7 @@ diopiError_t diopiGroupNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
     operands.in("bias", bias);
     operands.value("num_groups", num_groups);
     operands.value("eps", eps);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiGroupNorm");
 }
@@ -286,8 +277,7 @@ diopiError_t diopiGroupNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_
                                 input, weight, mean, rstd, num_groups);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -300,7 +290,7 @@ diopiError_t diopiGroupNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_
     operands.in("mean", mean);
     operands.in("rstd", rstd);
     operands.value("num_groups", num_groups);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiGroupNormBackward");
 }
@@ -315,8 +305,7 @@ diopiError_t diopiLayerNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
                                 normalized_shape, eps);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -328,7 +317,7 @@ diopiError_t diopiLayerNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
     operands.in("bias", bias);
     operands.value("normalized_shape", normalized_shape);
     operands.value("eps", eps);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiLayerNorm");
 }
@@ -345,8 +334,7 @@ diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_
                                 input, weight, bias, mean, rstd, normalized_shape);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<10> operands;
@@ -360,7 +348,7 @@ diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_
     operands.in("mean", mean);
     operands.in("rstd", rstd);
     operands.value("normalized_shape", normalized_shape);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiLayerNormBackward");
 }
@@ -377,8 +365,7 @@ diopiError_t diopiLayerNormGBBackward(diopiContextHandle_t ctx, diopiTensorHandl
                                 grad_output, input, weight, bias, running_mean, running_std, begin_norm_axis);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<10> operands;
@@ -392,7 +379,7 @@ diopiError_t diopiLayerNormGBBackward(diopiContextHandle_t ctx, diopiTensorHandl
     operands.in("running_mean", running_mean);
     operands.in("running_std", running_std);
     operands.value("begin_norm_axis", begin_norm_axis);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiLayerNormGBBackward");
 }
@@ -405,8 +392,7 @@ diopiError_t diopiInstanceNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out
         return dispatch::invoke(function, &diopiInstanceNorm, ctx, output, input, axis, scale, bias, eps);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -416,7 +402,7 @@ diopiError_t diopiInstanceNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out
     operands.in("scale", scale);
     operands.in("bias", bias);
     operands.value("eps", eps);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiInstanceNorm");
 }
@@ -432,8 +418,7 @@ diopiError_t diopiInstanceNormBackward(diopiContextHandle_t ctx, diopiTensorHand
                                 grad_output, input, scale, bias, axis, eps);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -446,7 +431,7 @@ diopiError_t diopiInstanceNormBackward(diopiContextHandle_t ctx, diopiTensorHand
     operands.in("bias", bias);
     operands.value("axis", axis);
     operands.value("eps", eps);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiInstanceNormBackward");
 }
@@ -458,8 +443,7 @@ diopiError_t diopiNormalize(diopiContextHandle_t ctx, diopiTensorHandle_t output
         return dispatch::invoke(function, &diopiNormalize, ctx, output, input, p, axis, eps);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -468,7 +452,7 @@ diopiError_t diopiNormalize(diopiContextHandle_t ctx, diopiTensorHandle_t output
     operands.value("p", p);
     operands.value("axis", axis);
     operands.value("eps", eps);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiNormalize");
 }
@@ -481,8 +465,7 @@ diopiError_t diopiNormalizeBackward(diopiContextHandle_t ctx, diopiTensorHandle_
         return dispatch::invoke(function, &diopiNormalizeBackward, ctx, grad_input, grad_output, input, p, axis, eps);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -492,7 +475,7 @@ diopiError_t diopiNormalizeBackward(diopiContextHandle_t ctx, diopiTensorHandle_
     operands.value("p", p);
     operands.value("axis", axis);
     operands.value("eps", eps);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiNormalizeBackward");
 }
@@ -505,8 +488,7 @@ diopiError_t diopiRMSNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, dio
         return dispatch::invoke(function, &diopiRMSNorm, ctx, out, inv_rms, input, normalized_shape, weight, bias, eps);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -517,7 +499,7 @@ diopiError_t diopiRMSNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, dio
     operands.in("weight", weight);
     operands.in("bias", bias);
     operands.value("eps", eps);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiRMSNorm");
 }
@@ -533,8 +515,7 @@ diopiError_t diopiRMSNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_t 
                                 input, weight, bias, inv_rms, normalized_shape, eps);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<10> operands;
@@ -548,7 +529,7 @@ diopiError_t diopiRMSNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_t 
     operands.in("inv_rms", inv_rms);
     operands.value("normalized_shape", normalized_shape);
     operands.value("eps", eps);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiRMSNormBackward");
 }

@@ -18,8 +18,7 @@ diopiError_t diopiDropout(diopiContextHandle_t ctx, diopiTensorHandle_t out, dio
         return dispatch::invoke(function, &diopiDropout, ctx, out, mask, input, p, train, generator);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -29,7 +28,7 @@ diopiError_t diopiDropout(diopiContextHandle_t ctx, diopiTensorHandle_t out, dio
     operands.value("p", p);
     operands.value("train", train);
     operands.value("generator", generator, contract::Direction::inout);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiDropout");
 }
@@ -41,8 +40,7 @@ diopiError_t diopiDropoutInp(diopiContextHandle_t ctx, diopiTensorHandle_t input
         return dispatch::invoke(function, &diopiDropoutInp, ctx, input, mask, p, train, generator);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -51,7 +49,7 @@ diopiError_t diopiDropoutInp(diopiContextHandle_t ctx, diopiTensorHandle_t input
     operands.value("p", p);
     operands.value("train", train);
     operands.value("generator", generator, contract::Direction::inout);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiDropoutInp");
 }
@@ -63,8 +61,7 @@ diopiError_t diopiRandomInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout,
         return dispatch::invoke(function, &diopiRandomInp, ctx, inout, from, to, generator);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -72,7 +69,7 @@ diopiError_t diopiRandomInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout,
     operands.value("from", from);
     operands.value("to", to);
     operands.value("generator", generator, contract::Direction::inout);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiRandomInp");
 }
@@ -84,8 +81,7 @@ diopiError_t diopiUniformInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout
         return dispatch::invoke(function, &diopiUniformInp, ctx, inout, from, to, generator);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -93,7 +89,7 @@ diopiError_t diopiUniformInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout
     operands.value("from", from);
     operands.value("to", to);
     operands.value("generator", generator, contract::Direction::inout);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiUniformInp");
 }
@@ -105,15 +101,14 @@ diopiError_t diopiBernoulli(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
         return dispatch::invoke(function, &diopiBernoulli, ctx, out, input, generator);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.out("out", out);
     operands.in("input", input);
     operands.value("generator", generator, contract::Direction::inout);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiBernoulli");
 }
@@ -125,14 +120,13 @@ diopiError_t diopiBernoulliInp(diopiContextHandle_t ctx, diopiTensorHandle_t ino
         return dispatch::invoke(function, &diopiBernoulliInp, ctx, inout, generator);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.inout("inout", inout);
     operands.value("generator", generator, contract::Direction::inout);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiBernoulliInp");
 }
@@ -144,15 +138,14 @@ diopiError_t diopiBernoulliScalar(diopiContextHandle_t ctx, diopiTensorHandle_t 
         return dispatch::invoke(function, &diopiBernoulliScalar, ctx, out, p, generator);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.out("out", out);
     operands.value("p", p);
     operands.value("generator", generator, contract::Direction::inout);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiBernoulliScalar");
 }
@@ -164,15 +157,14 @@ diopiError_t diopiRandperm(diopiContextHandle_t ctx, diopiTensorHandle_t out, in
         return dispatch::invoke(function, &diopiRandperm, ctx, out, n, generator);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.out("out", out);
     operands.value("n", n);
     operands.value("generator", generator, contract::Direction::inout);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiRandperm");
 }
@@ -184,8 +176,7 @@ diopiError_t diopiNormal(diopiContextHandle_t ctx, diopiTensorHandle_t out, doub
         return dispatch::invoke(function, &diopiNormal, ctx, out, mean, std, generator);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -193,7 +184,7 @@ diopiError_t diopiNormal(diopiContextHandle_t ctx, diopiTensorHandle_t out, doub
     operands.value("mean", mean);
     operands.value("std", std);
     operands.value("generator", generator, contract::Direction::inout);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiNormal");
 }
@@ -205,8 +196,7 @@ diopiError_t diopiNormalTensorScalar(diopiContextHandle_t ctx, diopiTensorHandle
         return dispatch::invoke(function, &diopiNormalTensorScalar, ctx, out, mean, std, generator);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -214,7 +204,7 @@ diopiError_t diopiNormalTensorScalar(diopiContextHandle_t ctx, diopiTensorHandle
     operands.in("mean", mean);
     operands.value("std", std);
     operands.value("generator", generator, contract::Direction::inout);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiNormalTensorScalar");
 }
@@ -226,8 +216,7 @@ diopiError_t diopiNormalScalarTensor(diopiContextHandle_t ctx, diopiTensorHandle
         return dispatch::invoke(function, &diopiNormalScalarTensor, ctx, out, mean, std, generator);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -235,7 +224,7 @@ diopiError_t diopiNormalScalarTensor(diopiContextHandle_t ctx, diopiTensorHandle
     operands.value("mean", mean);
     operands.in("std", std);
     operands.value("generator", generator, contract::Direction::inout);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiNormalScalarTensor");
 }
@@ -247,8 +236,7 @@ diopiError_t diopiNormalTensor(diopiContextHandle_t ctx, diopiTensorHandle_t out
         return dispatch::invoke(function, &diopiNormalTensor, ctx, out, mean, std, generator);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -256,7 +244,7 @@ diopiError_t diopiNormalTensor(diopiContextHandle_t ctx, diopiTensorHandle_t out
     operands.in("mean", mean);
     operands.in("std", std);
     operands.value("generator", generator, contract::Direction::inout);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiNormalTensor");
 }
@@ -268,8 +256,7 @@ diopiError_t diopiNormalInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout,
         return dispatch::invoke(function, &diopiNormalInp, ctx, inout, mean, std, generator);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -277,7 +264,7 @@ diopiError_t diopiNormalInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout,
     operands.value("mean", mean);
     operands.value("std", std);
     operands.value("generator", generator, contract::Direction::inout);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiNormalInp");
 }
@@ -289,8 +276,7 @@ diopiError_t diopiMultinomial(diopiContextHandle_t ctx, diopiTensorHandle_t out,
         return dispatch::invoke(function, &diopiMultinomial, ctx, out, input, num_samples, replacement, generator);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -299,7 +285,7 @@ diopiError_t diopiMultinomial(diopiContextHandle_t ctx, diopiTensorHandle_t out,
     operands.value("num_samples", num_samples);
     operands.value("replacement", replacement);
     operands.value("generator", generator, contract::Direction::inout);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiMultinomial");
 }

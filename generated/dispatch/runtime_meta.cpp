@@ -17,14 +17,13 @@ diopiError_t diopiGetNativeMemoryFormat(diopiContextHandle_t ctx, diopiConstTens
         return dispatch::invoke(function, &diopiGetNativeMemoryFormat, ctx, input, format);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.in("input", input);
     operands.value("format", format, contract::Direction::inout);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiGetNativeMemoryFormat");
 }
@@ -35,13 +34,12 @@ diopiError_t diopiTensorDestructionHook(diopiContextHandle_t ctx, void* ptr) try
         return dispatch::invoke(function, &diopiTensorDestructionHook, ctx, ptr);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
     operands.value("ptr", ptr);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiTensorDestructionHook");
 }

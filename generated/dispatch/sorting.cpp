@@ -18,8 +18,7 @@ diopiError_t diopiSort(diopiContextHandle_t ctx, diopiTensorHandle_t values, dio
         return dispatch::invoke(function, &diopiSort, ctx, values, indices, input, dim, descending, pStable);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -29,7 +28,7 @@ diopiError_t diopiSort(diopiContextHandle_t ctx, diopiTensorHandle_t values, dio
     operands.value("dim", dim);
     operands.value("descending", descending);
     operands.value("pStable", pStable);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiSort");
 }
@@ -43,8 +42,7 @@ diopiError_t diopiSortBackward(diopiContextHandle_t ctx, diopiTensorHandle_t gra
                                 keepdim);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -54,7 +52,7 @@ diopiError_t diopiSortBackward(diopiContextHandle_t ctx, diopiTensorHandle_t gra
     operands.in("indices", indices);
     operands.value("sizes", sizes);
     operands.value("keepdim", keepdim);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiSortBackward");
 }
@@ -66,8 +64,7 @@ diopiError_t diopiTopk(diopiContextHandle_t ctx, diopiTensorHandle_t values, dio
         return dispatch::invoke(function, &diopiTopk, ctx, values, indices, input, k, dim, largest, sorted);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -78,7 +75,7 @@ diopiError_t diopiTopk(diopiContextHandle_t ctx, diopiTensorHandle_t values, dio
     operands.value("dim", dim);
     operands.value("largest", largest);
     operands.value("sorted", sorted);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiTopk");
 }
@@ -90,8 +87,7 @@ diopiError_t diopiArgsort(diopiContextHandle_t ctx, diopiTensorHandle_t out, dio
         return dispatch::invoke(function, &diopiArgsort, ctx, out, input, stable, dim, descending);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -100,7 +96,7 @@ diopiError_t diopiArgsort(diopiContextHandle_t ctx, diopiTensorHandle_t out, dio
     operands.value("stable", stable);
     operands.value("dim", dim);
     operands.value("descending", descending);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiArgsort");
 }
@@ -113,19 +109,18 @@ diopiError_t diopiUnique(diopiContextHandle_t ctx, diopiTensorHandle_t* out, dio
         return dispatch::invoke(function, &diopiUnique, ctx, out, input, dim, sorted, return_counts, indices, counts);
     };
     diopiError_t status = diopiSuccess;
-    bool is_declined = false;
-    if (dispatch::isServed(entry, call, status, is_declined)) {
+    if (dispatch::isServed(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
-    operands.made("out", out);
+    operands.allocated("out", out);
     operands.in("input", input);
     operands.value("dim", dim);
     operands.value("sorted", sorted);
     operands.value("return_counts", return_counts);
     operands.out("indices", indices);
-    operands.made("counts", counts);
-    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);
+    operands.allocated("counts", counts);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiUnique");
 }

@@ -17,7 +17,7 @@ DIOPI_API diopiError_t diopiNms(diopiContextHandle_t ctx, diopiTensorHandle_t* o
     return guarded("diopiNms", ctx, [&] {
         require_covered(kernels::nms != nullptr);
         OperandList<4> operands;
-        operands.made("out", out);
+        operands.allocated("out", out);
         operands.in("boxes", boxes);
         operands.in("confidence", confidence);
         operands.value("iou_threshold", iou_threshold);
@@ -814,7 +814,7 @@ DIOPI_API diopiError_t diopiFusedBiasLeakyreluMmcv(diopiContextHandle_t ctx, dio
     return guarded("diopiFusedBiasLeakyreluMmcv", ctx, [&] {
         require_covered(kernels::fused_bias_leakyrelu_mmcv != nullptr);
         OperandList<8> operands;
-        operands.made("out", out);
+        operands.allocated("out", out);
         operands.in("input", input);
         operands.in("bias", bias);
         operands.in("refer", refer);
@@ -1183,7 +1183,7 @@ DIOPI_API diopiError_t diopiMsDeformAttnMmcv(diopiContextHandle_t ctx, diopiTens
     return guarded("diopiMsDeformAttnMmcv", ctx, [&] {
         require_covered(kernels::ms_deform_attn_mmcv != nullptr);
         OperandList<7> operands;
-        operands.made("out", out);
+        operands.allocated("out", out);
         operands.in("value", value);
         operands.in("spatial_shapes", spatial_shapes);
         operands.in("level_start_index", level_start_index);
@@ -1226,7 +1226,7 @@ DIOPI_API diopiError_t diopiNmsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_
     return guarded("diopiNmsMmcv", ctx, [&] {
         require_covered(kernels::nms_mmcv != nullptr);
         OperandList<5> operands;
-        operands.made("out", out);
+        operands.allocated("out", out);
         operands.in("dets", dets);
         operands.in("scores", scores);
         operands.value("iou_threshold", iou_threshold);
@@ -1243,7 +1243,7 @@ DIOPI_API diopiError_t diopiNmsRotatedMmcv(diopiContextHandle_t ctx, diopiTensor
     return guarded("diopiNmsRotatedMmcv", ctx, [&] {
         require_covered(kernels::nms_rotated_mmcv != nullptr);
         OperandList<8> operands;
-        operands.made("out", out);
+        operands.allocated("out", out);
         operands.in("dets", dets);
         operands.in("scores", scores);
         operands.in("order", order);
@@ -1574,7 +1574,7 @@ DIOPI_API diopiError_t diopiDynamicPointToVoxelMmcv(diopiContextHandle_t ctx, di
     return guarded("diopiDynamicPointToVoxelMmcv", ctx, [&] {
         require_covered(kernels::dynamic_point_to_voxel_mmcv != nullptr);
         OperandList<4> operands;
-        operands.made("outlist", outlist, 4);
+        operands.allocated("outlist", outlist, 4);
         operands.in("feats", feats);
         operands.in("coors", coors);
         operands.value("reduce_type", reduce_type);
@@ -1801,7 +1801,7 @@ DIOPI_API diopiError_t diopiUpfirdn2dOpMmcv(diopiContextHandle_t ctx, diopiTenso
     return guarded("diopiUpfirdn2dOpMmcv", ctx, [&] {
         require_covered(kernels::upfirdn2d_op_mmcv != nullptr);
         OperandList<11> operands;
-        operands.made("out", out);
+        operands.allocated("out", out);
         operands.in("input", input);
         operands.in("kernel", kernel);
         operands.value("up_x", up_x);
@@ -1916,7 +1916,7 @@ DIOPI_API diopiError_t diopiIndiceMaxpoolMmcv(diopiContextHandle_t ctx, diopiTen
     return guarded("diopiIndiceMaxpoolMmcv", ctx, [&] {
         require_covered(kernels::indice_maxpool_mmcv != nullptr);
         OperandList<5> operands;
-        operands.made("out", out);
+        operands.allocated("out", out);
         operands.in("features", features);
         operands.in("indicePairs", indicePairs);
         operands.in("indiceNum", indiceNum);
@@ -1935,7 +1935,7 @@ DIOPI_API diopiError_t diopiIndiceMaxpoolBackwardMmcv(diopiContextHandle_t ctx, 
     return guarded("diopiIndiceMaxpoolBackwardMmcv", ctx, [&] {
         require_covered(kernels::indice_maxpool_backward_mmcv != nullptr);
         OperandList<6> operands;
-        operands.made("out", out);
+        operands.allocated("out", out);
         operands.in("features", features);
         operands.in("outFeatures", outFeatures);
         operands.in("outGrad", outGrad);
@@ -1954,7 +1954,7 @@ DIOPI_API diopiError_t diopiIndiceConvMmcv(diopiContextHandle_t ctx, diopiTensor
     return guarded("diopiIndiceConvMmcv", ctx, [&] {
         require_covered(kernels::indice_conv_mmcv != nullptr);
         OperandList<8> operands;
-        operands.made("out", out);
+        operands.allocated("out", out);
         operands.in("features", features);
         operands.in("filters", filters);
         operands.in("indicePairs", indicePairs);
@@ -1977,7 +1977,7 @@ DIOPI_API diopiError_t diopiIndiceConvBackwardMmcv(diopiContextHandle_t ctx, dio
     return guarded("diopiIndiceConvBackwardMmcv", ctx, [&] {
         require_covered(kernels::indice_conv_backward_mmcv != nullptr);
         OperandList<8> operands;
-        operands.made("outlist", outlist, 2);
+        operands.allocated("outlist", outlist, 2);
         operands.in("features", features);
         operands.in("filters", filters);
         operands.in("outGrad", outGrad);
@@ -1998,7 +1998,7 @@ DIOPI_API diopiError_t diopiFusedIndiceConvBatchnormMmcv(
     return guarded("diopiFusedIndiceConvBatchnormMmcv", ctx, [&] {
         require_covered(kernels::fused_indice_conv_batchnorm_mmcv != nullptr);
         OperandList<9> operands;
-        operands.made("out", out);
+        operands.allocated("out", out);
         operands.in("features", features);
         operands.in("filters", filters);
         operands.in("bias", bias);
@@ -2085,7 +2085,7 @@ DIOPI_API diopiError_t diopiDiffIouRotatedSortVerticesMmcv(diopiContextHandle_t 
     return guarded("diopiDiffIouRotatedSortVerticesMmcv", ctx, [&] {
         require_covered(kernels::diff_iou_rotated_sort_vertices_mmcv != nullptr);
         OperandList<4> operands;
-        operands.made("out", out);
+        operands.allocated("out", out);
         operands.in("vertices", vertices);
         operands.in("mask", mask);
         operands.in("num_valid", num_valid);

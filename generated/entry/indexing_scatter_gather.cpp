@@ -16,7 +16,7 @@ DIOPI_API diopiError_t diopiIndex(diopiContextHandle_t ctx, diopiTensorHandle_t*
     return guarded("diopiIndex", ctx, [&] {
         require_covered(kernels::index != nullptr);
         OperandList<4> operands;
-        operands.made("out", out);
+        operands.allocated("out", out);
         operands.in("input", input);
         operands.in("indices", indices, nums);
         operands.value("nums", nums);
@@ -190,7 +190,7 @@ DIOPI_API diopiError_t diopiNonzero(diopiContextHandle_t ctx, diopiTensorHandle_
     return guarded("diopiNonzero", ctx, [&] {
         require_covered(kernels::nonzero != nullptr);
         OperandList<2> operands;
-        operands.made("out", out);
+        operands.allocated("out", out);
         operands.in("input", input);
         const Call call(contract::kNonzero, operands);
         kernels::nonzero({ctx, out, call.tensor(1)});
@@ -267,7 +267,7 @@ DIOPI_API diopiError_t diopiMaskedSelect(diopiContextHandle_t ctx, diopiTensorHa
     return guarded("diopiMaskedSelect", ctx, [&] {
         require_covered(kernels::masked_select != nullptr);
         OperandList<3> operands;
-        operands.made("out", out);
+        operands.allocated("out", out);
         operands.in("input", input);
         operands.in("mask", mask);
         const Call call(contract::kMaskedSelect, operands);

@@ -257,7 +257,7 @@ DIOPI_API diopiError_t diopiContiguous(diopiContextHandle_t ctx, diopiTensorHand
     return guarded("diopiContiguous", ctx, [&] {
         require_covered(kernels::contiguous != nullptr);
         OperandList<3> operands;
-        operands.made("out", out);
+        operands.allocated("out", out);
         operands.in("input", input);
         operands.value("memoryFormat", memoryFormat);
         const Call call(contract::kContiguous, operands);
@@ -270,7 +270,7 @@ DIOPI_API diopiError_t diopiNativeMemoryFormatCast(diopiContextHandle_t ctx, dio
     return guarded("diopiNativeMemoryFormatCast", ctx, [&] {
         require_covered(kernels::native_memory_format_cast != nullptr);
         OperandList<3> operands;
-        operands.made("out", out);
+        operands.allocated("out", out);
         operands.in("in", in);
         operands.value("format", format);
         const Call call(contract::kNativeMemoryFormatCast, operands);

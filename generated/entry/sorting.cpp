@@ -82,13 +82,13 @@ DIOPI_API diopiError_t diopiUnique(diopiContextHandle_t ctx, diopiTensorHandle_t
     return guarded("diopiUnique", ctx, [&] {
         require_covered(kernels::unique != nullptr);
         OperandList<7> operands;
-        operands.made("out", out);
+        operands.allocated("out", out);
         operands.in("input", input);
         operands.value("dim", dim);
         operands.value("sorted", sorted);
         operands.value("return_counts", return_counts);
         operands.out("indices", indices);
-        operands.made("counts", counts);
+        operands.allocated("counts", counts);
         const Call call(contract::kUnique, operands);
         kernels::unique({ctx, out, call.tensor(1), optional_value(dim), sorted, return_counts, call.tensor(5), counts});
     });

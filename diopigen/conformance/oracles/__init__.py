@@ -80,7 +80,7 @@ class Call:
     def __getitem__(self, name: str) -> Any:
         return self.values[name]
 
-    def given(self, name: str) -> bool:
+    def has(self, name: str) -> bool:
         """Whether a parameter is there and not null."""
         return self.values.get(name) is not None
 

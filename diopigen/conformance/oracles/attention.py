@@ -185,7 +185,7 @@ def _joined(starts_q: Array, starts_k: Array) -> Iterator[Part]:
 
 
 def _parts(call: Call) -> list[Part]:
-    if not call.given("cum_seq_q"):
+    if not call.has("cum_seq_q"):
         return list(_padded(call))
     name = "cum_seq_kv" if "cum_seq_kv" in call.values else "cum_seq_k"
     return list(_joined(np.asarray(call["cum_seq_q"]), np.asarray(call[name])))
@@ -202,17 +202,17 @@ def _scores(call: Call, part: Part) -> Scores:
     right = 0 if call["is_causal"] else int(call.values.get("window_size_right", -1))
     seen = visible(len(q), len(k), left, right)
     bias = None
-    if call.given("alibi_slopes"):
+    if call.has("alibi_slopes"):
         slopes = call.wide("alibi_slopes")
         bias = linear_bias(slopes if slopes.ndim == 1 else slopes[part.number], len(q), len(k))
     return Scores.of(q, k, _option(call, "softmax_scale", "scale"), seen, bias)
 
 
-def near(actual: Array, wanted: Array, size: Array) -> bool:
+def near(actual: Array, expected: Array, size: Array) -> bool:
     """Whether float32 statistics are what they must be."""
-    limit = 32 * np.finfo(np.float32).eps * (1 + np.abs(wanted) + size)
+    limit = 32 * np.finfo(np.float32).eps * (1 + np.abs(expected) + size)
     with np.errstate(invalid="ignore"):
-        return bool(np.all((actual == wanted) | (np.abs(actual - wanted) <= limit)))
+        return bool(np.all((actual == expected) | (np.abs(actual - expected) <= limit)))
 
 
 def scattered(values: Array, deviation: Array) -> Property:
@@ -263,18 +263,18 @@ def _attention(call: Call) -> Answer:
         free[rows] = False
     terms = q.shape[-1] + call["k"].shape[-3]
     # Elements behind the end of a sequence stay as they were.
-    if call.given("softmax_lse"):
+    if call.has("softmax_lse"):
         log_sums = np.where(free, call.wide("softmax_lse"), log_sums)
     answer: dict[str, Expected | Property] = {
         "softmax_lse": Expected(log_sums, log_sizes, terms),
         out_name: scattered(values, deviation) if dropout else Expected(values, size, terms, narrowed=narrowed),
     }
     if call.values.get("return_debug_mask"):
-        answer["debug_attn_mask"] = _kept(call, dropout)
+        answer["debug_attn_mask"] = _retained(call, dropout)
     return answer
 
 
-def _kept(call: Call, dropout: float) -> Expected | Property:
+def _retained(call: Call, dropout: float) -> Expected | Property:
     """Where a mask of what dropout kept is asked for: all at a chance of 0, else in proportion."""
     shape = call.shapes["debug_attn_mask"]
     inside = np.zeros(shape, dtype=bool)
@@ -283,8 +283,8 @@ def _kept(call: Call, dropout: float) -> Expected | Property:
         inside[part.number, :, :queries, :keys] = True
     before = call["debug_attn_mask"]
     if dropout == 0:
-        kept = np.ones(shape, dtype=bool) if before is None else np.asarray(before).astype(bool)
-        return Expected(inside | kept)
+        retained = np.ones(shape, dtype=bool) if before is None else np.asarray(before).astype(bool)
+        return Expected(inside | retained)
 
     def check(sample: Array) -> str | None:
         if before is not None and np.any(sample[~inside] != np.asarray(before).astype(bool)[~inside]):
@@ -352,9 +352,9 @@ def all_gradients(
             *(arrays[name][part.keys if name in "kv" else part.queries] for name in ("q", "k", "v", "out", "grad_out")),
         )
         for name, found in zip(("q", "k", "v"), results, strict=True):
-            place = part.queries if name == "q" else part.keys
+            position = part.queries if name == "q" else part.keys
             for total, one in zip(sums[name], found, strict=True):
-                total[place] += one
+                total[position] += one
     terms = arrays["q"].shape[-1] + max(arrays["q"].shape[-3], arrays["k"].shape[-3]) * arrays["q"].shape[-2]
     return {
         name: (Expected(values, size, terms, narrowed=narrowed), drawn)

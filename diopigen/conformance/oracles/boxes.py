@@ -24,12 +24,12 @@ def _overlaps(one: Array, others: Array) -> Array:
 def _nms(call: Call) -> Answer:
     boxes, threshold = call.wide("boxes"), float(call["iou_threshold"])
     scores = call.wide("confidence")
-    kept: list[int] = []
+    retained: list[int] = []
     # A score that is no number counts as the highest, as in PyTorch's descending sort.
     for row in np.lexsort((-scores, ~np.isnan(scores))):
-        if not np.any(_overlaps(boxes[row], boxes[kept]) > threshold):
-            kept.append(int(row))
-    return {"out": Allocated(Expected(np.array(kept, dtype=np.int64)), "int64")}
+        if not np.any(_overlaps(boxes[row], boxes[retained]) > threshold):
+            retained.append(int(row))
+    return {"out": Allocated(Expected(np.array(retained, dtype=np.int64)), "int64")}
 
 
 def _samples(start: Any, extent: Any, bins: int, size: int, ratio: int) -> tuple[Array, int]:
@@ -71,9 +71,9 @@ def _roi_align(call: Call) -> Answer:
     features = call.wide("input")
     values, sizes = (np.zeros(call.shapes["out"], np.longdouble) for _ in range(2))
     terms = 1
-    for place, (image, rows, columns, count, added) in enumerate(_regions(call, *features.shape[2:])):
-        values[place] = _resampled(rows, features[image], columns) / count
-        sizes[place] = _resampled(rows, np.abs(features[image]), columns) / count
+    for location, (image, rows, columns, count, added) in enumerate(_regions(call, *features.shape[2:])):
+        values[location] = _resampled(rows, features[image], columns) / count
+        sizes[location] = _resampled(rows, np.abs(features[image]), columns) / count
         terms = max(terms, added)
     return {"out": Expected(values, sizes, terms)}
 
@@ -83,8 +83,8 @@ def _roi_align_backward(call: Call) -> Answer:
     gradient = call.wide("grad")
     values, sizes = (np.zeros(call.shapes["out"], np.longdouble) for _ in range(2))
     terms = 1
-    for place, (image, rows, columns, count, added) in enumerate(_regions(call, *values.shape[2:])):
-        values[image] += _resampled(rows.T, gradient[place], columns.T) / count
-        sizes[image] += _resampled(rows.T, np.abs(gradient[place]), columns.T) / count
+    for location, (image, rows, columns, count, added) in enumerate(_regions(call, *values.shape[2:])):
+        values[image] += _resampled(rows.T, gradient[location], columns.T) / count
+        sizes[image] += _resampled(rows.T, np.abs(gradient[location]), columns.T) / count
         terms += added * rows.shape[0] * columns.shape[0]
     return {"out": Expected(values, sizes, terms)}

@@ -29,35 +29,35 @@ class _Filters:
         """[groups, K / groups, C / groups, elements of the window]."""
         return weight.reshape(self.groups, weight.shape[0] // self.groups, weight.shape[1], self.sliding.volume)
 
-    def layers(self, images: Array, places: Dims) -> Array:
+    def layers(self, images: Array, positions: Dims) -> Array:
         """What the filters see: [elements of the window, N, groups, C / groups, *places]."""
-        seen = self.sliding.seen(images, places)
-        return seen.reshape(*seen.shape[:2], self.groups, images.shape[1] // self.groups, *places)
+        seen = self.sliding.seen(images, positions)
+        return seen.reshape(*seen.shape[:2], self.groups, images.shape[1] // self.groups, *positions)
 
-    def responses(self, multiply: Multiply, images: Array, places: Dims, weight: Array) -> Array:
+    def responses(self, multiply: Multiply, images: Array, positions: Dims, weight: Array) -> Array:
         """The sum over a window of elements times weights, for every filter at every place."""
-        layers, grouped = self.layers(images, places), self.grouped(weight)
-        count = math.prod(places)
+        layers, grouped = self.layers(images, positions), self.grouped(weight)
+        count = math.prod(positions)
         found = np.zeros((images.shape[0], self.groups, grouped.shape[1], count), np.result_type(images, weight))
         for element, layer in enumerate(layers):
             found += multiply(grouped[..., element], layer.reshape(*layer.shape[:3], count))
-        return found.reshape(images.shape[0], weight.shape[0], *places)
+        return found.reshape(images.shape[0], weight.shape[0], *positions)
 
     def placed(self, multiply: Multiply, responses: Array, sizes: Dims, weight: Array) -> Array:
         """The filters placed at every response and multiplied by it, added up."""
-        batch, places = responses.shape[0], responses.shape[2:]
-        flat = responses.reshape(batch, self.groups, weight.shape[0] // self.groups, math.prod(places))
+        batch, positions = responses.shape[0], responses.shape[2:]
+        flat = responses.reshape(batch, self.groups, weight.shape[0] // self.groups, math.prod(positions))
         layers = np.stack(
             [multiply(element.swapaxes(-1, -2), flat) for element in np.moveaxis(self.grouped(weight), -1, 0)]
         )
         channels = self.groups * weight.shape[1]
-        return self.sliding.put_back(layers.reshape(self.sliding.volume, batch, channels, *places), sizes)
+        return self.sliding.put_back(layers.reshape(self.sliding.volume, batch, channels, *positions), sizes)
 
     def correlated(self, multiply: Multiply, images: Array, responses: Array) -> Array:
         """The sum over batch and places of a response times what its filter saw."""
-        batch, places = responses.shape[0], responses.shape[2:]
-        layers = self.layers(images, places)
-        count = math.prod(places)
+        batch, positions = responses.shape[0], responses.shape[2:]
+        layers = self.layers(images, positions)
+        count = math.prod(positions)
         grouped = responses.reshape(batch, self.groups, responses.shape[1] // self.groups, count)
         sums = [
             multiply(grouped, layer.reshape(*layer.shape[:3], count).swapaxes(-1, -2)).sum(axis=0) for layer in layers
@@ -78,12 +78,13 @@ class _Filters:
     def _by_group(self, channels: Array) -> Array:
         return channels.reshape(channels.shape[0], self.groups, channels.shape[1] // self.groups)
 
-    def size_of_responses(self, images: Array, places: Dims) -> Array:
+    def size_of_responses(self, images: Array, positions: Dims) -> Array:
         """The bound of `responses` by norms."""
         weights = np.abs(self.grouped(self.weight)).sum(axis=-1)
         found = np.einsum("ngc,gkc->ngk", self._by_group(_largest(images)), weights)
         return np.broadcast_to(
-            _over(found.reshape(len(images), len(self.weight)), len(places)), (len(images), len(self.weight), *places)
+            _over(found.reshape(len(images), len(self.weight)), len(positions)),
+            (len(images), len(self.weight), *positions),
         )
 
     def size_of_placed(self, responses: Array, sizes: Dims) -> Array:
@@ -127,19 +128,21 @@ def _sums(function: Callable[..., Array], *operands: Array, terms: int, size: Ar
 
 def _with_bias(call: Call, product: Expected) -> Answer:
     assert product.scale is not None
-    if not call.given("bias"):
+    if not call.has("bias"):
         return {"out": product}
     bias = call.wide("bias").reshape(1, -1, *(1,) * (product.values.ndim - 2))
     return {"out": Expected(product.values + bias, product.scale + np.abs(bias), product.terms)}
 
 
-def _respond(filters: _Filters, images: Array, places: Dims) -> Expected:
+def _respond(filters: _Filters, images: Array, positions: Dims) -> Expected:
     terms = filters.weight.shape[1] * filters.sliding.volume
-    size = filters.size_of_responses(images, places) if filters.has_transforms else None
-    return _sums(lambda by, x, w: filters.responses(by, x, places, w), images, filters.weight, terms=terms, size=size)
+    size = filters.size_of_responses(images, positions) if filters.has_transforms else None
+    return _sums(
+        lambda by, x, w: filters.responses(by, x, positions, w), images, filters.weight, terms=terms, size=size
+    )
 
 
-def _place(filters: _Filters, responses: Array, sizes: Dims) -> Expected:
+def _position(filters: _Filters, responses: Array, sizes: Dims) -> Expected:
     terms = filters.weight.shape[0] // filters.groups * filters.sliding.volume
     size = filters.size_of_placed(responses, sizes) if filters.has_transforms else None
     return _sums(lambda by, y, w: filters.placed(by, y, sizes, w), responses, filters.weight, terms=terms, size=size)
@@ -168,12 +171,12 @@ def _convolution(call: Call) -> Answer:
 @oracle("Convolution2dBackward", "Convolution3dBackward")
 def _convolution_backward(call: Call) -> Answer:
     filters, x, gradient = _filters(call), call.wide("input"), call.wide("grad_output")
-    return _gradients(call, _place(filters, gradient, x.shape[2:]), x, gradient, filters)
+    return _gradients(call, _position(filters, gradient, x.shape[2:]), x, gradient, filters)
 
 
 @oracle("ConvTranspose2d", "ConvTranspose3d")
 def _transposed(call: Call) -> Answer:
-    return _with_bias(call, _place(_filters(call), call.wide("input"), call.shapes["out"][2:]))
+    return _with_bias(call, _position(_filters(call), call.wide("input"), call.shapes["out"][2:]))
 
 
 @oracle("ConvTranspose2dBackward", "ConvTranspose3dBackward")
@@ -189,20 +192,20 @@ def _columns(call: Call, sizes: Dims) -> tuple[Sliding, Dims]:
     """The window, and how many there are per dimension."""
     names = ("kernel_size", "stride", "padding", "dilation")
     sliding = Sliding(*(sizes_of(call, name, 2) for name in names))
-    places = tuple(
+    positions = tuple(
         (size + 2 * pad - spread * (window - 1) - 1) // step + 1
         for size, window, step, pad, spread in zip(
             sizes, sliding.window, sliding.steps, sliding.pads, sliding.spreads, strict=True
         )
     )
-    return sliding, places
+    return sliding, positions
 
 
 @oracle("Im2Col")
 def _im2col(call: Call) -> Answer:
     x = call.wide("input")
-    sliding, places = _columns(call, x.shape[-2:])
-    layers = sliding.seen(x, places)
+    sliding, positions = _columns(call, x.shape[-2:])
+    layers = sliding.seen(x, positions)
     # The window's elements come after their channel.
     return {"out": Expected(np.moveaxis(layers, 0, -3).reshape(call.shapes["out"]))}
 
@@ -210,11 +213,11 @@ def _im2col(call: Call) -> Answer:
 @oracle("Col2Im")
 def _col2im(call: Call) -> Answer:
     sizes = sizes_of(call, "output_size", 2)
-    sliding, places = _columns(call, sizes)
+    sliding, positions = _columns(call, sizes)
 
     def images(_: Multiply, columns: Array) -> Array:
         elements = columns.shape[-2]
-        layers = columns.reshape(*columns.shape[:-2], elements // sliding.volume, sliding.volume, *places)
+        layers = columns.reshape(*columns.shape[:-2], elements // sliding.volume, sliding.volume, *positions)
         return sliding.put_back(np.moveaxis(layers, -3, 0), sizes)
 
     return {"out": _sums(images, call.wide("input"), terms=sliding.volume)}

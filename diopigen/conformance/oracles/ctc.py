@@ -68,10 +68,12 @@ def _ctc(call: Call) -> Answer:
         "log_alpha": Expected(alpha, 1 + np.abs(alpha)),
         "neg_log_likelihood": Expected(losses, 1 + np.abs(losses)),
     }
-    kept = np.where(np.isinf(losses), 0.0, losses) if call["zero_infinity"] else losses
+    retained = np.where(np.isinf(losses), 0.0, losses) if call["zero_infinity"] else losses
     if call["reduction"] == "ReductionMean":
-        kept = kept / np.maximum([len(target) for target in targets], 1)
-    total = {"ReductionNone": kept, "ReductionMean": kept.mean(), "ReductionSum": kept.sum()}[call["reduction"]]
+        retained = retained / np.maximum([len(target) for target in targets], 1)
+    total = {"ReductionNone": retained, "ReductionMean": retained.mean(), "ReductionSum": retained.sum()}[
+        call["reduction"]
+    ]
     answer["out"] = Expected(np.asarray(total), 1 + np.abs(total))
     return answer
 

@@ -55,7 +55,7 @@ def _scores(call: Call, part: Part) -> Scores:
     q, k = _arranged(call, "q")[part.queries], _arranged(call, "k")[part.keys]
     right = 0 if call["is_causal"] else int(call["window_size_right"])
     seen = visible(len(q), len(k), int(call["window_size_left"]), right)[None]
-    if call.given("attention_mask"):
+    if call.has("attention_mask"):
         mask = np.asarray(call["attention_mask"]).astype(bool)
         if "cum_seq_q" in call.values:
             mask = mask[: len(q), : len(k)][None]
@@ -64,20 +64,20 @@ def _scores(call: Call, part: Part) -> Scores:
             mask = np.broadcast_to(mask, (batch, q.shape[1], len(q), len(k)))[part.number]
         seen = seen & ~mask
     bias = None
-    if call.given("alibi_slopes"):
+    if call.has("alibi_slopes"):
         slopes = call.wide("alibi_slopes")
         bias = linear_bias(slopes if slopes.ndim == 1 else slopes[part.number], len(q), len(k))
     return Scores.of(q, k, float(call["softmax_scale"]), seen, bias)
 
 
-def _copies(wanted: Array, size: Array, seen: Array) -> Property:
+def _copies(requested: Array, size: Array, seen: Array) -> Property:
     """Statistics of every query with any number of copies in the last dimension."""
 
     def check(sample: Array) -> str | None:
-        if sample.shape[:-1] != wanted.shape or sample.shape[-1] < 1:
-            return f"the shape is {sample.shape} instead of {wanted.shape} with copies behind"
+        if sample.shape[:-1] != requested.shape or sample.shape[-1] < 1:
+            return f"the shape is {sample.shape} instead of {requested.shape} with copies behind"
         for copy in np.moveaxis(sample.astype(np.float64), -1, 0):
-            if not near(np.where(seen, copy, 0), np.where(seen, wanted, 0), np.where(seen, size, 0)):
+            if not near(np.where(seen, copy, 0), np.where(seen, requested, 0), np.where(seen, size, 0)):
                 return "a copy of the statistics is wrong"
         return None
 

@@ -43,8 +43,8 @@ def solve_triangular(matrix: Array, sides: Array, *, upper: bool) -> Array:
 def inverse_triangular(matrix: Array, *, upper: bool) -> Array:
     """The inverse of one triangle."""
     identity = np.broadcast_to(np.eye(matrix.shape[-1], dtype=matrix.dtype), matrix.shape)
-    kept = np.triu if upper else np.tril
-    return np.asarray(kept(solve_triangular(matrix, identity, upper=upper)))
+    retained = np.triu if upper else np.tril
+    return np.asarray(retained(solve_triangular(matrix, identity, upper=upper)))
 
 
 def cholesky(matrix: Array) -> tuple[Array, int]:
@@ -102,10 +102,10 @@ def condition(upper: Array) -> float:
                 angle = (b - a) / (2 * size)
                 tangent = (1 if angle >= 0 else -1) / (abs(angle) + np.sqrt(1 + angle * angle))
                 cosine = 1 / np.sqrt(1 + tangent * tangent)
-                turned = x[:, j] * np.conj(c) / size
+                transposed = x[:, j] * np.conj(c) / size
                 x[:, i], x[:, j] = (
-                    cosine * (x[:, i] - tangent * turned),
-                    cosine * (tangent * x[:, i] + turned),
+                    cosine * (x[:, i] - tangent * transposed),
+                    cosine * (tangent * x[:, i] + transposed),
                 )
         if not worst > 1e-9:
             break

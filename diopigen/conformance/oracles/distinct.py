@@ -19,11 +19,11 @@ def _groups(slices: Array) -> list[list[int]]:
     """The numbers of equal rows together, in lexicographic order of the rows."""
     rows = slices.tolist()
     groups: list[list[int]] = []
-    for place in sorted(range(len(rows)), key=lambda place: [_rank(number) for number in rows[place]]):
-        if groups and rows[groups[-1][0]] == rows[place] and all(number == number for number in rows[place]):
-            groups[-1].append(place)
+    for position in sorted(range(len(rows)), key=lambda position: [_rank(number) for number in rows[position]]):
+        if groups and rows[groups[-1][0]] == rows[position] and all(number == number for number in rows[position]):
+            groups[-1].append(position)
         else:
-            groups.append([place])
+            groups.append([position])
     return groups
 
 
@@ -37,7 +37,7 @@ def _unique(call: Call) -> Answer:
     found = distinct.reshape(-1) if dim is None or x.ndim == 0 else np.moveaxis(distinct, 0, dim)
     dtype = call.dtype("input")
     answer: dict[str, Any] = {"out": Allocated(Expected(found), dtype)}
-    if call.given("indices"):
+    if call.has("indices"):
         answer["indices"] = _selects(slices, None if dim is None or x.ndim == 0 else dim)
     if call["return_counts"]:
         counts = np.array([len(group) for group in groups], dtype=np.int64)
@@ -52,16 +52,16 @@ def _selects(slices: Array, dim: int | None) -> Property:
     def check(found: Array, out: Array) -> str | None:
         entries = widest(out).reshape(-1) if dim is None else np.moveaxis(widest(out), dim, 0)
         entries = entries.reshape(entries.shape[0], -1)
-        places = found.reshape(-1).astype(np.int64)
-        if places.size == 0:
+        positions = found.reshape(-1).astype(np.int64)
+        if positions.size == 0:
             return None
-        if places.min() < 0 or places.max() >= entries.shape[0]:
-            return f"there are positions outside 0 to {entries.shape[0] - 1}: {places.min()} to {places.max()}"
-        reached = entries[places]
+        if positions.min() < 0 or positions.max() >= entries.shape[0]:
+            return f"there are positions outside 0 to {entries.shape[0] - 1}: {positions.min()} to {positions.max()}"
+        reached = entries[positions]
         same = (reached == slices) | ((reached != reached) & (slices != slices))
         if np.all(same):
             return None
         at = int(np.argwhere(~same.all(axis=1))[0, 0])
-        return f"position {places[at]} of element {at} leads to {reached[at].tolist()}, not {slices[at].tolist()}"
+        return f"position {positions[at]} of element {at} leads to {reached[at].tolist()}, not {slices[at].tolist()}"
 
     return Property(check, ("out",))

@@ -142,7 +142,7 @@ class Evaluation(Uniform):
             return Term(self.truth(expression.arguments[0]))
         if function == "where":
             if self.is_uniform(expression.arguments[0]):
-                return self.term(self.chosen(expression))
+                return self.term(self.selected(expression))
             first, second = self.pair(*map(self.term, expression.arguments[1:]))
             if first.is_number:
                 first, second = self.strong(expression.arguments[1]), self.strong(expression.arguments[2])
@@ -157,8 +157,8 @@ class Evaluation(Uniform):
             if found.scale is None:
                 return replace(found, values=values)
             is_left, is_right = values == left.values, values == right.values
-            chosen = np.maximum(np.where(is_left, left.size, 0), np.where(is_right, right.size, 0))
-            return replace(found, values=values, scale=chosen)
+            selected = np.maximum(np.where(is_left, left.size, 0), np.where(is_right, right.size, 0))
+            return replace(found, values=values, scale=selected)
         if function == "trunc_div" and left.values.dtype.kind == "f":
             quotient = widest(rounded(left.values / right.values, _arithmetic(self.compute)))
             return Term(np.asarray(np.trunc(quotient)))
@@ -201,8 +201,8 @@ class Evaluation(Uniform):
         dim = int(self.number(expression.arguments[0])) % len(shape)
         along = [1] * len(shape)
         along[dim] = shape[dim]
-        places = np.arange(shape[dim], dtype=np.int64)
-        return np.asarray(places.reshape(along))
+        positions = np.arange(shape[dim], dtype=np.int64)
+        return np.asarray(positions.reshape(along))
 
 
 _STEP = 2.0**-20

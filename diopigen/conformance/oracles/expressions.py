@@ -37,11 +37,11 @@ def answer(call: Call) -> Answer:
     if not lists:
         return _answer(call)
     found: dict[str, Any] = {name: [] for name, _ in kernel.results}
-    for place in range(len(call.dtypes[lists[0]])):
+    for position in range(len(call.dtypes[lists[0]])):
         one = {
-            "values": {name: call.values[name][place] for name in lists if call.given(name)},
-            "dtypes": {name: call.dtypes[name][place] for name in lists},
-            "shapes": {name: call.shapes[name][place] for name in lists},
+            "values": {name: call.values[name][position] for name in lists if call.has(name)},
+            "dtypes": {name: call.dtypes[name][position] for name in lists},
+            "shapes": {name: call.shapes[name][position] for name in lists},
         }
         values, dtypes, shapes = ({**getattr(call, part), **items} for part, items in one.items())
         for name, expected in _answer(Call(call.function, values, dtypes, shapes)).items():

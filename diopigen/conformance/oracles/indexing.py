@@ -19,13 +19,13 @@ def _gather(call: Call) -> Answer:
     """Along `dim` the index says the place; in all other dimensions it is the place in the output."""
     x, index = np.atleast_1d(call.wide("input")), np.atleast_1d(call["index"])
     dim = call["dim"] % x.ndim
-    places = [
+    positions = [
         np.arange(size).reshape([-1 if d == k else 1 for k in range(x.ndim)]) for d, size in enumerate(index.shape)
     ]
     if index.size == 0:
         return {"out": Expected(np.zeros(call.shapes["out"], dtype=x.dtype))}
-    places[dim] = index.astype(np.int64)
-    return {"out": Expected(x[tuple(places)].reshape(call.shapes["out"]))}
+    positions[dim] = index.astype(np.int64)
+    return {"out": Expected(x[tuple(positions)].reshape(call.shapes["out"]))}
 
 
 @oracle("Embedding")
@@ -37,8 +37,8 @@ def _embedding(call: Call) -> Answer:
 def _nonzero(call: Call) -> Answer:
     x = call["input"]
     # A 0-d tensor has one place, which takes no coordinates to say.
-    places = np.argwhere(x != 0) if x.ndim else np.zeros((int(x != 0), 0))
-    return {"out": Allocated(Expected(places.astype(np.int64)), "int64")}
+    positions = np.argwhere(x != 0) if x.ndim else np.zeros((int(x != 0), 0))
+    return {"out": Allocated(Expected(positions.astype(np.int64)), "int64")}
 
 
 @oracle("MaskedSelect")

@@ -45,7 +45,7 @@ def _matmul(call: Call) -> Answer:
 def _linear(call: Call) -> Answer:
     x, weight = np.atleast_1d(call.wide("input")), np.atleast_1d(call.wide("weight"))
     found = _product(x, weight.T, call.dtype("input"))
-    if call.given("bias"):
+    if call.has("bias"):
         bias = call.wide("bias")
         scale = None if found.scale is None else found.scale + np.abs(bias)
         found = Expected(found.values + bias, scale, found.terms, or_nan=found.or_nan)

@@ -79,7 +79,7 @@ def _sigmoid(x: Array) -> Array:
 
 
 def _factor(call: Call, name: str) -> Array:
-    return call.wide(name) if call.given(name) else np.ones(())
+    return call.wide(name) if call.has(name) else np.ones(())
 
 
 @oracle("BCEWithLogits")
@@ -161,7 +161,7 @@ def _picked(scores: Array, target: Array) -> Array:
 
 
 def _weights(call: Call, count: int) -> Array:
-    return call.wide("weight") if call.given("weight") else np.ones(count)
+    return call.wide("weight") if call.has("weight") else np.ones(count)
 
 
 @oracle("NLLLoss", "NLLLossV2")
@@ -187,8 +187,8 @@ def _nll_backward(call: Call) -> Answer:
     divisor = call.wide("totalWeight").reshape(()) if "totalWeight" in call.shapes else weights.sum()
     grad_output = np.broadcast_to(_grad_output(call, divisor), call.shapes["target"]).reshape(target.shape)
     picked = np.arange(count).reshape(1, count, *(1,) * (scores.ndim - 2)) == target[:, None]
-    chosen = picked & counts[:, None]
-    found = np.where(chosen, -(weights * grad_output)[:, None], 0.0)
+    selected = picked & counts[:, None]
+    found = np.where(selected, -(weights * grad_output)[:, None], 0.0)
     terms = 1 if "totalWeight" in call.shapes else max(target.size, 1)
     return {"grad_input": Expected(found.reshape(call.shapes["input"]), None, terms, signed_zero=False)}
 
@@ -205,15 +205,15 @@ def _cross_entropy(call: Call) -> Answer:
     smoothing = float(call["label_smoothing"])
     if call["target"].dtype.kind in "iu":
         target, counts = _targets(call)
-        chosen = weights[target] * counts
-        sharp = -_picked(logs, target) * chosen
+        selected = weights[target] * counts
+        sharp = -_picked(logs, target) * selected
         even = -(logs * along).sum(axis=1) / count * counts
         losses = (1 - smoothing) * sharp + smoothing * even
-        scale = (1 - smoothing) * _picked(size, target) * chosen + smoothing * (size * along).sum(
+        scale = (1 - smoothing) * _picked(size, target) * selected + smoothing * (size * along).sum(
             axis=1
         ) / count * counts
         shape = call.shapes["target"]
-        return {"out": reduced(call, losses.reshape(shape), chosen.sum(), scale.reshape(shape))}
+        return {"out": reduced(call, losses.reshape(shape), selected.sum(), scale.reshape(shape))}
     chances = call.wide("target").reshape(scores.shape) * (1 - smoothing) + smoothing / count
     losses, scale = -(logs * chances * along).sum(axis=1), (size * np.abs(chances) * along).sum(axis=1)
     shape = losses.shape if call["input"].ndim > 1 else ()
@@ -233,13 +233,13 @@ def _cross_entropy_backward(call: Call) -> Answer:
     samples = scores.shape[:1] + scores.shape[2:]
     if call["target"].dtype.kind in "iu":
         target, counts = _targets(call)
-        wanted = (np.arange(count).reshape(along.shape) == target[:, None]) * 1.0
+        expected = (np.arange(count).reshape(along.shape) == target[:, None]) * 1.0
         shares = _weights(call, count)[target] * counts
     else:
-        wanted, counts = call.wide("target").reshape(scores.shape), np.ones(samples, dtype=bool)
+        expected, counts = call.wide("target").reshape(scores.shape), np.ones(samples, dtype=bool)
         shares = np.ones(samples)
     # The loss is the sum of a[c] * (logsumexp(x) - x[c]) over the classes.
-    a = along * ((1 - smoothing) * wanted + smoothing / count)
+    a = along * ((1 - smoothing) * expected + smoothing / count)
     slope = a.sum(axis=1, keepdims=True) * chance - a
     size = np.abs(a).sum(axis=1, keepdims=True) * chance * log_softmax_size(scores, logs) + np.abs(a)
     grad_output = np.broadcast_to(_grad_output(call, shares.sum()), samples if call["input"].ndim > 1 else ())

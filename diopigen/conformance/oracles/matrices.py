@@ -13,7 +13,7 @@ from diopigen.conformance.oracles.reduction import vector_norm
 from diopigen.conformance.products import adjoint, product, size_of_product
 
 
-def _wanted(call: Call, found: dict[str, Expected]) -> Answer:
+def _expected(call: Call, found: dict[str, Expected]) -> Answer:
     """The outputs that the caller asks for: null ones left out."""
     return {name: expected for name, expected in found.items() if name in call.shapes}
 
@@ -43,7 +43,7 @@ def _matmul_backward(call: Call) -> Answer:
         scale = _gathered(size_of_product(first, second), matrix.shape).reshape(like.shape)
         return Expected(found, scale, first.shape[-1] * max(gradient.size // max(like.size, 1), 1))
 
-    return _wanted(
+    return _expected(
         call,
         {
             "grad_input": expected(gradient, adjoint(right), left, a),
@@ -60,7 +60,7 @@ def _linear_backward(call: Call) -> Answer:
     of_input = product(gradient, np.conj(weight)), size_of_product(gradient, weight)
     of_input = of_input[0].reshape(call.shapes["input"]), of_input[1].reshape(call.shapes["input"])
     or_nan = meets_infinity(gradient, weight, call.dtype("input"))
-    return _wanted(
+    return _expected(
         call,
         {
             "grad_input": Expected(
@@ -92,10 +92,10 @@ def _cholesky(call: Call) -> Answer:
     whole = lower + adjoint(lower) + diagonal[..., None] * np.eye(n)
     factors, info = decompositions.long(np.zeros_like(x)), np.zeros(x.shape[:-2], dtype=np.int64)
     free = np.zeros(x.shape, dtype=np.bool_)
-    for place in np.ndindex(x.shape[:-2]):
-        factor, info[place] = decompositions.cholesky(whole[place])
-        free[place] = info[place] != 0
-        factors[place] = 0 if info[place] else factor
+    for position in np.ndindex(x.shape[:-2]):
+        factor, info[position] = decompositions.cholesky(whole[position])
+        free[position] = info[position] != 0
+        factors[position] = 0 if info[position] else factor
     found = adjoint(factors) if call["upper"] else factors
     scale = np.broadcast_to(np.abs(found).max(axis=(-1, -2), initial=0, keepdims=True), x.shape)
     return {"out": Expected(found, np.where(found == 0, 0, scale), n, free=free), "info": Expected(info)}
@@ -134,15 +134,15 @@ def _qr(call: Call) -> Answer:
     orthonormal, upper = decompositions.long(np.zeros((*x.shape[:-1], rows), x.dtype)), decompositions.long(x)
     condition, free = np.ones(x.shape[:-2]), np.zeros(orthonormal.shape, dtype=np.bool_)
     singular = 1 / epsilon(call.dtype("A"))
-    for place in np.ndindex(x.shape[:-2]):
-        orthonormal[place], upper[place] = decompositions.qr(x[place])
-        found = decompositions.condition(upper[place][:steps, :steps])
+    for position in np.ndindex(x.shape[:-2]):
+        orthonormal[position], upper[position] = decompositions.qr(x[position])
+        found = decompositions.condition(upper[position][:steps, :steps])
         if found < singular:
-            condition[place] = found
+            condition[position] = found
         else:
-            noise = vector_norm(upper[place][:, :steps], 2, (0,)).max(initial=0) / singular
-            small = np.abs(np.diagonal(upper[place])) <= terms * noise
-            free[place][:, int(np.argmax(small)) :] = True
+            noise = vector_norm(upper[position][:, :steps], 2, (0,)).max(initial=0) / singular
+            small = np.abs(np.diagonal(upper[position])) <= terms * noise
+            free[position][:, int(np.argmax(small)) :] = True
     if call["mode"] != "complete":
         orthonormal, upper, free = orthonormal[..., :steps], upper[..., :steps, :], free[..., :steps]
     if call["mode"] == "r":
@@ -161,10 +161,10 @@ def _qr(call: Call) -> Answer:
 def _triangle(call: Call) -> Array:
     """The matrix of the system: one triangle, perhaps with ones on the diagonal, perhaps transposed."""
     x = call.wide("mat")
-    kept = np.triu(x) if call["upper"] else np.tril(x)
+    retained = np.triu(x) if call["upper"] else np.tril(x)
     if call["unitriangular"]:
-        kept = np.where(np.eye(x.shape[-1], dtype=bool), 1, kept)
-    return np.swapaxes(kept, -1, -2) if call["transpose"] else kept
+        retained = np.where(np.eye(x.shape[-1], dtype=bool), 1, retained)
+    return np.swapaxes(retained, -1, -2) if call["transpose"] else retained
 
 
 def _solved(matrix: Array, sides: Array, *, upper: bool) -> tuple[Array, Array]:
@@ -185,7 +185,7 @@ def _triangular_solve_backward(call: Call) -> Answer:
     """The sides' gradient g solves the adjoint system; the matrix gets -g x^H where it was read."""
     matrix, x = call.wide("mat"), call.wide("x")
     sides, size = np.zeros_like(x), np.zeros(x.shape)
-    if call.given("grad_x"):
+    if call.has("grad_x"):
         sides, size = _solved(adjoint(_triangle(call)), call.wide("grad_x"), upper=call["upper"] == call["transpose"])
     found, scale = -product(sides, adjoint(x)), size_of_product(size, adjoint(x))
     if call["transpose"]:
@@ -195,11 +195,11 @@ def _triangular_solve_backward(call: Call) -> Answer:
     if call["unitriangular"]:
         read = read - np.eye(len(read))
     found, scale = np.where(read, found, 0), np.where(read, scale, 0)
-    if call.given("grad_cloned_mat"):
+    if call.has("grad_cloned_mat"):
         cloned = call.wide("grad_cloned_mat")
         found, scale = found + cloned, scale + np.abs(cloned)
     terms = x.shape[-1] * x.shape[-2]
-    return _wanted(call, {"grad_b": Expected(sides, size, terms), "grad_mat": Expected(found, scale, terms)})
+    return _expected(call, {"grad_b": Expected(sides, size, terms), "grad_mat": Expected(found, scale, terms)})
 
 
 # ---- distances ------------------------------------------------------------------------------------------------------

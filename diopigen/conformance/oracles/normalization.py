@@ -24,7 +24,7 @@ def _count(x: Array, dims: Dims) -> int:
 
 def _along(call: Call, name: str, shape: Dims, missing: float) -> Array:
     """A parameter of the normalisation, shaped so that it broadcasts; `missing` where it is null."""
-    if not call.given(name):
+    if not call.has(name):
         return np.full((1,) * len(shape), missing)
     return np.asarray(call.wide(name).reshape(shape))
 
@@ -147,7 +147,7 @@ def _batch_norm(call: Call) -> Answer:
     share = float(call["momentum"])
     unbiased = variance * terms / max(terms - 1, 1)
     for name, value, weight_of in (("running_mean", mean, size), ("running_var", unbiased, size * size + unbiased)):
-        if call.given(name):
+        if call.has(name):
             old = call.wide(name)
             found = (1 - share) * old + share * value.ravel()
             answer[name] = Expected(found, np.abs(old) + share * np.asarray(weight_of).ravel(), terms)

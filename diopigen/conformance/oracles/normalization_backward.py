@@ -14,7 +14,7 @@ Dims = tuple[int, ...]
 
 
 def _shaped(call: Call, name: str, shape: Dims, missing: float = 1.0) -> Array:
-    return call.wide(name).reshape(shape) if call.given(name) else np.full((1,) * len(shape), missing)
+    return call.wide(name).reshape(shape) if call.has(name) else np.full((1,) * len(shape), missing)
 
 
 def _summed(call: Call, name: str, terms: Array, dims: Dims, size: Array | None = None) -> Expected:
@@ -98,7 +98,7 @@ def _group_norm(call: Call) -> Answer:
     split = (samples, groups, channels // groups, math.prod(x.shape[2:]))
     rows, grad_output = x.reshape(split), call.wide("grad_output").reshape(split)
     mean, inverse = (call.wide(name).reshape(samples, groups, 1, 1) for name in ("mean", "rstd"))
-    weight = call.wide("weight").reshape(1, groups, -1, 1) if call.given("weight") else np.ones((1, 1, 1, 1))
+    weight = call.wide("weight").reshape(1, groups, -1, 1) if call.has("weight") else np.ones((1, 1, 1, 1))
     size = np.abs(rows) + np.abs(mean)
     found, total, count = _through(grad_output * weight, rows - mean, inverse, (2, 3), size)
     normal = (rows - mean) * inverse
@@ -174,7 +174,7 @@ def _gather(call: Call) -> Answer:
     }
     unbiased = squares / (total - 1)
     for name, value, size in (("running_mean", mean, mean_size), ("running_var", unbiased, 2 * spread)):
-        if call.given(name):
+        if call.has(name):
             old = call.wide(name)
             answer[name] = Expected((1 - share) * old + share * value, np.abs(old) + share * size, terms)
     return answer
@@ -192,8 +192,8 @@ def _reduce(call: Call) -> Answer:
         "grad_weight": (grad_output * (x - mean) * inverse, size * np.abs(inverse), call["weight_g"]),
         "grad_bias": (grad_output, np.abs(grad_output), call["bias_g"]),
     }
-    wanted = {name: values for name, values in terms.items() if name in call.shapes and values[2]}
-    return {name: _summed(call, name, values, dims, sizes) for name, (values, sizes, _) in wanted.items()}
+    expected = {name: values for name, values in terms.items() if name in call.shapes and values[2]}
+    return {name: _summed(call, name, values, dims, sizes) for name, (values, sizes, _) in expected.items()}
 
 
 @oracle("BatchNormBackwardElemt")

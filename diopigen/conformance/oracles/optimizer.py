@@ -31,7 +31,7 @@ def _adaptive(call: Call, param: Array, gradient: Array, size: Array) -> dict[st
         "exp_avg_sq": Expected(second, second_size),
     }
     largest = second
-    if call.given("max_exp_avg_sq"):
+    if call.has("max_exp_avg_sq"):
         old = call.wide("max_exp_avg_sq")
         largest = np.maximum(old, second) if call["amsgrad"] else second
         answer["max_exp_avg_sq"] = Expected(np.maximum(old, second) if call["amsgrad"] else old)
@@ -49,8 +49,8 @@ def _fused_adamw(call: Call) -> Answer:
     lists["max_exp_avg_sqs"] = "max_exp_avg_sq"
     numbers = {name: call[name] for name in ("lr", "beta1", "beta2", "eps", "weight_decay", "amsgrad")}
     answer: dict[str, Any] = {name: [] for name in lists if name in call.outputs}
-    for place, step in enumerate(call["state_steps"]):
-        own = {one: call[many][place] for many, one in lists.items() if call.given(many)}
+    for position, step in enumerate(call["state_steps"]):
+        own = {one: call[many][position] for many, one in lists.items() if call.has(many)}
         if call["maximize"]:
             own["grad"] = -own["grad"]
         found = _adamw(Call(call.function, {**numbers, **own, "step": float(np.asarray(step).item())}, {}, {}))

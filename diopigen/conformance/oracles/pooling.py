@@ -10,7 +10,7 @@ import numpy as np
 
 from diopigen.conformance.dtypes import Array
 from diopigen.conformance.oracles import Answer, Call, Expected, oracle
-from diopigen.conformance.oracles.windows import Place, dimensions, pool_places
+from diopigen.conformance.oracles.windows import Position, dimensions, pool_positions
 
 _DIMENSIONS = ("1d", "2d", "3d")
 
@@ -34,7 +34,7 @@ def _rows(x: Array, count: int) -> Array:
 
 def _maxima(call: Call, pooled: str) -> tuple[Array, Array]:
     """The maxima of windows and where they stand, both of shape [planes, *windows]; `pooled` has the pooled shape."""
-    places, x = pool_places(call, pooled), call.wide("input")
+    locations, x = pool_positions(call, pooled), call.wide("input")
     count = dimensions(call)
     planes = _rows(x, count)
     numbers = np.arange(math.prod(planes.shape[1:])).reshape(planes.shape[1:])
@@ -43,9 +43,9 @@ def _maxima(call: Call, pooled: str) -> tuple[Array, Array]:
     values = np.full((planes.shape[0], *shape[len(shape) - count :]), lowest, dtype=x.dtype)
     # A window of padding alone has no maximum.
     positions = np.full(values.shape, -1)
-    for place in places:
-        inside = numbers[place.elements].ravel()
-        to: Any = (slice(None), *place.at)
+    for position in locations:
+        inside = numbers[position.elements].ravel()
+        to: Any = (slice(None), *position.at)
         for plane in range(planes.shape[0] if inside.size else 0):
             elements = planes[plane].ravel()
             best = inside[_winner(elements[inside])]
@@ -65,7 +65,7 @@ def _max(call: Call) -> Answer:
 def _max_backward(call: Call) -> Answer:
     """Every element of grad_output goes where the index says, or where the maximum is."""
     gradient = call.wide("grad_output")
-    positions = np.asarray(call["indices"]) if call.given("indices") else _maxima(call, "grad_output")[1]
+    positions = np.asarray(call["indices"]) if call.has("indices") else _maxima(call, "grad_output")[1]
     shape = call.shapes["grad_input"]
     count = dimensions(call)
     planes = math.prod(gradient.shape[: gradient.ndim - count])
@@ -81,25 +81,25 @@ def _max_backward(call: Call) -> Answer:
     return {"grad_input": Expected(found.reshape(shape), scale.reshape(shape), most)}
 
 
-def _divisor(call: Call, place: Place, elements: int) -> float:
+def _divisor(call: Call, position: Position, elements: int) -> float:
     """What a sum is divided by: an own divisor, the padded window, or the elements in it."""
     if call.values.get("divisor_override") is not None:
         return float(call["divisor_override"])
     with_padding = call.values.get("count_include_pad", not call.values.get("exclusive", True))
-    return float(place.padded if with_padding else elements)
+    return float(position.padded if with_padding else elements)
 
 
 def _avg(call: Call) -> Answer:
     x, shape = call.wide("input"), call.shapes["out"]
     found, scale, terms = np.zeros(shape, x.dtype), np.zeros(shape, x.dtype), 1
-    for place in pool_places(call, "out"):
-        inside: Any = (..., *place.elements)
-        to: Any = (..., *place.at)
+    for position in pool_positions(call, "out"):
+        inside: Any = (..., *position.elements)
+        to: Any = (..., *position.at)
         elements = x[inside]
-        dims = tuple(range(x.ndim - len(place.at), x.ndim))
+        dims = tuple(range(x.ndim - len(position.at), x.ndim))
         number = math.prod(elements.shape[dim] for dim in dims)
         if number:
-            divisor = _divisor(call, place, number)
+            divisor = _divisor(call, position, number)
             found[to] = elements.sum(axis=dims) / divisor
             scale[to] = np.abs(elements).sum(axis=dims) / abs(divisor)
             terms = max(terms, number)
@@ -110,13 +110,13 @@ def _avg_backward(call: Call) -> Answer:
     """Every element of grad_output goes to all elements of its window, divided as in the forward call."""
     gradient, shape = call.wide("grad_output"), call.shapes["grad_input"]
     found, scale, terms = (np.zeros(shape, gradient.dtype) for _ in range(3))
-    for place in pool_places(call, "grad_output"):
-        inside: Any = (..., *place.elements)
-        number = math.prod(found[inside].shape[found.ndim - len(place.at) :])
+    for position in pool_positions(call, "grad_output"):
+        inside: Any = (..., *position.elements)
+        number = math.prod(found[inside].shape[found.ndim - len(position.at) :])
         if number:
-            at: Any = (..., *place.at)
-            widened: Any = (..., *(None,) * len(place.at))
-            share = np.asarray(gradient[at])[widened] / _divisor(call, place, number)
+            at: Any = (..., *position.at)
+            widened: Any = (..., *(None,) * len(position.at))
+            share = np.asarray(gradient[at])[widened] / _divisor(call, position, number)
             found[inside] += share
             scale[inside] += np.abs(share)
             terms[inside] += 1

@@ -152,31 +152,31 @@ def _bernoulli_inplace(call: Call) -> Answer:
 def _dropout(call: Call, output: str) -> Answer:
     chance, x = float(call["p"]), call.wide("input")
     if not call["train"]:
-        all_kept = Expected(np.ones(call.shapes["mask"], dtype=bool)) if call.given("mask") else None
-        return {output: Expected(x), "mask": all_kept}
-    kept = _coins(1 - chance)
+        all_retained = Expected(np.ones(call.shapes["mask"], dtype=bool)) if call.has("mask") else None
+        return {output: Expected(x), "mask": all_retained}
+    retained = _coins(1 - chance)
     # 1 / (1 - p), rounded, and the product with it.
     precision = 4 * 2.0 ** -MANTISSA[call.dtype(output)]
 
     def check(sample: Array, mask: Array) -> str | None:
-        wanted = np.where(mask, x / (1 - chance) if chance < 1 else 0.0, 0.0)
-        wrong = np.abs(sample.astype(np.float64) - wanted) > precision * np.abs(wanted) + 1e-7
+        requested = np.where(mask, x / (1 - chance) if chance < 1 else 0.0, 0.0)
+        wrong = np.abs(sample.astype(np.float64) - requested) > precision * np.abs(requested) + 1e-7
         if np.any(wrong):
-            place = int(np.flatnonzero(wrong)[0])
+            position = int(np.flatnonzero(wrong)[0])
             return (
-                f"element {place} is {sample.ravel()[place]:.6g} instead of {wanted.ravel()[place]:.6g}: not the input "
-                f"over 1 - p where the mask holds, and zero elsewhere"
+                f"element {position} is {sample.ravel()[position]:.6g} instead of {requested.ravel()[position]:.6g}: "
+                f"not the input over 1 - p where the mask holds, and zero elsewhere"
             )
         return None
 
-    varies = kept.varies and bool(np.any(x))
-    if call.given("mask"):
-        return {output: Property(check, ("mask",), varies), "mask": kept}
+    varies = retained.varies and bool(np.any(x))
+    if call.has("mask"):
+        return {output: Property(check, ("mask",), varies), "mask": retained}
 
     def check_alone(sample: Array) -> str | None:
         """Without a mask the elements tell themselves which of them are kept, but for inputs of zero."""
         found = sample != 0
-        return kept.check(found[x != 0]) or check(sample, found)
+        return retained.check(found[x != 0]) or check(sample, found)
 
     return {output: Property(check_alone, (), varies), "mask": None}
 

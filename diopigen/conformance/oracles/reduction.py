@@ -100,11 +100,11 @@ def _extreme(call: Call) -> Answer:
     name = "max" if call.function.operator == "Max" else "min"
     x = np.atleast_1d(call.wide("input"))
     dim = call["dim"] % x.ndim
-    places = _first(x, dim, name == "max")
-    values = np.take_along_axis(x, np.expand_dims(places, dim), dim)
+    positions = _first(x, dim, name == "max")
+    values = np.take_along_axis(x, np.expand_dims(positions, dim), dim)
     return {
         name: Expected(_as(values, call, name), signed_zero=False),
-        f"{name}_indices": Expected(_as(places, call, f"{name}_indices")),
+        f"{name}_indices": Expected(_as(positions, call, f"{name}_indices")),
     }
 
 
@@ -151,7 +151,7 @@ def vector_norm(x: Array, order: float, dims: Dims) -> Array:
 def _norm(call: Call) -> Answer:
     x, dims, terms = _reduced(call)
     name = "p" if call.function.operator == "Norm" else "ord"
-    order = float(call[name]) if call.given(name) else 2.0
+    order = float(call[name]) if call.has(name) else 2.0
     found = vector_norm(x, order, dims)
     return {"out": Expected(_as(found, call), None, terms)}
 
@@ -161,8 +161,8 @@ def _norm_backward(call: Call) -> Answer:
     """The sign of each element times its share of the norm: (|x| / norm) ** (p - 1), or a fair one of an extreme."""
     x, order = call.wide("self"), float(call["p"])
     dims = dims_of(call["dim"], x.ndim)
-    kept = [1 if dim in dims else size for dim, size in enumerate(x.shape)]
-    norm, gradient = call.wide("norm").reshape(kept), call.wide("grad_output").reshape(kept)
+    retained = [1 if dim in dims else size for dim, size in enumerate(x.shape)]
+    norm, gradient = call.wide("norm").reshape(retained), call.wide("grad_output").reshape(retained)
     size = np.abs(x)
     direction = np.where(size == 0, 1, x / size)
     if np.isinf(order):
@@ -178,8 +178,8 @@ def _order(x: Array, dim: int, descending: bool) -> Array:
     """Positions in sorted order, equal elements in their own order; NaN counts as the largest."""
     if not descending:
         return np.argsort(x, axis=dim, kind="stable")
-    reversed_places = np.argsort(np.flip(x, dim), axis=dim, kind="stable")
-    return np.asarray(np.flip(x.shape[dim] - 1 - reversed_places, dim))
+    reversed_positions = np.argsort(np.flip(x, dim), axis=dim, kind="stable")
+    return np.asarray(np.flip(x.shape[dim] - 1 - reversed_positions, dim))
 
 
 def _same(first: Array, second: Array) -> Array:
@@ -192,20 +192,20 @@ def _same(first: Array, second: Array) -> Array:
 def _sort(call: Call) -> Answer:
     x = np.atleast_1d(call.wide("input"))
     dim = (-1 if call["dim"] is None else call["dim"]) % x.ndim
-    places = _order(x, dim, call["descending"])
+    positions = _order(x, dim, call["descending"])
     if call.function.operator == "Argsort":
-        return {"out": Expected(_as(places, call, "out"))}
-    values = np.take_along_axis(x, places, dim)
-    return {"values": Expected(_as(values, call, "values")), "indices": Expected(_as(places, call, "indices"))}
+        return {"out": Expected(_as(positions, call, "out"))}
+    values = np.take_along_axis(x, positions, dim)
+    return {"values": Expected(_as(values, call, "values")), "indices": Expected(_as(positions, call, "indices"))}
 
 
 @oracle("Topk")
 def _topk(call: Call) -> Answer:
     x = np.atleast_1d(call.wide("input"))
     dim = call["dim"] % x.ndim
-    places = np.take(_order(x, dim, call["largest"]), np.arange(call["k"]), axis=dim)
-    values = np.take_along_axis(x, places, dim)
-    return {"values": Expected(_as(values, call, "values")), "indices": Expected(_as(places, call, "indices"))}
+    positions = np.take(_order(x, dim, call["largest"]), np.arange(call["k"]), axis=dim)
+    values = np.take_along_axis(x, positions, dim)
+    return {"values": Expected(_as(values, call, "values")), "indices": Expected(_as(positions, call, "indices"))}
 
 
 @oracle("Equal")

@@ -19,8 +19,8 @@ n against the 64 of the tolerance class."""
 
 def _resized(x: Array, matrices: Sequence[Array]) -> Array:
     """The trailing dimensions multiplied by one matrix each."""
-    for place, matrix in enumerate(matrices):
-        dim = x.ndim - len(matrices) + place
+    for location, matrix in enumerate(matrices):
+        dim = x.ndim - len(matrices) + location
         x = np.moveaxis(product(np.moveaxis(x, dim, -1), matrix.T), -1, dim)
     return x
 
@@ -71,11 +71,11 @@ def _linear(distance: Array) -> Array:
 
 def _matrix(size: int, out: int, align_corners: bool, cubic: bool, number: Any) -> Array:
     """The weight of each element in each result, computed in a type; the border is repeated outwards."""
-    places = np.arange(out).astype(number)
+    locations = np.arange(out).astype(number)
     if align_corners:
-        positions = places * (size - 1) / (out - 1) if out > 1 else 0 * places
+        positions = locations * (size - 1) / (out - 1) if out > 1 else 0 * locations
     else:
-        positions = (places + 0.5) * size / out - 0.5
+        positions = (locations + 0.5) * size / out - 0.5
     if not cubic:
         positions = np.clip(positions, 0, size - 1)
     found = np.zeros((out, size), positions.dtype)

@@ -14,45 +14,45 @@ from diopigen.conformance.oracles.kernel_functions import magnitude
 from diopigen.conformance.oracles.reduction import vector_norm
 
 
-def _sum_at(start: Array, places: Any, values: Array) -> Expected:
+def _sum_at(start: Array, locations: Any, values: Array) -> Expected:
     """`start` with the values added at places, which may repeat. Integers wrap; bools are joined by or."""
     found, scale = start.copy(), magnitude(start)
     times = np.ones(start.shape)
-    np.add.at(found, places, values)
-    np.add.at(scale, places, magnitude(values))
-    np.add.at(times, places, 1)
+    np.add.at(found, locations, values)
+    np.add.at(scale, locations, magnitude(values))
+    np.add.at(times, locations, 1)
     return Expected(found, scale, int(times.max(initial=1)))
 
 
-def _product_at(start: Array, places: Any, values: Array) -> Expected:
+def _product_at(start: Array, locations: Any, values: Array) -> Expected:
     found, times = start.copy(), np.ones(start.shape)
-    np.multiply.at(found, places, values)
-    np.add.at(times, places, 1)
+    np.multiply.at(found, locations, values)
+    np.add.at(times, locations, 1)
     return Expected(found, np.abs(found) * times, int(times.max(initial=1)))
 
 
-def _written_at(start: Array, places: Any, values: Array) -> Expected:
+def _written_at(start: Array, locations: Any, values: Array) -> Expected:
     found, times = start.copy(), np.zeros(start.shape)
-    found[places] = values
-    np.add.at(times, places, 1)
+    found[locations] = values
+    np.add.at(times, locations, 1)
     return Expected(found, free=times > 1 if np.ndim(values) else None)
 
 
 # ---- slices and single positions ------------------------------------------------------------------------------------
 
 
-def _slice_places(call: Call, rank: int) -> Any:
-    places: list[Any] = [slice(None)] * rank
+def _slice_positions(call: Call, rank: int) -> Any:
+    locations: list[Any] = [slice(None)] * rank
     is_slice = call.function.operator.startswith("Slice")
-    place = slice(call["start"], call["end"], call["step"]) if is_slice else call["index"]
-    places[call["dim"] % rank] = place
-    return tuple(places)
+    position = slice(call["start"], call["end"], call["step"]) if is_slice else call["index"]
+    locations[call["dim"] % rank] = position
+    return tuple(locations)
 
 
 @oracle("SelectScatter", "SliceScatter")
 def _replaced(call: Call) -> Answer:
     found = call.wide("input").copy()
-    found[_slice_places(call, found.ndim)] = call.wide("src")
+    found[_slice_positions(call, found.ndim)] = call.wide("src")
     return {"out": Expected(found)}
 
 
@@ -60,7 +60,7 @@ def _replaced(call: Call) -> Answer:
 def _put_back(call: Call) -> Answer:
     gradient = call.wide("grad_output")
     found = np.zeros(call.shapes["grad_input"], dtype=gradient.dtype)
-    found[_slice_places(call, found.ndim)] = gradient
+    found[_slice_positions(call, found.ndim)] = gradient
     return {"grad_input": Expected(found)}
 
 
@@ -93,12 +93,12 @@ def _reshaped(expected: Expected, shape: tuple[int, ...]) -> Expected:
 # ---- one index per element ------------------------------------------------------------------------------------------
 
 
-def _element_places(call: Call) -> Any:
+def _element_positions(call: Call) -> Any:
     """Along `dim` the index says the place; in all other dimensions it is the place in the index."""
     index = np.atleast_1d(call["index"]).astype(np.int64)
-    places: list[Any] = list(np.indices(index.shape, sparse=True))
-    places[call["dim"] % index.ndim] = index
-    return tuple(places)
+    locations: list[Any] = list(np.indices(index.shape, sparse=True))
+    locations[call["dim"] % index.ndim] = index
+    return tuple(locations)
 
 
 @oracle("GatherBackward")
@@ -107,21 +107,21 @@ def _gather_backward(call: Call) -> Answer:
     start = np.zeros(shape or (1,), dtype=gradient.dtype)
     if gradient.size == 0:  # of any rank
         return {"grad_input": Expected(start.reshape(shape))}
-    return {"grad_input": _reshaped(_sum_at(start, _element_places(call), np.atleast_1d(gradient)), shape)}
+    return {"grad_input": _reshaped(_sum_at(start, _element_positions(call), np.atleast_1d(gradient)), shape)}
 
 
 @oracle("Scatter", "ScatterScalar")
 def _scatter(call: Call) -> Answer:
     """Elements of `src` beyond the shape of the index are left."""
     x, index = np.atleast_1d(call.wide("input")), np.atleast_1d(call["index"])
-    if call.given("src"):
+    if call.has("src"):
         values = np.atleast_1d(call.wide("src"))[tuple(slice(size) for size in index.shape)]
     else:
         values = convert(np.asarray(call["value"]), call.dtype("input"))
     if index.size == 0:
         return {call.target: Expected(call.wide("input"))}
     ways = {"": _written_at, "add": _sum_at, "multiply": _product_at}
-    found = ways[call["reduce"]](x, _element_places(call), values)
+    found = ways[call["reduce"]](x, _element_positions(call), values)
     return {call.target: _reshaped(found, call.shapes[call.target])}
 
 
@@ -146,8 +146,8 @@ def _index(call: Call) -> Answer:
 
 @oracle("IndexPut")
 def _index_put(call: Call) -> Answer:
-    x, places, values = call.wide("input"), _advanced(call["indices"]), call.wide("values")
-    return {call.target: (_sum_at if call["accumulate"] else _written_at)(x, places, values)}
+    x, locations, values = call.wide("input"), _advanced(call["indices"]), call.wide("values")
+    return {call.target: (_sum_at if call["accumulate"] else _written_at)(x, locations, values)}
 
 
 @oracle("IndexBackward")

@@ -42,17 +42,18 @@ def _penalty(call: Call) -> Answer:
 
 
 @oracle("ApplyPenaltyV2")
-def _penalty_at_places(call: Call) -> Answer:
-    places, counts = call["p_token_ids"].astype(np.int64), call["p_token_counts"].astype(np.float64)
+def _penalty_at_positions(call: Call) -> Answer:
+    positions, counts = call["p_token_ids"].astype(np.int64), call["p_token_counts"].astype(np.float64)
     presence, frequency, repetition = (
-        np.broadcast_to(call.wide(f"{kind}_penalty"), places.shape) for kind in ("presence", "frequency", "repetition")
+        np.broadcast_to(call.wide(f"{kind}_penalty"), positions.shape)
+        for kind in ("presence", "frequency", "repetition")
     )
     logits = call.wide("logits")
     found, size = logits.ravel().copy(), np.abs(logits).ravel()
-    before = found[places]
+    before = found[positions]
     repeated = np.where(before > 0, before / repetition, before * repetition)
-    found[places] = repeated - presence - frequency * counts
-    size[places] = np.abs(repeated) + np.abs(presence) + np.abs(frequency * counts)
+    found[positions] = repeated - presence - frequency * counts
+    size[positions] = np.abs(repeated) + np.abs(presence) + np.abs(frequency * counts)
     return {"logits": Expected(found.reshape(logits.shape), size.reshape(logits.shape), 3)}
 
 
@@ -149,7 +150,7 @@ def _paged(call: Call) -> Answer:
     q = call.wide("q").reshape(-1, 1, heads, dim)
     k, v = (call.wide(name).reshape(-1, kv_heads, dim) for name in ("k", "v"))
     hidden = np.zeros((len(q), heads, 1, max(lengths, default=0)), dtype=bool)
-    if call.given("attenMask"):
+    if call.has("attenMask"):
         hidden = np.broadcast_to(np.asarray(call["attenMask"]).astype(bool), hidden.shape)
     found, size, narrowed = (np.zeros_like(q) for _ in range(3))
     for b, length in enumerate(lengths):
@@ -167,7 +168,7 @@ def _prompt(call: Call) -> Answer:
     q = call.wide("query").reshape(-1, longest, heads, dim)
     k, v = (call.wide(name).reshape(-1, longest, kv_heads, dim) for name in ("key", "value"))
     hidden = np.zeros((len(q), heads, longest, longest), dtype=bool)
-    if call.given("atten_mask"):
+    if call.has("atten_mask"):
         hidden = np.broadcast_to(np.asarray(call["atten_mask"]).astype(bool), hidden.shape)
     found, size, narrowed = (np.zeros_like(q) for _ in range(3))
     for b, length in enumerate(int(length) for length in call["actual_seq_lengths"]):
@@ -184,6 +185,6 @@ def _matmul_all_reduce(call: Call) -> Answer:
     """One rank alone: the product is its own sum."""
     a, b = call.wide("x1"), call.wide("x2")
     found, size = product(a, b), size_of_product(a, b)
-    if call.given("bias"):
+    if call.has("bias"):
         found, size = found + call.wide("bias"), size + np.abs(call.wide("bias"))
     return {"out": Expected(found, size, a.shape[-1] + 1)}

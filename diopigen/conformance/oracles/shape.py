@@ -31,8 +31,8 @@ def _cat(call: Call) -> Answer:
 def _split(call: Call) -> Answer:
     if not call["splitSizes"]:
         return {"outs": []}
-    places = np.cumsum(call["splitSizes"])[:-1]
-    return {"outs": [Expected(part) for part in np.split(call.wide("input"), places, axis=call["dim"])]}
+    positions = np.cumsum(call["splitSizes"])[:-1]
+    return {"outs": [Expected(part) for part in np.split(call.wide("input"), positions, axis=call["dim"])]}
 
 
 @oracle("Transpose")
@@ -88,8 +88,8 @@ def _pad(call: Call) -> Answer:
         cuts[dim] = slice(max(-before, 0), x.shape[dim] + widths[dim][0] + widths[dim][1] - max(-after, 0))
     if mode == "circular":
         # Here what is cut off does not come back: first everything is cut, then added.
-        kept = tuple(slice(max(-c, 0), n - max(-d, 0)) for n, (c, d) in zip(x.shape, amounts, strict=True))
-        return _copy(call, np.pad(x[kept], widths, mode="wrap"))
+        retained = tuple(slice(max(-c, 0), n - max(-d, 0)) for n, (c, d) in zip(x.shape, amounts, strict=True))
+        return _copy(call, np.pad(x[retained], widths, mode="wrap"))
     if mode in _PAD_MODES:
         return _copy(call, _PAD_MODES[mode](x, widths)[tuple(cuts)])
     value = convert(np.asarray(call["value"] or 0.0), call.dtype("input"))
@@ -112,9 +112,9 @@ def _select(call: Call) -> Answer:
 @oracle("Slice")
 def _slice(call: Call) -> Answer:
     x = call.wide("input")
-    places: list[Any] = [slice(None)] * x.ndim
-    places[call["dim"] % x.ndim] = slice(call["start"], call["end"], call["step"])
-    return _copy(call, x[tuple(places)])
+    positions: list[Any] = [slice(None)] * x.ndim
+    positions[call["dim"] % x.ndim] = slice(call["start"], call["end"], call["step"])
+    return _copy(call, x[tuple(positions)])
 
 
 @oracle("OneHot")
@@ -146,8 +146,8 @@ def _rotary(call: Call) -> Answer:
     half = x.shape[-1] // 2
     first, second = (x[..., 0::2], x[..., 1::2]) if call["interleaved"] else (x[..., :half], x[..., half:])
     found, scale = np.empty_like(x), np.empty_like(x)
-    places = (slice(0, None, 2), slice(1, None, 2)) if call["interleaved"] else (slice(0, half), slice(half, None))
-    found[..., places[0]], found[..., places[1]] = first * cos - second * sin, second * cos + first * sin
+    positions = (slice(0, None, 2), slice(1, None, 2)) if call["interleaved"] else (slice(0, half), slice(half, None))
+    found[..., positions[0]], found[..., positions[1]] = first * cos - second * sin, second * cos + first * sin
     size = np.abs(first * cos) + np.abs(second * sin)
-    scale[..., places[0]], scale[..., places[1]] = size, np.abs(second * cos) + np.abs(first * sin)
+    scale[..., positions[0]], scale[..., positions[1]] = size, np.abs(second * cos) + np.abs(first * sin)
     return {"out": Expected(found, scale)}

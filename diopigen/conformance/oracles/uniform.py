@@ -32,7 +32,7 @@ class Uniform:
         self.params = {param.name: param for param in call.function.params}
         kernel = call.function.kernel
         assert kernel is not None
-        promoted = [name for name in kernel.promoted if call.given(name)]
+        promoted = [name for name in kernel.promoted if call.has(name)]
         self.promoted = frozenset(promoted)
         if promoted:
             self.compute = call.promoted(*promoted)
@@ -64,13 +64,13 @@ class Uniform:
             return self.is_uniform(expression.left) and self.is_uniform(expression.right)
         if isinstance(expression, spec.Call):
             if expression.function == "where" and self.is_uniform(expression.arguments[0]):
-                return self.is_uniform(self.chosen(expression))
+                return self.is_uniform(self.selected(expression))
             if expression.function == "is_null":
                 return True
             return not expression.function.endswith("index") and all(map(self.is_uniform, expression.arguments))
         return True
 
-    def chosen(self, expression: spec.Call) -> Expression:
+    def selected(self, expression: spec.Call) -> Expression:
         """The branch of a `where` whose condition depends on no element."""
         condition, first, second = expression.arguments
         return first if bool(self.number(condition)) else second
@@ -97,10 +97,10 @@ class Uniform:
                 return np.longdouble(left) / np.longdouble(right)
             return OPERATORS[operator](np.asarray(left), np.asarray(right))[()]
         if expression.function == "where":
-            return self.number(self.chosen(expression))
+            return self.number(self.selected(expression))
         if expression.function == "is_null":
             name = expression.arguments[0]
-            return isinstance(name, Name) and not self.call.given(name.name)
+            return isinstance(name, Name) and not self.call.has(name.name)
         arguments = [np.asarray(self.number(argument), np.longdouble) for argument in expression.arguments]
         return FUNCTIONS[expression.function](*arguments)[()]
 
@@ -132,6 +132,6 @@ class Uniform:
             return False
         if expression.function == "where":
             if self.is_uniform(expression.arguments[0]):
-                return self.floats(self.chosen(expression))
+                return self.floats(self.selected(expression))
             return any(map(self.floats, expression.arguments[1:]))
         return expression.function in FLOATING or any(map(self.floats, expression.arguments))

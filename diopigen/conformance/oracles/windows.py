@@ -35,35 +35,35 @@ class Sliding:
         for offset in itertools.product(*(range(size) for size in self.window)):
             yield tuple(o * spread for o, spread in zip(offset, self.spreads, strict=True))
 
-    def _padded(self, sizes: Sequence[int], places: Sequence[int]) -> list[tuple[int, int]]:
+    def _padded(self, sizes: Sequence[int], positions: Sequence[int]) -> list[tuple[int, int]]:
         """Padding in front and behind, so that all windows are inside."""
         ends = [
-            (place - 1) * step + (window - 1) * spread + 1
-            for place, step, window, spread in zip(places, self.steps, self.window, self.spreads, strict=True)
+            (position - 1) * step + (window - 1) * spread + 1
+            for position, step, window, spread in zip(positions, self.steps, self.window, self.spreads, strict=True)
         ]
         return [(pad, max(end - size - pad, 0)) for pad, end, size in zip(self.pads, ends, sizes, strict=True)]
 
-    def _places(self, offset: Dims, places: Sequence[int]) -> tuple[Any, ...]:
+    def _positions(self, offset: Dims, positions: Sequence[int]) -> tuple[Any, ...]:
         """The elements that one offset inside the window meets over all windows."""
-        steps = zip(offset, self.steps, places, strict=True)
+        steps = zip(offset, self.steps, positions, strict=True)
         return (..., *(slice(o, o + step * (count - 1) + 1, step) for o, step, count in steps))
 
-    def seen(self, x: Array, places: Sequence[int]) -> Array:
+    def seen(self, x: Array, positions: Sequence[int]) -> Array:
         """All elements of each window, zero in the padding, as a new first dimension in row-major order."""
         count = len(self.window)
-        widths = [(0, 0)] * (x.ndim - count) + self._padded(x.shape[-count:], places)
+        widths = [(0, 0)] * (x.ndim - count) + self._padded(x.shape[-count:], positions)
         padded = np.pad(x, widths)
-        return np.stack([padded[self._places(offset, places)] for offset in self._offsets()])
+        return np.stack([padded[self._positions(offset, positions)] for offset in self._offsets()])
 
     def put_back(self, layers: Array, sizes: Sequence[int]) -> Array:
         """The transpose of `seen`: what belongs to one element is added up, what belongs to padding is dropped."""
         count = len(self.window)
-        places = layers.shape[-count:]
-        widths = self._padded(sizes, places)
+        positions = layers.shape[-count:]
+        widths = self._padded(sizes, positions)
         room = [size + front + behind for size, (front, behind) in zip(sizes, widths, strict=True)]
         padded = np.zeros((*layers.shape[1:-count], *room), dtype=layers.dtype)
         for layer, offset in zip(layers, self._offsets(), strict=True):
-            padded[self._places(offset, places)] += layer
+            padded[self._positions(offset, positions)] += layer
         inside = tuple(slice(front, front + size) for size, (front, _) in zip(sizes, widths, strict=True))
         whole: Any = (..., *inside)
         return np.asarray(padded[whole])
@@ -77,7 +77,7 @@ def sizes_of(call: Call, name: str, count: int, fallback: Sequence[int] = ()) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Position:
     """One window of a pooling: its place among the results, what it sees, and its length with the padding it counts."""
 
     at: Dims
@@ -85,24 +85,24 @@ class Place:
     padded: int
 
 
-def _sliding_places(sizes: Sequence[int], places: Sequence[int], sliding: Sliding) -> Iterator[Place]:
-    for at in itertools.product(*(range(count) for count in places)):
+def _sliding_positions(sizes: Sequence[int], positions: Sequence[int], sliding: Sliding) -> Iterator[Position]:
+    for at in itertools.product(*(range(count) for count in positions)):
         elements, padded = [], 1
         for k, size in enumerate(sizes):
             start = at[k] * sliding.steps[k] - sliding.pads[k]
             inside = [start + i * sliding.spreads[k] for i in range(sliding.window[k])]
-            inside = [place for place in inside if 0 <= place < size]
+            inside = [position for position in inside if 0 <= position < size]
             elements.append(slice(inside[0], inside[-1] + 1, sliding.spreads[k]) if inside else slice(0, 0))
             # What ceil_mode adds behind the padding never counts.
             padded *= min(start + sliding.window[k], size + sliding.pads[k]) - start
-        yield Place(at, tuple(elements), padded)
+        yield Position(at, tuple(elements), padded)
 
 
-def _adaptive_places(sizes: Sequence[int], places: Sequence[int]) -> Iterator[Place]:
+def _adaptive_positions(sizes: Sequence[int], positions: Sequence[int]) -> Iterator[Position]:
     """The window of each result: from floor(i * n / m) to ceil((i + 1) * n / m)."""
-    for at in itertools.product(*(range(count) for count in places)):
-        ends = [(i * n // m, -(-(i + 1) * n // m)) for i, n, m in zip(at, sizes, places, strict=True)]
-        yield Place(at, tuple(slice(*end) for end in ends), math.prod(end - begin for begin, end in ends))
+    for at in itertools.product(*(range(count) for count in positions)):
+        ends = [(i * n // m, -(-(i + 1) * n // m)) for i, n, m in zip(at, sizes, positions, strict=True)]
+        yield Position(at, tuple(slice(*end) for end in ends), math.prod(end - begin for begin, end in ends))
 
 
 def dimensions(call: Call) -> int:
@@ -112,15 +112,15 @@ def dimensions(call: Call) -> int:
     return int(found[1])
 
 
-def pool_places(call: Call, pooled: str) -> list[Place]:
+def pool_positions(call: Call, pooled: str) -> list[Position]:
     """The windows of a pooling operator over `input`, whose results have the shape of the parameter `pooled`."""
     count = dimensions(call)
-    sizes, places = call.shapes["input"][-count:], call.shapes[pooled][-count:]
+    sizes, positions = call.shapes["input"][-count:], call.shapes[pooled][-count:]
     if call.function.operator.startswith("Adaptive") or call.values.get("adaptive"):
-        return list(_adaptive_places(sizes, places))
+        return list(_adaptive_positions(sizes, positions))
     window = sizes_of(call, "kernel_size" if "kernel_size" in call.values else "ksize", count)
     spreads: Dims = (1,) * count
     if "dilation" in call.values and call.values.get("mode") != "avg":
         spreads = sizes_of(call, "dilation", count)
     steps = sizes_of(call, "stride", count, window)
-    return list(_sliding_places(sizes, places, Sliding(window, steps, sizes_of(call, "padding", count), spreads)))
+    return list(_sliding_positions(sizes, positions, Sliding(window, steps, sizes_of(call, "padding", count), spreads)))

@@ -760,7 +760,7 @@ diopiError_t diopiNonzero(diopiContextHandle_t ctx, diopiTensorHandle_t* out, di
         return missing(helpers, "diopiNonzero");
     }
     Call call(helpers, ctx, "diopiNonzero");
-    if (!call.made("out", out, 1, diopi_dtype_int64) || !call.in(rule2, "input", input)) {
+    if (!call.created("out", out, 1, diopi_dtype_int64) || !call.in(rule2, "input", input)) {
         return call.status();
     }
     return call.run(impl::camb::diopiNonzero, ctx, out, input);

@@ -16,6 +16,7 @@ extern "C" {
 
 /**
  * @brief Gated feed-forward layer in place: (silu(x @ weight1) * (x @ weight3)) @ weight2.
+ * @note Source: GLU Variants Improve Transformer, Shazeer 2020 (SwiGLU); lmdeploy TurboMind, LlamaFfnLayer.
  * @note fusion_level.range: fusion_level is at least 0 (else diopiErrorOccurred).
  * @note C2: workspace_size is at least what a size query gives (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -59,8 +60,8 @@ DIOPI_API diopiError_t diopiRootMeanSquareNormInp(diopiContextHandle_t ctx, diop
  *        input.
  * @note Source: Root Mean Square Layer Normalization, Zhang and Sennrich 2019.
  * @param[in] ctx Context of the call.
- * @param[in,out] inoutput Output of the layer before, [tokens, hidden_units], replaced by the normalized sum. Dtype:
- *         float16, bfloat16, float32. Shape: [*tokens, H].
+ * @param[in,out] inoutput Output of the layer before, [tokens, hidden_units], replaced by the normalized sum, rounded
+ *         before it is normalized or not. Dtype: float16, bfloat16, float32. Shape: [*tokens, H].
  * @param[in,out] residual Residual stream, to which inoutput and bias are added. Dtype: same(inoutput). Shape:
  *         same(inoutput).
  * @param[in] bias Added to every row with the layer output; null adds nothing. Dtype: same(inoutput). Shape: [H]. May
@@ -77,6 +78,8 @@ DIOPI_API diopiError_t diopiFusedAddRootMeanSquareNormInp(diopiContextHandle_t c
 /**
  * @brief Self-attention over the prompt tokens of a batch: projects them, rotates, fills the caches of one layer and
  *        attends causally.
+ * @note Source: Attention Is All You Need, Vaswani et al. 2017; RoFormer, Su et al. 2021, in its own order of pairs;
+ *       lmdeploy TurboMind, LlamaContextAttentionLayer, where a prompt has the same length in all sequences of a call.
  * @note layer_id.range: layer_id is at least 0 and below L (else diopiErrorOccurred).
  * @note C1: local_kv_head_num divides local_head_num and local_head_num * size_per_head is hidden_units (else
  *       diopiErrorOccurred).
@@ -131,6 +134,8 @@ DIOPI_API diopiError_t diopiFusedContextAttentionInp(
 /**
  * @brief Self-attention of one new token per sequence: projects it, rotates, appends it to the caches of one layer and
  *        attends to them.
+ * @note Source: RoFormer, Su et al. 2021; lmdeploy TurboMind, LlamaDecoderSelfAttentionLayer: padding takes positions
+ *       of step alone, and neither room in the caches nor angles.
  * @note layer_id.range: layer_id is at least 0 and below L (else diopiErrorOccurred).
  * @note C1: local_kv_head_num divides local_head_num and local_head_num * size_per_head is hidden_units (else
  *       diopiErrorOccurred).
@@ -184,6 +189,8 @@ DIOPI_API diopiError_t diopiFusedDecoderAttentionInp(
 /**
  * @brief Brings the parameters of top-k sampling into their ranges, and marks the sequences that top-k sampling leaves
  *        to others.
+ * @note Source: FasterTransformer and lmdeploy TurboMind, setup_topk_runtime_args.
+ * @note top_k.range: top_k is at least 0 and at most 2147483647 (else diopiErrorOccurred).
  * @note C1: top_ks_size and top_ps_size are at most 1 or batch_size (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] top_ks Candidates per sequence, read where top_ks_size is above 1, and limited to 1024; 0 becomes 1
@@ -209,8 +216,13 @@ DIOPI_API diopiError_t diopiSetupTopkRuntimeArgsInp(diopiContextHandle_t ctx, di
 
 /**
  * @brief Draws the next token of each sequence among its top_k likeliest tokens within a probability mass.
- * @note Source: FasterTransformer, top-k sampling layer: with a top_k of 1 the likeliest token is drawn.
+ * @note Source: Hierarchical Neural Story Generation, Fan et al. 2018; FasterTransformer, top-k sampling layer: with a
+ *       top_k of 1 the likeliest token is drawn, and the number that is drawn is scaled by top_p, where
+ *       TopPLogitsWarper of transformers keeps all of the last candidate.
  * @note step.range: step is at least 0 and below size(output_ids, 0) (else diopiErrorOccurred).
+ * @note C1: runtime_top_k is at least 1 and at most 1024 where skip_decode is not set (else diopiErrorOccurred).
+ * @note C2: runtime_top_p is at least 0 and at most 1 where skip_decode is not set (else diopiErrorOccurred).
+ * @note C3: there is a token to draw (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] output_ids Tokens by position, [positions, batch_size]; row step gets the drawn tokens, and end_ids
  *         for finished sequences. Dtype: index. Shape: [positions, batch_size]. Only a part is written; the rest stays
@@ -231,17 +243,20 @@ DIOPI_API diopiError_t diopiSetupTopkRuntimeArgsInp(diopiContextHandle_t ctx, di
  * @param[in] step Row of output_ids that is written.
  * @param[in] batch_size Number of sequences.
  * @param[in] vocab_size_padded Number of scores per sequence, padding of the vocabulary included.
- * @param[in] runtime_top_k Number of candidates of each sequence, 1 to 1024. Dtype: index. Shape: [batch_size].
- * @param[in] runtime_top_p Share of the probability of these candidates from which is drawn, above 0 and at most 1.
- *         Dtype: float32. Shape: [batch_size].
+ * @param[in] runtime_top_k Number of candidates of each sequence, 1 to 1024: the largest logits, of equal ones the
+ *         lowest tokens; all tokens where it is above their number. Dtype: index. Shape: [batch_size].
+ * @param[in] runtime_top_p Share of the probability of these candidates from which is drawn, 0 to 1; the candidate at
+ *         which it ends counts in part; 0 for the first alone. Dtype: float32. Shape: [batch_size].
  * @param[in] skip_decode Sequences for which nothing is drawn or written; null for none. Dtype: bool. Shape:
  *         [batch_size]. May be null. Default: null.
- * @param[in,out] cum_log_probs To which the logarithm of the softmax probability of the drawn token is added; null
- *         where it is not wanted. Dtype: float32. Shape: [batch_size]. May be null. Default: null.
+ * @param[in,out] cum_log_probs To which the logarithm of the softmax probability of the drawn token is added, nothing
+ *         where none is drawn; null where it is not wanted. Dtype: float32. Shape: [batch_size]. May be null. Default:
+ *         null.
  * @param[in,out] output_log_probs Logarithm of the probability of the drawn token among the top_k; null where it is not
  *         wanted. Dtype: float32. Shape: [batch_size]. May be null. Default: null. Only a part is written; the rest
  *         stays as it was.
- * @param[in,out] generators Random state of each sequence, from which one number is drawn. Length: batch_size.
+ * @param[in,out] generators Random state of each sequence, from which every call takes one number, also where no token
+ *         is drawn. Length: batch_size.
  * @return diopiSuccess, or the error that the call met.
  * @since 1.0
  */
@@ -258,6 +273,8 @@ DIOPI_API diopiError_t diopiTopKSampling(diopiContextHandle_t ctx, diopiTensorHa
 /**
  * @brief Brings the parameters of top-p sampling into their ranges, fills its decay tables and marks the sequences that
  *        have a top_k.
+ * @note Source: FasterTransformer and lmdeploy TurboMind, set_topp_runtime_args.
+ * @note top_k.range: top_k is at least 0 and at most 2147483647 (else diopiErrorOccurred).
  * @note C1: top_ks_size and top_ps_size are at most 1 or batch_size (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] top_ks Candidates per sequence, read where top_ks_size is above 1; 0 becomes 1 where top_p is 0 as
@@ -297,8 +314,12 @@ DIOPI_API diopiError_t diopiSetupToppRuntimeArgsInp(diopiContextHandle_t ctx, di
 
 /**
  * @brief Draws the next token of each sequence among its likeliest tokens that together reach a probability mass.
- * @note Source: FasterTransformer, top-p sampling layer: with a mass near 0 the likeliest token is drawn.
+ * @note Source: The Curious Case of Neural Text Degeneration, Holtzman et al. 2020; FasterTransformer, top-p sampling
+ *       layer: the number that is drawn is scaled by the mass, where TopPLogitsWarper of transformers keeps all of the
+ *       last candidate.
  * @note step.range: step is at least 0 and below size(output_ids, 0) (else diopiErrorOccurred).
+ * @note C1: runtime_top_p is at least 0 and at most 1 where skip_decode is not set (else diopiErrorOccurred).
+ * @note C2: there is a token to draw (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] output_ids Tokens by position, [positions, batch_size]; row step gets the drawn tokens, and end_ids
  *         for finished sequences. Dtype: index. Shape: [positions, batch_size]. Only a part is written; the rest stays
@@ -323,16 +344,19 @@ DIOPI_API diopiError_t diopiSetupToppRuntimeArgsInp(diopiContextHandle_t ctx, di
  * @param[in] step Row of output_ids that is written.
  * @param[in] batch_size Number of sequences.
  * @param[in] vocab_size_padded Number of scores per sequence, padding of the vocabulary included.
- * @param[in,out] runtime_top_p Probability mass of each sequence, above 0 and at most 1; C passes it writable, and its
+ * @param[in,out] runtime_top_p Probability mass of each sequence, 0 to 1, over tokens by falling logits, equal ones by
+ *         rising tokens; the one at which it ends counts in part; 0 for the first alone; C passes it writable, and its
  *         values come back as they were. Dtype: float32. Shape: [batch_size].
  * @param[in] skip_decode Sequences for which nothing is drawn or written; null for none. Dtype: bool. Shape:
  *         [batch_size]. May be null. Default: null.
- * @param[in,out] cum_log_probs To which the logarithm of the softmax probability of the drawn token is added; null
- *         where it is not wanted. Dtype: float32. Shape: [batch_size]. May be null. Default: null.
+ * @param[in,out] cum_log_probs To which the logarithm of the softmax probability of the drawn token is added, nothing
+ *         where none is drawn; null where it is not wanted. Dtype: float32. Shape: [batch_size]. May be null. Default:
+ *         null.
  * @param[in,out] output_log_probs Logarithm of the softmax probability of the drawn token; null where it is not wanted.
  *         Dtype: float32. Shape: [batch_size]. May be null. Default: null. Only a part is written; the rest stays as it
  *         was.
- * @param[in,out] generators Random state of each sequence, from which one number is drawn. Length: batch_size.
+ * @param[in,out] generators Random state of each sequence, from which every call takes one number, also where no token
+ *         is drawn. Length: batch_size.
  * @return diopiSuccess, or the error that the call met.
  * @since 1.0
  */
@@ -349,6 +373,8 @@ DIOPI_API diopiError_t diopiTopPSampling(diopiContextHandle_t ctx, diopiTensorHa
 /**
  * @brief Turns tokens by position into tokens by sequence, and drops the padding between the prompt and what was
  *        generated.
+ * @note Source: lmdeploy TurboMind, gatherOutput: positions from context_length to max_context_len are left out, the
+ *       rest moves up.
  * @note max_gen_step.range: max_gen_step is at least 0 and at most S (else diopiErrorOccurred).
  * @note C2: every context_length is at least 0 and at most max_context_len (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -385,6 +411,7 @@ DIOPI_API diopiError_t diopiPlusScalarInp(diopiContextHandle_t ctx, diopiTensorH
 /**
  * @brief Adds to the padding of each sequence what it takes to fill its prompt up to the longest one, max_input_length
  *        - input_lengths.
+ * @note Source: lmdeploy TurboMind, updatePaddingCount.
  * @param[in] ctx Context of the call.
  * @param[in,out] total_padding_count Number of padding positions of each sequence so far, to which those of the prompt
  *         are added. Dtype: index. Shape: [batch_size].
@@ -400,6 +427,7 @@ DIOPI_API diopiError_t diopiUpdatePaddingCount(diopiContextHandle_t ctx, diopiTe
 
 /**
  * @brief Exchanges the first two of three dimensions and writes the result contiguously.
+ * @note Source: FasterTransformer, transposeAxis01.
  * @param[in] ctx Context of the call.
  * @param[out] output The transposed copy, [dim1, dim0, dim2]. Dtype: same(input). Shape: [dim1, dim0, dim2].
  * @param[in] input What is copied, [dim0, dim1, dim2]. Dtype: number, bool. Shape: [dim0, dim1, dim2].
@@ -415,6 +443,8 @@ DIOPI_API diopiError_t diopiTransposeAxis01(diopiContextHandle_t ctx, diopiTenso
 
 /**
  * @brief Looks up the embedding of the token that each sequence has at one position.
+ * @note Source: FasterTransformer, embeddingLookupPosEncoding without a position table: TurboMind rotates in the
+ *       attention.
  * @note step.range: step is at least 0 and below S (else diopiErrorOccurred).
  * @note C2: every token is at least 0 and below the vocabulary (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -436,6 +466,7 @@ DIOPI_API diopiError_t diopiEmbeddingLookupPosEncoding(diopiContextHandle_t ctx,
 
 /**
  * @brief Looks up the embeddings of prompt tokens.
+ * @note Source: FasterTransformer, inputIdsEmbeddingLookupPosEncoding without a position table.
  * @note C1: every token is at least 0 and below the vocabulary (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] from_tensor Embeddings of the tokens, [input_lengths, hidden_units]. Dtype: same(embedding_table). Shape:
@@ -456,17 +487,19 @@ DIOPI_API diopiError_t diopiInputIdsEmbeddingLookupPosEncoding(diopiContextHandl
 
 /**
  * @brief Sets to -inf the logit of every token that would complete a banned word.
+ * @note Source: FasterTransformer, ban_bad_words, which never bans token 0; here it is a token like any other.
  * @note id_offset.range: id_offset is at least 0 and at most T - batch_size (else diopiErrorOccurred).
  * @note step.range: step is at least 0 and at most S (else diopiErrorOccurred).
  * @note C1: bad_words has two dimensions where share_words is true, and else the first of three is batch_size (else
  *       diopiErrorOccurred).
+ * @note C2: each word of bad_words ends behind the one before it and within bad_words_len (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] logits Scores of the token at position step, [batch_size, vocab_size]. Dtype: float16, bfloat16,
  *         float32. Shape: [batch_size, vocab_size].
- * @param[in] output_ids Tokens by position, [positions, sequences]; those before step are compared with the words.
- *         Dtype: index. Shape: [S, T].
- * @param[in] bad_words Row 0: the words joined; row 1: where each word ends in row 0, then -1; [2, n], or [batch_size,
- *         2, n] unless share_words. Dtype: same(output_ids). Shape: [*sequences, 2, bad_words_len].
+ * @param[in] output_ids Tokens by position, [positions, sequences]; those before step are compared with the words,
+ *         padding like any other. Dtype: index. Shape: [S, T].
+ * @param[in] bad_words Row 0: the words joined; row 1: the index behind the last token of each word, then -1; [2, n],
+ *         or [batch_size, 2, n] unless share_words. Dtype: same(output_ids). Shape: [*sequences, 2, bad_words_len].
  * @param[in] id_offset Column of output_ids that belongs to the first row of logits. Default: 0.
  * @param[in] bad_words_len Number of columns of bad_words.
  * @param[in] share_words Whether all sequences have the same words. Default: true.
@@ -483,19 +516,21 @@ DIOPI_API diopiError_t diopiBanBadWordsInp(diopiContextHandle_t ctx, diopiTensor
 
 /**
  * @brief Ends the sequences whose latest tokens are a stop word.
+ * @note Source: FasterTransformer, stop_words_criterion.
  * @note id_offset.range: id_offset is at least 0 and at most T - batch_size (else diopiErrorOccurred).
  * @note step.range: step is at least 0 and below S (else diopiErrorOccurred).
+ * @note C1: each word of stop_words ends behind the one before it and within stop_words_len (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[in] output_ids Tokens by position, [positions, sequences]; the latest is at position step. Dtype: index.
- *         Shape: [S, T].
- * @param[in] stop_words For each sequence, row 0: its words joined; row 1: where each word ends in row 0, then -1.
- *         Dtype: same(output_ids). Shape: [batch_size, 2, stop_words_len].
+ * @param[in] output_ids Tokens by position, [positions, sequences]; the latest is at position step, and padding is a
+ *         token like any other. Dtype: index. Shape: [S, T].
+ * @param[in] stop_words For each sequence, row 0: its words joined; row 1: the index behind the last token of each
+ *         word, then -1. Dtype: same(output_ids). Shape: [batch_size, 2, stop_words_len].
  * @param[in,out] finished Whether a sequence has ended; set where a word matches and never cleared. Dtype: bool. Shape:
  *         [batch_size].
  * @param[in] id_offset Column of output_ids that belongs to the first entry of finished. Default: 0.
  * @param[in] stop_words_len Number of columns of stop_words.
  * @param[in] batch_size Number of sequences that are looked at.
- * @param[in] step Position of the latest token.
+ * @param[in] step Position of the latest token; a word longer than step + 1 tokens ends nothing.
  * @return diopiSuccess, or the error that the call met.
  * @since 1.0
  */
@@ -506,6 +541,7 @@ DIOPI_API diopiError_t diopiStopWordsCriterion(diopiContextHandle_t ctx, diopiCo
 
 /**
  * @brief Ends the sequences that have reached their longest length, and tells whether all have ended.
+ * @note Source: FasterTransformer, length_criterion: a sequence ends where step is at least its limit.
  * @param[in] ctx Context of the call.
  * @param[in,out] finished Whether a sequence has ended; set where step reaches its limit, and never cleared. Dtype:
  *         bool. Shape: [batch_size].
@@ -524,7 +560,8 @@ DIOPI_API diopiError_t diopiLengthCriterion(diopiContextHandle_t ctx, diopiTenso
 
 /**
  * @brief Lowers, once each, the logits of the tokens that a sequence holds already.
- * @note Source: CTRL, Keskar et al. 2019, for the multiplied form.
+ * @note Source: CTRL, Keskar et al. 2019, for the multiplied form; FasterTransformer, batchApplyRepetitionPenalty,
+ *       where both are.
  * @note step.range: step is at least 0 and at most S (else diopiErrorOccurred).
  * @note C1: penalty_type is 0, 1 or 2 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -556,13 +593,15 @@ DIOPI_API diopiError_t diopiBatchApplyRepetitionPenaltyInp(diopiContextHandle_t 
 /**
  * @brief Adds a bias to the logits, divides them by temperature + 1e-6, and sets the padding of the vocabulary to the
  *        lowest finite value.
+ * @note Source: FasterTransformer, batchApplyTemperaturePenalty.
  * @note C1: vocab_size is at most vocab_size_padd (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] logits Scores of the next token, [batch_size, vocab_size_padd]. Dtype: float16, bfloat16, float32.
  *         Shape: [batch_size, vocab_size_padd].
  * @param[in] bias Added to the logits of each token before the division; null adds nothing. Dtype: same(logits). Shape:
  *         [vocab_size]. May be null. Default: null.
- * @param[in] temperatures Divisor of each sequence, above 0; below 1 sharpens. Dtype: float32. Shape: [batch_size].
+ * @param[in] temperatures Divisor of each sequence, at least 0; below 1 sharpens, and 0 leaves 1e-6. Dtype: float32.
+ *         Shape: [batch_size].
  * @param[in] batch_size Number of sequences.
  * @param[in] vocab_size Number of tokens.
  * @param[in] vocab_size_padd Number of columns of logits, at least vocab_size.

@@ -18,8 +18,11 @@ extern "C" {
 /**
  * @brief Adds to output, for every neighbour of every centre, the differences of point and centre features weighted by
  *        scores.
- * @note Source: PAConv, Xu et al. 2021, as mmcv.ops.assign_score_withk.
+ * @note Source: PAConv, Xu et al. 2021, as mmcv.ops.assign_score_withk, which leaves out neighbours outside of the
+ *       cloud but reads the centre without a check.
  * @note C1: aggregate is 0, 1 or 2 (else diopiErrorOccurred).
+ * @note C2: the first neighbour of every centre, which is the centre itself, is at least 0 and below N (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] output Sum to which the weighted features are added, [batch, out_dim, centres, neighbours]; callers
  *         pass zeros. Dtype: same(points). Shape: [B, out_dim, npoint, K].
@@ -50,7 +53,9 @@ DIOPI_API diopiError_t diopiAssignScoreWithkMmcv(diopiContextHandle_t ctx, diopi
 
 /**
  * @brief Adds the gradients of AssignScoreWithkMmcv with respect to points, centres and scores.
- * @note Source: mmcv.ops.assign_score_withk.
+ * @note Source: mmcv.ops.assign_score_withk, which adds with atomics: the order of a sum is open.
+ * @note C1: the first neighbour of every centre, which is the centre itself, is at least 0 and below N (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] grad_points Sum to which the gradient of points is added; callers pass zeros. Dtype: same(grad_out).
  *         Shape: [B, N, M, out_dim].
@@ -83,7 +88,8 @@ DIOPI_API diopiError_t diopiAssignScoreWithkBackwardMmcv(
 
 /**
  * @brief Lists for each centre the first points whose distance is between two radii.
- * @note Source: PointNet++, Qi et al. 2017, as mmcv.ops.ball_query.
+ * @note Source: PointNet++, Qi et al. 2017, as mmcv.ops.ball_query, which compares squares, in the order of the points,
+ *       and fills a row with its first hit.
  * @note min_radius.range: min_radius is at least 0 and below max_radius (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] idx Points in order of index, the first one again where too few are found; rows that find none stay,
@@ -108,7 +114,8 @@ DIOPI_API diopiError_t diopiBallQueryMmcv(diopiContextHandle_t ctx, diopiTensorH
 
 /**
  * @brief Lists for each centre the first points of its own cloud that are nearer than a radius, with all clouds joined.
- * @note Source: mmcv.ops.ball_query with stacked clouds.
+ * @note Source: mmcv.ops.ball_query with stacked clouds, which has no smallest radius: with a radius of 0 not even the
+ *       centre itself is near.
  * @note C1: the counts add up to the numbers of centres and points (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] idx Points counted within their cloud, the first one again where too few are found; a row without any
@@ -732,7 +739,9 @@ DIOPI_API diopiError_t diopiSoftmaxFocalLossBackwardMmcv(diopiContextHandle_t ct
 
 /**
  * @brief Chooses points one after the other, each the furthest from those before; the first one is point 0.
- * @note Source: PointNet++, Qi et al. 2017, as mmcv.ops.furthest_point_sample.
+ * @note Source: PointNet++, Qi et al. 2017, as mmcv.ops.furthest_point_sample. The first point is point 0. Among
+ *       equally far ones mmcv's threads are compared in their order, which is that of the points as long as a thread
+ *       has one. Points near the origin are not left out, as they are in PointNet++'s own kernel.
  * @note num_points.range: num_points is at least 0 and at most N (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] temp_tensor Squared distance of each point to the nearest chosen one but the last; lowered with every
@@ -754,7 +763,8 @@ DIOPI_API diopiError_t diopiFurthestPointSamplingMmcv(diopiContextHandle_t ctx, 
 /**
  * @brief Chooses points one after the other, each the furthest from those before by given distances; the first one is
  *        point 0.
- * @note Source: 3DSSD, Yang et al. 2020, as mmcv.ops.furthest_point_sample_with_dist.
+ * @note Source: 3DSSD, Yang et al. 2020, as mmcv.ops.furthest_point_sample_with_dist; ties as in
+ *       FurthestPointSamplingMmcv.
  * @note num_points.range: num_points is at least 0 and at most N (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] temp_tensor Distance of each point to the nearest chosen one but the last; lowered with every choice,
@@ -803,7 +813,8 @@ DIOPI_API diopiError_t diopiFusedBiasLeakyreluMmcv(diopiContextHandle_t ctx, dio
 
 /**
  * @brief Picks columns of features by index.
- * @note Source: mmcv.ops.gather_points.
+ * @note Source: mmcv.ops.gather_points. mmcv checks no index: one outside reads or writes beyond the cloud there, and
+ *       is rejected here.
  * @note C1: every index is at least 0 and below n (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out Features of the picked points, [batch, channels, npoints]. Dtype: same(points). Shape: [b, c,
@@ -824,7 +835,8 @@ DIOPI_API diopiError_t diopiGatherPointsMmcv(diopiContextHandle_t ctx, diopiTens
 
 /**
  * @brief Adds the gradient of GatherPointsMmcv with respect to the features.
- * @note Source: mmcv.ops.gather_points.
+ * @note Source: mmcv.ops.gather_points, which adds with atomics: the order of a sum is open. mmcv checks no index: one
+ *       outside reads or writes beyond the cloud there, and is rejected here.
  * @note C1: every index is at least 0 and below n (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] grad_points Sum to which the gradient of each pick is added, [batch, channels, points]; callers pass
@@ -845,7 +857,8 @@ DIOPI_API diopiError_t diopiGatherPointsBackwardMmcv(diopiContextHandle_t ctx, d
 
 /**
  * @brief Picks the features of the neighbours of every centre.
- * @note Source: PointNet++, Qi et al. 2017, as mmcv.ops.grouping_operation.
+ * @note Source: PointNet++, Qi et al. 2017, as mmcv.ops.grouping_operation. mmcv checks no index: one outside reads or
+ *       writes beyond the cloud there, and is rejected here.
  * @note C1: every index is at least 0 and below n (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out Features of the neighbours, [batch, channels, centres, neighbours]. Dtype: same(points). Shape: [b,
@@ -867,7 +880,8 @@ DIOPI_API diopiError_t diopiGroupPointsMmcv(diopiContextHandle_t ctx, diopiTenso
 
 /**
  * @brief Adds the gradient of GroupPointsMmcv with respect to the features.
- * @note Source: mmcv.ops.grouping_operation.
+ * @note Source: mmcv.ops.grouping_operation, which adds with atomics: the order of a sum is open. mmcv checks no index:
+ *       one outside reads or writes beyond the cloud there, and is rejected here.
  * @note C1: every index is at least 0 and below n (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] grad_points Sum to which the gradient of each pick is added, [batch, channels, points]; callers pass
@@ -889,7 +903,8 @@ DIOPI_API diopiError_t diopiGroupPointsBackwardMmcv(diopiContextHandle_t ctx, di
 
 /**
  * @brief Picks the features of the neighbours of every centre, with all clouds joined.
- * @note Source: mmcv.ops.grouping_operation with stacked clouds.
+ * @note Source: mmcv.ops.grouping_operation with stacked clouds, which leaves out indices behind a cloud, and callers
+ *       pass zeros. A negative index reads before the cloud there, and is rejected here.
  * @note C1: the counts add up to the numbers of points and centres and no index is negative (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] out_tensor Features of the neighbours, [centres, channels, neighbours]; elements whose index is behind
@@ -917,7 +932,8 @@ DIOPI_API diopiError_t diopiStackGroupPointsMmcv(diopiContextHandle_t ctx, diopi
 
 /**
  * @brief Adds the gradient of StackGroupPointsMmcv with respect to the features.
- * @note Source: mmcv.ops.grouping_operation with stacked clouds.
+ * @note Source: mmcv.ops.grouping_operation with stacked clouds, which adds with atomics: the order of a sum is open.
+ *       An index behind its cloud adds to the next one there, and is rejected here.
  * @note C1: the counts add up to n and m and every index is in its cloud (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] grad_features_tensor Sum to which the gradient of each pick is added, [points, channels]; callers pass
@@ -993,13 +1009,14 @@ DIOPI_API diopiError_t diopiIou3dNms3dNormalMmcv(diopiContextHandle_t ctx, diopi
 
 /**
  * @brief Finds for each centre the nearest points.
- * @note Source: mmcv.ops.knn.
+ * @note Source: mmcv.ops.knn, whose heap starts with distances of 1e10 and index 0, and sorts equal distances in no
+ *       stable order.
  * @note nsample.range: nsample is at least 1 and at most 99 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] idx_tensor Points from the nearest on, [batch, centres, nsample]; 0 where the cloud has too few. Dtype:
- *         int32. Shape: [b, m, nsample].
- * @param[out] dist2_tensor Their squared distances, [batch, centres, nsample]; 1e10 where the cloud has too few. Dtype:
- *         float32. Shape: [b, m, nsample].
+ * @param[out] idx_tensor Points from the nearest on, [batch, centres, nsample]; of equally near ones any may come
+ *         first; 0 where there are too few. Dtype: int32. Shape: [b, m, nsample].
+ * @param[out] dist2_tensor Their squared distances, [batch, centres, nsample]; 1e10 where there are too few: a point
+ *         from 1e10 on is not found. Dtype: float32. Shape: [b, m, nsample].
  * @param[in] xyz_tensor Coordinates of the points, [batch, points, 3]. Dtype: float32. Shape: [b, n, 3].
  * @param[in] new_xyz_tensor Coordinates of the centres, [batch, centres, 3]. Dtype: float32. Shape: [b, m, 3].
  * @param[in] b Number of clouds.
@@ -1826,7 +1843,9 @@ DIOPI_API diopiError_t diopiSyncBnBackwardDataMmcv(diopiContextHandle_t ctx, dio
 
 /**
  * @brief Features of every target point as the weighted sum of the features of three source points.
- * @note Source: Qi et al., PointNet++, NeurIPS 2017; mmcv.ops.three_interpolate.
+ * @note Source: Qi et al., PointNet++, NeurIPS 2017; mmcv.ops.three_interpolate. Weights are used as they are: callers
+ *       make them add up to 1. mmcv checks no index: one outside reads or writes beyond the cloud there, and is
+ *       rejected here.
  * @note C1: every entry of idx is at least 0 and below m (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out Features of the target points. Dtype: same(points). Shape: [b, c, n].
@@ -1847,6 +1866,8 @@ DIOPI_API diopiError_t diopiThreeInterpolateMmcv(diopiContextHandle_t ctx, diopi
 
 /**
  * @brief Gradient of ThreeInterpolateMmcv for the features of the source points.
+ * @note Source: mmcv.ops.three_interpolate, which adds with atomics: the order of a sum is open. mmcv checks no index:
+ *       one outside reads or writes beyond the cloud there, and is rejected here.
  * @note C1: every entry of idx is at least 0 and below m (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] grad_points Gradient of the features, to which this call adds; the caller passes zeros. Dtype:
@@ -1870,7 +1891,9 @@ DIOPI_API diopiError_t diopiThreeInterpolateBackwardMmcv(diopiContextHandle_t ct
 /**
  * @brief The three nearest source points of every target point, nearest first; of equally near ones the lower index
  *        comes first.
- * @note Source: Qi et al., PointNet++, NeurIPS 2017; mmcv.ops.three_nn, which returns the roots of dist2.
+ * @note Source: Qi et al., PointNet++, NeurIPS 2017; mmcv.ops.three_nn, which returns the roots of dist2. It replaces a
+ *       neighbour by a strictly nearer one only, in the order of the source points, so that the lower index comes first
+ *       among equals.
  * @param[in] ctx Context of the call.
  * @param[out] dist2 Squared distances; 1e40, which is infinity in float32 and float16, where there are fewer than three
  *         source points. Dtype: same(unknown). Shape: [b, n, 3].
@@ -2303,7 +2326,7 @@ DIOPI_API diopiError_t diopiDiffIouRotatedSortVerticesMmcv(diopiContextHandle_t 
 /**
  * @brief Nearest neighbours between two sets of points in the plane, both ways; of equally near ones the lower index
  *        counts.
- * @note Source: mmcv.ops.chamfer_distance.
+ * @note Source: mmcv.ops.chamfer_distance, which takes a strictly nearer point only, in the order of the points.
  * @note C1: N and M are at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] dist1 Squared distance from each point of xyz1 to the nearest of xyz2. Dtype: same(xyz1). Shape: [B, N].
@@ -2322,6 +2345,8 @@ DIOPI_API diopiError_t diopiChamferDistanceMmcv(diopiContextHandle_t ctx, diopiT
 
 /**
  * @brief Gradients of ChamferDistanceMmcv for both sets, through the distances of both directions.
+ * @note Source: mmcv.ops.chamfer_distance: the neighbours are constants. It adds with atomics: the order of a sum is
+ *       open.
  * @note C1: idx1 is at least 0 and below M, idx2 at least 0 and below N (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] grad_xyz1 Gradient of the first set, to which this call adds; the caller passes zeros. Dtype:

@@ -1,0 +1,14 @@
+// Scratch memory that the caller provides and this library does not need.
+#ifndef DIOPI_CORE_FUNCTIONS_SERVING_WORKSPACE_H_
+#define DIOPI_CORE_FUNCTIONS_SERVING_WORKSPACE_H_
+
+#include "diopi_core/tensor.h"
+
+namespace diopi::core::serving {
+
+// Whether a call only asks how much memory is needed.
+inline bool asks_for_size(const Tensor& memory, const int64_t* size) { return memory.is_null() || *size < 0; }
+
+}  // namespace diopi::core::serving
+
+#endif  // DIOPI_CORE_FUNCTIONS_SERVING_WORKSPACE_H_

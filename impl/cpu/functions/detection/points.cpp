@@ -1,0 +1,85 @@
+// Functions over clouds of points: owners are spread over the threads.
+#include "detection/points.h"
+
+#include <cstring>
+
+#include "diopi_core/reduction.h"
+#include "diopi_core/threads.h"
+
+using namespace diopi::core;
+
+namespace {
+
+struct Each {
+    template <typename Body>
+    void operator()(int64_t count, int64_t cost, const Body& body) const {
+        parallel_for(count, row_grain(cost), [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; ++i) {
+                body(i);
+            }
+        });
+    }
+};
+
+}  // namespace
+
+Buffer diopi::core::list_for_kernels(const void* values, int64_t bytes) {
+    Buffer buffer;
+    if (bytes > 0) {
+        buffer.allocate(bytes);
+        std::memcpy(buffer.data(), values, static_cast<size_t>(bytes));
+    }
+    return buffer;
+}
+
+void diopi::kernels::gather_points_mmcv(const GatherPointsMmcvArgs& args) {
+    pick_points(Each(), args.out, args.points, args.idx, args.npoints);
+}
+
+void diopi::kernels::gather_points_backward_mmcv(const GatherPointsBackwardMmcvArgs& args) {
+    add_picked(Each(), args.grad_points, args.grad_out, args.idx, args.npoints);
+}
+
+void diopi::kernels::group_points_mmcv(const GroupPointsMmcvArgs& args) {
+    pick_points(Each(), args.out, args.points, args.idx, args.npoints * args.nsample);
+}
+
+void diopi::kernels::group_points_backward_mmcv(const GroupPointsBackwardMmcvArgs& args) {
+    add_picked(Each(), args.grad_points, args.grad_out, args.idx, args.npoints * args.nsample);
+}
+
+void diopi::kernels::stack_group_points_mmcv(const StackGroupPointsMmcvArgs& args) { stack_group_points(Each(), args); }
+
+void diopi::kernels::stack_group_points_backward_mmcv(const StackGroupPointsBackwardMmcvArgs& args) {
+    stack_group_points_backward(Each(), args);
+}
+
+void diopi::kernels::three_interpolate_mmcv(const ThreeInterpolateMmcvArgs& args) { three_interpolate(Each(), args); }
+
+void diopi::kernels::three_interpolate_backward_mmcv(const ThreeInterpolateBackwardMmcvArgs& args) {
+    three_interpolate_backward(Each(), args);
+}
+
+void diopi::kernels::three_nn_mmcv(const ThreeNnMmcvArgs& args) {
+    find_nearest(Each(), args.dist2, args.idx, args.unknown, args.known, 3, 1e40);
+}
+
+void diopi::kernels::knn_mmcv(const KnnMmcvArgs& args) {
+    find_nearest(Each(), args.dist2_tensor, args.idx_tensor, args.new_xyz_tensor, args.xyz_tensor, args.nsample, 1e10);
+}
+
+void diopi::kernels::ball_query_mmcv(const BallQueryMmcvArgs& args) { ball_query(Each(), args); }
+
+void diopi::kernels::stack_ball_query_mmcv(const StackBallQueryMmcvArgs& args) { stack_ball_query(Each(), args); }
+
+void diopi::kernels::chamfer_distance_mmcv(const ChamferDistanceMmcvArgs& args) { chamfer_distance(Each(), args); }
+
+void diopi::kernels::chamfer_distance_backward_mmcv(const ChamferDistanceBackwardMmcvArgs& args) {
+    chamfer_distance_backward(Each(), args);
+}
+
+void diopi::kernels::assign_score_withk_mmcv(const AssignScoreWithkMmcvArgs& args) { assign_scores(Each(), args); }
+
+void diopi::kernels::assign_score_withk_backward_mmcv(const AssignScoreWithkBackwardMmcvArgs& args) {
+    assign_scores_backward(Each(), args);
+}
