@@ -32,29 +32,29 @@ class Legal {
 };
 
 // What a thread keeps from call to call.
-struct Kept {
+struct Cache {
     std::vector<Legal> legal{static_cast<size_t>(kIdCount)};
     CallTensors tensors;
 };
 
-Kept& kept() {
-    static thread_local Kept keptByThread;
-    return keptByThread;
+Cache& cache() {
+    static thread_local Cache cacheOfThread;
+    return cacheOfThread;
 }
 
 }  // namespace
 
 CheckedCall::CheckedCall(Id id, Operands operands) : id_(id), operands_(operands) {
-    tensors_.swap(kept().tensors);  // its memory
+    tensors_.swap(cache().tensors);  // its memory
     read(operands, tensors_);
 }
 
-CheckedCall::~CheckedCall() { tensors_.swap(kept().tensors); }
+CheckedCall::~CheckedCall() { tensors_.swap(cache().tensors); }
 
 const Parameter* CheckedCall::rules() const { return &parameters[contracts[id_].parametersFirst]; }
 
 std::optional<Failure> CheckedCall::violation() const {
-    Legal& legal = kept().legal[static_cast<size_t>(id_)];
+    Legal& legal = cache().legal[static_cast<size_t>(id_)];
     if (!legal.contains(operands_, tensors_)) {
         std::optional<Failure> found = Validation(contracts[id_], operands_, tensors_).run(Elements());
         if (found) {

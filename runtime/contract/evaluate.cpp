@@ -62,7 +62,7 @@ bool Evaluator::value(int32_t index, Value& result) const {
             if (!plain(child(node, 0), result)) {
                 return false;
             }
-            result.truth = !result.truth;
+            result.boolean = !result.boolean;
             for (Number& entry : result.list) {
                 entry = Number::of(int64_t{entry.integer == 0});
             }
@@ -97,7 +97,7 @@ bool aligned(Value& left, Value& right) {
         if (one.type == Type::kNumber) {
             one.list = {one.number};
         } else if (one.type == Type::kBool) {
-            one.list = {Number::of(int64_t{one.truth})};
+            one.list = {Number::of(int64_t{one.boolean})};
         }
     };
     spread(left);
@@ -122,7 +122,7 @@ bool Evaluator::logical(const Node& node, Value& result) const {
         return false;
     }
     if (!isMany(left)) {
-        if (left.truth == (node.op == Op::kOr)) {
+        if (left.boolean == (node.op == Op::kOr)) {
             result = left;
             return true;
         }
@@ -175,7 +175,7 @@ bool Evaluator::binary(const Node& node, Value& result) const {
         return true;
     }
     const auto asNumber = [](const Value& one) {
-        return one.type == Type::kBool ? Number::of(int64_t{one.truth}) : one.number;
+        return one.type == Type::kBool ? Number::of(int64_t{one.boolean}) : one.number;
     };
     if (compares) {
         result = Value::of(isSatisfied(node.op, compare(asNumber(left), asNumber(right))));
@@ -233,7 +233,7 @@ bool Evaluator::entries(int32_t index, std::vector<Number>& result) const {
     } else if (isMany(found)) {
         result = std::move(found.list);
     } else if (found.type == Type::kBool) {
-        result = {Number::of(int64_t{found.truth})};
+        result = {Number::of(int64_t{found.boolean})};
     } else {
         result = {found.number};
     }
@@ -273,7 +273,7 @@ bool evaluateDtype(const Arguments& arguments, int32_t node, diopiDtype_t& resul
 
 bool holds(const Arguments& arguments, int32_t predicate) {
     bool result = true;
-    return !Evaluator(arguments).truth(predicate, result) || result;
+    return !Evaluator(arguments).boolean(predicate, result) || result;
 }
 
 }  // namespace diopigen::contract

@@ -43,7 +43,7 @@ class Evaluator {
             return false;
         }
         if (found.type == Type::kBool) {
-            result = Number::of(int64_t{found.truth});
+            result = Number::of(int64_t{found.boolean});
             return true;
         }
         result = found.number;
@@ -57,12 +57,12 @@ class Evaluator {
         result = found.integer;
         return true;
     }
-    bool truth(int32_t index, bool& result) const {
+    bool boolean(int32_t index, bool& result) const {
         Value found;
         if (!plain(index, found)) {
             return false;
         }
-        result = found.type == Type::kNumber ? found.number.asReal() != 0 : found.truth;
+        result = found.type == Type::kNumber ? found.number.asReal() != 0 : found.boolean;
         return found.type == Type::kBool || found.type == Type::kNumber;
     }
     bool dtype(int32_t index, diopiDtype_t& result) const;

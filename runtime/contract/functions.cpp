@@ -65,7 +65,7 @@ bool Evaluator::byEntry(const Node& node, unsigned positions, Value& result, boo
         }
         const bool isBool = one.type == Type::kBool;
         all.type = isBool ? Type::kBools : Type::kList;
-        all.list.push_back(isBool ? Number::of(int64_t{one.truth}) : one.number);
+        all.list.push_back(isBool ? Number::of(int64_t{one.boolean}) : one.number);
     }
     result = std::move(all);
     return true;
@@ -127,7 +127,7 @@ bool Evaluator::special(const Node& node, Value& result) const {
             return true;
         }
         case Fn::implies:
-            if (!truth(child(node, 0), condition)) {
+            if (!boolean(child(node, 0), condition)) {
                 return false;
             }
             if (!condition) {
@@ -136,7 +136,7 @@ bool Evaluator::special(const Node& node, Value& result) const {
             }
             return plain(child(node, 1), result);
         case Fn::where:
-            return truth(child(node, 0), condition) && value(child(node, condition ? 1 : 2), result);
+            return boolean(child(node, 0), condition) && value(child(node, condition ? 1 : 2), result);
         default:
             break;
     }

@@ -87,17 +87,17 @@ bool Evaluator::ofDtypes(const Node& node, Value& result) const {
     }
     const bool hasRange = rangeOf(found, low, high);
     if (node.function == Fn::can_hold) {
-        Number wanted;
-        if (!number(child(node, 1), wanted)) {
+        Number input;
+        if (!number(child(node, 1), input)) {
             return false;
         }
-        const double real = std::trunc(wanted.asReal());
+        const double real = std::trunc(input.asReal());
         const bool isInteger =
-            wanted.isReal
+            input.isReal
                 // 2^63 is a double, the largest int64 is not.
                 ? std::isfinite(real) && real >= static_cast<double>(low) && real < static_cast<double>(high) + 1
-                : wanted.integer >= low && (wanted.integer < 0 || static_cast<uint64_t>(wanted.integer) <= high);
-        const bool isReal = !std::isfinite(wanted.asReal()) || std::fabs(wanted.asReal()) <= largestOf(toReal(found));
+                : input.integer >= low && (input.integer < 0 || static_cast<uint64_t>(input.integer) <= high);
+        const bool isReal = !std::isfinite(input.asReal()) || std::fabs(input.asReal()) <= largestOf(toReal(found));
         result = Value::of(hasRange ? isInteger : isReal);
         return true;
     }

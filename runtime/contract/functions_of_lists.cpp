@@ -33,7 +33,7 @@ bool Evaluator::ofLists(const Node& node, Value& result) const {
         if (!plain(child(node, 0), first)) {
             return false;
         }
-        list = isMany(first) ? first.list : std::vector<Number>{Number::of(int64_t{first.truth})};
+        list = isMany(first) ? first.list : std::vector<Number>{Number::of(int64_t{first.boolean})};
     } else if (!entries(child(node, 0), list)) {
         return false;
     }
@@ -168,7 +168,7 @@ bool Evaluator::ofNumbers(const Node& node, Value& result) const {
             if (isMany(next)) {
                 list.insert(list.end(), next.list.begin(), next.list.end());
             } else {
-                list.push_back(next.type == Type::kBool ? Number::of(int64_t{next.truth}) : next.number);
+                list.push_back(next.type == Type::kBool ? Number::of(int64_t{next.boolean}) : next.number);
             }
         }
         if (list.empty()) {

@@ -28,7 +28,7 @@ bool Evaluator::ofShapes(const Node& node, Sizes& result) const {
     }
     const auto list = [&](int position, Sizes& found) { return sizes(child(node, position), found); };
     const auto one = [&](int position, int64_t& found) { return integer(child(node, position), found); };
-    const auto flag = [&](int position, bool& found) { return truth(child(node, position), found); };
+    const auto flag = [&](int position, bool& found) { return boolean(child(node, position), found); };
     if (node.function == Fn::concat || node.function == Fn::stack) {
         TensorArray array;
         int64_t dim = 0;
@@ -58,8 +58,8 @@ bool Evaluator::ofShapes(const Node& node, Sizes& result) const {
         case Fn::reduce: {
             Value dims;
             a.clear();
-            const bool isGiven = value(child(node, 1), dims);
-            if ((isGiven && !list(1, a)) || (node.count > 2 && !flag(2, is))) {
+            const bool isPresent = value(child(node, 1), dims);
+            if ((isPresent && !list(1, a)) || (node.count > 2 && !flag(2, is))) {
                 return false;
             }
             return reduce(shape, a, is, result);

@@ -11,7 +11,7 @@
 
 namespace diopigen::contract {
 
-enum class Kind : uint8_t { tensor, tensors, made, truth, integer, real, scalar, sizes, text, generator, other };
+enum class Kind : uint8_t { tensor, tensors, allocated, boolean, integer, real, scalar, sizes, text, generator, other };
 // What the operator does with it; partly written tensors count as `inout`.
 enum class Direction : uint8_t { in, out, inout };
 
@@ -47,7 +47,7 @@ struct Operand {
 
     // For tensor: its handle.
     diopiTensorHandle_t& handle() const { return *static_cast<diopiTensorHandle_t*>(slot); }
-    // For tensors and made: the array of handles.
+    // For tensors and allocated: the array of handles.
     diopiTensorHandle_t*& handles() const { return *static_cast<diopiTensorHandle_t**>(slot); }
 };
 
@@ -56,7 +56,7 @@ namespace detail {
 template <typename T>
 constexpr Kind kindOf() {
     if constexpr (std::is_same_v<T, bool>) {
-        return Kind::truth;
+        return Kind::boolean;
     } else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
         return Kind::integer;
     } else if constexpr (std::is_floating_point_v<T>) {
@@ -124,8 +124,8 @@ class OperandList {
     }
 
     // Tensors that the operator allocates.
-    void made(const char* name, diopiTensorHandle_t*& handles, int64_t count = 1) {
-        add({name, Kind::made, Direction::out, &handles, count});
+    void allocated(const char* name, diopiTensorHandle_t*& handles, int64_t count = 1) {
+        add({name, Kind::allocated, Direction::out, &handles, count});
     }
 
     // Anything else.

@@ -83,7 +83,7 @@ void addPlain(const Operand& operand, Sink& sink) {
         return;
     }
     switch (operand.kind) {
-        case Kind::truth:
+        case Kind::boolean:
             sink.add(*static_cast<const bool*>(value) ? 1 : 0);
             break;
         case Kind::integer:
@@ -130,7 +130,7 @@ void addCall(Operands operands, const CallTensors& tensors, Sink& sink) {
             case Kind::tensors:
                 sink.add(operand.handles() == nullptr ? -1 - operand.count : operand.count);
                 break;
-            case Kind::made:
+            case Kind::allocated:
                 sink.add(operand.handles() == nullptr ? -1 : 1);
                 break;
             default:

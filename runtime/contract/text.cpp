@@ -49,7 +49,7 @@ std::string textOf(const Operand& operand) {
             return textOfTensor(operand.handle());
         case Kind::tensors:
             return textOfTensors(operand);
-        case Kind::made:
+        case Kind::allocated:
             return "new";
         default:
             break;
@@ -59,7 +59,7 @@ std::string textOf(const Operand& operand) {
         return "none";
     }
     switch (operand.kind) {
-        case Kind::truth:
+        case Kind::boolean:
             return *static_cast<const bool*>(value) ? "true" : "false";
         case Kind::integer:
             return std::to_string(operand.integer());

@@ -12,7 +12,7 @@ namespace diopigen::contract {
 namespace {
 
 // The memory of arguments, kept from call to call.
-std::vector<Argument>& keptArguments() {
+std::vector<Argument>& cachedArguments() {
     static thread_local std::vector<Argument> memory;
     return memory;
 }
@@ -48,11 +48,11 @@ void addOperands(const Node& node, Operands operands, const Parameter* rules, st
 
 Validation::Validation(const Contract& contract, Operands operands, const CallTensors& tensors)
     : contract_(contract), rules_(&parameters[contract.parametersFirst]), operands_(operands), tensors_(tensors) {
-    arguments_.values.swap(keptArguments());
+    arguments_.values.swap(cachedArguments());
     makeArguments(operands, rules_, tensors, arguments_.values);
 }
 
-Validation::~Validation() { keptArguments().swap(arguments_.values); }
+Validation::~Validation() { cachedArguments().swap(arguments_.values); }
 
 std::optional<Failure> Validation::run(const Elements& elements) {
     arguments_.elements = elements;

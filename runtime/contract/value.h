@@ -48,7 +48,7 @@ struct Value {
     enum class Type : uint8_t { kNumber, kBool, kDtype, kText, kList, kBools, kTensor, kTensors, kScalar };
 
     Type type = Type::kBool;
-    bool truth = false;
+    bool boolean = false;
     Number number;
     diopiDtype_t dtype = diopi_dtype_unsupported;  // of kDtype and kScalar
     const char* text = nullptr;
@@ -66,49 +66,49 @@ struct Value {
 };
 
 inline Value Value::of(bool value) {
-    Value made;
-    made.type = Type::kBool;
-    made.truth = value;
-    return made;
+    Value result;
+    result.type = Type::kBool;
+    result.boolean = value;
+    return result;
 }
 inline Value Value::of(int64_t value) {
-    Value made;
-    made.type = Type::kNumber;
-    made.number = Number::of(value);
-    return made;
+    Value result;
+    result.type = Type::kNumber;
+    result.number = Number::of(value);
+    return result;
 }
 inline Value Value::of(double value) {
-    Value made;
-    made.type = Type::kNumber;
-    made.number = Number::of(value);
-    return made;
+    Value result;
+    result.type = Type::kNumber;
+    result.number = Number::of(value);
+    return result;
 }
 inline Value Value::of(diopiDtype_t value) {
-    Value made;
-    made.type = Type::kDtype;
-    made.dtype = value;
-    return made;
+    Value result;
+    result.type = Type::kDtype;
+    result.dtype = value;
+    return result;
 }
 inline Value Value::of(const Number& value) {
-    Value made;
-    made.type = Type::kNumber;
-    made.number = value;
-    return made;
+    Value result;
+    result.type = Type::kNumber;
+    result.number = value;
+    return result;
 }
 inline Value Value::of(std::vector<Number> entries, Type type) {
-    Value made;
-    made.type = type;
-    made.list = std::move(entries);
-    return made;
+    Value result;
+    result.type = type;
+    result.list = std::move(entries);
+    return result;
 }
 inline Value Value::of(const Sizes& value) {
-    Value made;
-    made.type = Type::kList;
-    made.list.reserve(value.size());
+    Value result;
+    result.type = Type::kList;
+    result.list.reserve(value.size());
     for (const int64_t size : value) {
-        made.list.push_back(Number::of(size));
+        result.list.push_back(Number::of(size));
     }
-    return made;
+    return result;
 }
 
 }  // namespace diopigen::contract

@@ -120,3 +120,37 @@ TEST_CASE("conversions_of_whole_numbers_are_exact") {
                          [](const sim::Kernel& k) { kernels::convert(k, 0, 1); }));
     CHECK(taken<float>(stream, to, 3) == std::vector<float>({-9223372036854775808.0F, 9007199254740992.0F, -1}));
 }
+
+TEST_CASE("transposed_matrices_of_any_size_and_dtype") {
+    const Stream stream(0);
+    for (const int64_t rows : {1, 15, 16, 33}) {
+        for (const int64_t columns : {1, 2, 40}) {
+            const int64_t count = 2 * rows * columns;
+            const Floats memory(static_cast<uint64_t>(count)), halves(static_cast<uint64_t>(count));
+            std::vector<float> values(static_cast<size_t>(count));
+            std::vector<double> expected(values.size()), found, rounded;
+            for (int64_t i = 0; i < count; ++i) {
+                values[i] = static_cast<float>(i);
+                const int64_t batch = i / (rows * columns), row = i / columns % rows, column = i % columns;
+                expected[i] = static_cast<double>(batch * rows * columns + column * rows + row);
+            }
+            memory.set(stream, values);
+            const auto seen = [&](const Floats& floats, diopiDtype_t dtype, int size) {
+                return sim::updates(floats.get(), static_cast<uint64_t>(count * size))
+                    .tensor(dtype, {2, rows, columns}, {rows * columns, 1, rows});
+            };
+            CHECK_OK(sim::launch(stream, "read",
+                                 {seen(memory, diopi_dtype_float32, 4), seen(halves, diopi_dtype_bfloat16, 2)},
+                                 [&](const sim::Kernel& k) {
+                                     found = kernels::load(k, 0);
+                                     kernels::convert(k, 1, 0);
+                                     rounded = kernels::load(k, 1);
+                                 }));
+            CHECK_OK(sim::synchronize(stream));
+            CHECK(found == expected);
+            for (size_t i = 0; i < rounded.size(); ++i) {
+                CHECK(std::fabs(rounded[i] - expected[i]) <= expected[i] / 256);
+            }
+        }
+    }
+}

@@ -67,8 +67,14 @@ namespace {
 
 template <typename T>
 void checkProducts() {
-    for (const Shape& size :
-         std::vector<Shape>{{1, 1, 1}, {4, 8, 16}, {5, 3, 17}, {33, 65, 67}, {9, 600, 33}, {2, 0, 3}, {0, 2, 3}}) {
+    for (const Shape& size : std::vector<Shape>{{1, 1, 1},
+                                                {4, 8, 16},
+                                                {5, 3, 17},
+                                                {33, 65, 67},
+                                                {9, 600, 33},
+                                                {2, 0, 3},
+                                                {0, 2, 3},
+                                                {131, 70, 150}}) {  // the last one in ranges of rows
         const int64_t m = size[0], k = size[1], n = size[2];
         const Values x = numbers(m * k, 3), y = numbers(k * n, 5);
         std::vector<T> expected(static_cast<size_t>(m * n)), found(expected.size(), -1);

@@ -20,6 +20,7 @@ from torch_droplet.report import (  # noqa: E402  # needs the loaded backend
     fallback_reasons,
     fallback_report,
     reset_fallback_report,
+    write_fallback_report,
 )
 from torch_droplet.switches import autocompare, dump_arguments, force_fallback  # noqa: E402  # needs the loaded backend
 
@@ -31,6 +32,7 @@ __all__ = [
     "fallback_report",
     "force_fallback",
     "reset_fallback_report",
+    "write_fallback_report",
 ]
 
 

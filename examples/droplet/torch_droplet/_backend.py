@@ -55,6 +55,8 @@ def load(name: str) -> None:
         for_tensor=True, for_module=True, for_packed_sequence=True, for_storage=True
     )
     atexit.register(_end, module)
+    if path := os.environ.get("DIOPI_FALLBACK_REPORT"):
+        atexit.register(importlib.import_module(f"{__package__}.report").write_fallback_report, path)
     _loaded = name
     libraries = importlib.import_module(f"{__package__}.libraries")
     libraries.install(libraries.ALWAYS)

@@ -13,8 +13,8 @@ namespace diopigen::dispatch {
 Comparison::Comparison(diopiContextHandle_t ctx, Operands operands)
     : ctx_(ctx), operands_(operands), before_(ctx, operands, Fetch::all), copy_(ctx, operands, Fetch::all) {
     for (const Operand& operand : operands) {
-        if (operand.kind == Kind::made && operand.handles() != nullptr) {
-            made_.push_back({&operand, operand.handles(), {}});
+        if (operand.kind == Kind::allocated && operand.handles() != nullptr) {
+            allocated_.push_back({&operand, operand.handles(), {}});
         } else if (operand.points && operand.isWritten() && operand.value() != nullptr) {
             Number number{const_cast<void*>(operand.value()), operand.width, operand.name, {}, {}};
             std::memcpy(number.before.data(), number.address, number.width);
@@ -28,15 +28,15 @@ diopiError_t Comparison::callReference(Function reference, Caller call) {
         std::memcpy(number.after.data(), number.address, number.width);
         std::memcpy(number.address, number.before.data(), number.width);
     }
-    for (Made& made : made_) {
-        made.reference.assign(static_cast<size_t>(made.operand->count), nullptr);
-        made.operand->handles() = made.reference.data();
+    for (AllocatedList& allocated : allocated_) {
+        allocated.reference.assign(static_cast<size_t>(allocated.operand->count), nullptr);
+        allocated.operand->handles() = allocated.reference.data();
     }
     copy_.substitute();
     const diopiError_t status = call(reference);
     copy_.restore();
-    for (const Made& made : made_) {
-        made.operand->handles() = made.original;
+    for (const AllocatedList& allocated : allocated_) {
+        allocated.operand->handles() = allocated.original;
     }
     numberDifference_ = compareNumbers();
     for (const Number& number : numbers_) {
@@ -55,7 +55,7 @@ std::optional<std::string> Comparison::compare(Function reference, Caller call, 
         found = found ? found : numberDifference_;
         found = found ? found : compareAllocated();
     }
-    releaseMade();
+    releaseAllocated();
     return found;
 }
 
@@ -82,18 +82,18 @@ std::optional<std::string> Comparison::compareNumbers() const {
 }
 
 std::optional<std::string> Comparison::compareAllocated() {
-    for (Made& made : made_) {
-        for (size_t i = 0; i < made.reference.size(); ++i) {
-            diopiTensorHandle_t own = made.original[i];
-            diopiTensorHandle_t other = made.reference[i];
+    for (AllocatedList& allocated : allocated_) {
+        for (size_t i = 0; i < allocated.reference.size(); ++i) {
+            diopiTensorHandle_t own = allocated.original[i];
+            diopiTensorHandle_t other = allocated.reference[i];
             if (own == nullptr || other == nullptr) {
                 if (own != other) {
-                    return std::string(made.operand->name) + (own == nullptr ? " is missing" : " is not expected");
+                    return std::string(allocated.operand->name) + (own == nullptr ? " is missing" : " is not expected");
                 }
                 continue;
             }
-            const Operand ownOperand{made.operand->name, Kind::tensor, Direction::inout, &own};
-            const Operand otherOperand{made.operand->name, Kind::tensor, Direction::inout, &other};
+            const Operand ownOperand{allocated.operand->name, Kind::tensor, Direction::inout, &own};
+            const Operand otherOperand{allocated.operand->name, Kind::tensor, Direction::inout, &other};
             const HostCopy ownCopy(ctx_, Operands(&ownOperand, 1), Fetch::all);
             const HostCopy otherCopy(ctx_, Operands(&otherOperand, 1), Fetch::all);
             if (auto found = difference(ownCopy.tensors()[0], otherCopy.tensors()[0])) {
@@ -104,9 +104,9 @@ std::optional<std::string> Comparison::compareAllocated() {
     return std::nullopt;
 }
 
-void Comparison::releaseMade() {
-    for (const Made& made : made_) {
-        for (const diopiTensorHandle_t tensor : made.reference) {
+void Comparison::releaseAllocated() {
+    for (const AllocatedList& allocated : allocated_) {
+        for (const diopiTensorHandle_t tensor : allocated.reference) {
             if (tensor != nullptr) {
                 require(diopiHostReleaseTemporary(ctx_, tensor), "diopiHostReleaseTemporary");
             }

@@ -35,7 +35,7 @@ class Comparison {
         std::array<char, 16> after;
     };
     // Tensors that the operator makes.
-    struct Made {
+    struct AllocatedList {
         const Operand* operand;
         diopiTensorHandle_t* original;
         std::vector<diopiTensorHandle_t> reference;
@@ -45,7 +45,7 @@ class Comparison {
     std::optional<std::string> compareTensors();
     std::optional<std::string> compareNumbers() const;
     std::optional<std::string> compareAllocated();
-    void releaseMade();
+    void releaseAllocated();
 
     diopiContextHandle_t ctx_;
     Operands operands_;
@@ -53,7 +53,7 @@ class Comparison {
     HostCopy copy_;
     std::optional<HostCopy> after_;
     std::vector<Number> numbers_;
-    std::vector<Made> made_;
+    std::vector<AllocatedList> allocated_;
     std::optional<std::string> numberDifference_;
 };
 

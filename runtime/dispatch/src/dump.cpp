@@ -9,28 +9,12 @@
 #include "dtypes.h"
 #include "element.h"
 #include "error_text.h"
+#include "json_text.h"
 #include "operands.h"
 
 namespace diopigen::dispatch {
 
 namespace {
-
-std::string quoted(const std::string& text) {
-    std::string result = "\"";
-    for (const char letter : text) {
-        if (letter == '"' || letter == '\\') {
-            result += '\\';
-        }
-        if (static_cast<unsigned char>(letter) < 0x20) {
-            char escape[8];
-            std::snprintf(escape, sizeof(escape), "\\u%04x", letter);
-            result += escape;
-        } else {
-            result += letter;
-        }
-    }
-    return result + "\"";
-}
 
 // The dtype as NumPy names it. bfloat16, which NumPy lacks, is kept as its bits, complex32 as pairs.
 const char* descriptor(diopiDtype_t dtype) {
@@ -105,7 +89,7 @@ Dump::Dump(const std::string& parent, const char* function, Operands operands) :
         throw Failure(diopiErrorOccurred, "cannot make the folder " + folder_ + ": " + error.message());
     }
     for (const Operand& operand : operands) {
-        if (operand.kind != Kind::tensor && operand.kind != Kind::tensors && operand.kind != Kind::made) {
+        if (operand.kind != Kind::tensor && operand.kind != Kind::tensors && operand.kind != Kind::allocated) {
             const std::string text = operand.isWritten() && operand.points ? "pointer" : textOf(operand);
             values_ +=
                 (values_.empty() ? "" : ",") + std::string("\n    ") + quoted(operand.name) + ": " + quoted(text);

@@ -28,11 +28,11 @@ HostCopy::HostCopy(diopiContextHandle_t ctx, Operands operands, Fetch fetch) : c
             for (int64_t i = 0; i < operand.count; ++i) {
                 collect(operand, i, operand.handles()[i], fetch);
             }
-        } else if (operand.kind == Kind::made) {
-            hasMade_ = true;
+        } else if (operand.kind == Kind::allocated) {
+            hasAllocated_ = true;
         }
     }
-    if (hasMade_ && hasDevice_ && hasHost_) {
+    if (hasAllocated_ && hasDevice_ && hasHost_) {
         throw Failure(diopiErrorOccurred, "the tensors are on several devices");
     }
     mergeRanges();
@@ -136,7 +136,7 @@ diopiTensorHandle_t HostCopy::copyOfDense(diopiConstTensorHandle_t tensor) {
     void* const data = range == nullptr ? nullptr : range->data + (info.address - range->begin);
     // The copies keep the device of their tensors, so that the operator sees what the caller mixes. Not where it
     // allocates: it would get memory of the device.
-    const diopiDevice_t device = hasMade_ ? diopi_host : info.device;
+    const diopiDevice_t device = hasAllocated_ ? diopi_host : info.device;
     handles_.push_back(wrapped(data, info.bytes, info.size(), info.stride(), info.dtype, device));
     return handles_.back().get();
 }
@@ -200,8 +200,8 @@ void HostCopy::restore() {
     lists_.clear();
 }
 
-void HostCopy::moveMade(diopiTensorHandle_t& made) {
-    const TensorInfo info = inspect(made);
+void HostCopy::moveAllocated(diopiTensorHandle_t& allocated) {
+    const TensorInfo info = inspect(allocated);
     const diopiSize_t size = info.size();
     const diopiSize_t stride = info.stride();
     diopiTensorHandle_t moved = nullptr;
@@ -210,8 +210,8 @@ void HostCopy::moveMade(diopiTensorHandle_t& made) {
         require(diopiHostCopyToStorage(ctx_, moved, reinterpret_cast<const void*>(info.address), info.bytes),
                 "copy to the device");
     }
-    require(diopiHostReleaseTemporary(ctx_, made), "diopiHostReleaseTemporary");
-    made = moved;
+    require(diopiHostReleaseTemporary(ctx_, allocated), "diopiHostReleaseTemporary");
+    allocated = moved;
 }
 
 void HostCopy::writeBack() {
@@ -225,10 +225,10 @@ void HostCopy::writeBack() {
         return;
     }
     for (const Operand& operand : operands_) {
-        if (operand.kind == Kind::made && operand.handles() != nullptr) {
+        if (operand.kind == Kind::allocated && operand.handles() != nullptr) {
             for (int64_t i = 0; i < operand.count; ++i) {
                 if (operand.handles()[i] != nullptr) {
-                    moveMade(operand.handles()[i]);
+                    moveAllocated(operand.handles()[i]);
                 }
             }
         }

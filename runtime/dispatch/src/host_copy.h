@@ -84,11 +84,11 @@ class HostCopy {
     Handle wrapped(void* data, uint64_t bytes, const diopiSize_t& size, const diopiSize_t& stride, diopiDtype_t dtype,
                    diopiDevice_t device) const;
     Handle onDevice(const Range& range) const;
-    void moveMade(diopiTensorHandle_t& made);
+    void moveAllocated(diopiTensorHandle_t& allocated);
 
     diopiContextHandle_t ctx_;
     Operands operands_;
-    bool hasMade_ = false;
+    bool hasAllocated_ = false;
     bool hasDevice_ = false;
     bool hasHost_ = false;
     std::vector<Range> ranges_;

@@ -9,6 +9,7 @@
 
 #include "entry.h"
 #include "error_text.h"
+#include "left.h"
 
 namespace diopigen::dispatch {
 
@@ -89,7 +90,7 @@ ValidationMode validationMode() {
         return ValidationMode::log;
     }
     if (text == "refuse") {
-        return ValidationMode::refuse;
+        return ValidationMode::reject;
     }
     throw Failure(diopiErrorOccurred, "DIOPI_VALIDATE is '" + text + "': off, log or refuse is possible");
 }
@@ -171,6 +172,10 @@ Libraries load() {
     found.vendorName = name == nullptr ? "" : name();
     found.vendorVersion = version == nullptr ? "" : version();
     fillEntries(vendor, reference, found.switches);
+    if (const std::string report = environment("DIOPI_FALLBACK_REPORT"); !report.empty()) {
+        reportFallbacks(report);
+        found.switches.reportsFallbacks = true;
+    }
     return found;
 }
 
@@ -204,5 +209,7 @@ int finalizeVendor() { return vendorFinalize == nullptr ? 0 : vendorFinalize(); 
 void useVendorErrorText() { setErrorSource(vendorText); }
 
 void useReferenceErrorText() { setErrorSource(referenceText); }
+
+const char* vendorErrorText() { return vendorText == nullptr ? nullptr : vendorText(); }
 
 }  // namespace diopigen::dispatch

@@ -7,7 +7,7 @@
 namespace diopigen::dispatch {
 
 enum class FallbackMode { off, warn, log };
-enum class ValidationMode { off, log, refuse };
+enum class ValidationMode { off, log, reject };
 
 struct Switches {
     FallbackMode fallback = FallbackMode::warn;
@@ -15,6 +15,7 @@ struct Switches {
     bool timing = false;
     ValidationMode validation = ValidationMode::off;
     bool validatesValues = false;
+    bool reportsFallbacks = false;
 };
 
 struct Libraries {
@@ -35,6 +36,9 @@ int finalizeVendor();
 // diopiGetLastErrorString answers with the text of the vendor, or of the reference library, from now on.
 void useVendorErrorText();
 void useReferenceErrorText();
+
+// The vendor's own text now; may be null.
+const char* vendorErrorText();
 
 }  // namespace diopigen::dispatch
 

@@ -5,10 +5,12 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "comparison.h"
 #include "dump.h"
 #include "host_copy.h"
+#include "left.h"
 #include "operands.h"
 #include "validate.h"
 
@@ -23,17 +25,19 @@ std::string vendorOf(const Libraries& loaded) {
 }
 
 // Why the reference library runs a call: the vendor's library lacks the function, or left this call to others.
-std::string reasonOf(const Entry& entry, Operands operands, const std::string& vendor) {
-    return entry.vendor == nullptr
-               ? std::string(entry.name) + " is not in the library of " + vendor
-               : "the library of " + vendor + " leaves " + entry.name + "(" + textOf(operands) + ")";
+std::string reasonOf(const Entry& entry, Operands operands, const std::string& vendor, const Left& left) {
+    return left.isMissing() ? std::string(entry.name) + " is not in the library of " + vendor
+                            : "the library of " + vendor + " leaves " + entry.name + "(" + textOf(operands) + ") (" +
+                                  describe(left) + ")";
 }
 
 // Runs the call on the reference library, on copies.
-diopiError_t fallBack(Entry& entry, diopiContextHandle_t ctx, Operands operands, Caller call, const Libraries& loaded) {
+diopiError_t fallBack(Entry& entry, diopiContextHandle_t ctx, Operands operands, Caller call, const Libraries& loaded,
+                      const Left& left) {
     const std::string vendor = vendorOf(loaded);
-    const std::string lack =
-        entry.vendor == nullptr ? "not in the library of " + vendor : "the library of " + vendor + " leaves the call";
+    const std::string lack = left.isMissing()
+                                 ? "not in the library of " + vendor
+                                 : "the library of " + vendor + " leaves the call (" + describe(left) + ")";
     if (loaded.switches.fallback == FallbackMode::off) {
         throw Failure(diopiNoImplement, lack + ", and DIOPI_FALLBACK is off");
     }
@@ -44,7 +48,10 @@ diopiError_t fallBack(Entry& entry, diopiContextHandle_t ctx, Operands operands,
     }
     const bool isFirst = entry.fallbacks.fetch_add(1, std::memory_order_relaxed) == 0;
     if (isFirst || loaded.switches.fallback == FallbackMode::log) {
-        say(reasonOf(entry, operands, vendor) + ": it runs on the reference library, through host memory");
+        say(reasonOf(entry, operands, vendor, left) + ": it runs on the reference library, through host memory");
+    }
+    if (loaded.switches.reportsFallbacks) {
+        countFallback(entry, left);
     }
     HostCopy copy(ctx, operands, Fetch::read);
     copy.substitute();
@@ -66,7 +73,8 @@ void report(Entry& entry, const std::string& what, const std::string& called, co
         "\n  kept in " + folder);
 }
 
-void log(const Entry& entry, const std::string& called, diopiError_t status, const char* by, Clock::duration time) {
+void log(const Entry& entry, const std::string& called, diopiError_t status, const std::string& by,
+         Clock::duration time) {
     const double microseconds = std::chrono::duration<double, std::micro>(time).count();
     say(std::string(entry.name) + "(" + called + ") " + nameOf(status) + " by " + by + " in " + textOf(microseconds) +
         " us");
@@ -78,13 +86,13 @@ void validate(const Entry& entry, diopiContextHandle_t ctx, Operands operands, c
     if (!found) {
         return;
     }
-    if (switches.validation == ValidationMode::refuse) {
+    if (switches.validation == ValidationMode::reject) {
         throw Failure(*found);
     }
     say(std::string(entry.name) + ": " + found->what() + "\n  called with " + textOf(operands));
 }
 
-diopiError_t watched(Entry& entry, diopiContextHandle_t ctx, Operands operands, Caller call, bool isDeclined,
+diopiError_t watched(Entry& entry, diopiContextHandle_t ctx, Operands operands, Caller call, std::optional<Left> left,
                      const Libraries& loaded) {
     const bool isTold = entry.isLogged || entry.isCompared;
     const std::string called = isTold ? textOf(operands) : std::string();
@@ -101,12 +109,15 @@ diopiError_t watched(Entry& entry, diopiContextHandle_t ctx, Operands operands, 
         require(diopiHostSynchronize(ctx), "diopiHostSynchronize");
     }
     const Clock::time_point start = Clock::now();
-    const bool hasVendor = entry.vendor != nullptr && !isDeclined;
-    diopiError_t status = hasVendor ? call(entry.vendor) : diopiNoImplement;
-    const char* by = "the vendor";
-    if (isLeft(status)) {
-        status = fallBack(entry, ctx, operands, call, loaded);
-        by = "the reference library";
+    diopiError_t status = diopiSuccess;
+    if (!left) {
+        status = entry.vendor != nullptr ? call(entry.vendor) : diopiNoImplement;
+        left = leftWith(entry, status);
+    }
+    std::string by = "the vendor";
+    if (left) {
+        status = fallBack(entry, ctx, operands, call, loaded, *left);
+        by = "the reference library (vendor: " + describe(*left) + ")";
         comparison.reset();
     } else {
         entry.vendorCalls.fetch_add(1, std::memory_order_relaxed);
@@ -139,24 +150,25 @@ diopiError_t watched(Entry& entry, diopiContextHandle_t ctx, Operands operands, 
 
 }  // namespace
 
-diopiError_t run(Entry& entry, diopiContextHandle_t ctx, Operands operands, Caller call, bool isDeclined) {
+diopiError_t run(Entry& entry, diopiContextHandle_t ctx, Operands operands, Caller call, diopiError_t status) {
     const Libraries& loaded = libraries();
-    if (entry.isValidated && !isDeclined) {
+    std::optional<Left> left = leftWith(entry, status);
+    if (entry.isValidated && !left) {
         validate(entry, ctx, operands, loaded.switches);
         const bool isWatched = loaded.switches.timing || entry.isLogged || entry.isCompared || entry.isDumped;
         if (!isWatched && entry.vendor != nullptr) {
-            const diopiError_t status = call(entry.vendor);
+            status = call(entry.vendor);
             if (status == diopiSuccess) {
                 return status;
             }
-            isDeclined = isLeft(status);
-            if (!isDeclined) {
+            left = leftWith(entry, status);
+            if (!left) {
                 useVendorErrorText();
                 return status;
             }
         }
     }
-    return watched(entry, ctx, operands, call, isDeclined, loaded);
+    return watched(entry, ctx, operands, call, std::move(left), loaded);
 }
 
 }  // namespace diopigen::dispatch

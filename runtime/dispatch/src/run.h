@@ -3,6 +3,7 @@
 #define DIOPIGEN_DISPATCH_RUN_H_
 
 #include <diopi/diopirt.h>
+#include <diopigen/left_call.h>
 
 #include "entry.h"
 #include "error_text.h"
@@ -10,9 +11,6 @@
 #include "operands.h"
 
 namespace diopigen::dispatch {
-
-// The operator leaves the call to others.
-inline bool isLeft(diopiError_t status) { return status == diopiNoImplement || status == diopiForceFallbackToCPU; }
 
 // Calls a function that has the type of the operator `alike`.
 template <typename Target, typename... Arguments>
@@ -36,9 +34,9 @@ class Caller {
 };
 
 // Tries the short way, straight to the vendor's function. False where there is more to a call of this operator, or
-// where the vendor leaves it to others: `isDeclined` says so then.
+// where the vendor leaves it to others: `status` is what it returned then, and diopiSuccess where it was not called.
 template <typename Callable>
-inline bool isServed(Entry& entry, const Callable& call, diopiError_t& status, bool& isDeclined) {
+inline bool isServed(Entry& entry, const Callable& call, diopiError_t& status) {
     const Function direct = entry.direct.load(std::memory_order_acquire);
     if (__builtin_expect(direct == nullptr, 0)) {
         return false;
@@ -47,15 +45,15 @@ inline bool isServed(Entry& entry, const Callable& call, diopiError_t& status, b
     if (__builtin_expect(status == diopiSuccess, 1)) {
         return true;
     }
-    isDeclined = isLeft(status);
-    if (!isDeclined) {
-        useVendorErrorText();
+    if (isLeft(status)) {
+        return false;
     }
-    return !isDeclined;
+    useVendorErrorText();
+    return true;
 }
 
-// The long way: loads the libraries, falls back, and does what the switches say.
-diopiError_t run(Entry& entry, diopiContextHandle_t ctx, Operands operands, Caller call, bool isDeclined);
+// The long way: loads the libraries, falls back, and does what the switches say. `status` is that of isServed().
+diopiError_t run(Entry& entry, diopiContextHandle_t ctx, Operands operands, Caller call, diopiError_t status);
 
 }  // namespace diopigen::dispatch
 

@@ -2,7 +2,11 @@
 #include <diopigen_kernels/describe.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -82,9 +86,10 @@ std::string dtypeObjection(const Chip& chip, const NativeOperator& native, const
 /// What else is wrong with a buffer, "" for nothing.
 std::string objection(const Chip& chip, const NativeOperator& native, const Buffer& buffer) {
     const auto address = reinterpret_cast<uintptr_t>(buffer.pointer);
-    if (buffer.bytes > 0 && chip.alignment > 1 && address % chip.alignment != 0) {
-        return "starts " + std::to_string(address % chip.alignment) + " bytes behind a multiple of " +
-               std::to_string(chip.alignment);
+    const uint64_t alignment = native.alignment != 0 ? native.alignment : chip.alignment;
+    if (buffer.bytes > 0 && alignment > 1 && address % alignment != 0) {
+        return "starts " + std::to_string(address % alignment) + " bytes behind a multiple of " +
+               std::to_string(alignment);
     }
     if (!buffer.isTensor) {
         return "";
@@ -112,11 +117,25 @@ std::string_view withoutPart(const char* name) {
 }  // namespace
 
 const NativeOperator* findOperator(const Chip& chip, const char* name) {
+    constexpr std::size_t kRecent = 64;
+    // What was found last, by the address of the name: launches name operators by literals. Not thread_local: the block
+    // of a library that is loaded at run time is small.
+    static std::atomic<const NativeOperator*> recent[kRecent];
+    std::atomic<const NativeOperator*>& entry = recent[reinterpret_cast<uintptr_t>(name) / 8 % kRecent];
+    const NativeOperator* const slot = entry.load(std::memory_order_relaxed);
     const std::string_view expected = withoutPart(name);
     const NativeOperator* const end = chip.operators + chip.operatorCount;
+    const bool isOfChip = std::less_equal<>()(chip.operators, slot) && std::less<>()(slot, end);
+    if (isOfChip && expected == slot->name) {
+        return slot;
+    }
     const auto isBefore = [](const NativeOperator& one, std::string_view other) { return one.name < other; };
     const NativeOperator* const found = std::lower_bound(chip.operators, end, expected, isBefore);
-    return found != end && expected == found->name ? found : nullptr;
+    if (found == end || expected != found->name) {
+        return nullptr;
+    }
+    entry.store(found, std::memory_order_relaxed);
+    return found;
 }
 
 Status admits(const Chip& chip, const char* name, const Buffer* buffers, std::size_t count) {

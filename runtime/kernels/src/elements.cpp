@@ -49,7 +49,7 @@ struct BFloat16 {
     static double get(uint16_t stored) { return floatOfBfloat16(stored); }
     static uint16_t put(double value) { return bfloat16OfFloat(static_cast<float>(value)); }
 };
-struct Truth {
+struct Bool {
     using Stored = uint8_t;
     using Same = void;
     static int get(uint8_t stored) { return stored != 0 ? 1 : 0; }
@@ -71,7 +71,7 @@ void withFormat(diopiDtype_t dtype, Visit&& visit) {
         case diopi_dtype_bfloat16:
             return visit(BFloat16());
         case diopi_dtype_bool:
-            return visit(Truth());
+            return visit(Bool());
         case diopi_dtype_int64:
             return visit(Integral<int64_t>());
         case diopi_dtype_int32:
@@ -93,44 +93,93 @@ void withFormat(diopiDtype_t dtype, Visit&& visit) {
     }
 }
 
-// Calls `run(first, offset, count, pitch)` for runs of elements in row-major order that lie `pitch` apart. Dimensions
-// that are laid out in memory as one are one run.
+// Sizes and strides without dimensions of one element; those that are laid out in memory as one are one.
+struct Dimensions {
+    Shape sizes, pitches;
+
+    Dimensions(const Shape& shape, const Shape& stride) {
+        for (size_t d = 0; d < shape.size(); ++d) {
+            if (shape[d] == 1) {
+                continue;
+            }
+            if (!sizes.empty() && pitches.back() == stride[d] * shape[d]) {
+                sizes.back() *= shape[d];
+                pitches.back() = stride[d];
+            } else {
+                sizes.push_back(shape[d]);
+                pitches.push_back(stride[d]);
+            }
+        }
+    }
+
+    /// Whether the last two dimensions are a matrix that is transposed in memory.
+    bool isTransposed() const { return sizes.size() > 1 && pitches[sizes.size() - 2] == 1 && pitches.back() != 1; }
+
+    /// `visit(offset)` with the first element for every index of all but the last `inner` dimensions, in order.
+    template <typename Visit>
+    void forOuter(size_t inner, Visit&& visit) const {
+        const size_t outer = sizes.size() - inner;
+        int64_t count = 1, offset = 0;
+        for (size_t d = 0; d < outer; ++d) {
+            count *= sizes[d];
+        }
+        Shape at(outer, 0);
+        for (int64_t i = 0; i < count; ++i) {
+            visit(offset);
+            for (size_t d = outer; d-- > 0;) {
+                offset += pitches[d];
+                if (++at[d] < sizes[d]) {
+                    break;
+                }
+                offset -= sizes[d] * pitches[d];
+                at[d] = 0;
+            }
+        }
+    }
+};
+
+// Calls `run(first, offset, count, pitch)` for runs of elements in row-major order that lie `pitch` apart.
 template <typename Run>
 void forRuns(const Shape& shape, const Shape& stride, Run&& run) {
-    Shape sizes, pitches;
-    for (size_t d = 0; d < shape.size(); ++d) {
-        if (shape[d] == 1) {
-            continue;
-        }
-        if (!sizes.empty() && pitches.back() == stride[d] * shape[d]) {
-            sizes.back() *= shape[d];
-            pitches.back() = stride[d];
-        } else {
-            sizes.push_back(shape[d]);
-            pitches.push_back(stride[d]);
-        }
-    }
-    const int64_t count = product(shape), inner = sizes.empty() ? 1 : sizes.back(),
-                  pitch = sizes.empty() ? 0 : pitches.back();
-    const size_t outer = sizes.empty() ? 0 : sizes.size() - 1;
-    Shape at(outer, 0);
-    int64_t offset = 0;
-    for (int64_t i = 0; i < count; i += inner) {
-        run(i, offset, inner, pitch);
-        for (size_t d = outer; d-- > 0;) {
-            offset += pitches[d];
-            if (++at[d] < sizes[d]) {
-                break;
+    const Dimensions all(shape, stride);
+    const size_t inner = all.sizes.empty() ? 0 : 1;
+    const int64_t count = inner == 0 ? 1 : all.sizes.back(), pitch = inner == 0 ? 0 : all.pitches.back();
+    int64_t first = 0;
+    all.forOuter(inner, [&](int64_t offset) {
+        run(first, offset, count, pitch);
+        first += count;
+    });
+}
+
+// values[i] = get(element i) for matrices that are transposed in memory: in blocks, so that what a cache line has is
+// used while it is near.
+template <typename Stored, typename Value, typename Get>
+void gatherTransposed(const Dimensions& all, const Stored* data, Value* values, Get get) {
+    constexpr int64_t kBlock = 16;
+    const int64_t rows = all.sizes[all.sizes.size() - 2], columns = all.sizes.back(), pitch = all.pitches.back();
+    int64_t start = 0;
+    all.forOuter(2, [&](int64_t offset) {
+        for (int64_t first = 0; first < rows; first += kBlock) {
+            const int64_t height = std::min(kBlock, rows - first);
+            Value* const to = values + start + first * columns;
+            for (int64_t column = 0; column < columns; ++column) {
+                const Stored* const from = data + offset + first + column * pitch;
+                for (int64_t row = 0; row < height; ++row) {
+                    to[row * columns + column] = get(from[row]);
+                }
             }
-            offset -= sizes[d] * pitches[d];
-            at[d] = 0;
         }
-    }
+        start += rows * columns;
+    });
 }
 
 // values[i] = get(element i), for all elements in row-major order.
 template <typename Stored, typename Value, typename Get>
 void gather(const Shape& shape, const Shape& stride, const Stored* data, Value* values, Get get) {
+    if (const Dimensions all(shape, stride); all.isTransposed()) {
+        gatherTransposed(all, data, values, get);
+        return;
+    }
     forRuns(shape, stride, [&](int64_t first, int64_t offset, int64_t count, int64_t pitch) {
         Value* const to = values + first;
         const Stored* const from = data + offset;

@@ -1,4 +1,5 @@
 #include <diopigen_kernels/matrix.h>
+#include <diopigen_kernels/parallel.h>
 
 #include <algorithm>
 #include <cstring>
@@ -101,16 +102,37 @@ Multiply<T> selected() {
 }
 #endif
 
+// Rows that are worth a range of their own: few enough for several ranges, and so many that to copy the columns of y
+// once for each range costs little.
+int64_t rowsOfRange(int64_t m, int64_t k, int64_t n) {
+    constexpr int64_t kProducts = 1 << 18;  // that take longer than to hand them to another thread
+    constexpr int64_t kFewest = 32, kRanges = 4;
+    const int64_t each = std::max<int64_t>(k * n, 1);
+    const int64_t rows = std::max({kFewest, (m + kRanges - 1) / kRanges, (kProducts + each - 1) / each});
+    return (rows + 7) / 8 * 8;  // whole tiles
+}
+
+template <typename T>
+void multiplyInRanges(int64_t m, int64_t k, int64_t n, const T* x, const T* y, T* product) {
+    static const Multiply<T> multiply = selected<T>();
+    const int64_t grain = rowsOfRange(m, k, n);
+    if (m <= grain) {
+        multiply(m, k, n, x, y, product);
+        return;
+    }
+    forRanges(m, grain, [=](int64_t first, int64_t last) {
+        multiply(last - first, k, n, x + first * k, y, product + first * n);
+    });
+}
+
 }  // namespace
 
 void multiplyMatrices(int64_t m, int64_t k, int64_t n, const double* x, const double* y, double* product) {
-    static const Multiply<double> multiply = selected<double>();
-    multiply(m, k, n, x, y, product);
+    multiplyInRanges(m, k, n, x, y, product);
 }
 
 void multiplyMatrices(int64_t m, int64_t k, int64_t n, const float* x, const float* y, float* product) {
-    static const Multiply<float> multiply = selected<float>();
-    multiply(m, k, n, x, y, product);
+    multiplyInRanges(m, k, n, x, y, product);
 }
 
 }  // namespace diopigen::kernels

@@ -26,6 +26,8 @@ struct Running {
     int stream = 0;
 };
 void setRunning(const Running& running);
+/// The one of the calling thread, as long as that lives.
+const Running* running();
 
 /// Handles SIGSEGV from now on: an access to device memory by the host, or by a kernel where it must not, is
 /// explained on standard error before the signal ends the process. Everything else goes to the handler that was there

@@ -15,7 +15,7 @@ namespace diopigen::sim {
 namespace {
 
 // The model keeps the first access of a thread, which may happen in the handler, from allocating.
-__attribute__((tls_model("initial-exec"))) thread_local Running running;
+__attribute__((tls_model("initial-exec"))) thread_local Running runningHere;
 __attribute__((tls_model("initial-exec"))) thread_local void* signalStack = nullptr;
 
 constexpr std::size_t kSignalStackBytes = 64 * 1024;
@@ -57,7 +57,7 @@ void endProcess(int number) {
 
 void explain(const Location& location, uintptr_t address, const void* context) {
     const Allocation* const allocation = allocations::find(location.address, location.low, location.high);
-    const bool inKernel = running.name != nullptr;
+    const bool inKernel = runningHere.name != nullptr;
     const bool wasFreed =
         allocation != nullptr && allocation->state == Allocation::freed && allocation->contains(location.address);
     const char* title = "host access to device memory";
@@ -77,7 +77,7 @@ void explain(const Location& location, uintptr_t address, const void* context) {
     text << "diopi-sim: " << title << ": " << accessOf(context) << " at ";
     text.address(address);
     if (inKernel) {
-        text << " by " << running.name << " on stream " << running.stream;
+        text << " by " << runningHere.name << " on stream " << runningHere.stream;
     }
     text << "\n";
     describe(text, location, allocation);
@@ -125,7 +125,9 @@ void stayLoaded() {
 
 }  // namespace
 
-void setRunning(const Running& now) { running = now; }
+void setRunning(const Running& now) { runningHere = now; }
+
+const Running* running() { return &runningHere; }
 
 void installFaultHandler() {
     static std::atomic<bool> installed{false};

@@ -1,5 +1,7 @@
 #include "queue.h"
 
+#include <diopigen_kernels/spin.h>
+
 #include <chrono>
 #include <exception>
 #include <utility>
@@ -16,29 +18,6 @@ uint64_t mixed(uint64_t number) {
     number = (number ^ (number >> 30)) * 0xbf58476d1ce4e5b9;
     number = (number ^ (number >> 27)) * 0x94d049bb133111eb;
     return number ^ (number >> 31);
-}
-
-/// Looks for `isTrue` for a while before its caller sleeps: to wake a thread takes longer than most kernels. A machine
-/// with one processor gains nothing by it.
-template <typename Condition>
-void lookFor(Condition isTrue) {
-    static const bool isWorthIt = std::thread::hardware_concurrency() > 1;
-    constexpr auto kLimit = std::chrono::microseconds(50);
-    constexpr int kLooks = 64;  // between two looks at the clock
-    if (!isWorthIt || isTrue()) {
-        return;
-    }
-    const auto end = std::chrono::steady_clock::now() + kLimit;
-    do {
-        for (int i = 0; i < kLooks; ++i) {
-            if (isTrue()) {
-                return;
-            }
-#if defined(__x86_64__)
-            __builtin_ia32_pause();
-#endif
-        }
-    } while (std::chrono::steady_clock::now() < end);
 }
 
 // A host that is ahead of the device by so much work waits, as the drivers of real devices let it: memory for what is
@@ -81,7 +60,10 @@ void Queue::push(Task task) {
 void Queue::wait() {
     const uint64_t until = pushed_;
     const auto isDone = [&] { return done_ >= until; };
-    lookFor(isDone);
+    kernels::lookFor(isDone);
+    if (isDone()) {
+        return;
+    }
     std::unique_lock<std::mutex> lock(mutex_);
     ++waiting_;  // before it looks: a thread that finishes a task sees the count, or its task is seen here
     finished_.wait(lock, isDone);
@@ -89,12 +71,16 @@ void Queue::wait() {
 }
 
 Status Queue::takeFailure() {
+    if (!hasFailed_) {
+        return {};
+    }
     const std::lock_guard<std::mutex> lock(mutex_);
+    hasFailed_ = false;
     return std::exchange(failure_, Status());
 }
 
 bool Queue::take(std::vector<Task>* tasks) {
-    lookFor([&] { return ending_ || pushed_ != done_; });
+    kernels::lookFor([&] { return ending_ || pushed_ != done_; });
     std::unique_lock<std::mutex> lock(mutex_);
     workerSleeps_ = true;
     arrived_.wait(lock, [&] { return ending_ || !tasks_.empty(); });
@@ -179,6 +165,7 @@ void Queue::fail(const char* name, const std::string& failure) {
     if (failure_.ok()) {
         failure_ = Status(Code::kernelFailed,
                           std::string(name) + " on stream " + std::to_string(number_) + " failed: " + failure);
+        hasFailed_ = true;
     }
 }
 

@@ -65,6 +65,8 @@ class Queue {
     bool workerSleeps_ = false;
     std::atomic<bool> ending_{false};
     Status failure_;
+    std::atomic<bool> hasFailed_{
+        false};  ///< whether failure_ is one; set under the lock, before the task counts as done
     std::thread worker_;
 };
 

@@ -1,5 +1,6 @@
 #include "system.h"
 
+#include <diopigen_kernels/parallel.h>
 #include <execinfo.h>
 #include <unistd.h>
 
@@ -18,6 +19,16 @@ thread_local int current = 0;
 
 constexpr int kLeakExitStatus = 23;  // as LeakSanitizer's
 constexpr std::size_t kReportedLeaks = 20;
+
+// Threads that help with a kernel are its threads in reports of faults.
+constexpr kernels::ThreadScope kScope = {
+    [] { return static_cast<const void*>(running()); },
+    [](const void* kernel) {
+        useSignalStack();
+        setRunning(*static_cast<const Running*>(kernel));
+    },
+    [] { setRunning({}); },
+};
 
 std::string hex(uintptr_t address) {
     Text text;
@@ -82,6 +93,7 @@ Status System::get(System** system) {
             }
             result->system = new System(settings);
             installFaultHandler();
+            kernels::setThreadScope(&kScope);
             useSignalStack();
             std::atexit(finishAtExit);
         }
@@ -168,9 +180,13 @@ std::vector<std::shared_ptr<Queue>> System::streams() {
 }
 
 void System::wait(Queue* queue) {
-    const Clock clock = settings_.orderCheck ? order_.snapshot(queue->number()) : Clock();
-    queue->wait();
-    order_.hostWaited(clock);
+    if (settings_.orderCheck) {
+        const Clock clock = order_.snapshot(queue->number());
+        queue->wait();
+        order_.hostWaited(clock);
+    } else {
+        queue->wait();
+    }
     (void)writeTraceFile();  // what goes wrong there is said at the end
 }
 

@@ -3,8 +3,10 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/empty_strided.h>
+#include <diopigen/left_call.h>
 #include <diopigen_torch/allocator.h>
 #include <diopigen_torch/call.h>
+#include <diopigen_torch/fallback.h>
 #include <diopigen_torch/shaped.h>
 
 #include "devices.h"
@@ -14,19 +16,29 @@
 
 namespace diopigen::backend {
 
-void decline(const std::string& reason) { throw Declined(reason); }
+void decline(const std::string& reason) {
+    noteLeft({});
+    throw Declined(reason);
+}
 
 void declineDtype(at::ScalarType type) { decline(c10::str("the interface does not take ", type, " here")); }
 
-void Call::lack(const char* name) { decline(c10::str(name, " is not in the library")); }
+void Call::lack(const char* name) {
+    noteLeft({name, ""});
+    throw Declined(c10::str(name, ": the chip has no such operator"));
+}
 
 void Call::fail(const char* name, diopiError_t status) {
-    if (status == diopiNoImplement || status == diopiForceFallbackToCPU) {
-        decline(c10::str(name, " leaves the call to others"));
-    }
     const char* const text = diopiGetLastErrorString == nullptr ? nullptr : diopiGetLastErrorString();
-    throw Failed(c10::str(name, " returns ", static_cast<int>(status), text == nullptr ? "" : ": ",
-                          text == nullptr ? "" : text));
+    if (!isLeft(status)) {
+        throw Failed(c10::str(name, " returns ", static_cast<int>(status), text == nullptr ? "" : ": ",
+                              text == nullptr ? "" : text));
+    }
+    const char* const word = status == diopiNoImplement ? "diopiNoImplement" : "diopiForceFallbackToCPU";
+    noteLeft({name, word});
+    const std::string reason = reasonOf(text, name);
+    throw Declined(reason.empty() ? c10::str(name, " returns ", word, " without a text")
+                                  : c10::str(word, ": ", reason));
 }
 
 void Failed::raise(const char* op, const char* overload) const {

@@ -238,7 +238,11 @@ diopiStreamHandle_t currentHandle(c10::DeviceIndex device) {
 }
 
 void synchronize(c10::Stream stream) {
-    require(deviceFunctions().requireSynchronizeStream()(handleOf(stream)), "finish the work of a stream");
+    const c10::DeviceIndex device = stream.device_index();
+    const Current& current = threadStreams[static_cast<size_t>(device)];
+    const bool isCurrent = current.isKnown && current.id == stream.id();  // most often, and without a lock
+    require(deviceFunctions().requireSynchronizeStream()(isCurrent ? current.handle : handleOf(stream)),
+            "finish the work of a stream");
 }
 
 void synchronizeDevice(c10::DeviceIndex device) {

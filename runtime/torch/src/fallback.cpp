@@ -8,7 +8,6 @@
 #include <array>
 #include <map>
 #include <mutex>
-#include <set>
 #include <string_view>
 #include <utility>
 
@@ -20,8 +19,8 @@ namespace {
 
 struct Counts {
     std::mutex mutex;
-    std::map<std::string, int64_t> byOverload;
-    std::map<std::string, std::set<std::string>> reasons;
+    // By overload and reason.
+    std::map<std::string, std::map<std::string, Fallback>> fallbacks;
 };
 
 Counts& counts() {
@@ -30,13 +29,11 @@ Counts& counts() {
 }
 
 thread_local std::string nextReason;
+thread_local std::string lastReason;
+thread_local Left lastLeft;
 
 // A reason with the dtypes of the call's tensors.
-std::string reasonOf(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
-    std::string text = std::exchange(nextReason, {});
-    if (text.empty()) {
-        text = "no kernel";
-    }
+std::string withDtypes(const std::string& text, const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
     std::string dtypes;
     const auto add = [&](const at::Tensor& tensor) {
         if (tensor.defined()) {
@@ -172,20 +169,30 @@ void requireOneDevice(const c10::OperatorHandle& op, const torch::jit::Stack& st
 }
 
 // Programs that run for days with ever other arguments must not fill the memory.
-constexpr size_t kMostReasons = 8;
+constexpr size_t kMostReasons = 64;
 
-void count(const std::string& overload, const std::string& reason) {
+// Counts a fallback; returns its reason.
+std::string count(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
+    const std::string noted = std::exchange(nextReason, {});
+    const Left left = noted.empty() ? Left{} : std::exchange(lastLeft, {});
+    std::string reason = withDtypes(noted.empty() ? "no function of the interface serves it" : noted, op, stack);
+    const std::string overload = overloadName(op);
     const std::lock_guard<std::mutex> lock(counts().mutex);
-    ++counts().byOverload[overload];
-    std::set<std::string>& reasons = counts().reasons[overload];
-    if (reasons.size() < kMostReasons) {
-        reasons.insert(reason);
-    }
+    std::map<std::string, Fallback>& reasons = counts().fallbacks[overload];
+    const bool isOther = reasons.size() >= kMostReasons && reasons.count(reason) == 0;
+    const std::string key = isOther ? "other reasons" : reason;
+    Fallback& entry = reasons.try_emplace(key, Fallback{overload, key, isOther ? Left{} : left}).first->second;
+    ++entry.calls;
+    return reason;
 }
 
 }  // namespace
 
 void noteReason(std::string reason) { nextReason = std::move(reason); }
+
+void noteLeft(Left left) { lastLeft = std::move(left); }
+
+std::string takeReason() { return std::exchange(lastReason, {}); }
 
 std::string overloadName(const c10::OperatorHandle& op) {
     std::string name = op.operator_name().name;
@@ -208,7 +215,7 @@ void runOnCpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
 
 void fallBack(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     requireOneDevice(op, *stack);
-    count(overloadName(op), reasonOf(op, *stack));
+    std::string reason = count(op, *stack);
     translateGenerators(op, stack);
     const std::string& name = op.operator_name().name;
     keepContiguity(name, stack, op.schema().arguments().size());
@@ -220,22 +227,23 @@ void fallBack(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     } else {
         at::native::cpu_fallback(op, stack, /*error_on_views=*/true);
     }
+    lastReason = std::move(reason);  // the copies before have theirs
 }
 
-std::map<std::string, int64_t> fallbackCounts() {
+std::vector<Fallback> fallbacks() {
     const std::lock_guard<std::mutex> lock(counts().mutex);
-    return counts().byOverload;
+    std::vector<Fallback> found;
+    for (const auto& [overload, reasons] : counts().fallbacks) {
+        for (const auto& [reason, fallback] : reasons) {
+            found.push_back(fallback);
+        }
+    }
+    return found;
 }
 
-std::map<std::string, std::set<std::string>> fallbackReasons() {
+void resetFallbacks() {
     const std::lock_guard<std::mutex> lock(counts().mutex);
-    return counts().reasons;
-}
-
-void resetFallbackCounts() {
-    const std::lock_guard<std::mutex> lock(counts().mutex);
-    counts().byOverload.clear();
-    counts().reasons.clear();
+    counts().fallbacks.clear();
 }
 
 // Operators with several outputs whose meta function takes each output's device from another input, and stops inside of

@@ -8,6 +8,11 @@
 #include <torch/csrc/autograd/variable.h>
 #include <torch/library.h>
 
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
 namespace diopigen::backend {
 
 namespace {
@@ -20,13 +25,20 @@ c10::Dict<std::string, int64_t> dictionary(const std::map<std::string, int64_t>&
     return made;
 }
 
-c10::Dict<std::string, std::vector<std::string>> dictionary(
-    const std::map<std::string, std::set<std::string>>& values) {
-    c10::Dict<std::string, std::vector<std::string>> made;
-    for (const auto& [name, texts] : values) {
-        made.insert(name, std::vector<std::string>(texts.begin(), texts.end()));
+using Texts = std::vector<std::string>;
+
+// The columns overload, reason, function, status and calls: schemas have no lists of tuples.
+std::tuple<Texts, Texts, Texts, Texts, std::vector<int64_t>> fallbackColumns() {
+    std::tuple<Texts, Texts, Texts, Texts, std::vector<int64_t>> columns;
+    auto& [overloads, reasons, functions, statuses, calls] = columns;
+    for (const Fallback& each : fallbacks()) {
+        overloads.push_back(each.overload);
+        reasons.push_back(each.reason);
+        functions.push_back(each.left.function);
+        statuses.push_back(each.left.status);
+        calls.push_back(each.calls);
     }
-    return made;
+    return columns;
 }
 
 // `tensor.data = data` between two devices. PyTorch's own setter leaves that to a fixed list of devices; this one keeps
@@ -91,9 +103,8 @@ TORCH_LIBRARY(diopi, library) {
                     setSwitches({std::move(forced), std::move(compared), std::move(folder), dump});
                 });
     library.def("difference_count() -> int", [] { return differenceCount(); });
-    library.def("fallback_counts() -> Dict(str, int)", [] { return dictionary(fallbackCounts()); });
-    library.def("fallback_reasons() -> Dict(str, str[])", [] { return dictionary(fallbackReasons()); });
-    library.def("reset_fallback_counts() -> ()", [] { resetFallbackCounts(); });
+    library.def("fallbacks() -> (str[], str[], str[], str[], int[])", &fallbackColumns);
+    library.def("reset_fallbacks() -> ()", [] { resetFallbacks(); });
 }
 
 }  // namespace

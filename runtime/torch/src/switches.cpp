@@ -105,15 +105,17 @@ void leave(const at::RecordFunction& /*function*/, at::ObserverContext* /*contex
     return true;
 }();
 
+// `reason` is why the call ran on the CPU, empty where it did not.
 void show(const std::string& name, const torch::jit::Stack& arguments, const c10::OperatorHandle& op, int64_t level,
-          bool onCpu) {
-    std::string text = "diopi: " + name + " -> ";
-    if (onCpu) {
-        text += "the CPU";
+          const std::string& reason) {
+    std::string text;
+    for (const char* const function : called) {
+        text += (text.empty() ? "" : ", ") + std::string(function);
     }
-    for (size_t i = 0; i < called.size(); ++i) {
-        text += (i > 0 || onCpu ? ", " : "") + std::string(called[i]);
+    if (!reason.empty()) {
+        text += (text.empty() ? "" : ", then ") + std::string("the CPU: ") + reason;
     }
+    text = "diopi: " + name + " -> " + (text.empty() ? "no function" : text);
     if (level > 1) {
         const auto& schema = op.schema().arguments();
         for (size_t i = 0; i < arguments.size(); ++i) {
@@ -182,7 +184,9 @@ void watch(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     // Kernels call others; what those call is theirs to show.
     std::vector<const char*> outer;
     outer.swap(called);
+    takeReason();
     if (isForced) {
+        noteLeft({});
         noteReason("DIOPI_FORCE_FALLBACK_OPS names it");
         fallBack(op, stack);
     } else {
@@ -196,8 +200,9 @@ void watch(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
             comparison->compare(arguments, *stack, folder);
         }
     }
+    const std::string reason = takeReason();
     if (level > 0) {
-        show(name, arguments, op, level, called.empty());
+        show(name, arguments, op, level, reason);
     }
     called.swap(outer);
 }

@@ -268,10 +268,33 @@ at::Tensor copyFromAndResize(const at::Tensor& self, const at::Tensor& target) {
     return copyFrom(self, target, false);
 }
 
+// Straight to a variable: to make a tensor of the CPU takes longer than the copy.
+template <typename Value>
+at::Scalar fetched(const at::Tensor& self) {
+    const Call place(self);
+    Value value;
+    copyToHost(currentHandle(place.device()), &value, self.const_data_ptr(), sizeof(value));
+    synchronize(currentStream(place.device()));
+    return value;
+}
+
 at::Scalar localScalar(const at::Tensor& self) {
-    at::Tensor staged = at::empty({}, self.options().device(at::kCPU));
-    toHost(staged, self, false);
-    return at::native::_local_scalar_dense_cpu(staged);
+    switch (self.scalar_type()) {
+        case at::kFloat:
+            return fetched<float>(self);
+        case at::kDouble:
+            return fetched<double>(self);
+        case at::kLong:
+            return fetched<int64_t>(self);
+        case at::kInt:
+            return fetched<int32_t>(self);
+        case at::kBool:
+            return fetched<uint8_t>(self).toBool();
+        default:
+            at::Tensor staged = at::empty({}, self.options().device(at::kCPU));
+            toHost(staged, self, false);
+            return at::native::_local_scalar_dense_cpu(staged);
+    }
 }
 
 void recordStream(at::Tensor& self, c10::Stream stream) {

@@ -52,9 +52,9 @@ inline float floatOfHalf(std::uint16_t half) {
 }
 
 inline std::uint16_t bfloat16OfFloat(float value) {
-    const std::uint32_t wide = bitsOfFloat(value);
-    const std::uint32_t rounded = (wide + 0x7fffu + ((wide >> 16) & 1u)) >> 16;
-    return static_cast<std::uint16_t>((wide & 0x7fffffffu) > 0x7f800000u ? 0x7fc0u : rounded);
+    const std::uint32_t bits = bitsOfFloat(value);
+    const std::uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+    return static_cast<std::uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? 0x7fc0u : rounded);
 }
 
 inline float floatOfBfloat16(std::uint16_t bits) { return floatOfBits(static_cast<std::uint32_t>(bits) << 16); }

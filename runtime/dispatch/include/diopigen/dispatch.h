@@ -9,6 +9,8 @@
  *   DIOPI_REFERENCE_LIBRARY  path of the reference library; libdiopi_reference.so in this one's folder, where it exists
  *   DIOPI_FALLBACK           warn (the default): an operator that falls back is named once; log: every such call is;
  *                            off: what the vendor lacks returns diopiNoImplement
+ *   DIOPI_FALLBACK_REPORT    file: at the end, a line of JSON is appended for each operator, status and text of the
+ *                            vendor with which calls fell back, with their number
  *   DIOPI_LOG                expression: calls of these functions are written to stderr
  *   DIOPI_COMPARE            expression: these functions run on the reference library as well; differences are
  *                            reported, and the call is kept

@@ -33,12 +33,12 @@ struct Buffer {
 
     /// The same range as a tensor.
     Buffer tensor(diopiDtype_t elementType, Shape sizes, Shape strides) const {
-        Buffer made = *this;
-        made.dtype = elementType;
-        made.isTensor = true;
-        made.shape = std::move(sizes);
-        made.stride = std::move(strides);
-        return made;
+        Buffer described = *this;
+        described.dtype = elementType;
+        described.isTensor = true;
+        described.shape = std::move(sizes);
+        described.stride = std::move(strides);
+        return described;
     }
 };
 

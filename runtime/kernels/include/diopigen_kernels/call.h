@@ -115,17 +115,24 @@ class Call {
             return !has(k) || dtype(k) == expected || fails(k, "has another dtype than the kernel takes");
         });
     }
-    /// Whether all tensors have the floating dtype of the first one.
+    /// Whether all tensors that are there have the floating dtype of the first of them.
     bool isOneFloat() const {
-        if (!isFloat(dtype(0))) {
-            return fails(0, "is of no floating dtype that the kernel takes");
-        }
-        for (std::size_t k = 0; k < buffers_.size(); ++k) {
-            if (buffers_[k].isTensor && buffers_[k].dtype != dtype(0)) {
-                return fails(static_cast<int>(k), "has another dtype than the first tensor");
+        int first = -1;
+        for (int k = 0; k < static_cast<int>(buffers_.size()); ++k) {
+            if (!has(k)) {
+                continue;
+            }
+            if (first < 0) {
+                first = k;
+            }
+            if (!isFloat(dtype(k))) {
+                return fails(k, "is of no floating dtype that the kernel takes");
+            }
+            if (dtype(k) != dtype(first)) {
+                return fails(k, "has another dtype than the first tensor");
             }
         }
-        return true;
+        return first >= 0 || fails(0, "is missing");
     }
 
     /// From here on these tensors are seen with the dimensions `dims`, in this order, behind all others, so that

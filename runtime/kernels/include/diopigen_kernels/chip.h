@@ -30,6 +30,7 @@ struct NativeOperator {
     uint32_t dtypes;   ///< of maskOf
     uint32_t layouts;  ///< of maskOf; a rank that none of them is about is free
     int maxRank;
+    uint64_t alignment = 0;
 };
 
 struct Chip {

@@ -5,9 +5,13 @@
 #include <diopigen_kernels/call.h>
 #include <diopigen_kernels/elements.h>
 #include <diopigen_kernels/matrix.h>
+#include <diopigen_kernels/parallel.h>
 
 #include <algorithm>
-#include <vector>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
 
 namespace diopigen::kernels {
 
@@ -31,24 +35,37 @@ Status multiplyTensors(const Call& call, bool isBatched, double alpha, double be
     if (!broadcast(&joined, call.shape(3)) || joined != shape) {
         return call.rejected("what is added does not broadcast to the shape of the result");
     }
+    const bool isRow = call.has(3) && call.shape(3) == Shape{n};
     return call.launch(launch, [=](const Kernel& kernel) {
         const FloatInput x(kernel, 1, left), y(kernel, 2, right);
+        std::optional<FloatInput> start;
         FloatOutput out(kernel, 0, shape);
-        std::vector<float> own;
+        const bool isAdded = kernel.buffer(3).isTensor && beta != 0;
+        if (isAdded) {
+            start.emplace(kernel, 3, isRow ? Shape{n} : shape);
+        }
+        std::unique_ptr<float[]> own;
         float* z = out.data();  // not where an operand is
-        if (z == x.data() || z == y.data() || kernel.buffer(3).isTensor) {
-            own.resize(static_cast<size_t>(rows * n));
-            z = own.data();
+        if (z == x.data() || z == y.data() || (isAdded && z == start->data())) {
+            own.reset(new float[static_cast<std::size_t>(rows * n)]);
+            z = own.get();
         }
-        for (int64_t i = 0; i < batch; ++i) {
-            multiplyMatrices(m, k, n, x.data() + i * m * k, y.data() + i * k * n, z + i * m * n);
-        }
-        if (kernel.buffer(3).isTensor) {
-            const FloatInput start(kernel, 3, shape);
-            const auto a = static_cast<float>(alpha), b = static_cast<float>(beta);
-            for (int64_t i = 0; i < rows * n; ++i) {
-                out.data()[i] = a * z[i] + (b == 0 ? 0 : b * start.data()[i]);
+        constexpr int64_t kProductsOfElement = 16;  // that take as long as an element of grainOf
+        forRanges(batch, batch == 1 ? 1 : grainOf(m * n * k / kProductsOfElement), [&](int64_t first, int64_t last) {
+            for (int64_t i = first; i < last; ++i) {
+                multiplyMatrices(m, k, n, x.data() + i * m * k, y.data() + i * k * n, z + i * m * n);
             }
+        });
+        const auto a = static_cast<float>(alpha), b = static_cast<float>(beta);
+        if (isAdded) {
+            for (int64_t row = 0; row < rows; ++row) {
+                const float* const added = start->data() + (isRow ? 0 : row * n);
+                for (int64_t i = 0; i < n; ++i) {
+                    out.data()[row * n + i] = a * z[row * n + i] + b * added[i];
+                }
+            }
+        } else if (alpha != 1) {
+            std::transform(z, z + rows * n, out.data(), [a](float each) { return a * each; });
         } else if (z != out.data()) {
             std::copy_n(z, rows * n, out.data());
         }

@@ -5,48 +5,116 @@
 
 #include <diopigen_kernels/call.h>
 #include <diopigen_kernels/elements.h>
+#include <diopigen_kernels/parallel.h>
+#include <diopigen_kernels/vector_math.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <numeric>
-#include <utility>
+#include <optional>
+#include <vector>
 
 namespace diopigen::kernels {
 
-/// The natural logarithm of the sum of the exponentials of `size` values; minus infinity where all of them are.
-inline double logSumExp(const double* x, int64_t size) {
-    const double largest = *std::max_element(x, x + size);
-    double sum = 0;
-    for (int64_t i = 0; i < size; ++i) {
-        sum += std::exp(static_cast<float>(x[i] - largest));
+/// The sum of `term(i)` for all i below `size`, in double. Several partial sums, which the compiler keeps in vectors:
+/// the order depends on `size` alone.
+template <typename Term>
+double sumOf(int64_t size, Term term) {
+    constexpr int64_t kLanes = 8;
+    double lanes[kLanes] = {};
+    int64_t i = 0;
+    for (; i + kLanes <= size; i += kLanes) {
+        for (int64_t lane = 0; lane < kLanes; ++lane) {
+            lanes[lane] += static_cast<double>(term(i + lane));
+        }
     }
-    return std::isinf(largest) && largest < 0 ? largest : largest + std::log(sum);
+    for (; i < size; ++i) {
+        lanes[i % kLanes] += static_cast<double>(term(i));
+    }
+    return std::accumulate(lanes, lanes + kLanes, 0.0);
 }
 
-/// Result 0 is operand 1 with each row along `dim` changed by `row(x, y, size)`, with the row of operand 2 as y; zeros
-/// where that one is not there. All have one floating dtype and shape.
+/// The sum of `size` values, in double.
+template <typename Value>
+double sumOf(const Value* x, int64_t size) {
+    return sumOf(size, [x](int64_t i) { return x[i]; });
+}
+
+/// The largest of `size` values, at least one. Where some are NaN, any of the others or NaN.
+template <typename Value>
+Value largestOf(const Value* x, int64_t size) {
+    constexpr int64_t kLanes = 8;
+    Value lanes[kLanes];
+    std::fill_n(lanes, kLanes, x[0]);
+    int64_t i = 0;
+    for (; i + kLanes <= size; i += kLanes) {
+        for (int64_t lane = 0; lane < kLanes; ++lane) {
+            lanes[lane] = lanes[lane] < x[i + lane] ? x[i + lane] : lanes[lane];
+        }
+    }
+    for (; i < size; ++i) {
+        lanes[0] = lanes[0] < x[i] ? x[i] : lanes[0];
+    }
+    return *std::max_element(lanes, lanes + kLanes);
+}
+
+/// The natural logarithm of the sum of the exponentials of `size` values, at least one; minus infinity where all of
+/// them are.
+template <typename Value>
+double logSumExp(const Value* x, int64_t size) {
+    const Value largest = largestOf(x, size);
+    std::vector<Value> powers(static_cast<std::size_t>(size));  // a loop of its own, which can be vectorised
+    for (int64_t i = 0; i < size; ++i) {
+        powers[i] = std::exp(x[i] - largest);
+    }
+    return std::isinf(largest) && largest < 0 ? largest : largest + std::log(sumOf(powers.data(), size));
+}
+
+/// `visit(zero)` with a zero of the type that rows of a floating dtype are computed in: double for float64, else float.
+template <typename Visit>
+void withRowType(diopiDtype_t dtype, Visit visit) {
+    dtype == diopi_dtype_float64 ? visit(double{0}) : visit(float{0});
+}
+
+/// For each row along `dim`, `row(x, y, to, size)` computes that of result 0 from those of operands 1 and 2, which may
+/// be where the result is; without operand 2, y is x. All have one floating dtype and shape; rows are arrays of double
+/// for float64, else of float. Large tensors are computed by several threads.
 template <typename Row, typename Launch>
 Status alongDim(Call call, int64_t dim, Row row, const Launch& launch) {
     if (!call.isOneFloat() || !call.haveShape({1, 2}, call.shape(0)) || !call.moveLast({dim}, {0, 1, 2})) {
         return call.rejected();
     }
-    return call.launch(launch, [row, size = call.shape(0).back()](const Kernel& k) {
-        Values x = load(k, 1);
-        const Values y = k.buffer(2).isTensor ? load(k, 2) : Values(x.size());
-        for (size_t first = 0; first < x.size(); first += static_cast<size_t>(size)) {
-            row(&x[first], &y[first], size);
-        }
-        store(k, 0, x);
+    return call.launch(launch, [row, shape = call.shape(0)](const Kernel& k) {
+        withRowType(k.buffer(0).dtype, [&](auto zero) {
+            using Value = decltype(zero);
+            const int64_t size = shape.back();
+            const Input<Value> x(k, 1, shape);
+            std::optional<Input<Value>> y;
+            if (k.buffer(2).isTensor) {
+                y.emplace(k, 2, shape);
+            }
+            const Value* const second = y.has_value() ? y->data() : x.data();
+            Output<Value> out(k, 0, shape);
+            forRanges(size == 0 ? 0 : product(shape) / size, grainOf(size), [&](int64_t first, int64_t last) {
+                for (int64_t at = first * size; at < last * size; at += size) {
+                    row(x.data() + at, second + at, out.data() + at, size);
+                }
+            });
+            out.finish();
+        });
     });
 }
 
 /// Result 0 is operand 1 reduced over `dims`, over all of them where none is named; it may keep them with size 1.
-/// `fold(y, x)` gives what becomes of y, `start` at first, with each element x; a mean divides by their number.
+/// `fold(x, size)` gives a row's result as double; rows are arrays of float for floating dtypes up to 32 bits, else of
+/// double. Large tensors are reduced by several threads.
 template <typename Fold, typename Launch>
-Status reduceDims(Call call, Shape dims, double start, Fold fold, bool isMean, const Launch& launch) {
-    Shape kept = call.shape(1);
+Status reduceDims(Call call, Shape dims, Fold fold, const Launch& launch) {
+    Shape keepingDims = call.shape(1);
     if (dims.empty()) {
-        dims.resize(kept.size());
+        dims.resize(keepingDims.size());
         std::iota(dims.begin(), dims.end(), 0);
     }
     if (!call.haveDtype({1}, call.dtype(0)) || !call.moveLast(dims, {1})) {
@@ -54,17 +122,25 @@ Status reduceDims(Call call, Shape dims, double start, Fold fold, bool isMean, c
     }
     const Shape moved = call.shape(1), squeezed(moved.begin(), moved.end() - static_cast<int64_t>(dims.size()));
     for (const int64_t each : dims) {
-        kept[call.dim(1, each)] = 1;
+        keepingDims[call.dim(1, each)] = 1;
     }
-    if (product(moved) == 0 || (!call.haveShape({0}, kept) && !call.haveShape({0}, squeezed))) {
+    if (product(moved) == 0 || (!call.haveShape({0}, keepingDims) && !call.haveShape({0}, squeezed))) {
         return call.rejected();
     }
     return call.launch(launch, [=, size = product(moved) / product(squeezed)](const Kernel& k) {
-        const Values x = load(k, 1);
-        Values y(static_cast<size_t>(product(squeezed)));
-        for (size_t row = 0; row < y.size(); ++row) {
-            const double* const first = &x[row * size];
-            y[row] = std::accumulate(first, first + size, start, fold) / static_cast<double>(isMean ? size : 1);
+        Values y(static_cast<std::size_t>(product(squeezed)));
+        const auto foldRows = [&](const auto* x) {
+            forRanges(product(squeezed), grainOf(size), [&](int64_t first, int64_t last) {
+                for (int64_t row = first; row < last; ++row) {
+                    y[row] = fold(x + row * size, size);
+                }
+            });
+        };
+        const diopiDtype_t dtype = k.buffer(1).dtype;
+        if (isFloat(dtype) && dtype != diopi_dtype_float64) {
+            foldRows(FloatInput(k, 1, moved).data());
+        } else {
+            foldRows(load(k, 1).data());
         }
         store(k, 0, y);
     });

@@ -6,9 +6,8 @@
 #include <ATen/core/stack.h>
 
 #include <cstdint>
-#include <map>
-#include <set>
 #include <string>
+#include <vector>
 
 namespace diopigen::backend {
 
@@ -22,11 +21,27 @@ void runOnCpu(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 /// are rejected in a sentence. Called once, after all kernels are registered: those that there are stay.
 void rejectComposedForCompressed();
 
-/// Calls by overload: `unique_dim`, `sort.values_stable`.
-std::map<std::string, int64_t> fallbackCounts();
-/// Why they did, with the dtypes of their tensors: up to 8 reasons by overload.
-std::map<std::string, std::set<std::string>> fallbackReasons();
-void resetFallbackCounts();
+/// What left a call to others: the vendor's function, and its status, which is empty where the library lacks it.
+struct Left {
+    std::string function;
+    std::string status;
+};
+/// What left the call that this thread declines now; empty where it was none of the vendor's functions.
+void noteLeft(Left left);
+
+/// Why this thread's last fallBack() was called; empty where there was none since this was asked before.
+std::string takeReason();
+
+/// Calls of an overload, such as `sort.values_stable`, that ran on the CPU for one reason. The reason has the dtypes of
+/// the call's tensors; after 64 reasons of an overload, others count as one.
+struct Fallback {
+    std::string overload;
+    std::string reason;
+    Left left;
+    int64_t calls = 0;
+};
+std::vector<Fallback> fallbacks();
+void resetFallbacks();
 
 }  // namespace diopigen::backend
 

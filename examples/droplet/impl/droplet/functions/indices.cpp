@@ -3,7 +3,9 @@
 #include <diopigen_kernels/indexing.h>
 
 #include <cmath>
+#include <memory>
 #include <stdexcept>
+#include <utility>
 
 #include "droplet/kernel.h"
 
@@ -16,25 +18,22 @@ namespace {
 
 constexpr double kExact = 9007199254740992;  // integers below it are doubles
 
-// The integer that `compute` makes of the operands of a call on the device. The host waits for it.
-template <typename Compute>
-diopiError_t waitFor(Context ctx, Call call, Compute compute, int64_t* value) {
-    int64_t one = 1;
-    const diopiSize_t size{&one, 1};
-    Out made = nullptr;
-    const void* onDevice = nullptr;
+// What `compute` makes of the operands of a call on the device. The host waits for it: the kernel writes to a mailbox
+// in host memory, which both reach, as doorbells of real chips are.
+template <typename Compute, typename Result>
+diopiError_t waitFor(Context ctx, const Call& call, Compute compute, Result* value) {
     diopiStreamHandle_t stream = nullptr;
-    if (diopiRequireTensor(ctx, &made, &size, nullptr, diopi_dtype_int64, diopi_device) != diopiSuccess ||
-        diopiGetTensorDataConst(made, &onDevice) != diopiSuccess || diopiGetStream(ctx, &stream) != diopiSuccess) {
+    if (diopiGetStream(ctx, &stream) != diopiSuccess) {
         return diopiErrorOccurred;
     }
-    const int result = call.add(made, Access::write);
-    const diopiError_t queued = run(call, [=](const Kernel& k) { *k.out<int64_t>(result) = compute(k); });
+    const auto mailbox = std::make_shared<Result>();
+    const diopiError_t queued = run(call, [=](const Kernel& k) { *mailbox = compute(k); });
     if (queued != diopiSuccess) {
         return queued;
     }
-    const Status copied = diopigen::sim::copyToHost(stream, value, onDevice, sizeof(*value));
-    return answer(copied.ok() ? diopigen::sim::synchronize(stream) : copied);
+    const diopiError_t status = answer(diopigen::sim::synchronize(stream));
+    *value = std::move(*mailbox);
+    return status;
 }
 
 // Positions of the elements that differ from zero, as rows of a new tensor [count, rank]. The host must know how many
@@ -70,6 +69,9 @@ diopiError_t positionsOf(Context ctx, In input, Out* found, int64_t* count) {
     });
 }
 
+// Of the elements that index tensors name, computed on the device; null where one is outside of its dimension.
+using Offsets = std::shared_ptr<const std::vector<int64_t>>;
+
 std::vector<int64_t> offsets(const Kernel& k, int first, const Indexing& plan) {
     std::vector<Input<int64_t>> inputs;
     std::vector<const int64_t*> indices;
@@ -82,11 +84,11 @@ std::vector<int64_t> offsets(const Kernel& k, int first, const Indexing& plan) {
     return plan.offsets(indices);
 }
 
-// Adds index tensors to a call that has the tensor which they index as operand `of`; masks become their positions.
-// Left to the reference where it must look at them, as at positions outside a dimension: hosts expect that error at the
-// call.
-diopiError_t addIndices(Context ctx, Call* call, int of, In* indices, int64_t count, Indexing* plan) {
-    plan->shape = call->shape(of);
+// What index tensors name in operand `of` of a call; masks become their positions. Left to the reference where it must
+// look at them, as at positions outside a dimension: hosts expect that error at the call.
+diopiError_t resolveIndices(Context ctx, const Call& call, int of, In* indices, int64_t count, Indexing* plan,
+                            Offsets* named) {
+    plan->shape = call.shape(of);
     Call check(ctx, "diopiIndex/check");
     size_t dim = 0;
     for (int64_t i = 0; i < count; ++i) {
@@ -99,56 +101,53 @@ diopiError_t addIndices(Context ctx, Call* call, int of, In* indices, int64_t co
         const bool isMask = dtype == diopi_dtype_bool || dtype == diopi_dtype_uint8;
         const size_t covered = isMask ? index.shape(0).size() : 1;
         if (!index.isComplete() || covered == 0 || dim + covered > plan->shape.size()) {
-            return leave(*call);
+            return leave(call);
         }
         Shape shape = index.shape(0);
         if (isMask) {
             const auto first = plan->shape.begin() + static_cast<int64_t>(dim);
             Out rows = nullptr;
-            int64_t named = 0;
+            int64_t found = 0;
             if (!std::equal(shape.begin(), shape.end(), first)) {
-                return leave(*call);
+                return leave(call);
             }
-            if (const diopiError_t status = positionsOf(ctx, indices[i], &rows, &named); status != diopiSuccess) {
+            if (const diopiError_t status = positionsOf(ctx, indices[i], &rows, &found); status != diopiSuccess) {
                 return status;
             }
-            shape = {named};
-            for (size_t column = 0; column < covered && named > 0; ++column) {
+            shape = {found};
+            for (size_t column = 0; column < covered && found > 0; ++column) {
                 Buffer buffer;
                 if (bufferOf(rows, Access::read, &buffer) != diopiSuccess) {
                     return diopiErrorOccurred;
                 }
                 buffer.pointer = static_cast<const int64_t*>(buffer.pointer) + column;
                 buffer.bytes -= (covered - 1) * sizeof(int64_t);
-                buffer.shape = {named};
+                buffer.shape = {found};
                 buffer.stride = {static_cast<int64_t>(covered)};
-                check.add(buffer);
-                call->add(std::move(buffer));
+                check.add(std::move(buffer));
             }
         } else {
             check.add(indices[i], Access::read);
-            call->add(indices[i], Access::read);
         }
         if (!broadcast(&plan->positions, shape) || product(shape) == 0) {
-            return leave(*call);
+            return leave(call);
         }
         for (size_t k = 0; k < covered; ++k) {
             plan->dims.push_back(dim++);
         }
     }
     if (plan->dims.empty() || dim > plan->shape.size()) {
-        return leave(*call);
+        return leave(call);
     }
-    int64_t isInside = 0;
-    const auto checked = [plan = *plan](const Kernel& k) -> int64_t {
+    const auto compute = [plan = *plan](const Kernel& k) -> Offsets {
         try {
-            return offsets(k, 0, plan).empty() ? 0 : 1;
+            return std::make_shared<const std::vector<int64_t>>(offsets(k, 0, plan));
         } catch (const std::out_of_range&) {
-            return 0;
+            return nullptr;
         }
     };
-    const diopiError_t status = waitFor(ctx, check, checked, &isInside);
-    return status != diopiSuccess ? status : isInside != 0 ? diopiSuccess : leave(*call);
+    const diopiError_t status = waitFor(ctx, check, compute, named);
+    return status == diopiSuccess && *named == nullptr ? leave(call) : status;
 }
 
 template <typename Value>
@@ -160,27 +159,28 @@ int64_t sum(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint
 // Result 0 is operand 1 with the elements that indices name replaced by operand 2, or with operand 2 added to them.
 diopiError_t indexPut(Context ctx, Call call, In* indices, int64_t count, bool accumulate) {
     Indexing plan;
+    Offsets named;
     if (!call.isComplete() || !call.haveShape({1}, call.shape(0)) || !call.haveDtype({1, 2}, call.dtype(0))) {
         return leave(call);
     }
-    if (const diopiError_t status = addIndices(ctx, &call, 1, indices, count, &plan); status != diopiSuccess) {
+    const diopiError_t status = resolveIndices(ctx, call, 1, indices, count, &plan, &named);
+    if (status != diopiSuccess) {
         return status;
     }
-    const Shape named = plan.result();
-    Shape joined = named;
-    const bool isPlain = broadcast(&joined, call.shape(2)) && joined == named;
+    const Shape block = plan.result();
+    Shape joined = block;
+    const bool isPlain = broadcast(&joined, call.shape(2)) && joined == block;
     return !isPlain ? leave(call) : run(call, [=](const Kernel& k) {
-        const std::vector<int64_t> places = offsets(k, 3, plan);
         withValues(k.buffer(0).dtype, [&](auto zero) {
             using Value = decltype(zero);
-            const Input<Value> old(k, 1, plan.shape), values(k, 2, named);
+            const Input<Value> old(k, 1, plan.shape), values(k, 2, block);
             Output<Value> out(k, 0, plan.shape);
             if (out.data() != old.data()) {
                 std::copy_n(old.data(), product(plan.shape), out.data());
             }
             const Value* value = values.data();
-            for (const int64_t place : places) {
-                Value* const to = out.data() + place;
+            for (const int64_t offset : *named) {
+                Value* const to = out.data() + offset;
                 for (int64_t i = 0; i < plan.block(); ++i, ++value) {
                     to[i] = accumulate ? sum(to[i], *value) : *value;
                 }
@@ -200,10 +200,12 @@ diopiError_t diopiNonzero(Context ctx, Out* out, In input) {
 diopiError_t diopiIndex(Context ctx, Out* out, In input, In* indices, int64_t nums) {
     Call call(ctx, "diopiIndex", {}, {input});
     Indexing plan;
+    Offsets named;
     if (!call.isComplete()) {
         return leave(call);
     }
-    if (const diopiError_t status = addIndices(ctx, &call, 0, indices, nums, &plan); status != diopiSuccess) {
+    const diopiError_t status = resolveIndices(ctx, call, 0, indices, nums, &plan, &named);
+    if (status != diopiSuccess) {
         return status;
     }
     Shape shape = plan.result();
@@ -216,14 +218,13 @@ diopiError_t diopiIndex(Context ctx, Out* out, In input, In* indices, int64_t nu
     }
     const int result = call.add(*out, Access::write);
     return run(call, [=](const Kernel& k) {
-        const std::vector<int64_t> places = offsets(k, 1, plan);
         withValues(k.buffer(0).dtype, [&](auto zero) {
             using Value = decltype(zero);
             const Input<Value> from(k, 0, plan.shape);
             Output<Value> to(k, result, shape);
             const int64_t block = plan.block();
-            for (size_t i = 0; i < places.size(); ++i) {
-                std::copy_n(from.data() + places[i], block, to.data() + static_cast<int64_t>(i) * block);
+            for (size_t i = 0; i < named->size(); ++i) {
+                std::copy_n(from.data() + (*named)[i], block, to.data() + static_cast<int64_t>(i) * block);
             }
             to.finish();
         });

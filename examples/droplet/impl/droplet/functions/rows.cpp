@@ -18,34 +18,31 @@ diopiError_t alongRows(const Call& call, int64_t dim, Row row) {
 }
 
 diopiError_t softmax(const Call& call, int64_t dim, bool isLog) {
-    return alongRows(call, dim, [isLog](double* x, const double*, int64_t size) {
-        const double largest = *std::max_element(x, x + size);
-        double sum = 0;
-        for (int64_t i = 0; i < size; ++i) {
-            x[i] -= largest;
-            sum += std::exp(static_cast<float>(x[i]));
+    return alongRows(call, dim, [isLog](const auto* x, const auto*, auto* to, int64_t size) {
+        if (isLog) {
+            const double shift = logSumExp(x, size);
+            std::transform(x, x + size, to, [shift](auto each) { return each - shift; });
+            return;
         }
-        for (int64_t i = 0; i < size; ++i) {
-            x[i] = isLog ? x[i] - std::log(sum) : std::exp(static_cast<float>(x[i])) / sum;
-        }
+        const auto largest = largestOf(x, size);
+        std::transform(x, x + size, to, [largest](auto each) { return std::exp(each - largest); });
+        const double inverse = 1 / sumOf(to, size);
+        std::transform(to, to + size, to, [inverse](auto each) { return each * inverse; });
     });
 }
 
 diopiError_t softmaxBackward(const Call& call, int64_t dim, bool isLog) {
-    return alongRows(call, dim, [isLog](double* g, const double* y, int64_t size) {
-        double sum = 0;
+    return alongRows(call, dim, [isLog](const auto* g, const auto* y, auto* to, int64_t size) {
+        const double sum = isLog ? sumOf(g, size) : sumOf(size, [&](int64_t i) { return double{g[i]} * y[i]; });
         for (int64_t i = 0; i < size; ++i) {
-            sum += g[i] * (isLog ? 1 : y[i]);
-        }
-        for (int64_t i = 0; i < size; ++i) {
-            g[i] = isLog ? g[i] - std::exp(y[i]) * sum : (g[i] - sum) * y[i];
+            to[i] = isLog ? g[i] - std::exp(y[i]) * sum : (g[i] - sum) * y[i];
         }
     });
 }
 
 template <typename Fold>
-diopiError_t reduce(const Call& call, const Shape& dims, double start, Fold fold, bool isMean = false) {
-    return answer(reduceDims(call, dims, start, fold, isMean, diopigen::sim::launchAtOnceIfSmall));
+diopiError_t reduce(const Call& call, const Shape& dims, Fold fold) {
+    return answer(reduceDims(call, dims, fold, diopigen::sim::launchAtOnceIfSmall));
 }
 
 // A norm over rows: layer norm and RMS norm have a weight for each column, batch norm for each row.
@@ -53,7 +50,7 @@ struct Norm {
     int64_t rows, size;
     bool isPerRow;
     Shape weight, statistics;  // their shapes
-    int64_t weightAt(int64_t i) const { return isPerRow ? i / size : i % size; }
+    int64_t weights() const { return isPerRow ? rows : size; }
 };
 
 // Over the trailing sizes `inner` of `shape`; no rows where they do not fit.
@@ -89,32 +86,42 @@ diopiError_t normalize(const Call& call, const Norm& norm, double eps, double mo
         (norm.isPerRow && !call.haveShape({3, 4}, norm.statistics))) {
         return leave(call);
     }
-    return run(call, [=](const Kernel& k) {
-        Values x = load(k, in), mean(static_cast<size_t>(norm.rows)), inverse(mean.size());
-        const Values weight = loadOr(k, in + 1, norm.size, 1), bias = loadOr(k, in + 2, norm.size, 0);
+    return run(call, [=, shape = call.shape(0)](const Kernel& k) {
+        Values mean(static_cast<size_t>(norm.rows)), variance(mean.size()), inverse(mean.size());
+        const Values weight = loadOr(k, in + 1, norm.weights(), 1), bias = loadOr(k, in + 2, norm.weights(), 0);
+        const bool isCentred = k.buffer(2).isTensor;
         const auto size = static_cast<double>(norm.size);
-        for (int64_t row = 0; row < norm.rows; ++row) {
-            double* const first = &x[row * norm.size];
-            mean[row] = k.buffer(2).isTensor ? std::accumulate(first, first + norm.size, 0.0) / size : 0;
-            std::transform(first, first + norm.size, first, [&](double each) { return each - mean[row]; });
-            inverse[row] = std::inner_product(first, first + norm.size, first, 0.0) / size;  // the variance, for now
-        }
+        const FloatInput input(k, in, shape);
+        FloatOutput out(k, 0, shape);
+        forRanges(norm.rows, grainOf(norm.size), [&](int64_t first, int64_t last) {
+            for (int64_t row = first; row < last; ++row) {
+                const float* const x = input.data() + row * norm.size;
+                float* const to = out.data() + row * norm.size;
+                const double center = isCentred ? sumOf(x, norm.size) / size : 0;
+                const double squares =
+                    sumOf(norm.size, [&](int64_t i) { return (x[i] - center) * (x[i] - center); }) / size;
+                const double scale = 1 / std::sqrt(squares + eps);
+                for (int64_t i = 0; i < norm.size && norm.isPerRow; ++i) {
+                    to[i] = static_cast<float>((x[i] - center) * scale * weight[row] + bias[row]);
+                }
+                for (int64_t i = 0; i < norm.size && !norm.isPerRow; ++i) {
+                    to[i] = static_cast<float>((x[i] - center) * scale * weight[i] + bias[i]);
+                }
+                mean[row] = center;
+                variance[row] = squares;
+                inverse[row] = scale;
+            }
+        });
         if (norm.isPerRow) {
             Values runningMean = load(k, in + 3), runningVariance = load(k, in + 4);
             for (size_t row = 0; row < mean.size(); ++row) {
                 runningMean[row] += momentum * (mean[row] - runningMean[row]);
-                runningVariance[row] += momentum * (inverse[row] * size / (size - 1) - runningVariance[row]);
+                runningVariance[row] += momentum * (variance[row] * size / (size - 1) - runningVariance[row]);
             }
             store(k, 3, runningMean);
             store(k, 4, runningVariance);
         }
-        for (double& each : inverse) {
-            each = 1 / std::sqrt(each + eps);
-        }
-        for (size_t i = 0; i < x.size(); ++i) {
-            x[i] = x[i] * inverse[i / norm.size] * weight[norm.weightAt(i)] + bias[norm.weightAt(i)];
-        }
-        store(k, 0, x);
+        out.finish();
         store(k, 1, inverse);
         storeIfAny(k, 2, mean);
     });
@@ -128,23 +135,39 @@ diopiError_t normalizeBackward(const Call& call, const Norm& norm) {
         (!norm.isPerRow && (!call.haveShape({8}, norm.weight) || call.has(2) != call.has(8)))) {
         return leave(call);
     }
-    return run(call, [=](const Kernel& k) {
-        const Values g = load(k, 3), weight = load(k, 5), inverse = load(k, 6), mean = loadOr(k, 7, norm.rows, 0);
-        Values x = load(k, 4), sum(mean.size()), dot(mean.size()), weightGrad(weight.size()), biasGrad(weight.size());
-        for (size_t i = 0; i < x.size(); ++i) {
-            const size_t row = i / norm.size, at = norm.weightAt(i);
-            x[i] = (x[i] - mean[row]) * inverse[row];  // normalised
-            weightGrad[at] += g[i] * x[i];
-            biasGrad[at] += g[i];
-            sum[row] += k.buffer(7).isTensor ? g[i] * weight[at] : 0;
-            dot[row] += g[i] * weight[at] * x[i];
+    return run(call, [=, shape = call.shape(0)](const Kernel& k) {
+        const Values weight = load(k, 5), inverse = load(k, 6), mean = loadOr(k, 7, norm.rows, 0);
+        const FloatInput grad(k, 3, shape), input(k, 4, shape);
+        FloatOutput out(k, 0, shape);
+        Values weightGrad(weight.size()), biasGrad(weight.size());
+        const bool isCentred = k.buffer(7).isTensor;
+        for (int64_t row = 0; row < norm.rows; ++row) {
+            const float *const g = grad.data() + row * norm.size, *const x = input.data() + row * norm.size;
+            float* const to = out.data() + row * norm.size;
+            const double center = mean[row], scale = inverse[row];
+            const auto normalised = [&](int64_t i) { return (x[i] - center) * scale; };
+            // The gradient of the normalised values, their mean, and that of their products with these values.
+            const auto between = [&](auto gradient) {
+                const auto size = static_cast<double>(norm.size);
+                const double shift = isCentred ? sumOf(norm.size, gradient) / size : 0;
+                const double slope = sumOf(norm.size, [&](int64_t i) { return gradient(i) * normalised(i); }) / size;
+                for (int64_t i = 0; i < norm.size; ++i) {
+                    to[i] = static_cast<float>(scale * (gradient(i) - shift - normalised(i) * slope));
+                }
+            };
+            if (norm.isPerRow) {
+                weightGrad[row] = sumOf(norm.size, [&](int64_t i) { return g[i] * normalised(i); });
+                biasGrad[row] = sumOf(g, norm.size);
+                between([&, factor = weight[row]](int64_t i) { return g[i] * factor; });
+            } else {
+                for (int64_t i = 0; i < norm.size; ++i) {
+                    weightGrad[i] += g[i] * normalised(i);
+                    biasGrad[i] += g[i];
+                }
+                between([&](int64_t i) { return g[i] * weight[i]; });
+            }
         }
-        for (size_t i = 0; i < x.size(); ++i) {
-            const size_t row = i / norm.size;
-            const double shared = (sum[row] + x[i] * dot[row]) / static_cast<double>(norm.size);
-            x[i] = inverse[row] * (g[i] * weight[norm.weightAt(i)] - shared);
-        }
-        store(k, 0, x);
+        out.finish();
         store(k, 1, weightGrad);
         storeIfAny(k, 2, biasGrad);
     });
@@ -166,14 +189,16 @@ diopiError_t diopiLogSoftmaxBackward(Context ctx, Out grad_input, In grad_output
 }
 
 diopiError_t diopiSum(Context ctx, Out out, In input, diopiSize_t dim) {
-    return reduce(Call(ctx, "diopiSum", {out}, {input}), shapeOf(dim), 0, std::plus<>());
+    return reduce(Call(ctx, "diopiSum", {out}, {input}), shapeOf(dim),
+                  [](const auto* x, int64_t size) { return sumOf(x, size); });
 }
 diopiError_t diopiMean(Context ctx, Out out, In input, diopiSize_t dim) {
-    return reduce(Call(ctx, "diopiMean", {out}, {input}), shapeOf(dim), 0, std::plus<>(), true);
+    return reduce(Call(ctx, "diopiMean", {out}, {input}), shapeOf(dim),
+                  [](const auto* x, int64_t size) { return sumOf(x, size) / static_cast<double>(size); });
 }
 diopiError_t diopiAll(Context ctx, Out out, In input, const int64_t* dim) {
-    return reduce(Call(ctx, "diopiAll", {out}, {input}), dim == nullptr ? Shape{} : Shape{*dim}, 1,
-                  [](double y, double x) { return x == 0 ? 0 : y; });
+    return reduce(Call(ctx, "diopiAll", {out}, {input}), dim == nullptr ? Shape{} : Shape{*dim},
+                  [](const auto* x, int64_t size) { return std::find(x, x + size, 0) == x + size ? 1.0 : 0.0; });
 }
 
 diopiError_t diopiLayerNorm(Context ctx, Out out, Out save_mean, Out save_invstd, In input, In weight, In bias,

@@ -10,9 +10,9 @@
 #include "buffer.h"
 #include "conversion.h"
 #include "converted.h"
+#include "created.h"
 #include "error.h"
 #include "examination.h"
-#include "made.h"
 #include "overlap.h"
 #include "rule.h"
 
@@ -49,9 +49,9 @@ class Call {
 
     // Each of these replaces a parameter where its rule says so. False: the call has failed, and status() says how.
     DIOPIGEN_ADAPTOR_OUT_OF_LINE bool in(const Rule& rule, const char* parameter, diopiConstTensorHandle_t& tensor) {
-        diopiTensorHandle_t given = nullptr;
-        status_ = convert(place(parameter), rule, Access::read, tensor, nullptr, given);
-        tensor = given != nullptr ? given : tensor;
+        diopiTensorHandle_t passed = nullptr;
+        status_ = convert(site(parameter), rule, Access::read, tensor, nullptr, passed);
+        tensor = passed != nullptr ? passed : tensor;
         return status_ == diopiSuccess;
     }
     DIOPIGEN_ADAPTOR_OUT_OF_LINE bool in(const Rule& rule, const char* parameter, diopiTensorHandle_t& tensor) {
@@ -88,13 +88,13 @@ class Call {
 
     // Tensors that the operator makes, in the dtype that the interface defines; diopi_dtype_unsupported where that is
     // one of several.
-    DIOPIGEN_ADAPTOR_OUT_OF_LINE bool made(const char* parameter, diopiTensorHandle_t*& tensors, std::int64_t count,
-                                           diopiDtype_t dtype) {
-        if (tensors == nullptr || count <= 0 || made_.expect(parameter, tensors, count, dtype)) {
+    DIOPIGEN_ADAPTOR_OUT_OF_LINE bool created(const char* parameter, diopiTensorHandle_t*& tensors, std::int64_t count,
+                                              diopiDtype_t dtype) {
+        if (tensors == nullptr || count <= 0 || created_.expect(parameter, tensors, count, dtype)) {
             return true;
         }
         status_ = fail(helpers_, diopiErrorOccurred, "%s, parameter '%s': more than %d new tensors", function_,
-                       parameter, static_cast<int>(MadeTensors::most));
+                       parameter, static_cast<int>(CreatedTensors::most));
         return false;
     }
 
@@ -114,16 +114,16 @@ class Call {
             return status;
         }
         status = settle();
-        made_.discard(ctx_, converted_);
+        created_.discard(ctx_, converted_);
         return status;
     }
 
-    Place place(const char* parameter) const { return Place{helpers_, ctx_, function_, parameter}; }
+    Site site(const char* parameter) const { return Site{helpers_, ctx_, function_, parameter}; }
 
     bool replace(const Rule& rule, const char* parameter, Access access, diopiTensorHandle_t& tensor) {
-        diopiTensorHandle_t given = nullptr;
-        status_ = convert(place(parameter), rule, access, tensor, tensor, given);
-        tensor = given != nullptr ? given : tensor;
+        diopiTensorHandle_t passed = nullptr;
+        status_ = convert(site(parameter), rule, access, tensor, tensor, passed);
+        tensor = passed != nullptr ? passed : tensor;
         return status_ == diopiSuccess;
     }
 
@@ -143,9 +143,9 @@ class Call {
         return true;
     }
 
-    // `given` stays null where the operator can take the tensor as it is.
-    diopiError_t convert(const Place& at, const Rule& rule, Access access, diopiConstTensorHandle_t handle,
-                         diopiTensorHandle_t writable, diopiTensorHandle_t& given) {
+    // `passed` stays null where the operator can take the tensor as it is.
+    diopiError_t convert(const Site& at, const Rule& rule, Access access, diopiConstTensorHandle_t handle,
+                         diopiTensorHandle_t writable, diopiTensorHandle_t& passed) {
         if (handle == nullptr) {
             return diopiSuccess;
         }
@@ -171,20 +171,20 @@ class Call {
             each->written = true;
             each->writable = writable;
         }
-        given = each->temporary;
+        passed = each->temporary;
         return diopiSuccess;
     }
 
     // Everything that can fail comes before the first tensor of the caller is touched, as far as that is possible.
     diopiError_t settle() {
-        const Place at = place("");
-        DIOPIGEN_ADAPTOR_TRY(made_.cast(at, converted_));
+        const Site at = site("");
+        DIOPIGEN_ADAPTOR_TRY(created_.cast(at, converted_));
         DIOPIGEN_ADAPTOR_TRY(releaseAll(false));
         DIOPIGEN_ADAPTOR_TRY(backUp(at, converted_));
         DIOPIGEN_ADAPTOR_TRY(writeBack(at, converted_));
-        made_.deliver();
+        created_.deliver();
         for (Converted& each : converted_) {
-            each.temporary = made_.has(each.temporary) ? nullptr : each.temporary;
+            each.temporary = created_.has(each.temporary) ? nullptr : each.temporary;
         }
         return releaseAll(true);
     }
@@ -192,9 +192,9 @@ class Call {
     // Temporaries that are only read, or those that were written; one that becomes an output stays.
     diopiError_t releaseAll(bool written) {
         for (Converted& each : converted_) {
-            if (each.written == written && !made_.has(each.temporary)) {
-                DIOPIGEN_ADAPTOR_TRY(releaseOne(place(each.parameter), each.temporary));
-                DIOPIGEN_ADAPTOR_TRY(releaseOne(place(each.parameter), each.backup));
+            if (each.written == written && !created_.has(each.temporary)) {
+                DIOPIGEN_ADAPTOR_TRY(releaseOne(site(each.parameter), each.temporary));
+                DIOPIGEN_ADAPTOR_TRY(releaseOne(site(each.parameter), each.backup));
             }
         }
         return diopiSuccess;
@@ -207,7 +207,7 @@ class Call {
     ConvertedList converted_;
     Extents extents_;
     Buffer<diopiTensorHandle_t, inlineTensors> handles_;
-    MadeTensors made_;
+    CreatedTensors created_;
 };
 
 }  // namespace

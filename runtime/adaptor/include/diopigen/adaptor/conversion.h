@@ -34,21 +34,21 @@ struct Target {
 };
 
 // Where a failure happens: the text of the error says so.
-struct Place {
+struct Site {
     const Helpers& helpers;
     diopiContextHandle_t ctx;
     const char* function;
     const char* parameter;
 };
 
-inline diopiError_t failedAt(const Place& at, const char* callee, diopiError_t status) {
+inline diopiError_t failedAt(const Site& at, const char* callee, diopiError_t status) {
     const char* const more = at.helpers.lastError == nullptr ? nullptr : at.helpers.lastError();
     const bool hasMore = more != nullptr && more[0] != '\0';
     return fail(at.helpers, status, "%s, parameter '%s': %s failed with status %d%s%s", at.function, at.parameter,
                 callee, static_cast<int>(status), hasMore ? ": " : "", hasMore ? more : "");
 }
 
-inline diopiError_t lacksHelper(const Place& at, const char* helper) {
+inline diopiError_t lacksHelper(const Site& at, const char* helper) {
     return fail(at.helpers, diopiNoImplement, "%s, parameter '%s': the conversion needs %s, which the vendor lacks",
                 at.function, at.parameter, helper);
 }
@@ -70,8 +70,8 @@ inline diopiError_t lacksHelper(const Place& at, const char* helper) {
         }                                                   \
     } while (false)
 
-inline diopiError_t requireTensor(const Place& at, const diopiSize_t& size, const Strides& stride, diopiDtype_t dtype,
-                                  diopiTensorHandle_t& made) {
+inline diopiError_t requireTensor(const Site& at, const diopiSize_t& size, const Strides& stride, diopiDtype_t dtype,
+                                  diopiTensorHandle_t& created) {
     const diopiSize_t strides = stride.asSize();
     diopiTensorHandle_t tensor = nullptr;
     DIOPIGEN_ADAPTOR_CALL(at, "diopiRequireTensor",
@@ -80,12 +80,12 @@ inline diopiError_t requireTensor(const Place& at, const diopiSize_t& size, cons
         return fail(at.helpers, diopiErrorOccurred, "%s, parameter '%s': diopiRequireTensor gave no tensor",
                     at.function, at.parameter);
     }
-    made = tensor;
+    created = tensor;
     return diopiSuccess;
 }
 
 // Temporaries of a context that the host cannot free one by one live as long as the context.
-inline diopiError_t release(const Place& at, diopiTensorHandle_t temporary) {
+inline diopiError_t release(const Site& at, diopiTensorHandle_t temporary) {
     if (diopiHostReleaseTemporary != nullptr) {
         DIOPIGEN_ADAPTOR_CALL(at, "diopiHostReleaseTemporary", diopiHostReleaseTemporary(at.ctx, temporary));
     }
@@ -100,7 +100,7 @@ inline void releaseQuietly(diopiContextHandle_t ctx, diopiTensorHandle_t tempora
 }
 
 // The elements of `source`, cast and laid out as `goal` has them, in one pass.
-inline diopiError_t copy(const Place& at, diopiConstTensorHandle_t source, diopiTensorHandle_t goal, bool casts,
+inline diopiError_t copy(const Site& at, diopiConstTensorHandle_t source, diopiTensorHandle_t goal, bool casts,
                          bool movesElements) {
     if (casts && !movesElements && at.helpers.castDtype != nullptr) {
         DIOPIGEN_ADAPTOR_CALL(at, "diopiCastDtype", at.helpers.castDtype(at.ctx, goal, source));
@@ -126,7 +126,7 @@ class View {
     }
 
     // Elements of the storage of `base`, from its first element on.
-    diopiError_t open(const Place& at, diopiConstTensorHandle_t base, diopiDtype_t dtype, const diopiSize_t& size,
+    diopiError_t open(const Site& at, diopiConstTensorHandle_t base, diopiDtype_t dtype, const diopiSize_t& size,
                       const diopiSize_t& stride) {
         std::int64_t offset = 0;
         DIOPIGEN_ADAPTOR_CALL(at, "diopiGetTensorStorageOffset", diopiGetTensorStorageOffset(base, &offset));
@@ -135,7 +135,7 @@ class View {
         return diopiSuccess;
     }
 
-    diopiError_t close(const Place& at) {
+    diopiError_t close(const Site& at) {
         const diopiTensorHandle_t handle = handle_;
         handle_ = nullptr;
         DIOPIGEN_ADAPTOR_CALL(at, "diopiHostDestroyTensor", diopiHostDestroyTensor(handle));
@@ -150,7 +150,7 @@ class View {
 
 // From a tensor that repeats elements to its temporary, which repeats them too: views without the repetition, so that
 // every element is cast once and no helper writes one element several times.
-inline diopiError_t copyDistinct(const Place& at, const Tensor& source, diopiTensorHandle_t goal, const Target& target,
+inline diopiError_t copyDistinct(const Site& at, const Tensor& source, diopiTensorHandle_t goal, const Target& target,
                                  bool movesElements) {
     if (diopiHostCreateView == nullptr || diopiHostDestroyTensor == nullptr || diopiGetTensorStorageOffset == nullptr) {
         return copy(at, source.handle, goal, true, movesElements);
@@ -178,13 +178,13 @@ inline bool checksOverflow() {
     return value != nullptr && value[0] == '1' && value[1] == '\0';
 }
 
-inline diopiError_t overflowed(const Place& at, diopiDtype_t from, diopiDtype_t to) {
+inline diopiError_t overflowed(const Site& at, diopiDtype_t from, diopiDtype_t to) {
     return fail(at.helpers, diopiErrorOccurred, "%s, parameter '%s': a value of %s does not fit into %s", at.function,
                 at.parameter, dtypeName(from), dtypeName(to));
 }
 
 // Reads the storage of `source` on the CPU.
-inline diopiError_t checkOnHost(const Place& at, const Tensor& source, diopiDtype_t to) {
+inline diopiError_t checkOnHost(const Site& at, const Tensor& source, diopiDtype_t to) {
     std::size_t bytes = 0;
     std::int64_t offset = 0;
     DIOPIGEN_ADAPTOR_CALL(at, "diopiGetTensorStorageNbytes", diopiGetTensorStorageNbytes(source.handle, &bytes));
@@ -198,7 +198,7 @@ inline diopiError_t checkOnHost(const Place& at, const Tensor& source, diopiDtyp
 }
 
 // Casts `narrow` back and asks the vendor whether it is what it was. Integers only: floating values are rounded.
-inline diopiError_t checkOnDevice(const Place& at, const Tensor& source, diopiTensorHandle_t narrow,
+inline diopiError_t checkOnDevice(const Site& at, const Tensor& source, diopiTensorHandle_t narrow,
                                   const Target& target) {
     if (at.helpers.equal == nullptr || rangeOf(source.dtype).kind != Kind::integer ||
         rangeOf(target.dtype).kind != Kind::integer) {
@@ -220,7 +220,7 @@ inline diopiError_t checkOnDevice(const Place& at, const Tensor& source, diopiTe
     return same ? diopiSuccess : overflowed(at, source.dtype, target.dtype);
 }
 
-inline diopiError_t checkNarrowing(const Place& at, const Tensor& source, diopiTensorHandle_t narrow,
+inline diopiError_t checkNarrowing(const Site& at, const Tensor& source, diopiTensorHandle_t narrow,
                                    const Target& target) {
     if (!canOverflow(source.dtype, target.dtype) || !checksOverflow()) {
         return diopiSuccess;
@@ -231,7 +231,7 @@ inline diopiError_t checkNarrowing(const Place& at, const Tensor& source, diopiT
 }
 
 // Fills the temporary of a tensor that the operator reads.
-inline diopiError_t copyIn(const Place& at, const Tensor& source, diopiTensorHandle_t temporary, const Target& target) {
+inline diopiError_t copyIn(const Site& at, const Tensor& source, diopiTensorHandle_t temporary, const Target& target) {
     if (isEmpty(source.size)) {
         return diopiSuccess;
     }
@@ -246,7 +246,7 @@ inline diopiError_t copyIn(const Place& at, const Tensor& source, diopiTensorHan
 }
 
 // Brings the operator's results into the tensor of the caller.
-inline diopiError_t copyBack(const Place& at, const Tensor& caller, diopiTensorHandle_t writable,
+inline diopiError_t copyBack(const Site& at, const Tensor& caller, diopiTensorHandle_t writable,
                              diopiConstTensorHandle_t temporary, const Target& target) {
     if (isEmpty(caller.size)) {
         return diopiSuccess;

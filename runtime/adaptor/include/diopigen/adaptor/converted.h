@@ -49,7 +49,7 @@ inline Converted* findConverted(ConvertedList& list, const Tensor& tensor, const
 // ---- On the way in --------------------------------------------------------------------------------------------------
 
 // The detour of a vendor that has diopiContiguous but no diopiCopyInp.
-inline diopiError_t makeContiguous(const Place& at, const Rule& rule, Converted& each) {
+inline diopiError_t makeContiguous(const Site& at, const Rule& rule, Converted& each) {
     static constexpr diopiMemoryFormat_t channelsLastOf[] = {ChannelsLast1d, ChannelsLast, ChannelsLast3d};
     const std::int64_t rank = each.caller.size.len;
     const std::uint8_t layouts = rule.layoutsOf(rank);
@@ -82,7 +82,7 @@ inline diopiError_t makeContiguous(const Place& at, const Rule& rule, Converted&
 }
 
 // The temporary. Of a tensor that is only `read` it may come with its elements.
-inline diopiError_t makeTemporary(const Place& at, const Rule& rule, bool read, Converted& each) {
+inline diopiError_t makeTemporary(const Site& at, const Rule& rule, bool read, Converted& each) {
     if (read && each.moves() && at.helpers.copyInp == nullptr && at.helpers.contiguous != nullptr) {
         DIOPIGEN_ADAPTOR_TRY(makeContiguous(at, rule, each));
         each.filled = true;
@@ -92,19 +92,21 @@ inline diopiError_t makeTemporary(const Place& at, const Rule& rule, bool read, 
 }
 
 // Asked before the operator runs: better no result than one that cannot be handed over.
-inline diopiError_t canCopyBack(const Place& at, const Converted& each) {
-    const bool canCast = at.helpers.castDtype != nullptr && !each.moves();
-    return at.helpers.copyInp != nullptr || canCast ? diopiSuccess
-                                                    : lacksHelper(at, each.moves() ? "diopiCopyInp" : "diopiCastDtype");
+inline diopiError_t canCopyBack(const Site& at, const Converted& each) {
+    const bool canCast = at.helpers.castDtype != nullptr && !each.moves() && each.caller.dtype != each.target.dtype;
+    return at.helpers.copyInp != nullptr || canCast
+               ? diopiSuccess
+               : lacksHelper(
+                     at, each.moves() || each.caller.dtype == each.target.dtype ? "diopiCopyInp" : "diopiCastDtype");
 }
 
 // ---- On the way out -------------------------------------------------------------------------------------------------
 
-inline Place placeOf(const Place& at, const Converted& each) {
-    return Place{at.helpers, at.ctx, at.function, each.parameter};
+inline Site siteOf(const Site& at, const Converted& each) {
+    return Site{at.helpers, at.ctx, at.function, each.parameter};
 }
 
-inline diopiError_t backUpOne(const Place& at, Converted& each) {
+inline diopiError_t backUpOne(const Site& at, Converted& each) {
     if (isEmpty(each.caller.size)) {
         return diopiSuccess;
     }
@@ -114,14 +116,14 @@ inline diopiError_t backUpOne(const Place& at, Converted& each) {
 }
 
 // Where several tensors are written, a failure in the middle must not leave some of them changed.
-inline diopiError_t backUp(const Place& at, ConvertedList& list) {
+inline diopiError_t backUp(const Site& at, ConvertedList& list) {
     Converted* previous = nullptr;
     for (Converted& each : list) {
         if (!each.written) {
             continue;
         }
         if (previous != nullptr) {
-            DIOPIGEN_ADAPTOR_TRY(backUpOne(placeOf(at, *previous), *previous));
+            DIOPIGEN_ADAPTOR_TRY(backUpOne(siteOf(at, *previous), *previous));
         }
         previous = &each;
     }
@@ -129,7 +131,7 @@ inline diopiError_t backUp(const Place& at, ConvertedList& list) {
 }
 
 // Puts the old values back into what has been written up to and including `failed`.
-inline void restore(const Place& at, ConvertedList& list, const Converted* failed) {
+inline void restore(const Site& at, ConvertedList& list, const Converted* failed) {
     for (Converted& each : list) {
         if (each.backup != nullptr && at.helpers.copyInp != nullptr) {
             static_cast<void>(at.helpers.copyInp(at.ctx, each.backup, each.writable));
@@ -140,13 +142,12 @@ inline void restore(const Place& at, ConvertedList& list, const Converted* faile
     }
 }
 
-inline diopiError_t writeBack(const Place& at, ConvertedList& list) {
+inline diopiError_t writeBack(const Site& at, ConvertedList& list) {
     for (Converted& each : list) {
         if (!each.written) {
             continue;
         }
-        const diopiError_t status =
-            copyBack(placeOf(at, each), each.caller, each.writable, each.temporary, each.target);
+        const diopiError_t status = copyBack(siteOf(at, each), each.caller, each.writable, each.temporary, each.target);
         if (status != diopiSuccess) {
             restore(at, list, &each);
             return status;
@@ -156,7 +157,7 @@ inline diopiError_t writeBack(const Place& at, ConvertedList& list) {
 }
 
 // Forgets the temporary first, so that it is not released a second time where this fails.
-inline diopiError_t releaseOne(const Place& at, diopiTensorHandle_t& temporary) {
+inline diopiError_t releaseOne(const Site& at, diopiTensorHandle_t& temporary) {
     const diopiTensorHandle_t released = temporary;
     temporary = nullptr;
     return released == nullptr ? diopiSuccess : release(at, released);

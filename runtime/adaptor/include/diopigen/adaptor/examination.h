@@ -28,12 +28,12 @@ inline bool wantsChannelsLast(std::uint8_t layouts) {
 }
 
 // Fills in `tensor` and `target`. `needed` stays false for a tensor that can stay as it is.
-inline diopiError_t examine(const Place& at, const Rule& rule, diopiConstTensorHandle_t handle, Tensor& tensor,
+inline diopiError_t examine(const Site& at, const Rule& rule, diopiConstTensorHandle_t handle, Tensor& tensor,
                             Target& target, bool& needed) {
     tensor.handle = handle;
     DIOPIGEN_ADAPTOR_CALL(at, "diopiGetTensorDtype", diopiGetTensorDtype(handle, &tensor.dtype));
     const bool casts = rule.converts(tensor.dtype);
-    if (!casts && !rule.demandsLayout) {
+    if (!casts && !rule.demandsLayout && rule.mostDimensions == 0 && rule.alignment == 1) {
         return diopiSuccess;
     }
     bool isSparse = false;
@@ -55,7 +55,7 @@ inline diopiError_t examine(const Place& at, const Rule& rule, diopiConstTensorH
     }
     const std::uint8_t layouts = rule.layoutsOf(tensor.size.len);
     const bool fits = layoutFits(layouts, tensor.size, tensor.stride);
-    if (!casts && fits) {
+    if (!casts && fits && rule.admitsRank(tensor.size.len) && rule.alignment == 1) {
         return diopiSuccess;
     }
     // The limits are those of the device: what is in host memory is read by the CPU.
@@ -66,7 +66,16 @@ inline diopiError_t examine(const Place& at, const Rule& rule, diopiConstTensorH
     if (device == diopi_host) {
         return diopiSuccess;
     }
+    if (!rule.admitsRank(tensor.size.len)) {
+        // No conversion helps: the call is for the fallback.
+        return fail(at.helpers, diopiNoImplement, "%s, parameter '%s': %lld dimensions; the chip takes at most %d",
+                    at.function, at.parameter, static_cast<long long>(tensor.size.len),
+                    static_cast<int>(rule.mostDimensions));
+    }
     DIOPIGEN_ADAPTOR_CALL(at, "diopiGetTensorDataConst", diopiGetTensorDataConst(handle, &tensor.data));
+    if (!casts && fits && (rule.isAligned(tensor.data) || isEmpty(tensor.size))) {
+        return diopiSuccess;
+    }
     target.dtype = rule.targetOf(tensor.dtype);
     if (fits) {
         target.stride = compactStrides(tensor.size, tensor.stride);

@@ -156,8 +156,8 @@ inline bool floatingFits(double value, const Range& goal) {
     if (goal.kind != Kind::integer) {
         return !std::isfinite(value) || (value >= goal.lowest && value <= goal.highest);
     }
-    const double whole = std::trunc(value);
-    return whole >= goal.lowest && whole <= goal.highest;
+    const double truncated = std::trunc(value);
+    return truncated >= goal.lowest && truncated <= goal.highest;
 }
 
 inline bool valueFits(const unsigned char* bytes, diopiDtype_t from, diopiDtype_t to) {

@@ -27,7 +27,7 @@ struct Extent {
 };
 
 // `extent.begin` stays null where nothing can be said: no elements, gaps, or a sparse tensor.
-inline diopiError_t measure(const Place& at, diopiConstTensorHandle_t handle, Extent& extent) {
+inline diopiError_t measure(const Site& at, diopiConstTensorHandle_t handle, Extent& extent) {
     bool isSparse = false;
     if (diopiIsTensorSparse != nullptr) {
         DIOPIGEN_ADAPTOR_CALL(at, "diopiIsTensorSparse", diopiIsTensorSparse(handle, &isSparse));
@@ -60,7 +60,7 @@ using Extents = Buffer<Extent, mostExtents>;
 
 // Adds a tensor. Fails where it shares a part of its memory with another one, and one of them is written: the operator
 // would not see it, and could not refuse the call. The whole of it may be shared.
-inline diopiError_t addExtent(const Place& at, Extents& extents, diopiConstTensorHandle_t handle, bool written) {
+inline diopiError_t addExtent(const Site& at, Extents& extents, diopiConstTensorHandle_t handle, bool written) {
     Extent added = {};
     added.parameter = at.parameter;
     added.written = written;

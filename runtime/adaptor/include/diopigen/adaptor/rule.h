@@ -29,6 +29,8 @@ struct Rule {
     std::uint8_t target[dtypeCount] = {};  // what it gets instead, where the bit is set
     std::uint8_t layouts[rankCount] = {};  // Layout bits by rank
     bool demandsLayout = false;            // whether any entry of `layouts` is set
+    std::uint8_t mostDimensions = 0;       // 0: any number
+    std::uint16_t alignment = 1;           // bytes that the first element is at a multiple of
 
     constexpr bool converts(diopiDtype_t dtype) const {
         return static_cast<unsigned>(dtype) < dtypeCount && ((casts >> dtype) & 1U) != 0;
@@ -40,7 +42,11 @@ struct Rule {
         return layouts[rank < rankCount - 1 ? rank : rankCount - 1];
     }
 
-    // The two words that tables are written with.
+    // Whether an operator on the chip can take a tensor of so many dimensions at all.
+    constexpr bool admitsRank(std::int64_t rank) const { return mostDimensions == 0 || rank <= mostDimensions; }
+    bool isAligned(const void* data) const { return reinterpret_cast<std::uintptr_t>(data) % alignment == 0; }
+
+    // The words that tables are written with.
     constexpr Rule cast(diopiDtype_t from, diopiDtype_t to) const {
         Rule rule = *this;
         rule.casts |= 1U << from;
@@ -51,6 +57,16 @@ struct Rule {
         Rule rule = *this;
         rule.layouts[rank] = static_cast<std::uint8_t>(formats);
         rule.demandsLayout = true;
+        return rule;
+    }
+    constexpr Rule upTo(int dimensions) const {
+        Rule rule = *this;
+        rule.mostDimensions = static_cast<std::uint8_t>(dimensions);
+        return rule;
+    }
+    constexpr Rule aligned(int bytes) const {
+        Rule rule = *this;
+        rule.alignment = static_cast<std::uint16_t>(bytes);
         return rule;
     }
     constexpr Rule everyRank(int formats) const {

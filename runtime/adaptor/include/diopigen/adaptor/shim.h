@@ -36,8 +36,16 @@ __attribute__((always_inline)) inline bool fitsDescription(const Rule& rule, std
     if (static_cast<std::int32_t>(word) < 0 || rule.converts(static_cast<diopiDtype_t>(word & 0xffU))) {
         return false;
     }
-    const std::uint8_t layouts = rule.layoutsOf((word >> 8) & 0x7fU);
-    return layouts == 0 || ((word >> layoutShift) & layouts & (rowMajor | channelsLast)) != 0;
+    const std::uint32_t rank = (word >> 8) & 0x7fU;
+    const std::uint8_t layouts = rule.layoutsOf(rank);
+    return rule.admitsRank(rank) &&
+           (layouts == 0 || ((word >> layoutShift) & layouts & (rowMajor | channelsLast)) != 0);
+}
+
+// Whether the first element of a tensor is where the operator can take it.
+__attribute__((noinline)) inline bool startsAligned(const Rule& rule, diopiConstTensorHandle_t tensor) {
+    const void* data = nullptr;
+    return diopiGetTensorDataConst(tensor, &data) == diopiSuccess && rule.isAligned(data);
 }
 
 // The same question to a host that describes no tensors.
@@ -48,12 +56,12 @@ __attribute__((noinline)) inline bool fitsInParts(const Rule& rule, diopiConstTe
             return false;
         }
     }
-    if (!rule.demandsLayout) {
+    if (!rule.demandsLayout && rule.mostDimensions == 0) {
         return true;
     }
     diopiSize_t size;
     diopiSize_t stride;
-    if (diopiGetTensorShape(tensor, &size) != diopiSuccess) {
+    if (diopiGetTensorShape(tensor, &size) != diopiSuccess || !rule.admitsRank(size.len)) {
         return false;
     }
     const std::uint8_t layouts = rule.layoutsOf(size.len);
@@ -65,8 +73,16 @@ __attribute__((always_inline)) inline bool fitsOne(const Rule& rule, diopiConstT
     if (tensor == nullptr) {
         return true;
     }
-    return diopiHostDescribeTensor != nullptr ? fitsDescription(rule, diopiHostDescribeTensor(tensor))
-                                              : fitsInParts(rule, tensor);
+    if (diopiHostDescribeTensor == nullptr) {
+        return fitsInParts(rule, tensor) && (rule.alignment == 1 || startsAligned(rule, tensor));
+    }
+    const std::uint32_t word = diopiHostDescribeTensor(tensor);
+    if (!fitsDescription(rule, word)) {
+        return false;
+    }
+    // Elements are at multiples of their own size.
+    return rule.alignment == 1 || elementSize(static_cast<diopiDtype_t>(word & 0xffU)) >= rule.alignment ||
+           startsAligned(rule, tensor);
 }
 
 // Whether the operator can take the tensors as they are. A failure counts as no: the Call that follows reports it.

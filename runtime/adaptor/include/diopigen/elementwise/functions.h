@@ -39,8 +39,9 @@ namespace elementwise {
 enum Flags : unsigned {
     kPlain = 0,
     kBroadcasts = 1,  // its shape need only broadcast to that of the results; without it must be the same
-    kTruth = 2,       // bool instead of the floating dtype that all others share
+    kBool = 2,        // bool instead of the floating dtype that all others share
     kOptional = 4,    // may be null: reads as 0, and is not written
+    kTruth = kBool,   // its name in vendors' elementwise.h of before
 };
 
 struct Operand {

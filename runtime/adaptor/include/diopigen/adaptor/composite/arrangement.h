@@ -17,7 +17,7 @@ namespace {
 // A place in a shape that has it.
 inline std::int64_t& lengthOf(Composite& c, Sizes& sizes, std::int64_t dim) {
     if (dim < 0 || dim >= static_cast<std::int64_t>(sizes.size())) {
-        c.refuse(diopiErrorOccurred, "an input has too few dimensions");
+        c.reject(diopiErrorOccurred, "an input has too few dimensions");
     }
     return sizes[static_cast<std::size_t>(dim)];
 }

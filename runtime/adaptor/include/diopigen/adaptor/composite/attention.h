@@ -37,32 +37,32 @@ inline void check(Composite& c, const Attention& call) {
     const Sizes keys = c.shape(call.k);
     if (queries.size() != 4 || keys.size() != 4 || c.shape(call.v) != keys || queries[0] != keys[0] ||
         queries[3] != keys[3]) {
-        c.refuse(diopiErrorOccurred, "q, k and v are not [batch, sequence, heads, head_dim] of one attention");
+        c.reject(diopiErrorOccurred, "q, k and v are not [batch, sequence, heads, head_dim] of one attention");
     } else if (keys[2] == 0 || queries[2] % keys[2] != 0) {
-        c.refuse(diopiErrorOccurred, "C1: kv_heads divides heads");
+        c.reject(diopiErrorOccurred, "C1: kv_heads divides heads");
     } else if (!(call.dropout >= 0.0 && call.dropout < 1.0)) {
-        c.refuse(diopiErrorOccurred, "the probability of dropout is at least 0 and below 1");
+        c.reject(diopiErrorOccurred, "the probability of dropout is at least 0 and below 1");
     }
     const Sizes slopes = c.shape(call.slopes);
     if (call.slopes != nullptr && slopes != Sizes{queries[2]} && slopes != Sizes{queries[0], queries[2]}) {
-        c.refuse(diopiErrorOccurred, "C3: alibi_slopes has the shape [heads] or [batch, heads]");
+        c.reject(diopiErrorOccurred, "C3: alibi_slopes has the shape [heads] or [batch, heads]");
     }
 }
 
 // [batch, sequence, kv_heads, head_dim] with every head as often as neighbouring query heads share it.
 inline Value repeatedHeads(Composite& c, Value value, std::int64_t heads) {
-    const std::int64_t given = c.shape(value.tensor)[2];
-    if (given == heads) {
+    const std::int64_t present = c.shape(value.tensor)[2];
+    if (present == heads) {
         return value;
     }
-    const diopiTensorHandle_t places = c.make({heads}, diopi_dtype_int64);
+    const diopiTensorHandle_t positions = c.make({heads}, diopi_dtype_int64);
     const diopiTensorHandle_t index = c.make({heads}, diopi_dtype_int64);
     const diopiScalar_t none = integer(0);
     const diopiScalar_t all = integer(heads);
     const diopiScalar_t one = integer(1);
-    const diopiScalar_t sharing = integer(heads / given);
-    DIOPIGEN_ADAPTOR_COMPOSITE_CALL(c, diopiArange, places, &none, &all, &one);
-    DIOPIGEN_ADAPTOR_COMPOSITE_CALL(c, diopiDivScalar, index, places, &sharing, RoundModeFloor);
+    const diopiScalar_t sharing = integer(heads / present);
+    DIOPIGEN_ADAPTOR_COMPOSITE_CALL(c, diopiArange, positions, &none, &all, &one);
+    DIOPIGEN_ADAPTOR_COMPOSITE_CALL(c, diopiDivScalar, index, positions, &sharing, RoundModeFloor);
     return selected(value, 2, index);
 }
 
@@ -97,11 +97,11 @@ inline Value scoresOf(Composite& c, const Attention& call) {
     return scores;
 }
 
-// Drops probabilities; `kept` becomes which of them stayed.
-inline Value thinned(Composite& c, const Attention& call, Value shares, Value& kept) {
+// Drops probabilities; `keepMask` becomes which of them stayed.
+inline Value thinned(Composite& c, const Attention& call, Value shares, Value& keepMask) {
     const Sizes shape = c.shape(shares.tensor);
     const diopiTensorHandle_t mask = c.make(shape, diopi_dtype_bool);
-    kept = Value{&c, mask, 0.0};
+    keepMask = Value{&c, mask, 0.0};
     if (call.dropout == 0.0) {
         const diopiScalar_t yes = integer(1);
         DIOPIGEN_ADAPTOR_COMPOSITE_CALL(c, diopiFill, mask, &yes);
@@ -134,11 +134,11 @@ inline void attend(Composite& c, const Attention& call, diopiTensorHandle_t out,
     const Value shares = powers / where(blind, c.number(1.0), total);
     // Without the last dimension, which has one element.
     const Value lse = sum(where(blind, c.number(HUGE_VAL), top + logarithm(total)), {3}, statistics);
-    Value kept = c.number(1.0);
-    const Value weights = call.dropout != 0.0 || mask != nullptr ? thinned(c, call, shares, kept) : shares;
+    Value keepMask = c.number(1.0);
+    const Value weights = call.dropout != 0.0 || mask != nullptr ? thinned(c, call, shares, keepMask) : shares;
     const Value values = permuted(repeatedHeads(c, c.tensor(call.v), queries[2]), {0, 2, 1, 3});
     const Value result = permuted(product(weights, values), {0, 2, 1, 3});
-    c.store(mask, kept);
+    c.store(mask, keepMask);
     c.store(softmaxLse, lse);
     c.store(out, result);
 }
@@ -148,7 +148,7 @@ inline void multiHeadAttention(Composite& c, diopiTensorHandle_t q, diopiTensorH
                                diopiTensorHandle_t out, diopiTensorHandle_t softmaxLse,
                                diopiGeneratorHandle_t generator, diopiTensorHandle_t debugMask) {
     if (returnDebugMask && debugMask == nullptr) {
-        c.refuse(diopiErrorOccurred, "C3: debug_attn_mask is not null where return_debug_mask is true");
+        c.reject(diopiErrorOccurred, "C3: debug_attn_mask is not null where return_debug_mask is true");
     }
     const Attention call = {q, k, v, scale, -1, isCausal ? 0 : -1, nullptr, dropout, generator};
     attend(c, call, out, softmaxLse, returnDebugMask ? debugMask : nullptr);

@@ -87,13 +87,13 @@ class Composite {
     void computeIn(diopiConstTensorHandle_t out, std::initializer_list<Operand> operands) {
         const diopiDtype_t dtype = promoted(operands);
         if (traitsOf(dtype).category > traitsOf(dtypeOf(out)).category) {
-            refuse(diopiDtypeNotSupported, "the output cannot hold what the inputs are promoted to");
+            reject(diopiDtypeNotSupported, "the output cannot hold what the inputs are promoted to");
         }
         dtype_ = computed(dtype);
     }
 
     // Every failure ends the composite at once: these throw Stopped.
-    [[noreturn]] void refuse(diopiError_t status, const char* reason) {
+    [[noreturn]] void reject(diopiError_t status, const char* reason) {
         throw Stopped{fail(helpers_, status, "%s: %s", function_, reason)};
     }
 
@@ -153,7 +153,7 @@ class Composite {
     }
     Value factor(double value) {
         if (traitsOf(dtype_).category <= Category::integral && value != std::trunc(value)) {
-            refuse(diopiErrorOccurred, "a number has a fractional part and the tensors are integral");
+            reject(diopiErrorOccurred, "a number has a fractional part and the tensors are integral");
         }
         return number(value);
     }
@@ -172,14 +172,14 @@ class Composite {
         const diopiSize_t size = asSize(sizes);
         const Strides stride = rowMajorStrides(size);
         const diopiSize_t strides = stride.asSize();
-        diopiTensorHandle_t made = nullptr;
+        diopiTensorHandle_t created = nullptr;
         temporaries_.reserve(temporaries_.size() + 1);
-        require("diopiRequireTensor", diopiRequireTensor(ctx_, &made, &size, &strides, dtype, device_));
-        if (made == nullptr) {
-            refuse(diopiErrorOccurred, "diopiRequireTensor gave no tensor");
+        require("diopiRequireTensor", diopiRequireTensor(ctx_, &created, &size, &strides, dtype, device_));
+        if (created == nullptr) {
+            reject(diopiErrorOccurred, "diopiRequireTensor gave no tensor");
         }
-        temporaries_.push_back(made);
-        return made;
+        temporaries_.push_back(created);
+        return created;
     }
     diopiTensorHandle_t make(const Sizes& sizes) { return make(sizes, dtype_); }
 
@@ -198,10 +198,10 @@ class Composite {
         if (value.tensor != nullptr) {
             return value;
         }
-        const diopiTensorHandle_t made = make({}, dtype);
+        const diopiTensorHandle_t created = make({}, dtype);
         const diopiScalar_t scalar = asScalar(value.number);
-        DIOPIGEN_ADAPTOR_COMPOSITE_CALL(*this, diopiFill, made, &scalar);
-        return Value{this, made, 0.0};
+        DIOPIGEN_ADAPTOR_COMPOSITE_CALL(*this, diopiFill, created, &scalar);
+        return Value{this, created, 0.0};
     }
 
     diopiScalar_t asScalar(double value) const {
@@ -222,10 +222,10 @@ class Composite {
             return;
         }
         if (value.tensor != nullptr && shape(value.tensor) != shape(out)) {
-            refuse(diopiErrorOccurred, "an output does not have the shape of the result");
+            reject(diopiErrorOccurred, "an output does not have the shape of the result");
         }
         if (deviceOf(out) != device_) {
-            refuse(diopiErrorOccurred, "the outputs are not on one device");
+            reject(diopiErrorOccurred, "the outputs are not on one device");
         }
         results_.push_back({out, materialised(value).tensor});
     }
@@ -304,7 +304,7 @@ inline Value resultOf(Value like, Value other) {
     return Value{&c, c.make(broadcast(c.shape(like.tensor), c.shape(other.tensor))), 0.0};
 }
 
-inline diopiTensorHandle_t writable(Value made) { return const_cast<diopiTensorHandle_t>(made.tensor); }
+inline diopiTensorHandle_t writable(Value created) { return const_cast<diopiTensorHandle_t>(created.tensor); }
 
 // ---- New tensors ----
 
@@ -316,20 +316,20 @@ inline diopiScalar_t integer(std::int64_t value) {
 }
 
 inline Value filled(Composite& c, const Sizes& sizes, double value) {
-    const diopiTensorHandle_t made = c.make(sizes);
+    const diopiTensorHandle_t created = c.make(sizes);
     const diopiScalar_t scalar = c.asScalar(value);
-    DIOPIGEN_ADAPTOR_COMPOSITE_CALL(c, diopiFill, made, &scalar);
-    return Value{&c, made, 0.0};
+    DIOPIGEN_ADAPTOR_COMPOSITE_CALL(c, diopiFill, created, &scalar);
+    return Value{&c, created, 0.0};
 }
 
 // first, first + 1, ... : `count` numbers.
 inline Value positions(Composite& c, std::int64_t first, std::int64_t count) {
-    const diopiTensorHandle_t made = c.make({count});
+    const diopiTensorHandle_t created = c.make({count});
     const diopiScalar_t start = integer(first);
     const diopiScalar_t end = integer(first + count);
     const diopiScalar_t step = integer(1);
-    DIOPIGEN_ADAPTOR_COMPOSITE_CALL(c, diopiArange, made, &start, &end, &step);
-    return Value{&c, made, 0.0};
+    DIOPIGEN_ADAPTOR_COMPOSITE_CALL(c, diopiArange, created, &start, &end, &step);
+    return Value{&c, created, 0.0};
 }
 
 }  // namespace

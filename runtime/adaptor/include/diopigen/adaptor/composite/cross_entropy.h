@@ -111,7 +111,7 @@ inline void crossEntropy(Composite& c, diopiTensorHandle_t out, diopiConstTensor
                          std::int64_t ignoreIndex, double labelSmoothing) {
     const Sizes shape = c.shape(input);
     if (shape.empty() || !(labelSmoothing >= 0.0 && labelSmoothing <= 1.0)) {
-        c.refuse(diopiErrorOccurred, "input has no classes, or label_smoothing is not between 0 and 1");
+        c.reject(diopiErrorOccurred, "input has no classes, or label_smoothing is not between 0 and 1");
     }
     const std::size_t classDim = shape.size() > 1 ? 1 : 0;
     const std::int64_t classes = shape[classDim];
@@ -120,7 +120,7 @@ inline void crossEntropy(Composite& c, diopiTensorHandle_t out, diopiConstTensor
     const bool isProbability = Composite::isFloating(c.dtypeOf(target));
     const Sizes expected = isProbability ? shape : samples;
     if (c.shape(target) != expected || (isProbability && ignoreIndex >= 0)) {
-        c.refuse(diopiErrorOccurred, "target does not go with input and ignore_index");
+        c.reject(diopiErrorOccurred, "target does not go with input and ignore_index");
     }
     const Value logs = logSoftmaxOf(c, c.tensor(input), static_cast<std::int64_t>(classDim));
     const Value weights = c.tensor(weight);

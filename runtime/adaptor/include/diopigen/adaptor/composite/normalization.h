@@ -20,12 +20,12 @@ inline Sizes trailing(Composite& c, const Sizes& shape, const diopiSize_t& norma
     const std::int64_t rank = static_cast<std::int64_t>(shape.size());
     Sizes dims;
     if (normalized.len < 1 || normalized.len > rank) {
-        c.refuse(diopiErrorOccurred, "normalized_shape does not name the trailing dimensions of input");
+        c.reject(diopiErrorOccurred, "normalized_shape does not name the trailing dimensions of input");
     }
     for (std::int64_t i = 0; i < normalized.len; ++i) {
         const std::int64_t dim = rank - normalized.len + i;
         if (shape[static_cast<std::size_t>(dim)] != normalized.data[i]) {
-            c.refuse(diopiErrorOccurred, "the trailing sizes of input are not normalized_shape");
+            c.reject(diopiErrorOccurred, "the trailing sizes of input are not normalized_shape");
         }
         dims.push_back(dim);
     }

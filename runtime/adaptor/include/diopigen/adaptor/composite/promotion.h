@@ -86,11 +86,11 @@ inline diopiDtype_t promotedPair(diopiDtype_t left, diopiDtype_t right) {
     if (a.category == Category::floating) {
         return a.bytes == b.bytes ? diopi_dtype_float32 : (a.bytes > b.bytes ? left : right);
     }
-    const DtypeTraits& wide = a.bytes >= b.bytes ? a : b;
-    if (a.isSigned == b.isSigned || (wide.isSigned && a.bytes != b.bytes)) {
+    const DtypeTraits& wider = a.bytes >= b.bytes ? a : b;
+    if (a.isSigned == b.isSigned || (wider.isSigned && a.bytes != b.bytes)) {
         return a.bytes >= b.bytes ? left : right;
     }
-    return signedOf(2 * wide.bytes);
+    return signedOf(2 * wider.bytes);
 }
 
 // A tensor with dimensions counts before one without, and that before a number: what comes later can raise the

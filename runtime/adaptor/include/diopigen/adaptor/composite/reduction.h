@@ -13,7 +13,7 @@ namespace diopigen {
 namespace adaptor {
 namespace {
 
-inline Sizes kept(Sizes sizes, const Sizes& dims) {
+inline Sizes withSizeOne(Sizes sizes, const Sizes& dims) {
     for (const std::int64_t dim : dims) {
         sizes[static_cast<std::size_t>(dim)] = 1;
     }
@@ -27,7 +27,7 @@ inline Sizes dimensions(Composite& c, const Sizes& shape, const std::int64_t* di
     for (std::int64_t i = 0; i < (count == 0 ? rank : count); ++i) {
         const std::int64_t dim = count == 0 ? i : (dims[i] < 0 ? dims[i] + (rank == 0 ? 1 : rank) : dims[i]);
         if (dim < 0 || dim >= (rank == 0 ? 1 : rank)) {
-            c.refuse(diopiErrorOccurred, "a dimension is outside of the input's");
+            c.reject(diopiErrorOccurred, "a dimension is outside of the input's");
         }
         if (rank > 0) {
             found.push_back(dim);
@@ -36,7 +36,7 @@ inline Sizes dimensions(Composite& c, const Sizes& shape, const std::int64_t* di
     for (std::size_t i = 0; i < found.size(); ++i) {
         for (std::size_t k = 0; k < i; ++k) {
             if (found[i] == found[k]) {
-                c.refuse(diopiErrorOccurred, "a dimension is named twice");
+                c.reject(diopiErrorOccurred, "a dimension is named twice");
             }
         }
     }
@@ -68,8 +68,8 @@ inline Value sum(Value value, const Sizes& dims, const Sizes& result) {
             dropped.push_back(shape[i]);
         }
     }
-    if (result != dropped && result != kept(shape, dims)) {
-        c.refuse(diopiErrorOccurred, "an output does not have the shape of the result");
+    if (result != dropped && result != withSizeOne(shape, dims)) {
+        c.reject(diopiErrorOccurred, "an output does not have the shape of the result");
     }
     const Value total{&c, c.make(result), 0.0};
     DIOPIGEN_ADAPTOR_COMPOSITE_CALL(c, diopiSum, writable(total), value.tensor, asSize(dims));
@@ -77,7 +77,7 @@ inline Value sum(Value value, const Sizes& dims, const Sizes& result) {
 }
 
 inline Value sum(Value value, const Sizes& dims) {
-    return dims.empty() ? value : sum(value, dims, kept(value.owner->shape(value.tensor), dims));
+    return dims.empty() ? value : sum(value, dims, withSizeOne(value.owner->shape(value.tensor), dims));
 }
 
 inline Value mean(Value value, const Sizes& dims) {
@@ -88,7 +88,7 @@ inline Value mean(Value value, const Sizes& dims) {
 inline Value largest(Value value, std::int64_t dim) {
     Composite& c = *value.owner;
     const Sizes dims = {dim};
-    const Sizes sizes = kept(c.shape(value.tensor), dims);
+    const Sizes sizes = withSizeOne(c.shape(value.tensor), dims);
     const Value result{&c, c.make(sizes), 0.0};
     if (diopiAmax != nullptr) {
         DIOPIGEN_ADAPTOR_COMPOSITE_CALL(c, diopiAmax, writable(result), value.tensor, asSize(dims), true);

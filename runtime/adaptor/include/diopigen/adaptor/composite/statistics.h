@@ -26,7 +26,7 @@ inline Value complexDistance(Composite& c, diopiConstTensorHandle_t input, const
     if (dims.empty()) {
         return filled(c, shape, 0.0);
     }
-    const Sizes sizes = kept(shape, dims);
+    const Sizes sizes = withSizeOne(shape, dims);
     const diopiTensorHandle_t total = c.make(sizes, dtype);
     const diopiTensorHandle_t center = c.make(sizes, dtype);
     const diopiTensorHandle_t difference = c.make(shape, dtype);

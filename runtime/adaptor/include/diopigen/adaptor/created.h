@@ -1,6 +1,6 @@
 // The tensors that an operator makes itself: the caller gets them in the dtype that the interface defines.
-#ifndef DIOPIGEN_ADAPTOR_MADE_H_
-#define DIOPIGEN_ADAPTOR_MADE_H_
+#ifndef DIOPIGEN_ADAPTOR_CREATED_H_
+#define DIOPIGEN_ADAPTOR_CREATED_H_
 
 #include <diopi/diopirt.h>
 
@@ -15,13 +15,13 @@ namespace diopigen {
 namespace adaptor {
 namespace {
 
-class MadeTensors {
+class CreatedTensors {
   public:
     static constexpr std::int64_t most = 16;
 
-    MadeTensors() = default;
-    MadeTensors(const MadeTensors&) = delete;
-    MadeTensors& operator=(const MadeTensors&) = delete;
+    CreatedTensors() = default;
+    CreatedTensors(const CreatedTensors&) = delete;
+    CreatedTensors& operator=(const CreatedTensors&) = delete;
 
     // Replaces the caller's slots by slots of its own until the results are handed over. False: there are too many.
     bool expect(const char* parameter, diopiTensorHandle_t*& slots, std::int64_t count, diopiDtype_t dtype) {
@@ -49,19 +49,19 @@ class MadeTensors {
 
     // Casts what came in another dtype than the interface says. What it says may be open (diopi_dtype_unsupported):
     // then it is the dtype that an input had before it was cast to what came.
-    diopiError_t cast(const Place& call, ConvertedList& converted) {
+    diopiError_t cast(const Site& call, ConvertedList& converted) {
         for (std::int64_t i = 0; i < count_; ++i) {
             const diopiTensorHandle_t got = handles_[i];
             if (got == nullptr) {
                 continue;
             }
-            const Place at{call.helpers, call.ctx, call.function, slots_[i].parameter};
+            const Site at{call.helpers, call.ctx, call.function, slots_[i].parameter};
             diopiDtype_t dtype = diopi_dtype_unsupported;
             DIOPIGEN_ADAPTOR_CALL(at, "diopiGetTensorDtype", diopiGetTensorDtype(got, &dtype));
-            const diopiDtype_t wanted =
+            const diopiDtype_t requested =
                 slots_[i].dtype != diopi_dtype_unsupported ? slots_[i].dtype : dtypeBefore(dtype, converted);
-            if (wanted != dtype) {
-                DIOPIGEN_ADAPTOR_TRY(castOne(at, got, dtype, wanted, handles_[i]));
+            if (requested != dtype) {
+                DIOPIGEN_ADAPTOR_TRY(castOne(at, got, dtype, requested, handles_[i]));
                 if (!isTemporary(got, converted)) {
                     DIOPIGEN_ADAPTOR_TRY(release(at, got));
                 }
@@ -113,7 +113,7 @@ class MadeTensors {
         return dtype;
     }
 
-    static diopiError_t castOne(const Place& at, diopiTensorHandle_t got, diopiDtype_t from, diopiDtype_t to,
+    static diopiError_t castOne(const Site& at, diopiTensorHandle_t got, diopiDtype_t from, diopiDtype_t to,
                                 diopiTensorHandle_t& result) {
         Tensor tensor = {};
         tensor.handle = got;
@@ -142,4 +142,4 @@ class MadeTensors {
 }  // namespace adaptor
 }  // namespace diopigen
 
-#endif  // DIOPIGEN_ADAPTOR_MADE_H_
+#endif  // DIOPIGEN_ADAPTOR_CREATED_H_
