@@ -19,6 +19,8 @@ from diopigen.diagnostics import Sink
 from diopigen.ir.model import BASE, Function, Parameter
 from diopigen.spec.expression import Text, walk
 
+EVALUATES = True
+
 RULES = {
     "gradient-mismatch": "The kernel of an entry with 'backward_of' is the derivative of the forward kernel.",
 }

@@ -237,10 +237,11 @@ class _Scope:
                 self.argument(formula, argument, "operand" if kind in ("dtype", "choice") else kind)
 
     def floating(self, formula: Formula, argument: Name) -> None:
-        """A floating dtype among alternatives."""
-        if not literal(argument):
+        """A floating dtype of the spec among alternatives."""
+        known = [info.name for info in self.subject.interface.dtypes if info.name in MANTISSA]
+        if literal(argument) not in known:
             message = f"'{argument.name}' is neither a parameter nor a floating dtype"
-            fix = did_you_mean(argument.name, [*self.params, *MANTISSA]) or f"floating dtypes: {', '.join(MANTISSA)}"
+            fix = did_you_mean(argument.name, [*self.params, *known]) or f"floating dtypes: {', '.join(known)}"
             self.error("unknown-reference", message, formula.at(argument.offset, len(argument.name)), fix)
 
     def known(self, formula: Formula, call: Call, table: dict[str, RuleFunction], what: str) -> RuleFunction | None:

@@ -84,20 +84,22 @@ def open_entry(function: Function, sink: Sink, rule: str, message: str, span: Sp
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A family of rules: the purpose of each id, and the function that applies them."""
+    """A family of rules: the purpose of each id, and the function that applies them. One that `evaluates` expressions
+    of the spec needs them to be sound: it is run where the others have found no error."""
 
     name: str
     rules: Mapping[str, str]
     run: Callable[[Subject, Sink], None]
+    evaluates: bool = False
 
 
 def families() -> Iterator[Family]:
-    """All families, by name: every module of this package that has `RULES` and `check`."""
+    """All families, by name: every module of this package that has `RULES` and `check`, some also `EVALUATES`."""
     for info in sorted(pkgutil.iter_modules(diopigen.check.__path__), key=lambda info: info.name):
         module = importlib.import_module(f"diopigen.check.{info.name}")
         rules, run = getattr(module, "RULES", None), getattr(module, "check", None)
         if rules is not None and run is not None:
-            yield Family(info.name, rules, run)
+            yield Family(info.name, rules, run, getattr(module, "EVALUATES", False))
 
 
 def check_interface(
@@ -106,5 +108,6 @@ def check_interface(
     """Applies every rule to the interface; findings go to `sink`. `published` is the interface as it was generated
     last, which tells a renamed function from one that is gone."""
     subject = Subject(interface, complete, published)
-    for family in families():
-        family.run(subject, sink)
+    for family in sorted(families(), key=lambda family: family.evaluates):
+        if not (family.evaluates and sink.has_errors):
+            family.run(subject, sink)

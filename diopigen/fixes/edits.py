@@ -53,9 +53,9 @@ def _edit(finding: Diagnostic, text: str) -> list[Edit]:
     for line in lines:
         starts.append(starts[-1] + len(line))
     line = lines[span.line - 1]
-    begin, end = starts[span.line - 1], starts[span.line]
+    begin = starts[span.line - 1]
     if not fix.right:
-        return [Edit(begin, end, "", finding)] if line.partition(" #")[0].strip() == fix.wrong else []
+        return _removal(finding, fix.wrong, text, lines, starts)
     if fix.wrong == "\t":
         width = _tab_width(lines)
         return [
@@ -64,6 +64,37 @@ def _edit(finding: Diagnostic, text: str) -> list[Edit]:
             if width and "\t" in _indent(line)
         ]
     return _within(finding, text, begin + span.column - 1, _end(span, starts, len(text)), fix)
+
+
+def _removal(finding: Diagnostic, wrong: str, text: str, lines: Sequence[str], starts: Sequence[int]) -> list[Edit]:
+    """What removes a line, an item of a list between commas, or for `- name:` a whole item with what is below it. A
+    comment among the lines keeps them."""
+    assert finding.span is not None
+    number = finding.span.line - 1
+    content = lines[number].partition(" #")[0].strip()
+    if wrong.endswith(":"):
+        stop = number + 1
+        while stop < len(lines) and (not lines[stop].strip() or _depth(lines[stop]) > _depth(lines[number])):
+            stop += 1
+        while not lines[stop - 1].strip():
+            stop -= 1
+        is_clean = content.startswith(wrong) and not any("#" in line for line in lines[number:stop])
+        return [Edit(starts[number], starts[stop], "", finding)] if is_clean else []
+    if content in (wrong, f"- {wrong}"):
+        return [Edit(starts[number], starts[number + 1], "", finding)]
+    start = starts[number] + finding.span.column - 1
+    stop = start + len(wrong)
+    if text[start:stop] != wrong or not re.fullmatch(r"\w+", wrong):
+        return []
+    before = re.compile(r",[ ]*$").search(text, starts[number], start)
+    after = re.compile(r"[ ]*,[ ]*").match(text, stop)
+    if before is not None:
+        return [Edit(before.start(), stop, "", finding)]
+    return [Edit(start, after.end(), "", finding)] if after is not None else []
+
+
+def _depth(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
 
 
 def _end(span: Span, starts: Sequence[int], length: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import posixpath
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +16,7 @@ from diopigen.fixes.edits import Edit, applied, edits_of
 
 RULES = {"fixed": "What `diopigen check --fix` changed is named."}
 
-_ROUNDS = 20
+ROUNDS = 20
 """What one fix reveals is fixed in the next round; a spec in which fixes go round in a circle is left after these."""
 
 Check = Callable[[Path], Sequence[Diagnostic]]
@@ -32,15 +33,15 @@ class Fixed:
     left: Sequence[Diagnostic]
 
     def diff(self, name: str) -> str:
-        """The changes as a unified diff; `name` is what the spec is called."""
+        """The changes as a unified diff; `name` is what the spec is called, empty where paths say all."""
         return "".join(
             line
             for path, text in sorted(self.texts.items())
             for line in difflib.unified_diff(
                 self.before[path].splitlines(keepends=True),
                 text.splitlines(keepends=True),
-                f"a/{name}/{path}",
-                f"b/{name}/{path}",
+                posixpath.join("a", name, path.lstrip("/")),
+                posixpath.join("b", name, path.lstrip("/")),
             )
         )
 
@@ -52,7 +53,7 @@ def fix(spec: Path, name: str, check: Check) -> Fixed:
     done: list[Edit] = []
     with _copied(spec) as copy:
         left = list(check(copy))
-        for _ in range(_ROUNDS):
+        for _ in range(ROUNDS):
             changed = False
             for path, findings in _by_file(left, name).items():
                 file = copy / path

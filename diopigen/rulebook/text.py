@@ -20,6 +20,7 @@ _PARTS = {
     "entry": "keys of an operator",
     "operators": "operators of a file",
     "types": "types.yaml",
+    "aten": "a file of aten/",
 }
 """What the parts of files are called that examples are of."""
 

@@ -7,9 +7,15 @@ import textwrap
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import header_readers
+import session_readers
+
 from diopigen.check.rule import check_interface
+from diopigen.chip.reader import parse_chip
 from diopigen.config.reader import parse_config
 from diopigen.config.resolve import resolve
+from diopigen.conformance.cases.suite import cases_of
+from diopigen.conformance.run import exceptions
 from diopigen.diagnostics import Diagnostic, Failure, Sink
 from diopigen.header.signature import c_interface
 from diopigen.ir.load import load_interface
@@ -33,6 +39,9 @@ OPERATORS = "family: example\nheader: functions.h\noperators:\n"
 FRAMES: Mapping[str, tuple[str, int]] = {"params": (ENTRY, 6), "entry": (ENTRY, 4), "operators": (OPERATORS, 2)}
 """What is above a snippet, and how far it is indented."""
 
+FILES = {"types": "types.yaml", "aten": "aten/example.yaml"}
+"""Whole files that are no operators."""
+
 Reader = Callable[[Example, str, Interface, Path], "tuple[list[Diagnostic], int]"]
 """Returns the findings, and how many lines are above the snippet."""
 
@@ -43,7 +52,7 @@ def _spec(example: Example, snippet: str, _interface: Interface, folder: Path) -
     shutil.copytree(MINIATURE, spec)
     head, indent = FRAMES.get(example.part, ("", 0))
     text = head + textwrap.indent(snippet, " " * indent)
-    file = "types.yaml" if example.part == "types" else "ops/example.yaml"
+    file = FILES.get(example.part, "ops/example.yaml")
     if example.part == "types":
         _empty(spec)
     published = None
@@ -85,4 +94,34 @@ def _convert_config(example: Example, snippet: str, interface: Interface, _: Pat
     return sink.sorted(), 0
 
 
-READERS: Mapping[str, Reader] = {"spec": _spec, "convert_config": _convert_config}
+def _chip(_: Example, snippet: str, interface: Interface, __: Path) -> tuple[list[Diagnostic], int]:
+    sink = Sink()
+    parse_chip(snippet, "chip.yaml", interface, sink)
+    return sink.sorted(), 0
+
+
+def _exceptions(_: Example, snippet: str, interface: Interface, folder: Path) -> tuple[list[Diagnostic], int]:
+    """A file of known exceptions, with the cases of a few functions."""
+    path = folder / "exceptions.yaml"
+    path.write_text(snippet)
+    sink = Sink()
+    known = exceptions.read(path, path.name, sink)
+    selected = [case for function in interface.functions if function.name in _TESTED
+                for case in cases_of(interface, function)]  # fmt: skip
+    exceptions.with_waivers(selected, known, interface, sink)
+    return sink.sorted(), 0
+
+
+_TESTED = ("diopiAdd", "diopiCopyInp")
+
+
+READERS: Mapping[str, Reader] = {
+    "spec": _spec,
+    "convert_config": _convert_config,
+    "breaking": header_readers.breaking,
+    "header": header_readers.header,
+    "comments": header_readers.comments,
+    "chip": _chip,
+    "exceptions": _exceptions,
+    "session": session_readers.session,
+}

@@ -1,0 +1,50 @@
+"""Gives snippets that are C headers to the code that compares headers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from diopigen.diagnostics import Diagnostic, Sink
+from diopigen.header.breaking import breaking_changes
+from diopigen.header.cdecl import CInterface
+from diopigen.header.clang import parse_headers
+from diopigen.header.doc_drift import doc_drift
+from diopigen.header.interface_diff import compare_interfaces
+from diopigen.ir.model import Interface
+from diopigen.rulebook.examples import Example
+
+TYPES = "typedef struct diopiTensor* Tensor;\ntypedef const struct diopiTensor* ConstTensor;\n"
+"""What comments talk of; above the snippets."""
+DTYPES = {("diopiRelu", "input"): ("float32", "float64")}
+
+
+def _interface(path: Path, text: str) -> CInterface:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    sink = Sink()
+    found = parse_headers([path], language="c", sink=sink, docs=True)
+    assert found is not None
+    assert sink.sorted() == []
+    return found
+
+
+def breaking(example: Example, snippet: str, _: Interface, folder: Path) -> tuple[list[Diagnostic], int]:
+    """What the snippet breaks, of the header as it was."""
+    sink = Sink()
+    breaking_changes(_interface(folder / "old/a.h", example.good), _interface(folder / "a.h", snippet), sink)
+    return sink.sorted(), 0
+
+
+def header(example: Example, snippet: str, _: Interface, folder: Path) -> tuple[list[Diagnostic], int]:
+    """How the snippet differs from the header of the spec."""
+    sink = Sink()
+    expected = _interface(folder / "spec/a.h", example.good)
+    compare_interfaces(expected, _interface(folder / "a.h", snippet), sink, expected_label="the spec")
+    return sink.sorted(), 0
+
+
+def comments(_: Example, snippet: str, __: Interface, folder: Path) -> tuple[list[Diagnostic], int]:
+    """What comments say that is not so."""
+    sink = Sink()
+    doc_drift(_interface(folder / "a.h", TYPES + snippet), sink, {}, DTYPES)
+    return sink.sorted(), TYPES.count("\n")
