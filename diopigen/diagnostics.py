@@ -25,7 +25,9 @@ class Severity(str, Enum):
 class Correction(str):
     """A fix line that a program can carry out as well: in the span of the finding `wrong` becomes `right`.
 
-    `is_certain` holds where there is no choice, such as another name that is as near.
+    Where `right` is empty, `wrong` is removed: a line that is nothing else, an item of a list with its comma, and for
+    `- name:` the whole item of a list that begins so. `is_certain` holds where there is no choice, such as another name
+    that is as near.
     """
 
     wrong: str

@@ -11,7 +11,7 @@ import pytest
 
 from diopigen import api
 from diopigen.conformance.cases.suite import select
-from diopigen.conformance.model import FAILURES, Case, CaseResult, Results
+from diopigen.conformance.model import FAILURES, PASSING, Case, CaseResult, Results
 from diopigen.conformance.report.results import ending_text, failure_text, why_not_tested
 from diopigen.conformance.run.exceptions import read, with_waivers
 from diopigen.conformance.run.host_runtime import host_runtime
@@ -62,7 +62,7 @@ class CaseItem(pytest.Item):
             raise CaseFailed(_shown(fault.diagnostics)) from None
         if result.outcome in FAILURES:
             raise CaseFailed(_text(result, parent))
-        if result.outcome != "passed":
+        if result.outcome not in PASSING:
             # The place in a report is the case, not this line.
             raise pytest.skip.Exception(why_not_tested(result), _use_item_location=True)
 

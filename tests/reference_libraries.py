@@ -6,7 +6,7 @@ from __future__ import annotations
 from diopigen.conformance.oracles import oracle_of
 from diopigen.ir.model import Interface
 
-EXTENSIONS = frozenset({"functions_mmcv.h", "functions_lmdeploy.h"})
+EXTENSIONS = frozenset({"functions_mmcv.h"})
 
 
 def without_kernel(interface: Interface) -> frozenset[str]:

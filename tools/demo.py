@@ -60,13 +60,13 @@ def main() -> int:
     say("doctor     finds nothing")
 
     libraries = {"DIOPI_VENDOR_LIBRARY": str(vendor), "DIOPI_REFERENCE_LIBRARY": str(reference)}
-    known = ["--exceptions", str(EXAMPLE / "exceptions.yaml")]
+    side = ["--impl", str(TREE / "impl/droplet")]
     selected = [word for name in kernels for word in ("--ops", name)]
     say(f"\nnative     the {len(kernels)} functions with kernels; what they leave falls back to the reference\n")
-    native = conformance("native", dispatch, libraries, [*known, *selected])
+    native = conformance("native", dispatch, libraries, [*side, *selected])
     say(f"\nsample     all functions, at most {SAMPLE} cases of each, on a device with random delays\n")
     delayed = {**libraries, "DIOPI_SIM_DELAY": "1,50", "DIOPI_FALLBACK": "warn"}
-    sample = conformance("sample", dispatch, delayed, [*known, "--sample", SAMPLE])
+    sample = conformance("sample", dispatch, delayed, [*side, "--sample", SAMPLE])
     say("")
     subprocess.run(
         [DIOPIGEN, "coverage", "impl/droplet", "--next", "5"], cwd=TREE, stderr=subprocess.DEVNULL, check=False

@@ -7,8 +7,20 @@ from typing import Any
 
 from diopigen.config.grammar import is_operator
 from diopigen.config.model import LAYOUTS
+from diopigen.contract.dtypes import MANTISSA
+from diopigen.ir.kernels import KERNEL_FUNCTIONS
 from diopigen.ir.model import Interface
-from diopigen.spec.schema import BooleanShape, Field, IntegerShape, ListShape, RecordShape, TextShape, to_json_schema
+from diopigen.spec.grammar_operators import TOLERANCES
+from diopigen.spec.schema import (
+    BooleanShape,
+    Field,
+    IntegerShape,
+    ListShape,
+    LiteralShape,
+    RecordShape,
+    TextShape,
+    to_json_schema,
+)
 
 KIND = "chip"
 
@@ -30,6 +42,9 @@ def shape(dtypes: Sequence[str], operators: Sequence[str] = ()) -> RecordShape:
                 "the orders of dimensions that their kernels take; ranks that no entry is about are free",
             ),
             "max_rank": Field(IntegerShape(1), "the most dimensions of a tensor (default: that of the chip)"),
+            "alignment": Field(
+                IntegerShape(1), "bytes that the start of every buffer is a multiple of (default: that of the chip)"
+            ),
             "contiguous": Field(
                 BooleanShape(), "whether their kernels take contiguous tensors alone (default: that of the chip)"
             ),
@@ -57,6 +72,41 @@ def shape(dtypes: Sequence[str], operators: Sequence[str] = ()) -> RecordShape:
                 ListShape(group, non_empty=True),
                 "the native operators, in groups (default: every operator with a kernel, as the chip says)",
             ),
+            "accuracy": Field(
+                ListShape(_accuracy(names), non_empty=True),
+                "how exact results are, where they are less or more exact than the suite's classes ask for",
+            ),
+        },
+    )
+
+
+def _accuracy(names: TextShape) -> RecordShape:
+    """An entry about the results of functions, of elementary functions, of tolerance classes, or of everything."""
+    floats = TextShape(choices=tuple(MANTISSA))
+    elementary = tuple(sorted(name for name, one in KERNEL_FUNCTIONS.items() if one.result in ("number", "complex")))
+    return RecordShape(
+        "accuracy",
+        {
+            "doc": Field(TextShape(), "why, such as how the unit computes"),
+            "functions": Field(ListShape(names, non_empty=True), "the functions whose results it is about"),
+            "elementary": Field(
+                ListShape(TextShape(choices=elementary), non_empty=True),
+                "functions of kernel expressions, such as exp: it is about each operator whose kernel calls them",
+            ),
+            "classes": Field(
+                ListShape(TextShape(choices=TOLERANCES), non_empty=True),
+                "tolerance classes of the spec, whose functions it is about (default: all results)",
+            ),
+            "dtypes": Field(
+                ListShape(floats, non_empty=True), "the dtypes of the results that it is about (default: all floats)"
+            ),
+            "ulp": Field(LiteralShape(), "the largest error of a result in units in the last place, from 0.5 on"),
+            "accumulate": Field(floats, "the dtype in which terms are added up"),
+            "product_bits": Field(
+                IntegerShape(1),
+                "bits of the significand, the hidden one included, that factors of products are rounded to: 11 is TF32",
+            ),
+            "flush_denormals": Field(BooleanShape(), "whether denormals are read and written as zero"),
         },
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from diopigen.chip.accuracy import Declaration
 from diopigen.diagnostics import Span
 
 LARGEST_ALIGNMENT = 512
@@ -19,6 +20,7 @@ class NativeOperator:
     layouts: tuple[str, ...] = ()
     max_rank: int | None = None
     contiguous: bool | None = None
+    alignment: int | None = None
     span: Span = field(default=Span(""), compare=False)
     """Where the file names it."""
 
@@ -39,10 +41,20 @@ class Chip:
     operators: tuple[NativeOperator, ...]
     file: str
     contiguous: bool = False
+    accuracy: tuple[Declaration, ...] = ()
+    """What is declared of results, in the order of the file."""
 
     def dtypes_of(self, operator: NativeOperator) -> tuple[str, ...]:
         """The dtypes that the kernel of an operator takes."""
         return operator.dtypes or self.dtypes
+
+    def rank_of(self, operator: NativeOperator) -> int:
+        """The most dimensions that the kernel of an operator takes."""
+        return operator.max_rank or self.max_rank
+
+    def alignment_of(self, operator: NativeOperator) -> int:
+        """Bytes that the start of every buffer of the kernel of an operator is a multiple of."""
+        return operator.alignment or self.alignment
 
     def is_contiguous(self, operator: NativeOperator) -> bool:
         """Whether the kernel of an operator takes contiguous tensors alone."""

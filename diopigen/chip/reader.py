@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
+from diopigen.chip.accuracy_reader import read_accuracy
 from diopigen.chip.grammar import shape
 from diopigen.chip.model import LARGEST_ALIGNMENT, Chip, NativeOperator
 from diopigen.config.grammar import is_operator
-from diopigen.diagnostics import Note, Sink, Span, did_you_mean
+from diopigen.diagnostics import Correction, Note, Sink, Span, did_you_mean
 from diopigen.ir.model import Interface
 from diopigen.spec.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from diopigen.spec.schema import validate
@@ -20,27 +22,29 @@ RULES = {
     "chip-word-twice": "A dtype or layout of a chip is listed once.",
     "chip-rank-beyond": "The kernels of an operator take no more dimensions than the chip does.",
     "chip-layout-idle": "The layout ND, which accepts any layout, is the only one.",
-    "chip-alignment": "The alignment of a chip is a power of two, and at most that of an allocation (512).",
+    "chip-alignment": "An alignment is a power of two, and at most that of an allocation (512) or of the chip.",
 }
 
 
 def read_chip(path: Path, display: str, interface: Interface, sink: Sink) -> Chip | None:
     """The chip of a file; None where something is wrong with it, which goes to `sink`. `display` names the file."""
-    return _chip(load_yaml(path, display, sink), display, interface, sink)
+    return _chip(load_yaml(path, display, sink), display, interface, sink, {})
 
 
-def parse_chip(text: str, display: str, interface: Interface, sink: Sink) -> Chip | None:
-    """As `read_chip`, of a text."""
-    return _chip(parse_yaml(text, display, sink), display, interface, sink)
+def parse_chip(
+    text: str, display: str, interface: Interface, sink: Sink, renamed: Mapping[str, str] = MappingProxyType({})
+) -> Chip | None:
+    """As `read_chip`, of a text. `renamed` are old names of functions to new ones."""
+    return _chip(parse_yaml(text, display, sink), display, interface, sink, renamed)
 
 
-def _chip(root: Node | None, display: str, interface: Interface, sink: Sink) -> Chip | None:
+def _chip(root: Node | None, display: str, interface: Interface, sink: Sink, renamed: Mapping[str, str]) -> Chip | None:
     dtypes = [dtype.name for dtype in interface.dtypes]
     if root is None or not validate(root, shape(dtypes), "the chip's file", sink):
         return None
     assert isinstance(root, MappingNode)
     found = Sink()
-    chip = _Reader(root, interface, found).chip(display)
+    chip = _Reader(root, interface, found, renamed).chip(display)
     sink.extend(found.sorted())
     return None if found.has_errors else chip
 
@@ -48,8 +52,10 @@ def _chip(root: Node | None, display: str, interface: Interface, sink: Sink) -> 
 class _Reader:
     """A file that the grammar has accepted."""
 
-    def __init__(self, root: MappingNode, interface: Interface, sink: Sink) -> None:
+    def __init__(self, root: MappingNode, interface: Interface, sink: Sink, renamed: Mapping[str, str]) -> None:
+        self.renamed = renamed
         self.root = root
+        self.interface = interface
         self.operators = [function.name for function in interface.functions if is_operator(function)]
         self.sink = sink
         self.first: dict[str, Span] = {}
@@ -70,6 +76,7 @@ class _Reader:
             operators=tuple(sorted(native, key=lambda one: one.name)),
             file=display,
             contiguous=bool(_flag(self.root, "contiguous")),
+            accuracy=read_accuracy(self.root.get("accuracy"), self.interface, self.sink),
         )
 
     def _group(self, group: Node) -> Iterator[NativeOperator]:
@@ -78,6 +85,9 @@ class _Reader:
         self._listed_once(dtypes)
         self._listed_once(layouts)
         self._layouts(layouts)
+        alignment = group.get("alignment")
+        if isinstance(alignment, ScalarNode):
+            self._group_alignment(alignment)
         if rank is not None and _number(rank) > _number(_scalar(self.root, "max_rank")):
             message = (
                 f"{_number(rank)} dimensions are more than the {_number(_scalar(self.root, 'max_rank'))} of the chip"
@@ -92,21 +102,36 @@ class _Reader:
                     tuple(layout for layout in _texts(layouts) if layout != "ND"),
                     None if rank is None else _number(rank),
                     _flag(group, "contiguous"),
+                    None if alignment is None else _number(alignment),
                     name.span,
                 )
 
     def _known_once(self, node: ScalarNode) -> bool:
         name = str(node.value)
         if name not in self.operators:
-            fix = did_you_mean(name, self.operators) or "`diopigen explain NAME` knows the functions of the interface"
+            fix = (
+                self._renamed(name)
+                or did_you_mean(name, self.operators)
+                or "`diopigen explain NAME` knows the functions of the interface"
+            )
             self.sink.error("chip-unknown-operator", f"there is no operator '{name}'", node.span, fix=fix)
             return False
         if name in self.first:
             notes = [Note("first given here", self.first[name])]
-            self.sink.error("chip-operator-twice", f"'{name}' is given twice", node.span, notes=notes, fix="keep one")
+            self.sink.error(
+                "chip-operator-twice",
+                f"'{name}' is given twice",
+                node.span,
+                notes=notes,
+                fix=Correction.of("keep one", name, ""),
+            )
             return False
         self.first[name] = node.span
         return True
+
+    def _renamed(self, name: str) -> Correction | None:
+        new = self.renamed.get(name)
+        return None if new is None else Correction.of(f"it was renamed to '{new}'", name, new)
 
     def _listed_once(self, words: Node | None) -> None:
         seen: set[str] = set()
@@ -114,7 +139,9 @@ class _Reader:
             assert isinstance(node, ScalarNode)
             word = str(node.value)
             if word in seen:
-                self.sink.error("chip-word-twice", f"'{word}' is listed twice", node.span, fix="keep one")
+                self.sink.error(
+                    "chip-word-twice", f"'{word}' is listed twice", node.span, fix=Correction.of("keep one", word, "")
+                )
             seen.add(word)
 
     def _layouts(self, layouts: Node | None) -> None:
@@ -122,6 +149,14 @@ class _Reader:
         if layouts is not None and "ND" in words and len(words) > 1:
             message = "ND takes whatever comes, so that the other layouts mean nothing"
             self.sink.error("chip-layout-idle", message, layouts.span, fix="keep ND alone, or take it out")
+
+    def _group_alignment(self, node: ScalarNode) -> None:
+        self._alignment(node)
+        of_chip = _number(_scalar(self.root, "alignment"))
+        if _number(node) > of_chip:
+            message = f"{_number(node)} bytes are more than the {of_chip} of the chip"
+            fix = "give fewer, or leave 'alignment' out"
+            self.sink.error("chip-alignment", message, node.span, fix=fix)
 
     def _alignment(self, node: ScalarNode) -> None:
         bytes_ = _number(node)

@@ -23,10 +23,12 @@ from diopigen.commands.conformance_options import (
     shard_option,
     spec_option,
 )
+from diopigen.commands.conformance_vendor import vendor_options, vendor_side
 from diopigen.console import Session, show_findings
 from diopigen.diagnostics import Sink
 
 if TYPE_CHECKING:
+    from diopigen.chip.accuracy import Declaration
     from diopigen.conformance.model import Case, CaseResult, Results
     from diopigen.conformance.run.exceptions import Known
     from diopigen.conformance.run.processes import Processes
@@ -75,10 +77,12 @@ def list_cases(
     help="Call the library through the validation layer, which rejects what the spec forbids.",
 )
 @click.option("--device", default="", metavar="VENDOR", help="Insist on this vendor's library and device memory: cuda.")
+@vendor_options
 @click.option("--exceptions", "exceptions_file", metavar="FILE", help="Known exceptions of the vendor (YAML).")
 @click.option("-j", "--jobs", type=click.IntRange(1), help="Worker processes (default: the number of processors).")
 @click.option("--by", type=click.Choice(("family", "function", "dtype", "axis")), default="family", help="Table rows.")
 @click.option("--failures", type=click.IntRange(0), default=20, show_default=True, help="Failures shown in full.")
+@click.option("--accuracy", is_flag=True, help="Show the errors in ULP of each function and dtype.")
 @click.option("--json", "json_file", metavar="FILE", help="Write all results as JSON.")
 @click.option("--junit", "junit_file", metavar="FILE", help="Write all results as JUnit XML.")
 @click.option("--html", "html_file", metavar="FILE", help="Write a page with all results, made to be read.")
@@ -99,10 +103,13 @@ def run(
     launcher: str | None,
     through: str | None,
     device: str,
+    impl: str | None,
+    chip_file: str | None,
     exceptions_file: str | None,
     jobs: int | None,
     by: str,
     failures: int,
+    accuracy: bool,
     json_file: str | None,
     junit_file: str | None,
     html_file: str | None,
@@ -119,6 +126,7 @@ def run(
     processes = _started_ahead()
     from diopigen.conformance.report.results import text
     from diopigen.conformance.run.exceptions import unneeded
+    from diopigen.conformance.run.factors import free_factors
     from diopigen.conformance.run.locate import dispatch_library
 
     session = Session(spec, None, "text", False)
@@ -129,6 +137,8 @@ def run(
     cases = _part(_select(session, ops, family, dtype, axis, model), shard, sample)
     known = _known_exceptions(session, exceptions_file)
     cases = _waived(session, cases, known)
+    vendor = vendor_side(session, impl, chip_file)
+    cases = vendor.converted(cases, session.load().interface)
     results = replace(
         _run(
             session,
@@ -140,17 +150,20 @@ def run(
             jobs or os.cpu_count() or 1,
             device,
             prefix,
+            vendor.accuracy,
         ),
         shard=shard or "",
         runtime=runtime or "",
+        declarations={one.where: str(one) for one in vendor.accuracy},
     )
     write_reports(session, results, json_file, junit_file, html_file)
     afterwards = Sink()
     unneeded(known, results.results, afterwards)
+    free_factors(known, session.load().interface, afterwards)
     if len(afterwards):
         show_findings(afterwards.sorted(), "text")
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    click.echo(text(results, colour=colour, failures=failures, by=by), nl=False)
+    click.echo(text(results, colour=colour, failures=failures, by=by, accuracy=accuracy), nl=False)
     sys.exit(exit_code(results))
 
 
@@ -175,9 +188,18 @@ def _saved_call(_context: click.Context, _param: click.Parameter, value: str) ->
 @conformance.command()
 @click.argument("case_id", metavar="CASE", is_eager=True, callback=_saved_call)
 @library_options
+@vendor_options
 @spec_option
 def repro(
-    case_id: str, lib: str, runtime: str | None, seed: int, time_limit: float, memory_limit: int, spec: str | None
+    case_id: str,
+    lib: str,
+    runtime: str | None,
+    seed: int,
+    time_limit: float,
+    memory_limit: int,
+    impl: str | None,
+    chip_file: str | None,
+    spec: str | None,
 ) -> None:
     """Run one case alone and print its operands, what was expected and what came.
 
@@ -191,8 +213,11 @@ def repro(
     session = Session(spec, None, "text", False)
     libraries = libraries_of(session, lib, runtime)
     case = find(session.load().interface, case_id, session.models())
+    vendor = vendor_side(session, impl, chip_file)
+    cases = vendor.converted([case], session.load().interface)
+    limits = (time_limit, memory_limit)
     results = replace(
-        _run(session, [case], libraries, seed, (time_limit, memory_limit), processes), runtime=runtime or ""
+        _run(session, cases, libraries, seed, limits, processes, accuracy=vendor.accuracy), runtime=runtime or ""
     )
     if results.not_run:
         raise KeyboardInterrupt
@@ -293,6 +318,7 @@ def _run(
     jobs: int = 1,
     device: str = "",
     launcher: Sequence[str] = (),
+    accuracy: Sequence[Declaration] = (),
 ) -> Results:
     """Runs cases over a library and its runtime, with progress on standard error."""
     from diopigen.conformance.run.runner import run as run_cases
@@ -311,6 +337,7 @@ def _run(
             device=device,
             launcher=launcher,
             processes=processes,
+            accuracy=accuracy,
         )
 
 

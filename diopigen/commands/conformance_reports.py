@@ -41,6 +41,7 @@ def _forms(command: click.decorators.FC) -> click.decorators.FC:
             "--by", type=click.Choice(("family", "function", "dtype", "axis")), default="family", help="Rows."
         ),
         click.option("--failures", type=click.IntRange(0), default=20, show_default=True, help="Failures in full."),
+        click.option("--accuracy", is_flag=True, help="Show the errors in ULP of each function and dtype."),
         click.option("--json", "json_file", metavar="FILE", help="Write the results as JSON."),
         click.option("--junit", "junit_file", metavar="FILE", help="Write the results as JUnit XML."),
         click.option("--html", "html_file", metavar="FILE", help="Write a page, made to be read."),
@@ -57,6 +58,7 @@ def show(
     file: str,
     by: str,
     failures: int,
+    accuracy: bool,
     json_file: str | None,
     junit_file: str | None,
     html_file: str | None,
@@ -68,7 +70,7 @@ def show(
     session = Session(spec, None, "text", False)
     results = read_results(Path(file))
     write_reports(session, results, json_file, junit_file, html_file)
-    _show(results, failures, by)
+    _show(results, failures, by, accuracy)
 
 
 @report.command()
@@ -78,6 +80,7 @@ def merge(
     files: tuple[str, ...],
     by: str,
     failures: int,
+    accuracy: bool,
     json_file: str | None,
     junit_file: str | None,
     html_file: str | None,
@@ -92,14 +95,14 @@ def merge(
     if session.sink.has_errors:
         session.finish()
     write_reports(session, results, json_file, junit_file, html_file)
-    _show(results, failures, by)
+    _show(results, failures, by, accuracy)
 
 
-def _show(results: Results, failures: int, by: str) -> None:
+def _show(results: Results, failures: int, by: str, accuracy: bool) -> None:
     from diopigen.conformance.report.results import text
 
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    click.echo(text(results, colour=colour, failures=failures, by=by), nl=False)
+    click.echo(text(results, colour=colour, failures=failures, by=by, accuracy=accuracy), nl=False)
     sys.exit(exit_code(results))
 
 

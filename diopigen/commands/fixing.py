@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -45,12 +45,44 @@ def fix_spec(session: Session, published: CInterface | None, *, diff: bool) -> N
     session.sink.extend(map(_note, fixed.done))
 
 
+def check_files(
+    session: Session, files: Sequence[str], published: CInterface | None, *, fixes: bool, diff: bool
+) -> NoReturn:
+    """Checks chips' files and configurations, and ends the command. With `fixes` they are fixed, with `diff` it is only
+    shown how."""
+    from diopigen.fixes.text import fix_text
+    from diopigen.header.renames import renames
+    from diopigen.header.signature import c_interface
+    from diopigen.output.disk import file_mode, write_file
+    from diopigen.spec.text_file import read_text
+    from diopigen.vendor.own_files import checker
+
+    interface = session.load().interface
+    renamed = renames(published, c_interface(interface)) if published is not None else {}
+    for name in files:
+        text = read_text(Path(name), name)
+        check = checker(name, text, interface, session.workspace(), renamed)
+        fixed = fix_text(text, name, check) if fixes else None
+        session.sink.extend(check(text) if fixed is None else fixed.left)
+        if fixed is None:
+            continue
+        if diff:
+            click.echo(fixed.diff(""), nl=False)
+            continue
+        for path, new in fixed.texts.items():
+            write_file(Path(path), new.encode("utf-8"), file_mode(Path(path)))
+        session.sink.extend(map(_note, fixed.done))
+    session.finish(clean=f"{', '.join(files)}: nothing found")
+
+
 def _note(edit: Edit) -> Diagnostic:
     """What was fixed, where it stood before."""
     finding = edit.finding
     assert isinstance(finding.fix, Correction)
     wrong, right = finding.fix.wrong, finding.fix.right
     what = f"'{wrong}' became '{right}'" if right.strip() else f"'{wrong}' was removed"
+    if wrong.endswith(":") and not right:
+        what = f"the entry '{wrong}' was removed"
     if wrong == "\t":
         what = "tabs became spaces"
     return Diagnostic("fixed", Severity.NOTE, f"{finding.code}: {what}", finding.span)

@@ -10,7 +10,9 @@ import click
 from diopigen.console import Session, common_options
 
 if TYPE_CHECKING:
+    from diopigen.diagnostics import Sink
     from diopigen.header.cdecl import CInterface
+    from diopigen.ir.model import Interface
 
 GENERATED_HEADERS = "generated/include/diopi"
 
@@ -67,7 +69,10 @@ def check_impl(
     output_format: str,
     strict: bool,
 ) -> None:
-    """Compare a vendor's sources (impl/NAME) with the interface; the vendor's SDK is not needed."""
+    """Compare a vendor's sources (impl/NAME) with the interface; the vendor's SDK is not needed.
+
+    The tree's exceptions.yaml is checked as well: factors that the chip's file should declare.
+    """
     from diopigen.vendor.scan import check_vendor
 
     session = Session(spec, templates, output_format, strict)
@@ -75,10 +80,22 @@ def check_impl(
     interface = session.load().interface
     prelude = [Path(header) for header in proto]
     implemented = check_vendor(interface, where, Path(directory), prelude, session.sink)
+    _check_exceptions(Path(directory), interface, session.sink)
     if list_functions:
         click.echo("".join(f"{name}\n" for name in implemented), nl=False)
     total = sum(function.family != "runtime" for function in interface.functions)
     session.finish(f"{directory}: {len(implemented)} of {total} functions implemented")
+
+
+def _check_exceptions(directory: Path, interface: Interface, sink: Sink) -> None:
+    """Checks the file of known exceptions in the root of the tree that the sources are in."""
+    from diopigen.conformance.run.exceptions import read
+    from diopigen.conformance.run.factors import free_factors
+    from diopigen.vendor.doctor import tree_root
+
+    path = tree_root(directory) / "exceptions.yaml"
+    if path.is_file():
+        free_factors(read(path, str(path), sink), interface, sink)
 
 
 @click.command("import-proto")

@@ -7,21 +7,30 @@ from pathlib import Path
 import click
 
 from diopigen.commands import completion
-from diopigen.commands.fixing import fix_spec
+from diopigen.commands.fixing import check_files, fix_spec
 from diopigen.commands.writing import carry_out, writing_options
 from diopigen.console import Session, common_options
 
 
 @click.command()
+@click.argument("files", nargs=-1, metavar="[FILE]...")
 @click.option("--missing", is_flag=True, help="List also what operators lack for a known reason.")
 @click.option("--fix", "fixes", is_flag=True, help="Carry out the fixes that leave no choice, and say which.")
 @click.option("--diff", is_flag=True, help="With --fix: write nothing; show what would change.")
 @common_options
 def check(
-    missing: bool, fixes: bool, diff: bool, spec: str | None, templates: str | None, output_format: str, strict: bool
+    files: tuple[str, ...],
+    missing: bool,
+    fixes: bool,
+    diff: bool,
+    spec: str | None,
+    templates: str | None,
+    output_format: str,
+    strict: bool,
 ) -> None:
     """Check the spec against every rule (diopigen explain --rules lists them), those of all targets and of the model
-    tables included: what passes here can be generated.
+    tables included: what passes here can be generated. With FILEs, chips' files and configurations are checked in its
+    place.
 
     An operator without cases, oracle, kernel of a reference library or glue for PyTorch is named as well.
     """
@@ -32,6 +41,8 @@ def check(
     session = Session(spec, templates, output_format, strict)
     where = session.workspace()
     published = api.published(where.root / "generated")
+    if files:
+        check_files(session, files, published, fixes=fixes, diff=diff)
     if fixes:
         fix_spec(session, published, diff=diff)
     interface = session.load(fresh=True, published=published).interface

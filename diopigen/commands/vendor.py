@@ -19,6 +19,14 @@ from diopigen.diagnostics import Severity, Sink
 @click.option(
     "--next", "suggestions", type=click.IntRange(0), default=10, show_default=True, help="Operators to suggest."
 )
+@click.option("--functions", "each", is_flag=True, help="List dtypes and layouts function by function.")
+@click.option(
+    "--fallbacks",
+    "recorded",
+    multiple=True,
+    metavar="FILE",
+    help="Show why calls fell back: what a program with DIOPI_FALLBACK_REPORT=FILE wrote.",
+)
 @click.option("--html", "html_file", metavar="FILE", help="Write a page, made to be read.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the report as JSON.")
 @common_options
@@ -27,6 +35,8 @@ def coverage(
     requested: tuple[str, ...],
     proto: tuple[str, ...],
     suggestions: int,
+    each: bool,
+    recorded: tuple[str, ...],
     html_file: str | None,
     json_file: str | None,
     spec: str | None,
@@ -36,14 +46,21 @@ def coverage(
 ) -> None:
     """Show who serves each operator of a vendor's tree (impl/NAME): its own kernels, composites, the fallback, or none.
 
-    Which models run with that, what is in the way of the others, and which operators are worth writing next.
+    Which models run with that, what is in the way of the others, and which operators are worth writing next. With a
+    chip's file in the tree also by dtype and layout: native, converted by a shim, or on the fallback. With --fallbacks
+    also which calls of a program fell back, and why. `--format json` prints the report with the findings in it.
     """
     from diopigen.emit.adaptor.library import composite_functions
+    from diopigen.findings.render import render
     from diopigen.output.disk import write_file
+    from diopigen.vendor.chip_config import chip_of
     from diopigen.vendor.coverage import cover
-    from diopigen.vendor.coverage_text import as_page, as_text
+    from diopigen.vendor.coverage_text import as_page, as_text, types_as_text
+    from diopigen.vendor.coverage_types import as_json, cover_types
+    from diopigen.vendor.fallbacks import read_fallbacks
     from diopigen.vendor.tree import read_tree
 
+    left = read_fallbacks(map(Path, recorded))
     session = Session(spec, templates, output_format, strict)
     where = session.workspace()
     interface = session.load().interface
@@ -52,13 +69,22 @@ def coverage(
     if tree is None:
         session.finish()
     composites = composite_functions(interface)
-    report = cover(interface, tree.name, tree.implemented, tree.skeletons, tree.rules, composites, selected)
+    report = cover(interface, tree.name, tree.implemented, tree.skeletons, tree.rules, composites, selected, left)
+    chip = chip_of(tree.directory, tree.name, interface, session.sink)
+    if each and chip is None:
+        raise click.UsageError(f"--functions needs the chip's file: {tree.name}.yaml in {directory} or in its tree")
+    types = () if chip is None else cover_types(interface, report, chip, tree.rules)
+    document = {**report.as_json(), **(as_json(types) if types else {})}
     if json_file:
-        write_file(Path(json_file), (json.dumps(report.as_json(), indent=2) + "\n").encode())
+        write_file(Path(json_file), (json.dumps(document, indent=2) + "\n").encode())
     if html_file:
         write_file(Path(html_file), as_page(report, where.templates))
     if output_format == "text":
         click.echo(as_text(report, suggestions), nl=False)
+        click.echo("\n" + types_as_text(types, each=each) if types else "", nl=False)
+    elif output_format == "json":
+        click.echo(json.dumps({**document, **json.loads(render(session.sink.sorted(), "json"))}, indent=2))
+        raise SystemExit(1 if session.sink.has_errors else 0)
     kernels = report.count("native") + report.count("shim")
     session.finish(f"{directory}: {kernels} of {len(report.functions)} functions have a kernel")
 

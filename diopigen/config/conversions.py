@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from diopigen.config.entries import DtypeSetting, Entry, Word, WrittenCast
 from diopigen.config.subject import Subject
-from diopigen.diagnostics import Note, Sink, Span
+from diopigen.diagnostics import Correction, Note, Sink, Span
 from diopigen.header.compare import count
 from diopigen.header.rules import ERROR, NOTE, WARNING, Reporter, Rule, Rules
 from diopigen.ir.c_types import DtypeInfo
@@ -104,7 +104,13 @@ def _layouts(layouts: Sequence[Word], report: Reporter) -> None:
         earlier = first.setdefault(layout.text, layout)
         if earlier is not layout:
             notes = [Note("first here", earlier.span)]
-            report("config-layout-twice", f"'{layout}' is given twice", layout.span, notes=notes, fix="remove it")
+            report(
+                "config-layout-twice",
+                f"'{layout}' is given twice",
+                layout.span,
+                notes=notes,
+                fix=Correction.of("remove it", layout.text, ""),
+            )
     if "ND" in first and len(first) > 1:
         message = "ND allows every layout, so that the others have no effect"
         report("config-layout-with-any", message, first["ND"].span, fix="remove ND, or the others")

@@ -78,12 +78,20 @@ def _has_shim(rule: FunctionRule, resolved: ResolvedConfig) -> bool:
 
 def _fate(rule: FunctionRule, resolved: ResolvedConfig) -> str:
     if rule.function in resolved.implemented:
-        return f"implemented by {resolved.vendor}" + (
-            "" if rule.converts else "; its tensors are passed on as they are"
-        )
+        passed = "" if rule.converts else "; its tensors are passed on as they are"
+        return f"implemented by {resolved.vendor}{passed}{_limits(rule)}"
     if rule.composite:
         return f"not implemented by {resolved.vendor}; {_location(rule.composite_span)} allows its composite"
     return f"not implemented by {resolved.vendor}, so that it gets no shim"
+
+
+def _limits(rule: FunctionRule) -> str:
+    """What the chip's file says of ranks and alignment, which is the same for all tensors."""
+    tensor = next(iter(rule.tensors), None)
+    if tensor is None or tensor.max_rank is None:
+        return ""
+    copied = f", copied where they are not at multiples of {tensor.alignment} bytes" if tensor.alignment > 1 else ""
+    return f"; with up to {tensor.max_rank} dimensions{copied}"
 
 
 def _rows(rule: FunctionRule, functions: Mapping[str, Function]) -> list[tuple[str, ...]]:
@@ -151,6 +159,7 @@ def _json_tensor(rule: TensorRule, param: Parameter) -> dict[str, Any]:
         "other_layouts_from": [_json_location(span) for span in rule.common_spans],
         "contiguous": rule.contiguous,
         "contiguous_from": _json_location(rule.contiguous_span),
+        **({"max_rank": rule.max_rank, "alignment": rule.alignment} if rule.max_rank is not None else {}),
     }
 
 

@@ -36,6 +36,10 @@ class TensorRule:
     common_spans: tuple[Span, ...] = ()
     contiguous: bool = False
     contiguous_span: Span | None = None
+    max_rank: int | None = None
+    """The most dimensions that a kernel takes; calls with more go to the fallback. None for any number."""
+    alignment: int = 1
+    """Bytes that the first element has to be at a multiple of; what is not is copied."""
 
 
 @dataclass(frozen=True, slots=True)

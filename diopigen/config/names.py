@@ -8,7 +8,7 @@ from diopigen.config.entries import COMMON, FAMILY, Entry, Word
 from diopigen.config.grammar import TENSOR_DTYPE, convertible
 from diopigen.config.model import LAYOUTS
 from diopigen.config.subject import Subject
-from diopigen.diagnostics import Severity, Sink, did_you_mean, nearest
+from diopigen.diagnostics import Correction, Severity, Sink, did_you_mean
 from diopigen.header.rules import ERROR, WARNING, Reporter, Rule, Rules
 from diopigen.ir.model import Function
 
@@ -65,7 +65,11 @@ def _word(word: Word, what: str, known: Iterable[str], report: Reporter) -> None
     if word.text in known:
         return
     other = _OTHER_NAMES.get(word.text.lower()) if what == "dtype" else None
-    fix = f"write '{other}'" if other else did_you_mean(word.text, known) or f"{what}s: {', '.join(known)}"
+    fix = (
+        Correction.of(f"write '{other}'", word.text, other)
+        if other
+        else did_you_mean(word.text, known) or f"{what}s: {', '.join(known)}"
+    )
     report(f"config-unknown-{what}", f"unknown {what} '{word}'", word.span, fix=fix)
 
 
@@ -82,9 +86,12 @@ def _owner(entry: Entry, subject: Subject, report: Reporter) -> None:
 
 
 def _nearest_operator(name: str, subject: Subject) -> str:
-    short = {operator.removeprefix("diopi"): operator for operator in (*subject.operators, COMMON, FAMILY)}
-    found = nearest(name.removeprefix("diopi"), short)
-    return f"did you mean '{short[found]}'?" if found else "`diopigen explain` takes the names that there are"
+    new = subject.renamed.get(name)
+    if new is not None:
+        return Correction.of(f"it was renamed to '{new}'", name, new)
+    return (
+        did_you_mean(name, (*subject.operators, COMMON, FAMILY)) or "`diopigen explain` takes the names that there are"
+    )
 
 
 def _params(entry: Entry, subject: Subject, report: Reporter) -> None:

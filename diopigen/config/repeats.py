@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from diopigen.config.entries import COMMON, Entry
+from diopigen.config.entries import COMMON, Entry, Settings
 from diopigen.config.levels import Levels, RuleMaker
 from diopigen.config.model import FunctionRule
 from diopigen.config.subject import Subject, cannot_convert
-from diopigen.diagnostics import Note, Sink
+from diopigen.diagnostics import Correction, Note, Sink
 from diopigen.header.rules import WARNING, Reporter, Rule, Rules
 from diopigen.ir.model import Function
 
@@ -20,8 +20,11 @@ RULES: Rules = {
 }
 
 
-def check(subject: Subject, levels: Levels, sound: Collection[int], sink: Sink) -> None:
-    """Applies the rules of this family. `sound` are the positions of the entries in which all names are known."""
+def check(
+    subject: Subject, levels: Levels, sound: Collection[int], outermost: Mapping[str, Settings], sink: Sink
+) -> None:
+    """Applies the rules of this family. `sound` are the positions of the entries in which all names are known,
+    `outermost` is what holds for functions without any entry."""
     report = Reporter(RULES, sink)
     first: dict[tuple[str, str], Entry] = {}
     common = subject.config.at_level("common")
@@ -38,7 +41,7 @@ def check(subject: Subject, levels: Levels, sound: Collection[int], sink: Sink) 
             ]
             report("config-before-common", message, entry.name.span, notes=notes, fix=f"move it behind {COMMON}")
         if entry.sound and position in sound:
-            _repeats(entry, subject, levels, report)
+            _repeats(entry, subject, levels, outermost, report)
 
 
 def _twice(earlier: Entry, entry: Entry, report: Reporter) -> None:
@@ -64,21 +67,26 @@ def _inherits(entry: Entry, common: tuple[Entry, ...]) -> bool:
     return any(key.text not in said for other in common for key in other.keys)
 
 
-def _repeats(entry: Entry, subject: Subject, levels: Levels, report: Reporter) -> None:
+def _repeats(
+    entry: Entry, subject: Subject, levels: Levels, outermost: Mapping[str, Settings], report: Reporter
+) -> None:
     if entry.settings.is_empty or entry.level == "common":
         return
     own = subject.function_of(entry)
     functions = (own,) if own else subject.families.get(entry.name.text, ()) if entry.level == "family" else ()
     functions = tuple(function for function in functions if not cannot_convert(function))
-    if not functions or any(_changes(entry, function, subject, levels) for function in functions):
+    if not functions or any(_changes(entry, function, subject, levels, outermost) for function in functions):
         return
     said = {key.text for key in entry.keys}
     around = [other for other in subject.config.entries if _is_outer(other, own)]
     outer = [other for other in around if any(key.text in said for key in other.keys)]
     labels = dict.fromkeys(other.label for other in outer)
+    if any(function.name in outermost for function in functions):
+        labels["the chip's file"] = None
     message = f"{entry.label} only repeats {' and '.join(labels)}" if labels else f"{entry.label} changes nothing"
     notes = [Note("said here", other.name.span) for other in outer]
-    report("config-repeats-common", message, entry.name.span, notes=notes, fix="remove the entry")
+    fix = Correction.of("remove the entry", f"- {entry.name}:", "", is_certain=entry.level == "operator")
+    report("config-repeats-common", message, entry.name.span, notes=notes, fix=fix)
 
 
 def _is_outer(other: Entry, own: Function | None) -> bool:
@@ -86,8 +94,11 @@ def _is_outer(other: Entry, own: Function | None) -> bool:
     return other.level == "common" or (own is not None and other.level == "family" and other.name.text == own.family)
 
 
-def _changes(entry: Entry, function: Function, subject: Subject, levels: Levels) -> bool:
+def _changes(
+    entry: Entry, function: Function, subject: Subject, levels: Levels, outermost: Mapping[str, Settings]
+) -> bool:
     outer = levels.outer(function) if entry.level == "operator" else (levels.common,)
+    outer = (*outer, outermost[function.name]) if function.name in outermost else outer
     make = RuleMaker(subject.dtypes).function_rule
     return _what_it_does(make(function, (entry.settings, *outer))) != _what_it_does(make(function, outer))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import fields, is_dataclass, replace
 from pathlib import PurePath
+from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
 from diopigen.config import conversions, names, repeats, vendor
@@ -28,15 +29,16 @@ def resolve(
     *,
     composites: Collection[str] | None = None,
     outermost: Mapping[str, Settings] | None = None,
+    renamed: Mapping[str, str] = MappingProxyType({}),
 ) -> ResolvedConfig:
     """The table of a vendor that implements the functions `implemented`; all findings go to `sink`.
 
     `composites` are the functions with a composite implementation, where that is known; `outermost` is what holds for
-    a function where the file says nothing (vendor/chip_config.py). What is in error in the
-    file is left out of the table. Places in the table name the file without its folder, so that what is generated
-    from it is the same on every machine.
+    a function where the file says nothing (vendor/chip_config.py), `renamed` old names of functions to new ones. What
+    is in error in the file is left out of the table. Places in the table name the file without its folder, so that what
+    is generated from it is the same on every machine.
     """
-    subject = Subject(config, interface, vendor_name, implemented, composites)
+    subject = Subject(config, interface, vendor_name, implemented, composites, renamed)
     file = PurePath(config.file).name
     said = levels(_in_file(entry, file) for entry in config.entries)
     maker = RuleMaker(subject.dtypes)
@@ -47,7 +49,7 @@ def resolve(
     }
     sound = names.check(subject, sink)
     conversions.check(subject, sink)
-    repeats.check(subject, said, sound, sink)
+    repeats.check(subject, said, sound, outermost or {}, sink)
     vendor.check(subject, rules, sink)
     return ResolvedConfig(vendor_name, file, tuple(rules.values()), subject.implemented)
 

@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from diopigen.diagnostics import Diagnostic, Failure, Note, Sink, Span
+from diopigen.diagnostics import Correction, Diagnostic, Failure, Note, Sink, Span
 from diopigen.header.rules import NOTE, WARNING, Reporter, Rule, Rules
 from diopigen.spec.nodes import Node, ScalarNode
 from diopigen.spec.text_file import read_text
@@ -204,7 +204,7 @@ def _put_words_right(source: Source, findings: list[Diagnostic], report: Reporte
         if word not in _TRUTH:
             message = f"'{word}' is text to some YAML readers and a bool to others"
             value = str(SWITCHES[new]).lower()
-            report("config-yaml-word", message, source.locate(span), fix=f"write {value}")
+            report("config-yaml-word", message, source.locate(span), fix=Correction.of(f"write {value}", word, value))
         source.replace(span.line, span.column, word, new)
         replaced = True
     return replaced

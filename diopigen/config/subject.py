@@ -21,7 +21,8 @@ _ABOUT_FORMATS = frozenset({"diopiNativeMemoryFormatCast", "diopiGetNativeMemory
 
 
 class Subject:
-    """A configuration under check. `composites` are the functions with a composite implementation, if known."""
+    """A configuration under check. `composites` are the functions with a composite implementation, if known; `renamed`
+    old names of functions to new ones."""
 
     def __init__(
         self,
@@ -30,7 +31,9 @@ class Subject:
         vendor: str,
         implemented: Collection[str],
         composites: Collection[str] | None,
+        renamed: Mapping[str, str],
     ) -> None:
+        self.renamed = renamed
         self.config = config
         self.interface = interface
         self.vendor = vendor

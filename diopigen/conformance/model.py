@@ -68,6 +68,20 @@ class Waiver:
 
 
 @dataclass(frozen=True, slots=True)
+class Conversion:
+    """What a vendor's shims do to the tensors of a call, by its resolved configuration.
+
+    `casts` has the target dtype by parameter and source dtype. `accepts`: the call has to be rejected as it is, and is
+    legal once it is converted, so that it may succeed. `hides`: its tensors overlap, and a copy hides that from the
+    kernel.
+    """
+
+    casts: Mapping[str, Mapping[str, str]]
+    accepts: bool = False
+    hides: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """One call and what must come of it. `expect` is a status of the interface, or `ANY_FAILURE`."""
 
@@ -85,10 +99,13 @@ class Case:
     waiver: Waiver | None = None
     breaks: str = ""
     """The id of the constraint that the case violates, alone of all."""
+    conversion: Conversion | None = None
 
 
 OUTCOMES: dict[str, str] = {
     "passed": "the result is right",
+    "declared": "right by the accuracy that the chip's file declares, and not by the ordinary bound",
+    "converted": "right for the dtypes that the vendor's configuration converts the call to",
     "excepted": "a known exception of the vendor: skipped, within a looser bound, or of an unsupported dtype",
     "failed": "the result, the status or the memory around it is wrong",
     "crashed": "the process ended during the call",
@@ -98,6 +115,7 @@ OUTCOMES: dict[str, str] = {
     "uncovered": "the call succeeded, but no oracle knows the right values",
     "inapplicable": "the library's only device is the host, so that nothing can be on the wrong one",
 }
+PASSING = frozenset({"passed", "declared", "converted"})
 FAILURES = frozenset({"failed", "crashed", "hung"})
 
 
@@ -113,9 +131,22 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
+class Measured:
+    """The errors of `elements` elements of a dtype in units in the last place: the largest, and their mean. `converted`
+    is the dtype that the call was converted to, which the errors are then measured in."""
+
+    dtype: str
+    worst: float
+    mean: float
+    elements: int
+    converted: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class CaseResult:
     """What came of one case. `operands` describes the arguments of a case that failed; `reason` is what the library
-    said of a call that it refused."""
+    said of a call that it refused. `declared` are the entries of the chip's file that its results were held to, as
+    file:line; `errors` are those of its results in ULP, by dtype."""
 
     case: Case
     outcome: str
@@ -123,6 +154,8 @@ class CaseResult:
     faults: tuple[Fault, ...] = ()
     operands: tuple[str, ...] = ()
     reason: str = ""
+    declared: tuple[str, ...] = ()
+    errors: tuple[Measured, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +184,8 @@ class Results:
     """The part of all cases that was run, as I/N; empty for all of them."""
     endings: tuple[Ending, ...] = ()
     """What went wrong when processes left the library, one entry for each such process."""
+    declarations: Mapping[str, str] = field(default_factory=dict)
+    """What the chip's file declares of accuracy, in words, by file:line."""
     not_run: int = 0
     """Cases without a result, since the run was interrupted."""
 

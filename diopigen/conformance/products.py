@@ -3,7 +3,7 @@
 `@`, `np.matmul`, `np.dot` and their kin hand floats to the BLAS that NumPy was built with, which picks a kernel by the
 processor and adds up in that kernel's order. `np.einsum` without `optimize` multiplies and adds one by one in the type
 of the operands. In which order it adds is not promised either (vectors on ARM may even fuse), but any order of n terms
-is off by at most n - 1 roundings of their sizes, and `compare.own_error` grants n.
+is off by at most n - 1 roundings of their sizes, and `compare.bounds.own_error` grants n.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ RULES = {
     "exception-dtype": "The dtypes of a known exception are dtypes of the interface.",
     "exception-factor": "A looser tolerance is a number above 1 and at most 10,000.",
     "exception-exact": "A tolerance is loosened only where a result has one: not where it must be exact.",
+    "exception-free-factor": "What a library is less exact in is declared in the chip's file, not given as a factor.",
     "exception-reason": "A known exception says why.",
     "exception-unneeded": "A known exception that the library no longer needs is removed.",
     "exception-not-carried": "A known exception can be said in the form of device_configs.py.",

@@ -138,8 +138,8 @@ class Compiler:
             condition, conclusion = self._plain(arguments[0]), self._plain(arguments[1])
             return lambda bound: not condition(bound) or conclusion(bound)
         if name == "where":
-            condition, chosen, other = self._plain(arguments[0]), self.value(arguments[1]), self.value(arguments[2])
-            return lambda bound: chosen(bound) if condition(bound) else other(bound)
+            condition, selected, other = self._plain(arguments[0]), self.value(arguments[1]), self.value(arguments[2])
+            return lambda bound: selected(bound) if condition(bound) else other(bound)
         if name == "one_of":
             return _one_of(self._plain(arguments[0]), [self._plain(argument) for argument in arguments[1:]])
         if name == "is_null":
@@ -148,16 +148,16 @@ class Compiler:
             return lambda bound: bound.values.get(parameter) is None
         function = FUNCTIONS[name]
         apply, kinds = function.evaluate, function.arguments
-        given = [self._argument(a, kinds[min(index, len(kinds) - 1)]) for index, a in enumerate(arguments)]
+        actual = [self._argument(a, kinds[min(index, len(kinds) - 1)]) for index, a in enumerate(arguments)]
         numbers = [index for index, kind in enumerate(kinds) if kind == "number"] if function.by_entry else []
         if not numbers:
-            if len(given) == 1:
-                (only,) = given
+            if len(actual) == 1:
+                (only,) = actual
                 return lambda bound: apply(only(bound))
-            return lambda bound: apply(*[argument(bound) for argument in given])
+            return lambda bound: apply(*[argument(bound) for argument in actual])
 
         def evaluate(bound: Bound) -> Any:
-            values = [argument(bound) for argument in given]
+            values = [argument(bound) for argument in actual]
             lists = [index for index in numbers if isinstance(values[index], tuple)]
             return _by_entry(apply, values, lists) if lists else apply(*values)
 

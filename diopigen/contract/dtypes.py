@@ -111,11 +111,11 @@ def promote(operands: Sequence[tuple[str, int | None]]) -> str:
     """
     classes: list[str | None] = [None, None, None]
     for dtype, rank in operands:
-        place = 2 if rank is None else (0 if rank > 0 else 1)
+        position = 2 if rank is None else (0 if rank > 0 else 1)
         if rank is None and kind(dtype) == "float":
             dtype = "float32"
-        known = classes[place]
-        classes[place] = dtype if known is None else promote_types(known, dtype)
+        known = classes[position]
+        classes[position] = dtype if known is None else promote_types(known, dtype)
     found = _combine(classes[0], _combine(classes[1], classes[2]))
     assert found is not None, "promotion of nothing"
     return found

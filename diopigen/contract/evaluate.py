@@ -139,16 +139,16 @@ def _matches(param: Parameter, dimensions: Dimensions, sizes: list[Evaluation | 
         if not dimensions.accepts(len(value.shape)):
             return False
         return all(
-            wanted is None or _has_size(wanted, arguments, size)
-            for wanted, size in zip(sizes, dimensions.fixed_of(value.shape), strict=True)
+            expected is None or _has_size(expected, arguments, size)
+            for expected, size in zip(sizes, dimensions.fixed_of(value.shape), strict=True)
         )
 
     return agrees
 
 
-def _has_size(wanted: Evaluation, arguments: Arguments, size: int) -> bool:
+def _has_size(expected: Evaluation, arguments: Arguments, size: int) -> bool:
     try:
-        return bool(wanted(arguments) == size)
+        return bool(expected(arguments) == size)
     except (Undefined, ArithmeticError):
         return True
 
@@ -166,15 +166,15 @@ def _follows(param: Parameter, rule: Expression) -> Callable[[Arguments], bool]:
             forms = list(arguments.shapes.alternatives(param))
         except (LookupError, ShapeError, ValueError, ArithmeticError):
             return True
-        wanted: Any = forms[0]
-        if wanted is None or value.shape == (0,) or value.shape in map(tuple, forms):
+        expected: Any = forms[0]
+        if expected is None or value.shape == (0,) or value.shape in map(tuple, forms):
             return True
         if called == "broadcastable":
-            return broadcasts_to(value.shape, tuple(wanted))
+            return broadcasts_to(value.shape, tuple(expected))
         if is_squeezed:
-            squeezed = [[size for size in shape if size != 1] for shape in (value.shape, wanted)]
+            squeezed = [[size for size in shape if size != 1] for shape in (value.shape, expected)]
             return squeezed[0] == squeezed[1]
-        return math.prod(value.shape) == 1 and math.prod(wanted) == 1
+        return math.prod(value.shape) == 1 and math.prod(expected) == 1
 
     return agrees
 

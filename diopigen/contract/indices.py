@@ -59,8 +59,8 @@ def indices_fit(shape: Sequence[int], entries: Entries) -> bool:
 
 def _common(entries: Entries) -> tuple[int, ...]:
     """The shape that the entries broadcast to; a mask is the list of its true positions. Raises `ShapeError`."""
-    given = [entry for entry in entries if entry is not None]
-    return shapes.broadcast(*((sum(map(bool, e.elements())),) if _is_mask(e) else e.shape for e in given))
+    actual = [entry for entry in entries if entry is not None]
+    return shapes.broadcast(*((sum(map(bool, e.elements())),) if _is_mask(e) else e.shape for e in actual))
 
 
 def broadcast_together(entries: Entries) -> bool:
@@ -84,12 +84,12 @@ def shape(sizes: Sequence[int], entries: Entries) -> tuple[int, ...]:
         common = _common(entries)
     except shapes.ShapeError as error:
         raise Undefined from error
-    places = [(first, len(own)) for first, own, entry in _placed(sizes, entries) if entry is not None]
-    taken = {first + k for first, count in places for k in range(count)}
-    kept = [size for place, size in enumerate(sizes) if place not in taken]
-    if not places:
-        return tuple(kept)
+    positions = [(first, len(own)) for first, own, entry in _placed(sizes, entries) if entry is not None]
+    taken = {first + k for first, count in positions for k in range(count)}
+    retained = [size for position, size in enumerate(sizes) if position not in taken]
+    if not positions:
+        return tuple(retained)
     numbers = [number for number, entry in enumerate(entries) if entry is not None]
     is_apart = numbers[-1] - numbers[0] + 1 != len(numbers)
-    start = 0 if is_apart else places[0][0]
-    return (*kept[:start], *common, *kept[start:])
+    start = 0 if is_apart else positions[0][0]
+    return (*retained[:start], *common, *retained[start:])

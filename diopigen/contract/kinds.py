@@ -180,23 +180,23 @@ class Kinds:
                 "predicate-arity", f"{message}, not {len(call.arguments)}", call, f"{function.name}: {function.doc}"
             )
         is_each = False
-        for place, argument in enumerate(call.arguments):
-            wanted = function.arguments[min(place, len(function.arguments) - 1)]
-            kind = self._argument(wanted, argument, function.by_entry)
-            is_each = is_each or (function.by_entry and wanted == "number" and kind == "list")
+        for position, argument in enumerate(call.arguments):
+            expected = function.arguments[min(position, len(function.arguments) - 1)]
+            kind = self._argument(expected, argument, function.by_entry)
+            is_each = is_each or (function.by_entry and expected == "number" and kind == "list")
         if function.reads_values:
             self.elements.append(call)
         if is_each:
             return "bools" if function.result == "bool" else "list"
         return function.result
 
-    def _argument(self, wanted: str, argument: Expression, by_entry: bool) -> str:
-        if wanted in ("number", "numbers", "bool", "bools"):
+    def _argument(self, expected: str, argument: Expression, by_entry: bool) -> str:
+        if expected in ("number", "numbers", "bool", "bools"):
             kind = self._value(argument)
             accepted = {
                 "number": ("number", "bool"), "numbers": ("number", "bool", "list"),
                 "bool": ("bool",), "bools": ("bools", "bool"),
-            }[wanted]  # fmt: skip
+            }[expected]  # fmt: skip
             self._need_one_of((*accepted, "list") if by_entry else accepted, kind, argument)
             return kind
         kind = self.infer(argument)
@@ -207,8 +207,8 @@ class Kinds:
             "tensors": ("tensors", "tensor"),
             "indices": ("tensors",),
             "items": ("list", "tensors"),
-        }[wanted]
-        self._need_one_of(accepted, kind, argument, wanted)
+        }[expected]
+        self._need_one_of(accepted, kind, argument, expected)
         return kind
 
     def _special(self, call: Call) -> str:
@@ -236,14 +236,14 @@ class Kinds:
         kinds = [self._value(argument) for argument in arguments]
         return "bools" if kinds[0] == "list" else "bool"
 
-    def _need(self, wanted: str, found: str, at: Expression) -> None:
-        self._need_one_of((wanted,), found, at)
+    def _need(self, expected: str, found: str, at: Expression) -> None:
+        self._need_one_of((expected,), found, at)
 
-    def _need_one_of(self, accepted: tuple[str, ...], found: str, at: Expression, wanted: str = "") -> None:
+    def _need_one_of(self, accepted: tuple[str, ...], found: str, at: Expression, expected: str = "") -> None:
         if found == "any" or found in accepted:
             return
         fix = "join the entries with all(...), any(...) or count(...)" if found == "bools" else "see docs/spec.md"
-        message = f"{_words(found)} where {_words(wanted or accepted[0])} is needed"
+        message = f"{_words(found)} where {_words(expected or accepted[0])} is needed"
         self._fault("predicate-kind", message, at, fix)
 
 

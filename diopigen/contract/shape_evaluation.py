@@ -186,21 +186,21 @@ class Evaluator:
             return None
         kinds = SHAPE_RULES[rule.function].arguments
         arguments = []
-        for place, argument in enumerate(rule.arguments):
-            wanted = kinds[min(place, len(kinds) - 1)]
-            value = self._argument(argument, wanted)
+        for position, argument in enumerate(rule.arguments):
+            expected = kinds[min(position, len(kinds) - 1)]
+            value = self._argument(argument, expected)
             if value is None and rule.function == "broadcast":
                 continue
-            if value is None and wanted in ("tensor", "operand", "sizes") and rule.function != "reduce":
+            if value is None and expected in ("tensor", "operand", "sizes") and rule.function != "reduce":
                 return None
             arguments.append(value)
         return BY_RULE[rule.function](*arguments)
 
-    def _argument(self, argument: Expression, wanted: str) -> Any:
-        if wanted == "value":
+    def _argument(self, argument: Expression, expected: str) -> Any:
+        if expected == "value":
             return self.integer(argument)
         if isinstance(argument, Name):
-            if wanted == "operand":
+            if expected == "operand":
                 param = self.params.get(argument.name)
                 if param is not None and param.type != "tensor":
                     return ()

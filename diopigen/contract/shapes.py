@@ -46,22 +46,22 @@ def reduce(shape: Dims, dims: Sequence[int] | int | None, keepdim: bool = False)
     named = [dims] if isinstance(dims, int) else list(dims or range(len(shape)))
     gone = {axis(dim, len(shape)) for dim in named}
     if keepdim:
-        return tuple(1 if place in gone else size for place, size in enumerate(shape))
-    return tuple(size for place, size in enumerate(shape) if place not in gone)
+        return tuple(1 if position in gone else size for position, size in enumerate(shape))
+    return tuple(size for position, size in enumerate(shape) if position not in gone)
 
 
 def resize(shape: Dims, dim: int, size: int) -> Dims:
     """With another size in one dimension; a 0-d tensor keeps its shape unless the size is not 1."""
     if not shape:
         return () if size == 1 else (size,)
-    place = axis(dim, len(shape))
-    return (*shape[:place], size, *shape[place + 1 :])
+    position = axis(dim, len(shape))
+    return (*shape[:position], size, *shape[position + 1 :])
 
 
 def without(shape: Dims, dim: int) -> Dims:
     """Without one dimension."""
-    place = axis(dim, len(shape))
-    return shape[:place] + shape[place + 1 :]
+    position = axis(dim, len(shape))
+    return shape[:position] + shape[position + 1 :]
 
 
 def matmul(first: Dims, second: Dims) -> Dims:
@@ -143,18 +143,18 @@ def concat(shapes: Sequence[Dims], dim: int) -> Dims:
     counted = [shape for shape in shapes if shape != (0,)]
     if not counted:
         return (0,)
-    place = axis(dim, len(counted[0]))
-    if len({without(shape, place) for shape in counted}) > 1:
+    position = axis(dim, len(counted[0]))
+    if len({without(shape, position) for shape in counted}) > 1:
         raise ShapeError("the other sizes differ")
-    return resize(counted[0], place, sum(shape[place] for shape in counted))
+    return resize(counted[0], position, sum(shape[position] for shape in counted))
 
 
 def stack(shapes: Sequence[Dims], dim: int) -> Dims:
     """Equal tensors joined along a new dimension."""
     if len(set(shapes)) > 1:
         raise ShapeError("the shapes differ")
-    place = axis(dim, len(shapes[0]) + 1)
-    return (*shapes[0][:place], len(shapes), *shapes[0][place:])
+    position = axis(dim, len(shapes[0]) + 1)
+    return (*shapes[0][:position], len(shapes), *shapes[0][position:])
 
 
 def split(shape: Dims, sizes: Sequence[int], dim: int) -> tuple[Dims, ...]:
@@ -197,14 +197,14 @@ def unfold(shape: Dims, dim: int, size: int, step: int) -> Dims:
     """As `torch.Tensor.unfold`: windows of `size` every `step`, the window as a new last dimension."""
     if not shape:
         return (size,)
-    place = axis(dim, len(shape))
-    return (*resize(shape, place, (shape[place] - size) // step + 1), size)
+    position = axis(dim, len(shape))
+    return (*resize(shape, position, (shape[position] - size) // step + 1), size)
 
 
 def slice_of(shape: Dims, dim: int, start: int, end: int, step: int) -> Dims:
     """As slicing one dimension in Python, with a positive step."""
-    place = axis(dim, len(shape))
-    return resize(shape, place, len(range(*slice(start, end, step).indices(shape[place]))))
+    position = axis(dim, len(shape))
+    return resize(shape, position, len(range(*slice(start, end, step).indices(shape[position]))))
 
 
 def adaptive_pool(shape: Dims, output: Sequence[int]) -> Dims:

@@ -31,10 +31,10 @@ def have_shape(tensors: Sequence[Tensor], shape: Ints) -> bool:
 def same_but(tensors: Sequence[Tensor], shape: Ints, dim: int) -> bool:
     """Whether ranks are equal, and all sizes but that in one dimension."""
     try:
-        wanted = shapes.without(tuple(shape), dim)
+        expected = shapes.without(tuple(shape), dim)
     except shapes.ShapeError as error:
         raise Undefined from error
-    return all(len(t.shape) == len(shape) and shapes.without(t.shape, dim) == wanted for t in tensors)
+    return all(len(t.shape) == len(shape) and shapes.without(t.shape, dim) == expected for t in tensors)
 
 
 def same_dtype(tensors: Sequence[Tensor]) -> bool:

@@ -22,9 +22,9 @@ def operand(param: Parameter) -> str:
     if param.type == "tensors":
         return f'{_TENSOR[param.direction]}("{name}", {name}, {param.count})'
     if param.type == "new_tensor":
-        return f'made("{name}", {name})'
+        return f'allocated("{name}", {name})'
     if param.type == "new_tensors":
-        return f'made("{name}", {name}, {param.count})'
+        return f'allocated("{name}", {name}, {param.count})'
     direction = "" if param.direction == "in" else ", contract::Direction::inout"
     return f'value("{name}", {name}{direction})'
 

@@ -68,6 +68,7 @@ class DtypeInfo:
     bytes: int
     kind: str
     span: Span = field(compare=False)
+    enum_span: Span = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)

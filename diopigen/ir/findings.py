@@ -8,5 +8,6 @@ RULES = {
     "unknown-dtype": "A dtype or dtype set that is named exists.",
     "expression-syntax": "A kernel, rule, dimension, predicate or end of an interval is an expression.",
     "kernel-without-output": "An operator with a kernel has an output that the kernel writes.",
+    "bad-schema": "A schema in the files of aten/ can be read.",
     "variant-mismatch": "A variant names parameters of its base, and the base has what the variant changes.",
 }

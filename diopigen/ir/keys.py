@@ -65,8 +65,8 @@ def _form(name: str, node: Node, sink: Sink) -> str | Interval | Expression | tu
         return parse_interval(node.text) if name == "range" or is_interval(node.text) else parse(node.text)
     except ExpressionError as error:
         fix = "write an interval such as '[0, 1)': see the keys of a parameter in docs/spec.md"
-        place = node.inner(error.offset, error.length)
-        sink.error("expression-syntax", f"{error.message} in '{node.text}'", place, fix=fix)
+        location = node.inner(error.offset, error.length)
+        sink.error("expression-syntax", f"{error.message} in '{node.text}'", location, fix=fix)
         return None
 
 

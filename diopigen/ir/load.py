@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from diopigen.diagnostics import Sink, Span, failure
+from diopigen.ir.aten import parse_schema
 from diopigen.ir.aten_model import Aten, HandwrittenKernel, LeftOut, StructuredGroup
 from diopigen.ir.c_types import (
     DeviceFunction,
@@ -26,7 +27,7 @@ from diopigen.ir.c_types import (
 )
 from diopigen.ir.lower import Lowering, items_of, mappings_of, optional_text, text_of
 from diopigen.ir.model import Function, Header, Interface
-from diopigen.ir.variants import Place, expand
+from diopigen.ir.variants import Section, expand
 from diopigen.spec.folder import entries_below
 from diopigen.spec.grammar import FILES
 from diopigen.spec.grammar_operators import OPERATOR, OPERATORS_FILE
@@ -134,9 +135,9 @@ def _operator_files(state: _State) -> list[str]:
     try:
         names = [found.name for found in entries_below(ops)] if ops.is_dir() else []
     except OSError as error:
-        place = Path(error.filename).relative_to(state.root).as_posix()
+        section = Path(error.filename).relative_to(state.root).as_posix()
         message = f"cannot be listed: {error.strerror}"
-        state.sink.error("file-unreadable", message, Span(f"{state.display}/{place}"), fix="check its permissions")
+        state.sink.error("file-unreadable", message, Span(f"{state.display}/{section}"), fix="check its permissions")
         state.complete = False
         return []
     return [f"ops/{name}" for name in names if name.endswith(".yaml")]
@@ -156,17 +157,17 @@ def _read_operators(state: _State, relative: str) -> MappingNode | None:
     if node is None or not validate(node, _FRAME, "the ops file", state.sink) or not isinstance(node, MappingNode):
         state.complete = False
         return None
-    kept = []
+    retained = []
     for item in items_of(node.get("operators")):
         known = text_of(item.get("name")) if isinstance(item, MappingNode) else ""
         if validate(item, OPERATOR, f"operator {known}" if known else "an operator", state.sink):
-            kept.append(item)
+            retained.append(item)
         else:
             state.complete = False
     old = node.entries["operators"]
-    if isinstance(old.value, SequenceNode) and len(kept) < len(old.value.items):
+    if isinstance(old.value, SequenceNode) and len(retained) < len(old.value.items):
         return node.with_entries(
-            {**node.entries, "operators": Entry(old.key, old.key_node, old.value.with_items(tuple(kept)))}
+            {**node.entries, "operators": Entry(old.key, old.key_node, old.value.with_items(tuple(retained)))}
         )
     return node
 
@@ -181,12 +182,12 @@ def _collect(
     family_docs: dict[str, str],
 ) -> bool:
     """Adds the functions of a file; whether none had to be left out."""
-    place = Place(text_of(node.get("family")), text_of(node.get("header")))
+    section = Section(text_of(node.get("family")), text_of(node.get("header")))
     if node.get("doc") is not None:
-        family_docs.setdefault(place.family, text_of(node.get("doc")))
+        family_docs.setdefault(section.family, text_of(node.get("doc")))
     complete = True
     for operator in mappings_of(node.get("operators")):
-        expanded = expand(operator, place, lowering, sink)
+        expanded = expand(operator, section, lowering, sink)
         complete &= len(expanded) == 1 + len(items_of(operator.get("variants")))
         for function in expanded:
             functions.append(function)
@@ -198,7 +199,7 @@ def _empty(state: _State) -> Interface:
     return Interface(Version(0, 0, 0), "", (), (), (), (), (), (), (), files=tuple(state.files))
 
 
-def _place(node: MappingNode) -> Span:
+def _span(node: MappingNode) -> Span:
     """Where the name of an entry stands."""
     return (node.get("name") or node).span
 
@@ -212,7 +213,12 @@ def _version(types: MappingNode) -> Version:
 def _dtypes(types: MappingNode, sink: Sink) -> tuple[tuple[DtypeInfo, ...], tuple[DtypeSet, ...]]:
     dtypes = tuple(
         DtypeInfo(
-            text_of(n.get("name")), text_of(n.get("enum")), _number(n.get("bytes")), text_of(n.get("kind")), _place(n)
+            text_of(n.get("name")),
+            text_of(n.get("enum")),
+            _number(n.get("bytes")),
+            text_of(n.get("kind")),
+            _span(n),
+            (n.get("enum") or n).span,
         )
         for n in mappings_of(types.get("dtypes"))
     )
@@ -229,16 +235,16 @@ def _dtypes(types: MappingNode, sink: Sink) -> tuple[tuple[DtypeInfo, ...], tupl
                 sink.error("unknown-dtype", f"unknown dtype '{text_of(item)}'", item.span, fix=fix)
         name = text_of(node.get("name"))
         known[name] = tuple(sorted(found, key=order.index))
-        sets.append(DtypeSet(name, text_of(node.get("doc")), known[name], _place(node)))
+        sets.append(DtypeSet(name, text_of(node.get("doc")), known[name], _span(node)))
     return dtypes, tuple(sets)
 
 
 def _enum(node: MappingNode) -> EnumType:
     values = tuple(
-        EnumValue(text_of(v.get("name")), _number(v.get("value")), text_of(v.get("doc")), _place(v))
+        EnumValue(text_of(v.get("name")), _number(v.get("value")), text_of(v.get("doc")), _span(v))
         for v in mappings_of(node.get("values"))
     )
-    return EnumType(text_of(node.get("name")), text_of(node.get("doc")), values, _place(node))
+    return EnumType(text_of(node.get("name")), text_of(node.get("doc")), values, _span(node))
 
 
 def _struct(node: MappingNode) -> StructType:
@@ -247,12 +253,12 @@ def _struct(node: MappingNode) -> StructType:
         for f in mappings_of(node.get("fields"))
     )
     size, align = _number(node.get("size")), _number(node.get("align"))
-    return StructType(text_of(node.get("name")), text_of(node.get("doc")), size, align, fields, _place(node))
+    return StructType(text_of(node.get("name")), text_of(node.get("doc")), size, align, fields, _span(node))
 
 
 def _handle(node: MappingNode) -> HandleType:
     name, doc, c_type = (text_of(node.get(key)) for key in ("name", "doc", "c_type"))
-    return HandleType(name, doc, c_type, _place(node))
+    return HandleType(name, doc, c_type, _span(node))
 
 
 def _header(node: MappingNode, functions: Iterable[Function]) -> Header:
@@ -295,6 +301,7 @@ def _aten(state: _State) -> tuple[str, dict[str, str], Aten]:
         for item in items_of(node.get("schemas")):
             schema = text_of(item)
             schemas[schema.partition("(")[0]] = schema
+            _check_schema(schema, item.span, state.sink)
         structured += [_structured(group) for group in mappings_of(node.get("structured"))]
         needed |= {text_of(item) for item in items_of(node.get("needed"))}
     glue = state.read("torch.yaml", "torch") if (state.root / "torch.yaml").exists() else None
@@ -307,6 +314,13 @@ def _aten(state: _State) -> tuple[str, dict[str, str], Aten]:
         tuple(LeftOut(text_of(e.get("overload")), text_of(e.get("why")), _overload_span(e)) for e in left_out),
     )
     return release, schemas, aten
+
+
+def _check_schema(text: str, span: Span, sink: Sink) -> None:
+    try:
+        parse_schema(text)
+    except ValueError as error:
+        sink.error("bad-schema", str(error), span, fix="write it as native_functions.yaml does")
 
 
 def _structured(node: MappingNode) -> StructuredGroup:

@@ -62,7 +62,7 @@ class TensorRecipe:
 Argument = Union[TensorRecipe, tuple["Argument", ...], Literal]
 
 
-class Refused:
+class Rejected:
     """Stands for an argument with a fault, which is reported already."""
 
 
@@ -88,24 +88,24 @@ class RecipeReader:
                 )
                 continue
             argument = self._argument(param, node)
-            if not isinstance(argument, Refused):
+            if not isinstance(argument, Rejected):
                 found[name] = argument
         return found
 
-    def _fault(self, message: str, span: Span, fix: str | None = None) -> Refused:
+    def _fault(self, message: str, span: Span, fix: str | None = None) -> Rejected:
         fix = fix or "see the argument recipes in docs/spec.md"
         self.sink.error("bad-recipe", f"{self.function.name}: {message}", span, fix=fix)
-        return Refused()
+        return Rejected()
 
-    def _argument(self, param: Parameter, node: Node) -> Argument | Refused:
+    def _argument(self, param: Parameter, node: Node) -> Argument | Rejected:
         if isinstance(node, ScalarNode) and node.value is None:
             return None
         if param.type in ("tensors", "new_tensors"):
             if not isinstance(node, SequenceNode):
                 return self._fault(f"'{param.name}' is an array: give a list of tensors", node.span)
             tensors = [self._null_or_tensor(param, item) for item in node]
-            good = tuple(item for item in tensors if not isinstance(item, Refused))
-            return good if len(good) == len(tensors) else Refused()
+            good = tuple(item for item in tensors if not isinstance(item, Rejected))
+            return good if len(good) == len(tensors) else Rejected()
         if param.type in TENSORS:
             return self._tensor(param, node)
         if param.type == "sizes":
@@ -116,7 +116,7 @@ class RecipeReader:
             return tuple(values)
         return self._value(param, node)
 
-    def _value(self, param: Parameter, node: Node) -> Argument | Refused:
+    def _value(self, param: Parameter, node: Node) -> Argument | Rejected:
         if not isinstance(node, ScalarNode):
             return self._fault(f"'{param.name}' is of type {param.type}: give a single value", node.span)
         value = node.value
@@ -138,12 +138,12 @@ class RecipeReader:
             else self._fault(f"'{node.text}' is no value of type {param.type} ('{param.name}')", node.span)
         )
 
-    def _null_or_tensor(self, param: Parameter, node: Node) -> Argument | Refused:
+    def _null_or_tensor(self, param: Parameter, node: Node) -> Argument | Rejected:
         if isinstance(node, ScalarNode) and node.value is None:
             return None
         return self._tensor(param, node)
 
-    def _tensor(self, param: Parameter, node: Node) -> TensorRecipe | Refused:
+    def _tensor(self, param: Parameter, node: Node) -> TensorRecipe | Rejected:
         if isinstance(node, SequenceNode):
             shape = _shape(node)
             if shape is None:

@@ -102,5 +102,5 @@ class _Changes:
 
 
 def _entry(key: str, value: str, span: Span) -> Entry:
-    node = ScalarNode.made(value, span)
+    node = ScalarNode.created(value, span)
     return Entry(key, node, node)

@@ -30,17 +30,17 @@ SUFFIXES = {"inplace": "Inp", "scalar": "Scalar", "inplace_scalar": "InpScalar"}
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Section:
     """The file that an entry is in: its family and header."""
 
     family: str
     header: str
 
 
-def expand(node: MappingNode, place: Place, lowering: Lowering, sink: Sink) -> list[Function]:
+def expand(node: MappingNode, section: Section, lowering: Lowering, sink: Sink) -> list[Function]:
     """The functions of one operator entry, the base first."""
     params = list(mappings_of(node.get("params")))
-    base = _function(node, node, BASE, text_of(node.get("name")), params, place, lowering)
+    base = _function(node, node, BASE, text_of(node.get("name")), params, section, lowering)
     if base.kernel is not None:
         base = replace(base, kernel=replace(base.kernel, promoted=promoted(base.kernel, base.params)))
     functions = [base]
@@ -51,7 +51,7 @@ def expand(node: MappingNode, place: Place, lowering: Lowering, sink: Sink) -> l
         if expanded is None:
             continue
         name = text_of(variant.get("name")) or base.operator + SUFFIXES[kind]
-        function = _function(node, variant, kind, name, expanded, place, lowering)
+        function = _function(node, variant, kind, name, expanded, section, lowering)
         if "inplace" in kind and function.kernel is not None and variant.get("kernel") is None:
             target = text_of(variant.get("target")) or "input"
             function = replace(function, kernel=_retarget(function.kernel, first_output(params), target))
@@ -68,7 +68,7 @@ def _function(
     kind: str,
     name: str,
     param_nodes: list[MappingNode],
-    place: Place,
+    section: Section,
     lowering: Lowering,
 ) -> Function:
     """A function from the operator's entry, with the variant's keys first (the operator itself for the base)."""
@@ -83,8 +83,8 @@ def _function(
         doc=text_of(get("doc")),
         operator=text_of(operator.get("name")),
         variant=kind,
-        family=place.family,
-        header=place.header,
+        family=section.family,
+        header=section.header,
         params=params,
         span=(variant.get("name") or (operator.get("name") if kind == BASE else None) or variant).span,
         kernel=lowering.kernel(get("kernel"), params),

@@ -147,11 +147,11 @@ class _Parser:
             raise self.unexpected(f"expected '{symbol}'")
         self.advance()
 
-    def unexpected(self, wanted: str) -> ExpressionError:
+    def unexpected(self, expected: str) -> ExpressionError:
         token = self.current
         shown = token.text if token.kind == "end" else f"'{token.text}'"
         return ExpressionError(
-            f"{wanted}, found {shown}", token.offset, max(1, len(token.text) if token.kind != "end" else 1)
+            f"{expected}, found {shown}", token.offset, max(1, len(token.text) if token.kind != "end" else 1)
         )
 
     def parse(self) -> Expression:

@@ -46,7 +46,7 @@ class ScalarNode(_Placed):
         self._end = end
 
     @classmethod
-    def made(cls, value: str, span: Span) -> ScalarNode:
+    def created(cls, value: str, span: Span) -> ScalarNode:
         """A scalar that is in no file as such; `span` is the place that it comes from."""
         return cls(value, value, True, span.file, span, span)
 

@@ -149,14 +149,14 @@ class _Builder:
     def _close(self, event: Any) -> None:
         done = self.stack.pop()
         if done.is_mapping:
-            self._place(MappingNode(done.entries, self.display, done.start, event.end_mark))
+            self._location(MappingNode(done.entries, self.display, done.start, event.end_mark))
         else:
-            self._place(SequenceNode(tuple(done.items), self.display, done.start, event.end_mark))
+            self._location(SequenceNode(tuple(done.items), self.display, done.start, event.end_mark))
 
     def _alias(self, event: Any) -> None:
         fix = "write the value out; aliases hide where it stands"
         self._error("yaml-alias", f"alias '*{event.anchor}'", event, fix)
-        self._place(ScalarNode(None, "", True, self.display, event.start_mark, event.end_mark))
+        self._location(ScalarNode(None, "", True, self.display, event.start_mark, event.end_mark))
 
     def _document(self, event: Any) -> None:
         if self.root is not None:
@@ -196,9 +196,9 @@ class _Builder:
                     fix = "write .inf, or quote it to make it a text"
                     self._error("yaml-number", f"the number {shorten(text)} is out of range", event, fix)
             node = ScalarNode(value, text, True, self.display, event.start_mark, event.end_mark)
-        self._place(node)
+        self._location(node)
 
-    def _place(self, node: Node) -> None:
+    def _location(self, node: Node) -> None:
         if not self.stack:
             self.root = node
             return

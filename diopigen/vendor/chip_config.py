@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePath
 
 from diopigen.chip.model import Chip, NativeOperator
@@ -17,6 +18,7 @@ from diopigen.config.entries import (
     WrittenCast,
 )
 from diopigen.config.model import FunctionRule, TensorRule
+from diopigen.config.subject import HELPERS, cannot_convert
 from diopigen.diagnostics import Note, Sink, Span
 from diopigen.header.rules import ERROR, WARNING, Reporter, Rule, Rules
 from diopigen.ir.model import DtypeList, Function, Interface, Parameter
@@ -25,9 +27,14 @@ RULES: Rules = {
     "chip-cast-not-taken": Rule(ERROR, "a tensor is converted to a dtype that the chip's kernel takes"),
     "chip-layout-not-taken": Rule(ERROR, "a tensor is converted to a layout that the chip's kernel takes"),
     "chip-operator-missing": Rule(WARNING, "an operator that has a kernel is in the chip's file"),
+    "chip-mover-limits": Rule(
+        WARNING, "what shims copy and cast with takes the buffers and ranks that other kernels do not"
+    ),
     "chip-kernel-missing": Rule(WARNING, "a native operator of the chip's file has a kernel"),
 }
 
+_LARGEST_ELEMENT = 16
+"""Bytes of the largest element, a complex128."""
 _INDEX_DTYPES = frozenset({"bool", "uint8", "int32", "int64"})
 
 
@@ -81,6 +88,23 @@ def _lacks_int64(dtypes: Sequence[str]) -> bool:
     return "int64" not in dtypes and "int32" in dtypes
 
 
+def limited(rules: Sequence[FunctionRule], chip: Chip, interface: Interface) -> tuple[FunctionRule, ...]:
+    """The rules with the ranks and the alignment that the kernels of the chip take. What shims convert with has none:
+    it reads what other kernels do not take."""
+    native = {operator.name: operator for operator in chip.operators}
+    found = []
+    for rule in rules:
+        function = interface.function(rule.function)
+        operator = native.get(rule.function, NativeOperator(rule.function))
+        if function is None or cannot_convert(function):
+            found.append(rule)
+            continue
+        rank, alignment = chip.rank_of(operator), chip.alignment_of(operator)
+        tensors = tuple(replace(tensor, max_rank=rank, alignment=alignment) for tensor in rule.tensors)
+        found.append(replace(rule, tensors=tensors))
+    return tuple(found)
+
+
 def check_chip(chip: Chip, rules: Mapping[str, FunctionRule], implemented: frozenset[str], sink: Sink) -> None:
     """Reports where configuration, kernels and the chip's file contradict each other."""
     report = Reporter(RULES, sink)
@@ -89,6 +113,7 @@ def check_chip(chip: Chip, rules: Mapping[str, FunctionRule], implemented: froze
         if operator.name in implemented and operator.name in rules:
             for tensor in rules[operator.name].tensors:
                 _check_tensor(chip, operator, tensor, report)
+    _check_movers(chip, report)
     unwritten = [operator for operator in chip.operators if operator.name not in implemented]
     if unwritten:
         message = f"{_some(operator.name for operator in unwritten)}: native on {chip.name}, without a kernel"
@@ -98,6 +123,18 @@ def check_chip(chip: Chip, rules: Mapping[str, FunctionRule], implemented: froze
     if native and unlisted:
         message = f"{_some(unlisted)}: kernels of {chip.name} that its file does not list as native"
         report("chip-operator-missing", message, Span(chip.file), fix="add them to 'operators', with their dtypes")
+
+
+def _check_movers(chip: Chip, report: Reporter) -> None:
+    """A copy to an aligned buffer reads one that is not; elements are aligned to their own size anyway."""
+    for operator in chip.operators:
+        alignment = chip.alignment_of(operator)
+        if operator.name in HELPERS and alignment > _LARGEST_ELEMENT:
+            message = (
+                f"{operator.name} takes buffers aligned to {alignment} bytes alone, so that no shim can align others"
+            )
+            fix = "put it into a group with 'alignment: 1' where its kernel takes any address"
+            report("chip-mover-limits", message, operator.span, fix=fix)
 
 
 def _some(names: Iterable[str]) -> str:

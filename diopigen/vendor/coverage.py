@@ -11,6 +11,7 @@ from diopigen.config.model import FunctionRule
 from diopigen.emit.operands import is_operator
 from diopigen.ir.model import Interface
 from diopigen.ir.models import Model
+from diopigen.vendor.fallbacks import Fallback
 
 STATES: Mapping[str, str] = {
     "native": "a kernel of the vendor, called as it is",
@@ -66,16 +67,21 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The whole report."""
+    """The whole report. `fallbacks` are calls that a program recorded."""
 
     vendor: str
     functions: tuple[FunctionCoverage, ...]
     models: tuple[ModelCoverage, ...]
     suggestions: tuple[Suggestion, ...]
+    fallbacks: tuple[Fallback, ...] = ()
 
     def count(self, state: str) -> int:
         """Functions in a state."""
         return sum(function.state == state for function in self.functions)
+
+    def state(self, name: str) -> str:
+        """That of a function; "" for what is none."""
+        return next((function.state for function in self.functions if function.name == name), "")
 
     def families(self) -> Mapping[str, Counter[str]]:
         """Functions by family and state."""
@@ -107,6 +113,17 @@ class Coverage:
                 {"function": s.function, "state": s.state, "models": list(s.models), "share": round(s.fraction, 4)}
                 for s in self.suggestions
             ],
+            "fallbacks": [
+                {
+                    "function": one.function,
+                    "overload": one.overload,
+                    "state": self.state(one.function),
+                    "status": one.status,
+                    "reason": one.why,
+                    "calls": one.calls,
+                }
+                for one in self.fallbacks
+            ],
         }
 
 
@@ -118,6 +135,7 @@ def cover(
     rules: Mapping[str, FunctionRule],
     composites: Collection[str],
     models: Sequence[Model],
+    fallbacks: Sequence[Fallback] = (),
 ) -> Coverage:
     """The coverage of a vendor that defines `implemented`, of which `skeletons` do nothing yet, under the conversion
     rules of its configuration. `composites` are the functions that have a composite implementation."""
@@ -136,7 +154,7 @@ def cover(
         functions.append(FunctionCoverage(function.name, function.family, state, function.name in skeletons))
     states = {function.name: function.state for function in functions}
     covered = tuple(_model(model, states) for model in models)
-    return Coverage(vendor, tuple(functions), covered, _suggestions(models, states))
+    return Coverage(vendor, tuple(functions), covered, _suggestions(models, states), tuple(fallbacks))
 
 
 def _model(model: Model, states: Mapping[str, str]) -> ModelCoverage:

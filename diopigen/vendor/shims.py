@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from diopigen.api import Workspace
 from diopigen.chip.model import Chip
@@ -27,7 +28,7 @@ from diopigen.header.signature import c_interface
 from diopigen.header.vendor import VendorFunction, VendorSources, check_impl, scan_vendor
 from diopigen.ir.model import Interface
 from diopigen.spec.text_file import read_regular
-from diopigen.vendor.chip_config import check_chip, chip_of, settings_of
+from diopigen.vendor.chip_config import check_chip, chip_of, limited, settings_of
 
 CONFIG_NAME = "convert_config.yaml"
 
@@ -95,13 +96,16 @@ def resolved_for(
     implemented: Iterable[str],
     sink: Sink,
     chip: Chip | None = None,
+    renamed: Mapping[str, str] = MappingProxyType({}),
 ) -> ResolvedConfig:
-    """The table of a vendor whose functions are known; `chip` says what holds where the configuration says nothing."""
+    """The table of a vendor whose functions are known; `chip` says what holds where the configuration says nothing,
+    `renamed` are old names of functions to new ones."""
     names = tuple(implemented)
     outermost = None if chip is None else settings_of(chip, interface)
     composites = composite_functions(interface)
-    found = resolve(config, interface, vendor, names, sink, composites=composites, outermost=outermost)
+    found = resolve(config, interface, vendor, names, sink, composites=composites, outermost=outermost, renamed=renamed)
     if chip is not None:
+        found = replace(found, functions=limited(found.functions, chip, interface))
         check_chip(chip, {rule.function: rule for rule in found.functions}, found.implemented, sink)
     return found
 

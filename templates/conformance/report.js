@@ -5,7 +5,7 @@ const search = document.getElementById("search");
 const family = document.getElementById("family");
 const outcome = document.getElementById("outcome");
 // What is worst comes first: a cell of the map has the colour of the worst that happened in it.
-const worst = ["crashed", "hung", "failed", "missing", "unimplemented", "uncovered", "excepted", "passed"];
+const worst = ["crashed", "hung", "failed", "missing", "unimplemented", "uncovered", "excepted", "converted", "declared", "passed"];
 const failing = ["failed", "crashed", "hung"];
 const sorting = { column: "name", rising: true };
 let mapAxis = "dtype";
@@ -181,11 +181,56 @@ function exceptionsPage() {
       : nothing("The run has none."));
 }
 
+// ---- accuracy, and what the vendor's side declares and converts --------------------------------------------------------
+
+function table(head, rows) {
+  return make("table", { class: "list wide" }, make("thead", {}, make("tr", {},
+    ...head.map(([name, kind]) => make("th", { class: kind || "" }, name)))), make("tbody", {}, ...rows));
+}
+
+function ulp(value) {
+  return make("td", value === undefined ? { class: "zero" } : {},
+    value === undefined ? "·" : value < 10000 ? value.toFixed(2) : value.toExponential(1));
+}
+
+function accuracyPage() {
+  const shown = new Set(chosen().map((fn) => fn.name));
+  const rows = data.accuracy.filter((row) => shown.has(row.function)).map((row) => make("tr", {},
+    make("td", { class: "text" }, link({ name: row.function })), make("td", { class: "text" }, row.dtype),
+    ulp(row.worst), ulp(row.mean), ...data.recorded.flatMap(([name]) => (row.others[name] || [undefined, undefined]).map(ulp)),
+    make("td", {}, row.elements), make("td", { class: "text free" }, row.case)));
+  const head = [["function", "text"], ["dtype", "text"], ["worst"], ["mean"],
+    ...data.recorded.flatMap(([name]) => [[name + " worst"], [name + " mean"]]), ["elements"], ["worst in", "text"]];
+  page.replaceChildren(make("h2", {}, "Accuracy"),
+    make("p", { class: "note" }, "Errors in units in the last place of the result's dtype, against the suite's oracles. Compared with: " +
+      (data.recorded.map(([name, version]) => name + " " + version).join(" and ") || "nothing") +
+      ", recorded over all cases. Sums whose terms cancel have large errors in every library."),
+    rows.length ? table(head, rows) : nothing("No result was measured."));
+}
+
+function vendorPage() {
+  const declared = data.declared.map((use) => make("tr", {}, make("td", { class: "text" }, use.where),
+    make("td", { class: "text free" }, use.text), make("td", {}, use.cases), make("td", {}, use.alone),
+    use.worse.length ? make("td", {}, make("b", { class: "failed" }, use.worse.length)) : make("td", { class: "zero" }, "·"),
+    make("td", { class: "text free" }, use.worse.slice(0, 3).join(", "))));
+  const converted = data.converted.map(([name, casts, ran, alone]) => make("tr", {},
+    make("td", { class: "text" }, link({ name })), make("td", { class: "text" }, casts), make("td", {}, ran), make("td", {}, alone)));
+  page.replaceChildren(make("h2", {}, "Declared accuracy"),
+    make("p", { class: "note" }, "What the chip's file declares of results, the cases that pass by it alone, and those that are worse."),
+    declared.length ? table([["entry", "text"], ["declares", "text"], ["cases"], ["by it alone"], ["worse"], ["such as", "text"]], declared)
+      : nothing("Nothing is declared."),
+    make("h2", {}, "Converted calls"),
+    make("p", { class: "note" }, "Calls that the vendor's shims convert, and those that are right only for the dtypes that they are converted to."),
+    converted.length ? table([["function", "text"], ["casts", "text"], ["calls"], ["only converted"]], converted)
+      : nothing("Nothing is converted."));
+}
+
 // ---- which page is shown --------------------------------------------------------------------------------------------
 
 function show() {
   const place = decodeURIComponent(location.hash.slice(1)) || (data.failures ? "failures" : "functions");
-  const pages = { functions: functionsPage, map: mapPage, failures: failuresPage, exceptions: exceptionsPage };
+  const pages = { functions: functionsPage, map: mapPage, failures: failuresPage, exceptions: exceptionsPage,
+    accuracy: accuracyPage, vendor: vendorPage };
   const fn = data.functions.find((one) => one.name === place);
   for (const anchor of document.querySelectorAll("nav a")) {
     anchor.classList.toggle("here", anchor.getAttribute("href") === "#" + place);

@@ -124,6 +124,11 @@ def _over_cpu(interface: Interface) -> ResolvedConfig:
     return ResolvedConfig("composed", "convert_config.yaml", rules, frozenset())
 
 
+def _limits(interface: Interface) -> ResolvedConfig:
+    """A chip with two dimensions at most, and buffers at multiples of 16 bytes, as malloc gives them."""
+    return config(uniform(interface, max_rank=2, alignment=16), USED | BUILT_IN)
+
+
 LONE = """\
 #include <diopi/functions.h>
 namespace impl {
@@ -170,6 +175,8 @@ BUILDS: Mapping[str, ShimBuild] = {
     "promises": ShimBuild(_promises),
     "composites": ShimBuild(_composites(PRIMITIVES, "mini"), kernels="arithmetic_apart"),
     "no_primitives": ShimBuild(_composites(frozenset(), "none")),
+    "limits": ShimBuild(_limits),
+    "limits_asked": ShimBuild(_limits, names="asked.h"),
     "adam": ShimBuild(_adam, kernels="arithmetic"),
     "lone": ShimBuild(_row_major(frozenset({"diopiMax"}), "lone"), texts={"lone.cpp": LONE}),
     "reader": ShimBuild(_row_major(frozenset({"diopiMax"}), "reader", ("NHWC",)), texts={"reader.cpp": READER}),

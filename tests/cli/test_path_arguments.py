@@ -65,6 +65,8 @@ CHIP = str(ROOT / "examples/droplet/droplet.yaml")
 RESULTS = """{"library": "l", "vendor": "v", "version": "1", "seed": 0, "seconds": 1, "cases": []}"""
 TAKEN: dict[tuple[str, str], tuple[str, list[str]]] = {
     ("check", "--spec"): ("folder", ["check", "--spec", "{}"]),
+    ("check", "files"): ("file", ["check", "--fix", "{}", *SPEC]),
+    ("init", "--out"): ("new file", ["init", "--name", "chip", "--yes", "--out", "{}", *SPEC]),
     ("generate", "--spec"): ("folder", ["generate", "--out", "{out}", "--spec", "{}"]),
     ("generate", "--templates"): ("folder", ["generate", "--out", "{out}", "--templates", "{}", *SMALL]),
     ("generate", "--out"): ("new folder", ["generate", "--out", "{}", *SMALL]),
@@ -91,6 +93,7 @@ TAKEN: dict[tuple[str, str], tuple[str, list[str]]] = {
     ("adaptors", "--out"): ("new folder", ["adaptors", VENDOR, "--out", "{}", *SPEC]),
     ("coverage", "directory"): ("folder", ["coverage", "{}", *SPEC]),
     ("coverage", "--proto"): ("file", ["coverage", VENDOR, "--proto", "{}", *SPEC]),
+    ("coverage", "--fallbacks"): ("file", ["coverage", VENDOR, "--fallbacks", "{}", *SPEC]),
     ("coverage", "--html"): ("new file", ["coverage", VENDOR, "--html", "{}", *SPEC]),
     ("coverage", "--json"): ("new file", ["coverage", VENDOR, "--json", "{}", *SPEC]),
     ("chip", "file"): ("file", ["chip", "{}", *SPEC]),
@@ -165,7 +168,8 @@ COMMON = {"--spec", "--templates"}
 """Options of nearly every command, read in one place: `generate` and `explain` stand for all."""
 ELSEWHERE = {"run", "repro", "mutate", "mutate-sources", "variants"}
 """Commands that load a library, which their own tests hand all kinds of paths."""
-NO_PATHS = {"NAME", "GLOB", "F", "D", "A", "M", "I/N", "VENDOR", "N", "[FUNCTION]", "CASE"}
+NO_PATHS = {"NAME", "GLOB", "F", "D", "A", "M", "I/N", "VENDOR", "N", "[FUNCTION]", "CASE", "TEXT", "BYTES", "KIND"}
+NO_PATHS |= {"D,D", "L,L", "O,O"}
 
 
 def _commands(group: click.Group, before: str = "") -> list[tuple[str, click.Command]]:

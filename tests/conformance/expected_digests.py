@@ -13,7 +13,7 @@ import numpy as np
 from calls import call_of
 
 from diopigen.conformance.cases.suite import select
-from diopigen.conformance.compare.results import own_error
+from diopigen.conformance.compare.bounds import own_error
 from diopigen.conformance.dtypes import Array
 from diopigen.conformance.model import SUCCESS
 from diopigen.conformance.oracles import Allocated, Answer, Expected, answer_of, oracle_of

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from diopigen.conformance.cases.values import draw
-from diopigen.conformance.compare.results import bound_of, compare, own_error
+from diopigen.conformance.compare.bounds import bound_of, own_error
+from diopigen.conformance.compare.results import compare
 from diopigen.conformance.dtypes import decode, encode, widest
 from diopigen.conformance.model import Fault
 from diopigen.conformance.oracles import Expected

@@ -56,7 +56,7 @@ def test_nothing_is_fetched_from_elsewhere(interface: Interface) -> None:
     head = html[: html.index('<script id="data"')]
     assert not re.findall(r"https?:|//[a-z]|@import|url\(", html.replace("http-equiv", ""))
     links = re.findall(r'(?:src|href)="([^"]*)"', head)
-    assert set(links) == {"data:,", "#functions", "#map", "#failures", "#exceptions"}
+    assert set(links) == {"data:,", "#functions", "#map", "#failures", "#accuracy", "#vendor", "#exceptions"}
 
 
 def test_the_data_of_the_page(interface: Interface) -> None:

@@ -11,6 +11,7 @@ from diopigen.conformance.cases.suite import select
 from diopigen.conformance.model import ANY_FAILURE, Case, CaseResult
 from diopigen.conformance.report.results import text
 from diopigen.conformance.run.exceptions import Known, read, unneeded, with_waivers
+from diopigen.conformance.run.factors import free_factors
 from diopigen.conformance.run.runner import run
 from diopigen.diagnostics import Sink
 from diopigen.findings.render import render
@@ -231,3 +232,31 @@ def test_an_unsupported_dtype_has_to_be_refused(
     results = run(with_waivers(cases, known, interface, Sink()), interface, tiny_library, runtime)
     assert [result.outcome for result in results.results] == ["failed"]
     assert results.results[0].faults[0].message == ("the call is accepted: known.yaml:2 calls its dtype unsupported")
+
+
+@pytest.mark.parametrize(
+    ("cases", "factor", "declared"),
+    [
+        # Four roundings of a result, times 4; ten of a sum, times 2; bits whose rounding is 400 times that of 64 terms.
+        ("diopiExp/float32/*", 4, "{functions: [diopiExp], dtypes: [float32], ulp: 16}"),
+        ("diopiSoftmax/float32/*", 2, "{functions: [diopiSoftmax], dtypes: [float32], ulp: 20}"),
+        ("diopiMm/float32/*", 400, "{functions: [diopiMm], dtypes: [float32], product_bits: 11}"),
+    ],
+)
+def test_a_factor_is_noted_with_the_declaration_in_its_place(
+    interface: Interface, tmp_path: Path, cases: str, factor: int, declared: str
+) -> None:
+    known, _ = parsed(f"tolerance:\n  - cases: {cases}\n    factor: {factor}\n    reason: r\n", tmp_path)
+    sink = Sink()
+    free_factors(known, interface, sink)
+    assert shown(sink) == (
+        f"known.yaml:2:12: note[exception-free-factor]: '{cases}' has a bound times {factor}, which follows from no "
+        f"algorithm\n  fix: declare it under 'accuracy' in the chip's file: {declared}"
+    )
+
+
+def test_only_factors_are_noted(interface: Interface, tmp_path: Path) -> None:
+    known, _ = parsed("skip:\n  - cases: diopiExp/*\n    reason: r\n", tmp_path)
+    sink = Sink()
+    free_factors(known, interface, sink)
+    assert len(sink) == 0

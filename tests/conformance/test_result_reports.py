@@ -75,7 +75,8 @@ def test_a_crash_in_full() -> None:
 def test_json_holds_every_case() -> None:
     document = json.loads(to_json(_results()))
     assert document["counts"] == {
-        "passed": 1, "excepted": 0, "failed": 1, "crashed": 1, "hung": 0, "unimplemented": 0, "missing": 1,
+        "passed": 1, "declared": 0, "converted": 0,
+        "excepted": 0, "failed": 1, "crashed": 1, "hung": 0, "unimplemented": 0, "missing": 1,
         "uncovered": 1, "inapplicable": 0,
     }  # fmt: skip
     assert (document["library"], document["vendor"], document["seed"]) == ("libx.so", "acme", 7)

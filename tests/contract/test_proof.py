@@ -37,7 +37,7 @@ def test_every_constraint_has_a_predicate_or_is_the_librarys_own(interface: Inte
         if constraint.require is None
     )
     assert open_ones == {
-        "CTCLossBackward C2", "CustomizedFlashAttentionBackward C10", "CustomizedFlashAttentionVarLenBackward C9",
-        "FusedContextAttentionInp C6", "FusedDecoderAttentionInp C5", "FusedSiluFfnInp C2", "MatmulAllReduce C2",
-        "NativeMemoryFormatCast C1", "SpMM C1",
+        "BanBadWordsInp C2", "CTCLossBackward C2", "CustomizedFlashAttentionBackward C10",
+        "CustomizedFlashAttentionVarLenBackward C9", "FusedContextAttentionInp C6", "FusedDecoderAttentionInp C5",
+        "FusedSiluFfnInp C2", "MatmulAllReduce C2", "NativeMemoryFormatCast C1", "SpMM C1", "StopWordsCriterion C1",
     }  # fmt: skip

@@ -23,9 +23,11 @@ from diopigen.emit.operands import is_operator
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(__file__).parent / "dispatch_calls.py"
 NOTICE = re.compile(r"diopi: (.+): it runs on the reference library, through host memory\n")
+UNIT = 'diopiNeg: the "unit" takes float32'
 LEFT = [
-    "the library of test leaves diopiNeg(out=float64[2], input=float64[2])",
-    "the library of test leaves diopiSqrt(out=float32[2, 2] strides [5, 2], input=float32[2, 2] strides [5, 2])",
+    f"the library of test leaves diopiNeg(out=float64[2], input=float64[2]) (diopiNoImplement: {UNIT})",
+    "the library of test leaves diopiSqrt(out=float32[2, 2] strides [5, 2], input=float32[2, 2] strides [5, 2]) "
+    "(diopiForceFallbackToCPU without a text)",
     "diopiAbs is not in the library of test",
 ]
 """Who falls back in the program `unary`, and why."""
@@ -91,12 +93,26 @@ def test_every_fallback_is_logged_on_demand(run: Run) -> None:
     assert found[:3] == LEFT and found[3].startswith("the library of test leaves diopiSqrt(") and len(found) == 4
 
 
+def test_fallbacks_are_reported_by_operator_status_and_text(run: Run, tmp_path: Path) -> None:
+    """Two processes append to one file."""
+    lines = [
+        {"function": "diopiAbs", "status": "", "reason": "", "calls": 1},
+        {"function": "diopiNeg", "status": "diopiNoImplement", "reason": UNIT, "calls": 1},
+        {"function": "diopiSqrt", "status": "diopiForceFallbackToCPU", "reason": "", "calls": 2},
+    ]
+    for times in (1, 2):
+        run("unary", DIOPI_FALLBACK_REPORT="report.jsonl")
+        written = (tmp_path / "report.jsonl").read_text().splitlines()
+        assert list(map(json.loads, written)) == lines * times
+
+
 def test_fallback_can_be_refused(run: Run) -> None:
     found = run("unary", DIOPI_FALLBACK="off").result
     assert found["vendor"]["status"] == "diopiSuccess"
     assert found["missing"]["status"] == "diopiNoImplement" and found["missing"]["values"] == [0, 0]
     assert found["missing"]["error"] == "diopiAbs: not in the library of test, and DIOPI_FALLBACK is off"
-    assert found["dtype"]["error"] == "diopiNeg: the library of test leaves the call, and DIOPI_FALLBACK is off"
+    said = f"the library of test leaves the call (diopiNoImplement: {UNIT}), and DIOPI_FALLBACK is off"
+    assert found["dtype"]["error"] == f"diopiNeg: {said}"
     assert found["total"] == 0
 
 
@@ -157,6 +173,7 @@ def test_calls_are_logged_and_dumped(run: Run, tmp_path: Path) -> None:
     )
     matches = [re.fullmatch(pattern, line) for line in lines]
     assert [match and match.group(3) for match in matches] == ["vendor", "reference"]
+    assert f" by the reference library (vendor: diopiNoImplement: {UNIT}) in " in lines[1]
     first, second = sorted((tmp_path / "kept/calls").iterdir())
     assert np.load(first / "out.after.npy").tolist() == [[2, 3], [4, 5]]
     call = json.loads((second / "call.json").read_text())
@@ -175,6 +192,7 @@ def test_times_are_told_at_the_end(run: Run) -> None:
     ("variable", "value", "text"),
     [
         ("DIOPI_FALLBACK", "maybe", "DIOPI_FALLBACK is 'maybe': off, warn or log is possible"),
+        ("DIOPI_FALLBACK_REPORT", "/nowhere/x", "DIOPI_FALLBACK_REPORT is '/nowhere/x', which cannot be written"),
         ("DIOPI_TIMING", "yes", "DIOPI_TIMING is 'yes': 0 or 1 is possible"),
         ("DIOPI_COMPARE", "(", "DIOPI_COMPARE is not a regular expression: '('"),
         ("DIOPI_VENDOR_LIBRARY", "/nowhere/lib.so", "the vendor's library does not load (DIOPI_VENDOR_LIBRARY names"),

@@ -41,14 +41,17 @@ const char* diopiGetVendorName() { return "test"; }
 const char* diopiGetImplVersion() { return "1"; }
 const char* diopiGetLastErrorString() { return lastError; }
 
-// Right for float32, left to others for the rest.
+// Right for float32, left to others for the rest, with a text.
 diopiError_t diopiNeg(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-    return map(out, input, [](float x) { return -x; });
+    const diopiError_t status = map(out, input, [](float x) { return -x; });
+    lastError = status == diopiNoImplement ? "diopiNeg: the \"unit\" takes float32" : lastError;
+    return status;
 }
 // One part in a thousand too large.
 diopiError_t diopiExp(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return map(out, input, [](float x) { return std::exp(x) * 1.001F; });
 }
+// Leaves every call to others, and no text.
 diopiError_t diopiSqrt(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t) {
     return diopiForceFallbackToCPU;
 }

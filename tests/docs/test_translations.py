@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-TRANSLATED = sorted(ROOT.glob("*.zh-CN.md")) + sorted((ROOT / "docs").glob("*.zh-CN.md"))
+TRANSLATED = [page for folder in (".", "docs", "examples/*") for page in sorted(ROOT.glob(f"{folder}/*.zh-CN.md"))]
 BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`([^`\n]+)`")
 
@@ -39,7 +39,7 @@ def test_the_pages_that_users_begin_with_are_translated() -> None:
     assert {page.name for page in TRANSLATED} >= {"README.zh-CN.md", "bring-up.zh-CN.md", "pytorch.zh-CN.md"}
 
 
-@pytest.mark.parametrize("page", TRANSLATED, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", TRANSLATED, ids=lambda page: str(page.relative_to(ROOT)))
 def test_both_languages_have_the_same_blocks_headings_tables_and_names(page: Path) -> None:
     own, other = page.read_text(encoding="utf-8"), original(page).read_text(encoding="utf-8")
     assert blocks(own) == blocks(other) and blocks(own)
@@ -49,7 +49,7 @@ def test_both_languages_have_the_same_blocks_headings_tables_and_names(page: Pat
     assert names(own) == names(other)
 
 
-@pytest.mark.parametrize("page", TRANSLATED, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", TRANSLATED, ids=lambda page: str(page.relative_to(ROOT)))
 def test_each_links_to_the_other_at_the_top(page: Path) -> None:
     for one, other in ((page, original(page)), (original(page), page)):
         assert f"]({other.name})" in "".join(one.read_text(encoding="utf-8").splitlines(keepends=True)[:4])

@@ -16,7 +16,7 @@ ROWS = "    return answer(alongDim(call, dim, row, diopigen::sim::launchAtOnceIf
 IMAGE = "store(k, 0, plan.forward(load(k, 1), load(k, 2), loadOr(k, 3, plan.filter[0], 0)));"
 CAT = "    int64_t left = shape[along];\n"
 BMM = "return call.haveRank({0}, 3) ? multiply(call, true) : leave(call);"
-SUM = 'return reduce(Call(ctx, "diopiSum", {out}, {input}), shapeOf(dim), 0,'
+SUM = 'return reduce(Call(ctx, "diopiSum", {out}, {input}), shapeOf(dim),'
 COPY = 'const Call call(ctx, "diopiCopyInp", {dest}, {src});'
 
 
@@ -114,12 +114,13 @@ CHANGES = [
         flat.moveLast({dim}, {0, 1, 2})) {
         return run(flat, [row, size = flat.shape(0).back()](const Kernel& k) {
             const auto* first = k.in<float>(1);
-            Values x(first, first + product(k.buffer(1).shape));
-            const Values y = k.buffer(2).isTensor ? load(k, 2) : Values(x.size());
+            const Values x(first, first + product(k.buffer(1).shape));
+            const Values y = k.buffer(2).isTensor ? load(k, 2) : x;
+            Values to(x.size());
             for (size_t at = 0; at < x.size(); at += static_cast<size_t>(size)) {
-                row(&x[at], &y[at], size);
+                row(&x[at], &y[at], &to[at], size);
             }
-            store(k, 0, x);
+            store(k, 0, to);
         });
     }
 """

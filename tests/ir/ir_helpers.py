@@ -8,7 +8,7 @@ from diopigen.diagnostics import Sink
 from diopigen.ir.load import load_interface
 from diopigen.ir.lower import Lowering
 from diopigen.ir.model import Function, Interface
-from diopigen.ir.variants import Place, expand
+from diopigen.ir.variants import Section, expand
 from diopigen.spec.grammar_operators import OPERATOR
 from diopigen.spec.nodes import MappingNode
 from diopigen.spec.schema import validate
@@ -34,7 +34,7 @@ def functions_of(operator: str, sink: Sink | None = None) -> list[Function]:
     node = parse_yaml(operator, "op.yaml", used)
     assert isinstance(node, MappingNode)
     assert validate(node, OPERATOR, "the operator", used)
-    functions = expand(node, Place("family", "functions.h"), Lowering(DTYPES, SETS, used), used)
+    functions = expand(node, Section("family", "functions.h"), Lowering(DTYPES, SETS, used), used)
     if sink is None:
         assert used.sorted() == []
     return functions

@@ -28,7 +28,10 @@ def written() -> set[str]:
 
 def test_twelve_operators_take_at_most_250_lines_by_hand(interface: Interface) -> None:
     """Comments and blank lines included. What else the chip lists is generated, or written by scaffold."""
-    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in KERNELS) <= 250
+    lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in KERNELS)
+    assert lines <= 250
+    for page in ("README.md", "README.zh-CN.md"):
+        assert re.search(rf"\b12\b.*\b{lines}\b", (EXAMPLE / page).read_text(encoding="utf-8")), page
     assert len(written()) == 12 and {"diopiConvolution2d", "diopiFlashAttention"} < written()
     chip = read_chip(EXAMPLE / "kestrel.yaml", "kestrel.yaml", interface, Sink())
     assert chip is not None
@@ -69,8 +72,65 @@ def test_conformance(report: dict[str, Any]) -> None:
     assert written() <= passed, "each by at least one of its ordinary cases"
 
 
+def test_the_first_layer_of_a_network_is_native(report: dict[str, Any]) -> None:
+    """Its convolution has a gradient of the weight alone: that of the image is not needed."""
+    outcomes = {case["id"]: case["outcome"] for case in report["cases"]}
+    assert outcomes["diopiConvolution2dBackward/float32/recipe-4"] == "passed"
+
+
 def test_every_call_that_is_left_says_why(report: dict[str, Any]) -> None:
     left = [case for case in report["cases"] if case["outcome"] == "unimplemented"]
     assert [case["id"] for case in left if not case.get("reason")] == []
     by_dtype = {case["dtype"] for case in left if case["axis"] == "recipe"}
     assert {"float64", "int64"} <= by_dtype, "64-bit types are not computed with"
+
+
+# ---- conversions ----------------------------------------------------------------------------------------------------
+
+
+def converted_run(interface: Interface, library: str, folder: Path, *more: str) -> tuple[int, dict[str, Any], str]:
+    """The exit code, the results as JSON, and the report of the native operators' cases in float64 and the rejections,
+    over a tree whose configuration converts float64."""
+    chip = read_chip(EXAMPLE / "kestrel.yaml", "kestrel.yaml", interface, Sink())
+    assert chip is not None
+    tree = artefact("libdiopirt.so").parent / f"build/tests/kestrel/written/{library}"
+    words = ["--lib", artefact(f"{library}/libdiopi_impl.so"), "--runtime", artefact("libdiopirt.so"), *more]
+    words += [word for operator in chip.operators for word in ("--ops", operator.name)]
+    words += [
+        "--axis",
+        "recipe",
+        "--axis",
+        "error",
+        "--axis",
+        "special",
+        "--axis",
+        "mixed",
+        "--json",
+        folder / "r.json",
+    ]
+    run = [sys.executable, "-m", "diopigen", "conformance", "run", *map(str, words), "--spec", str(ROOT / "specs")]
+    run += ["--impl", str(tree / "impl/kestrel")] if "--no-impl" not in more else []
+    done = subprocess.run([word for word in run if word != "--no-impl"], capture_output=True, text=True, timeout=300)
+    found: dict[str, Any] = json.loads((folder / "r.json").read_text(encoding="utf-8"))
+    return done.returncode, found, done.stdout
+
+
+def test_converted_calls_pass_by_the_precision_that_they_have(interface: Interface, tmp_path: Path) -> None:
+    code, found, report = converted_run(interface, "kestrel_converted", tmp_path)
+    assert code == 0, report
+    converted = [case for case in found["cases"] if case["outcome"] == "converted"]
+    assert len({case["function"] for case in converted}) >= 20
+    assert {case["dtype"] for case in converted} >= {"float64"}
+    assert any(case["axis"] == "error" for case in converted), "a dtype that the shim accepts need not be rejected"
+    assert "converted by shims: " in report and "float64 as float32" in report
+
+
+def test_without_the_configuration_the_same_calls_fail(interface: Interface, tmp_path: Path) -> None:
+    code, found, _ = converted_run(interface, "kestrel_converted", tmp_path, "--no-impl")
+    assert code == 1 and found["counts"]["failed"] >= 50 and found["counts"]["converted"] == 0
+
+
+def test_wrong_kernels_are_found_behind_conversions(interface: Interface, tmp_path: Path) -> None:
+    code, found, _ = converted_run(interface, "kestrel_faulty", tmp_path)
+    failed = {case["function"] for case in found["cases"] if case["outcome"] == "failed" and case["dtype"] == "float64"}
+    assert code == 1 and failed == {"diopiSoftmax", "diopiBatchNormBackward"}

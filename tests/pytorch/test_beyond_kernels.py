@@ -3,10 +3,12 @@ reductions by index, layers that PyTorch calls as one operator, kinds of tensors
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -186,7 +188,7 @@ def test_nested_tensors_on_demand_are_refused(droplet: Any) -> None:
 REFUSED: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "an operator on coordinates": (
         "does not compute this with sparse",
-        lambda device: _eye(device).to_sparse().sin(),
+        lambda device: _eye(device).to_sparse().cos(),
     ),
     "blocks": (
         "does not compute this with sparse",
@@ -262,6 +264,24 @@ def test_fallbacks_say_why(torch_droplet: Any, droplet: Any, fallbacks: Any) -> 
     assert {name.partition(".")[0] for name in fallbacks()} == {"geqrf", "eq", "fill_", "sin"}
     reasons = torch_droplet.fallback_reasons()
     assert set(reasons) == set(fallbacks())
-    assert reasons["geqrf"] == ["no kernel (Float)"]
+    assert reasons["geqrf"] == ["no function of the interface serves it (Float)"]
     assert any(text.startswith("the interface does not take UInt16") for texts in reasons.values() for text in texts)
     assert any(texts == ["DIOPI_FORCE_FALLBACK_OPS names it (Float)"] for texts in reasons.values())
+
+
+def test_fallbacks_count_by_reason_and_are_written(
+    torch_droplet: Any, droplet: Any, fallbacks: Any, tmp_path: Path
+) -> None:
+    for size in (2, 3, 2):
+        torch.geqrf(torch.eye(size, device=droplet))
+    torch.geqrf(torch.eye(2, dtype=torch.float64, device=droplet))
+    why = "no function of the interface serves it"
+    assert torch_droplet.fallback_report(reasons=True) == {"geqrf": {f"{why} (Float)": 3, f"{why} (Double)": 1}}
+    assert fallbacks() == {"geqrf": 4}
+    torch_droplet.write_fallback_report(tmp_path / "report.jsonl")
+    lines = [json.loads(line) for line in (tmp_path / "report.jsonl").read_text().splitlines()]
+    entry = {"overload": "geqrf", "function": "", "status": ""}
+    expected = [
+        {**entry, "reason": f"{why} ({dtype})", "calls": calls} for dtype, calls in (("Double", 1), ("Float", 3))
+    ]
+    assert sorted(lines, key=lambda line: line["reason"]) == expected

@@ -58,9 +58,9 @@ def test_a_child_before_the_first_use_has_the_device(backend: Any) -> None:
     program = """
 import os, torch, torch_droplet
 child = os.fork()
-print(torch.ones(2, device="droplet").sum().item(), flush=True)
 if child:
-    assert os.waitpid(child, 0)[1] == 0
+    assert os.waitpid(child, 0)[1] == 0  # first, so that the two do not write at once
+print(torch.ones(2, device="droplet").sum().item(), flush=True)
 """
     done = run(backend, program)
     assert (done.returncode, done.stdout) == (0, "2.0\n2.0\n"), done.stderr

@@ -116,6 +116,16 @@ def test_the_three_levels_of_dumped_arguments(torch_droplet: Any, droplet: Any, 
     assert "1.5" in reports[2]
 
 
+def test_dumped_calls_say_why_they_ran_on_the_cpu(torch_droplet: Any, droplet: Any, capfd: Any) -> None:
+    a = torch.eye(2, device=droplet)
+    with torch_droplet.dump_arguments(1), torch_droplet.force_fallback("sin"):
+        torch.geqrf(a)
+        a.sin()
+    report = capfd.readouterr().err
+    assert "diopi: geqrf -> the CPU: no function of the interface serves it (Float)\n" in report
+    assert "diopi: sin -> the CPU: DIOPI_FORCE_FALLBACK_OPS names it (Float)\n" in report
+
+
 def test_operators_are_forced_to_the_cpu_by_expression(torch_droplet: Any, droplet: Any, fallbacks: Any) -> None:
     a = torch.ones(2, 3, device=droplet)
     with torch_droplet.force_fallback(r"add\..*,conv2d"):

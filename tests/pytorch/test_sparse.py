@@ -162,11 +162,12 @@ def test_functions_that_map_zero_to_zero(name: str, layout: str, droplet: Any) -
     result = function(own)
     assert result.layout == own.layout
     torch.testing.assert_close(result.to_dense().cpu(), expected)
-    if name != "relu":
+    if name != "relu" and layout != "csc":  # PyTorch's out= forms of compressed matrices are for CSR
         out = own.clone()
         function(own, out=out)
         torch.testing.assert_close(out.to_dense().cpu(), expected)
-    if layout != "uncoalesced":  # PyTorch has in-place forms of coalesced tensors alone
+    # PyTorch has in-place forms of coalesced tensors alone, and that of round, which has an overload, not for CSC.
+    if layout != "uncoalesced" and (name, layout) != ("round", "csc"):
         own = own.coalesce() if layout == "coo" else own
         getattr(own, name + "_")()
         torch.testing.assert_close(own.to_dense().cpu(), expected)
@@ -230,8 +231,8 @@ LACKING: dict[str, Callable[[torch.Tensor], Any]] = {
     "add a dense one": lambda one: one + torch.ones(4, 4, device=one.device),
     "multiply": lambda one: one * 2,
     "compare": lambda one: one == one,
-    "sin": torch.sin,
-    "relu": torch.relu,
+    "cos": torch.cos,
+    "sigmoid": torch.sigmoid,
     "sum": torch.sum,
     "sum of a dimension": lambda one: one.sum(1),
     "norm": torch.norm,

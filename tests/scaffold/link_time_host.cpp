@@ -48,6 +48,10 @@ extern "C" diopiError_t diopiGetStream(diopiContextHandle_t, diopiStreamHandle_t
     *stream = nullptr;
     return diopiSuccess;
 }
+// What shims ask of every host when they are loaded: their calls have no jump in between that could be bound later.
+extern "C" diopiError_t diopiGetTensorDtype(diopiConstTensorHandle_t, diopiDtype_t*) { return diopiErrorOccurred; }
+extern "C" diopiError_t diopiGetTensorShape(diopiConstTensorHandle_t, diopiSize_t*) { return diopiErrorOccurred; }
+extern "C" diopiError_t diopiGetTensorStride(diopiConstTensorHandle_t, diopiSize_t*) { return diopiErrorOccurred; }
 
 int main(int, char** arguments) {
     // Lazily: the library may use more of the runtime than this host has.

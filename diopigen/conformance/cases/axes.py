@@ -122,13 +122,13 @@ class Maker:
                     return self.resolver.resolve({**recipe, **mode}, choice)
             raise unfit
 
-    def made(self, axis: str, name: str, dtype: str, arguments: Arguments) -> Case:
+    def created(self, axis: str, name: str, dtype: str, arguments: Arguments) -> Case:
         function = self.function
         return Case(f"{function.name}/{dtype}/{name}", function.name, function.family, dtype, axis, arguments)
 
     def case(self, axis: str, name: str, dtype: str, step: int) -> Iterator[Case]:
         try:
-            yield self.made(axis, name, dtype, self.resolved({}, _PLAIN, Choice(dtype, step)))
+            yield self.created(axis, name, dtype, self.resolved({}, _PLAIN, Choice(dtype, step)))
         except Unfit:
             return
 
@@ -149,24 +149,24 @@ class Maker:
                 value = replace(value, layout=layout if value.shape else "contiguous")
             laid_out[name] = value
         name = axis if layouts[0] == layouts[1] or axis == "expanded" else f"{axis}-{layouts[0]}-{layouts[1]}"
-        yield self.made(axis, name, dtype, laid_out)
+        yield self.created(axis, name, dtype, laid_out)
 
     def broadcasts(self, dtypes: tuple[str, ...]) -> Iterator[Case]:
         """Operands of different shapes; an in-place target keeps the full one."""
         if len(self.free) < 2:
             return
         for number, shapes in enumerate(_BROADCASTS, 1):
-            chosen = dict(zip([p.name for p in self.free], shapes, strict=False))
+            selected = dict(zip([p.name for p in self.free], shapes, strict=False))
             if any(p.is_written for p in self.operands):
                 full = ((4, 5), (2, 4, 3), (2, 3))[number - 1]
-                chosen.update({p.name: full for p in self.operands if p.is_written})
+                selected.update({p.name: full for p in self.operands if p.is_written})
             for extra in range(min(2, len(dtypes))):
                 dtype = dtypes[(number + 3 * extra) % len(dtypes)]
                 try:
-                    arguments = self.resolved(chosen, _PLAIN, Choice(dtype, number))
+                    arguments = self.resolved(selected, _PLAIN, Choice(dtype, number))
                 except Unfit:
                     continue
-                yield self.made("broadcast", f"broadcast-{number}", dtype, arguments)
+                yield self.created("broadcast", f"broadcast-{number}", dtype, arguments)
 
     def aliased(self, dtypes: tuple[str, ...]) -> Iterator[Case]:
         """The output in the memory of an input, where the operator has an in-place form; for that form itself, the
@@ -192,7 +192,7 @@ class Maker:
                 continue
             if (one.shape, one.dtype) == (two.shape, two.dtype):
                 arguments[pair[0]] = replace(one, alias=pair[1])
-                yield self.made("aliased", "aliased", dtype, arguments)
+                yield self.created("aliased", "aliased", dtype, arguments)
 
     def special(self, dtype: str, step: int) -> Iterator[Case]:
         """NaN, infinities, zeros of both signs, denormals and the ends of integers, in all pairs of two operands."""
@@ -217,7 +217,7 @@ class Maker:
             drawn = Drawn("small-special" if small else "special", (period, int(nonzero)))
             arguments[param.name] = replace(value, values=drawn)
             period = period * count if period == 1 else 1
-        yield self.made("special", "special", dtype, arguments)
+        yield self.created("special", "special", dtype, arguments)
 
     def mixed(self, dtype: str, step: int, dtypes: tuple[str, ...]) -> Iterator[Case]:
         """Operands of different dtypes, where they are promoted: every dtype of the second operand."""
@@ -227,12 +227,12 @@ class Maker:
         primary = primary_parameter(self.function)
         second = [p for p in lists if p is not primary]
         for turn in range(len(_others(second[0], dtype))):
-            others = {p.name: _other(p, dtype, turn + place) for place, p in enumerate(second)}
+            others = {p.name: _other(p, dtype, turn + position) for position, p in enumerate(second)}
             try:
                 arguments = self.resolved({}, _PLAIN, Choice(dtype, step, others))
             except Unfit:
                 continue
-            yield self.made("mixed", "mixed-" + "-".join(others.values()), dtype, arguments)
+            yield self.created("mixed", "mixed-" + "-".join(others.values()), dtype, arguments)
 
     def cast(self, dtypes: tuple[str, ...]) -> Iterator[Case]:
         """An output that is wider than the promoted dtype: the result is computed as promoted, then cast."""
@@ -247,7 +247,7 @@ class Maker:
             value = arguments[name]
             if isinstance(value, Operand) and value.dtype == dtype:
                 arguments[name] = replace(value, dtype=to_float(dtype) if dtype == "uint8" else "float32")
-                yield self.made("cast", "cast-float32", dtype, arguments)
+                yield self.created("cast", "cast-float32", dtype, arguments)
 
 
 def _others(param: Parameter, dtype: str) -> list[str]:

@@ -35,14 +35,14 @@ def _true(
 ) -> Arguments | None:
     """The arguments of the first recipe that suits the dtype, with true as a scalar; None where none does."""
     outputs = {p.name for p in function.params if p.direction == "out"}
-    for recipe in (*recipes, *_made(function, resolver)):
+    for recipe in (*recipes, *_created(function, resolver)):
         if fixed_dtype(function, recipe) not in (None, dtype):
             continue
         # An output follows from its rule, as a bool may promote to another dtype; some have none.
         ruled = {name: value for name, value in recipe.items() if name not in outputs}
-        for given in (ruled, recipe):
+        for provided in (ruled, recipe):
             try:
-                arguments = resolver.resolve({**given, param.name: True}, Choice(dtype))
+                arguments = resolver.resolve({**provided, param.name: True}, Choice(dtype))
             except Unfit:
                 continue
             if resolver.calls.admits(arguments):
@@ -50,7 +50,7 @@ def _true(
     return None
 
 
-def _made(function: Function, resolver: Resolver) -> Iterator[Mapping[str, Argument]]:
+def _created(function: Function, resolver: Resolver) -> Iterator[Mapping[str, Argument]]:
     """A recipe of an elementwise operator."""
     if function.kernel is not None and not is_sized_by_numbers(function):
         try:

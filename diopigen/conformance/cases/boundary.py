@@ -95,8 +95,8 @@ def _formula(function: Function, resolver: Resolver) -> Iterator[Case]:
             one, two = arguments.get(pair.one), arguments.get(pair.two)
             if isinstance(one, Operand) and isinstance(two, Operand) and one.dtype == two.dtype:
                 both = [(base, neighbour) for base in _BASES for neighbour in neighbours(base, one.dtype)]
-                chosen = {pair.one: [base for base, _ in both], pair.two: [neighbour for _, neighbour in both]}
-                yield from _placed(function, maker, Choice(dtype, step), f"{pair.one}-{pair.two}", chosen)
+                selected = {pair.one: [base for base, _ in both], pair.two: [neighbour for _, neighbour in both]}
+                yield from _placed(function, maker, Choice(dtype, step), f"{pair.one}-{pair.two}", selected)
 
 
 def _number(value: Value) -> float | None:
@@ -132,9 +132,9 @@ def _placed(
 
 def _ranges(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator[Case]:
     dtypes = primary_dtypes(function)
-    for place, (name, bound) in enumerate(_bounds(function)):
+    for position, (name, bound) in enumerate(_bounds(function)):
         for number, recipe in enumerate(recipes):
-            dtype = fixed_dtype(function, recipe) or dtypes[(place + number) % len(dtypes)]
+            dtype = fixed_dtype(function, recipe) or dtypes[(position + number) % len(dtypes)]
             arguments = _at(function, resolver, recipe, Choice(dtype, number), name, bound)
             if arguments is not None:
                 yield _case(function, dtype, f"{name}-{bound.kind}", arguments)
@@ -252,11 +252,11 @@ def _windows(function: Function, resolver: Resolver, recipes: Recipes) -> Iterat
         step = steps[-1] if isinstance(steps, tuple) else steps
         for more in range(step if isinstance(step, int) and not recipe.get("adaptive") else 0):
             dtype = fixed_dtype(function, recipe) or dtypes[(number + more) % len(dtypes)]
-            kept = {name: value for name, value in recipe.items() if name not in outputs}
+            retained = {name: value for name, value in recipe.items() if name not in outputs}
             sizes = (*image.shape[:-1], image.shape[-1] + more)
-            kept.update(input=replace(image, shape=sizes), ceil_mode=True)
+            retained.update(input=replace(image, shape=sizes), ceil_mode=True)
             try:
-                arguments = resolver.resolve(kept, Choice(dtype, number))
+                arguments = resolver.resolve(retained, Choice(dtype, number))
             except Unfit:
                 continue
             # A recipe may leave an output out, which is null then: its results stay asked for.

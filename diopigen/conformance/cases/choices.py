@@ -32,17 +32,17 @@ class Choice:
         assert isinstance(param.dtype, DtypeList)
         if param.name in self.special:
             return self.special[param.name]
-        wanted = primary or self.dtype
+        expected = primary or self.dtype
         allowed = run_with(param.dtype.dtypes)
-        follow = [wanted]
-        if param.is_written and not param.is_read and kind(wanted) in ("bool", "int") and "float32" in allowed:
-            follow = [to_float(wanted)]
-        follow += [to_float(wanted), real_of(wanted), accumulate(wanted)]
+        follow = [expected]
+        if param.is_written and not param.is_read and kind(expected) in ("bool", "int") and "float32" in allowed:
+            follow = [to_float(expected)]
+        follow += [to_float(expected), real_of(expected), accumulate(expected)]
         for dtype in follow:
             if dtype in allowed:
                 return dtype
-        alike = [dtype for dtype in allowed if category(dtype) == category(wanted)]
-        if alike and category(wanted) >= 2:
+        alike = [dtype for dtype in allowed if category(dtype) == category(expected)]
+        if alike and category(expected) >= 2:
             return alike[0]
         return allowed[self.step % len(allowed)]
 

@@ -88,8 +88,8 @@ def wrong_shapes(function: Function, arguments: Mapping[str, Value]) -> Iterator
             yield param.name, f"'{param.name}': {reason}"
             continue
         if None not in forms and not any(_agrees(param, value.shape, one, shapes) for one in forms):
-            wanted = " or ".join(str(list(one)) for one in forms)
-            yield param.name, f"'{param.name}' is {list(value.shape)}, the spec asks for {wanted}"
+            expected = " or ".join(str(list(one)) for one in forms)
+            yield param.name, f"'{param.name}' is {list(value.shape)}, the spec asks for {expected}"
 
 
 def _shape(value: Value) -> Any:
@@ -100,13 +100,13 @@ def _shape(value: Value) -> Any:
     return getattr(value, "value", value)
 
 
-def _agrees(param: Parameter, shape: tuple[int, ...], wanted: tuple[int, ...], shapes: Mapping[str, Any]) -> bool:
-    if shape == wanted:
+def _agrees(param: Parameter, shape: tuple[int, ...], expected: tuple[int, ...], shapes: Mapping[str, Any]) -> bool:
+    if shape == expected:
         return True
     rule = shape_rule(param)
     if rule == "broadcastable":
         try:
-            return broadcast(shape, wanted) == wanted
+            return broadcast(shape, expected) == expected
         except ShapeError:
             return False
     if rule == "reduce" and "input" in shapes:  # the caller may keep the dimensions with size 1

@@ -108,8 +108,8 @@ def _good(
     if not found:
         return []
     best = max(found, key=lambda one: _smallest(one[1]))
-    fuller = max(found, key=lambda one: (_given(one[1]), _smallest(one[1])))
-    return [best, fuller] if _given(fuller[1]) > _given(best[1]) else [best]
+    fuller = max(found, key=lambda one: (_actual(one[1]), _smallest(one[1])))
+    return [best, fuller] if _actual(fuller[1]) > _actual(best[1]) else [best]
 
 
 def _smallest(arguments: Arguments) -> int:
@@ -117,7 +117,7 @@ def _smallest(arguments: Arguments) -> int:
     return min((min(2, math.prod(operand.shape)) for operand in operands_of(arguments.values())), default=1)
 
 
-def _given(arguments: Arguments) -> int:
+def _actual(arguments: Arguments) -> int:
     """How many tensors there are, members of arrays included."""
     return sum(1 for _ in operands_of(arguments.values()))
 
@@ -171,9 +171,11 @@ class _Maker:
                 strange = self._strange(param, first)
                 if strange is not None:
                     about = f"'{param.name}' must not be {strange}"
-                    for place, one in _ends(value):
+                    for position, one in _ends(value):
                         wrong = replace(one, dtype=strange, values=0)
-                        yield self._case(f"dtype{place}", param, about, {param.name: _exchanged(value, place, wrong)})
+                        yield self._case(
+                            f"dtype{position}", param, about, {param.name: _exchanged(value, position, wrong)}
+                        )
 
     def _strange(self, param: Parameter, operand: Operand) -> str | None:
         if isinstance(param.dtype, DtypeList):
@@ -224,12 +226,12 @@ class _Maker:
             value = self.arguments.get(param.name)
             if not isinstance(value, tuple) or shape_rule(param) not in ("same", "split") or "shape" in param.free:
                 continue
-            for place, one in _ends(value):
+            for position, one in _ends(value):
                 larger = tuple(size + 1 for size in one.shape)
                 shape = larger if shape_rule(param) == "split" else (*one.shape, 3)
                 clash = replace(one, shape=shape, values=0 if param.is_read else one.values)
                 about = f"a member of '{param.name}' does not have the shape of the rule"
-                yield self._case(f"shape{place}", param, about, {param.name: _exchanged(value, place, clash)})
+                yield self._case(f"shape{position}", param, about, {param.name: _exchanged(value, position, clash)})
 
         yield from self._unlike_members()
 
@@ -244,9 +246,9 @@ class _Maker:
             concat, stack = f"concat({param.name}, dim)" in joined, f"stack({param.name}, dim)" in joined
             dim = self.arguments.get("dim")
             free = dim % len(shape) if concat and isinstance(dim, int) else -1
-            place = next((d for d in range(len(shape)) if d != free), None)
-            if (concat or stack) and place is not None:
-                larger = tuple(size + (d == place) for d, size in enumerate(shape))
+            position = next((d for d in range(len(shape)) if d != free), None)
+            if (concat or stack) and position is not None:
+                larger = tuple(size + (d == position) for d, size in enumerate(shape))
                 unlike = (*value[:-1], replace(value[-1], shape=larger, values=0))
                 about = f"the members of '{param.name}' differ in a dimension that must agree"
                 yield self._case("unlike", param, about, {param.name: unlike})
@@ -284,13 +286,13 @@ def _suits(dtype: str, allowed: Sequence[str]) -> bool:
 def _ends(value: Value) -> Iterator[tuple[str, Operand]]:
     """The tensor itself; of an array the first member and, as `-last`, the last."""
     members = value if isinstance(value, tuple) else (value,)
-    for place, one in (("", members[0]), ("-last", members[-1])):
-        if isinstance(one, Operand) and (place == "" or len(members) > 1):
-            yield place, one
+    for position, one in (("", members[0]), ("-last", members[-1])):
+        if isinstance(one, Operand) and (position == "" or len(members) > 1):
+            yield position, one
 
 
-def _exchanged(value: Value, place: str, operand: Operand) -> Value:
+def _exchanged(value: Value, position: str, operand: Operand) -> Value:
     """An argument with its only tensor, or this end of its array, exchanged."""
     if not isinstance(value, tuple):
         return operand
-    return (*value[:-1], operand) if place else (operand, *value[1:])
+    return (*value[:-1], operand) if position else (operand, *value[1:])

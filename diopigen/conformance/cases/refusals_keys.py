@@ -74,8 +74,8 @@ class _Calls:
         """Legal calls with one parameter changed so that they violate a key, alone of all constraints."""
         for recipe, choice, legal in self.legal:
             evaluate = partial(_value, self._described(legal))
-            given, before = recipe.get(key.parameter), legal[key.parameter]
-            for new in violations(self.function, key, side, given, before, evaluate):
+            provided, before = recipe.get(key.parameter), legal[key.parameter]
+            for new in violations(self.function, key, side, provided, before, evaluate):
                 for changed in self._companions(recipe, key, new):
                     for arguments in self._resolved(changed, choice, legal, key.parameter):
                         if _is_possible(arguments) and self._broken(arguments) == [constraint.id]:
@@ -154,12 +154,12 @@ class _Calls:
         """The other arguments as they follow from their rules; where these give nothing, as the recipe or the legal
         call has them."""
         for left_out in self.left_out:
-            kept = {one: value for one, value in recipe.items() if one == name or one not in left_out}
+            retained = {one: value for one, value in recipe.items() if one == name or one not in left_out}
             try:
-                arguments = self.resolver.resolve(kept, choice, checked=False)
+                arguments = self.resolver.resolve(retained, choice, checked=False)
             except Unfit:
                 continue
-            yield {one: _blank(value) if one in recipe.keys() - kept and _is_spelt_out(recipe[one]) else value
+            yield {one: _blank(value) if one in recipe.keys() - retained and _is_spelt_out(recipe[one]) else value
                    for one, value in arguments.items()}  # fmt: skip
         as_before = {one: _recipe(value) for one, value in legal.items() if isinstance(value, Operand)}
         try:

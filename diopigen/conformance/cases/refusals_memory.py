@@ -65,9 +65,9 @@ def _overlaps(function: Function, arguments: Arguments) -> Iterator[_Invalid]:
     output once where it meets no more than the last elements of another."""
     tensors = _tensors(function, arguments)
     ends: set[str] = set()
-    for place, (param, operand) in enumerate(tensors):
-        for other_place, (other, second) in enumerate(tensors):
-            if not param.is_written or place == other_place or (other.is_written and other_place < place):
+    for position, (param, operand) in enumerate(tensors):
+        for other_position, (other, second) in enumerate(tensors):
+            if not param.is_written or position == other_position or (other.is_written and other_position < position):
                 continue
             for name, (moved, shifted) in _shifted(param, operand, other, second).items():
                 if name == "overlap-end":
@@ -82,8 +82,8 @@ def _overlaps(function: Function, arguments: Arguments) -> Iterator[_Invalid]:
 def _outputs(function: Function, arguments: Arguments) -> Iterator[_Invalid]:
     """Each output as the tensor of another one of its shape and dtype, where the spec does not let them be one."""
     written = [(param, operand) for param, operand in _tensors(function, arguments) if param.is_written]
-    for place, (param, operand) in enumerate(written):
-        for other, second in written[:place]:
+    for position, (param, operand) in enumerate(written):
+        for other, second in written[:position]:
             is_alike = operand.shape == second.shape and operand.dtype == second.dtype and _bytes(operand) > 0
             plain = all(item.alias is None for item in (operand, second))
             if not is_alike or not plain or other.name == param.shares or param.name == other.shares:

@@ -22,7 +22,7 @@ from diopigen.ir.recipe import Argument, Drawn, RecipeReader, TensorRecipe
 from diopigen.ir.types import INTEGERS
 
 Arguments = dict[str, Value]
-_MADE = frozenset({"context", "generator", "generators", "stream", "opaque", "new_tensor", "new_tensors"})
+_WITHOUT_VALUE = frozenset({"context", "generator", "generators", "stream", "opaque", "new_tensor", "new_tensors"})
 _FOLLOWS = "follows from its rule"
 """Stands for a tensor until its shape is inferred."""
 
@@ -84,28 +84,28 @@ class Resolver:
 
     def _start(self, param: Parameter, recipe: Mapping[str, Argument]) -> Value:
         """The argument as far as it follows from the recipe alone; dtypes may still be empty."""
-        if param.type in _MADE:
+        if param.type in _WITHOUT_VALUE:
             return None if param.name in recipe and recipe[param.name] is None else True
         if param.name in recipe:
-            given: Argument = recipe[param.name]
+            provided: Argument = recipe[param.name]
         elif param.default is not None:
-            given = param.default.value
+            provided = param.default.value
         elif param.direction == "out" and param.type not in ("tensor", "tensors"):
             return True  # room for a number
         elif param.direction == "out" or param.count is not None:
-            given = None
+            provided = None
         elif any(other.count == param.name for other in self.function.params):
             return 0
         elif param.type == "tensor" and param.is_read and not param.nullable:
             return _FOLLOWS
         else:
-            given = None
-        if param.type == "scalar" and given is not None:
-            return number(given, param)
+            provided = None
+        if param.type == "scalar" and provided is not None:
+            return number(provided, param)
         is_open = "nullability" in param.free and param.name in recipe
-        if given is None and not (param.nullable or is_open) and param.direction == "in" and param.type != "tensors":
+        if provided is None and not (param.nullable or is_open) and param.direction == "in" and param.type != "tensors":
             raise Unfit(f"no value for '{param.name}'")
-        return _value(given)
+        return _value(provided)
 
     def _counts(self, found: Arguments, recipe: Mapping[str, Argument]) -> None:
         """Lengths of arrays that the recipe leaves to them."""
@@ -129,8 +129,8 @@ class Resolver:
             if shape is None:
                 raise Unfit(f"no value for '{param.name}'")
             # What an operator writes in part keeps the rest: zeros would not show that it is cleared.
-            kept = not param.is_written or param.direction == "partial_out"
-            found[param.name] = Operand(tuple(shape), "", distribution(param) if kept else Drawn("zeros"))
+            retained = not param.is_written or param.direction == "partial_out"
+            found[param.name] = Operand(tuple(shape), "", distribution(param) if retained else Drawn("zeros"))
 
     # ---- dtypes -----------------------------------------------------------------------------------------------------
 
@@ -197,7 +197,7 @@ class Resolver:
             value = found[param.name]
             if value in (None, ()) and param.name in recipe:
                 continue
-            dtype = self._given_dtype(value) or self._output_dtype(param, found, choice)
+            dtype = self._actual_dtype(value) or self._output_dtype(param, found, choice)
             if param.type == "tensors":
                 found[param.name] = self._array(param, value, evaluator, found, dtype)
                 continue
@@ -209,7 +209,7 @@ class Resolver:
             found[param.name] = Operand(tuple(shape), dtype, Drawn("zeros"))
 
     @staticmethod
-    def _given_dtype(value: Value) -> str:
+    def _actual_dtype(value: Value) -> str:
         return value.dtype if isinstance(value, Operand) else ""
 
     def _array(self, param: Parameter, value: Value, evaluator: Evaluator, found: Arguments, dtype: str) -> Value:
@@ -231,8 +231,8 @@ class Resolver:
         if not arrays or len(next(iter(arrays.values()))) != count:
             return (dtype,) * count
         result = []
-        for place in range(count):
-            members = {name: value[place] for name, value in arrays.items()}
+        for position in range(count):
+            members = {name: value[position] for name, value in arrays.items()}
             result.append(self._by_rule(param, {**found, **members}, Choice(dtype)))
         return result
 
@@ -244,11 +244,11 @@ class Resolver:
                 raise Unfit(f"'{name}' cannot be {item.dtype}")
 
 
-def _value(given: Argument) -> Value:
+def _value(provided: Argument) -> Value:
     """An argument of a recipe with its tensors as operands."""
-    if isinstance(given, TensorRecipe):
-        return _operand(given)
-    return tuple(_value(item) for item in given) if isinstance(given, tuple) else given
+    if isinstance(provided, TensorRecipe):
+        return _operand(provided)
+    return tuple(_value(item) for item in provided) if isinstance(provided, tuple) else provided
 
 
 def _operand(recipe: TensorRecipe) -> Operand:
@@ -282,5 +282,5 @@ def read_recipe(interface: Interface, function: Function, case: Recipe) -> dict[
     """The typed arguments of a recipe. What a variant does not have is left out; faults are the checker's to report."""
     dtypes = frozenset(info.name for info in interface.dtypes)
     enum_values = {value.name: enum.name for enum in interface.enums for value in enum.values}
-    kept = {name: node for name, node in case.arguments.items() if function.param(name) is not None}
-    return RecipeReader(function, dtypes, enum_values, Sink()).read(replace(case, arguments=kept))
+    retained = {name: node for name, node in case.arguments.items() if function.param(name) is not None}
+    return RecipeReader(function, dtypes, enum_values, Sink()).read(replace(case, arguments=retained))

@@ -144,17 +144,17 @@ def cases_of(interface: Interface, function: Function) -> list[Case]:
     resolver = Resolver(interface, function)
     recipes = recipes_of(interface, function)
     found: dict[str, Case] = {}
-    made = [*recipe_cases(function, resolver, recipes), *axes.cases(function, resolver)]
-    made += _carried_over(function, resolver, recipes, {case.dtype for case in made})
-    made += layouts.cases(function, resolver, recipes)
-    made += variations.cases(function, resolver, recipes)
-    made += boundary.cases(function, resolver, recipes)
-    made += bool_scalars.cases(function, resolver, recipes)
-    made += _distribution_cases(function, resolver, recipes)
-    made += alternatives.cases(function, resolver, recipes)
-    made += list(reach.cases(function, resolver, recipes, made))
+    created = [*recipe_cases(function, resolver, recipes), *axes.cases(function, resolver)]
+    created += _carried_over(function, resolver, recipes, {case.dtype for case in created})
+    created += layouts.cases(function, resolver, recipes)
+    created += variations.cases(function, resolver, recipes)
+    created += boundary.cases(function, resolver, recipes)
+    created += bool_scalars.cases(function, resolver, recipes)
+    created += _distribution_cases(function, resolver, recipes)
+    created += alternatives.cases(function, resolver, recipes)
+    created += list(reach.cases(function, resolver, recipes, created))
     for case in (
-        *(case for case in made if resolver.calls.admits(case.arguments)),
+        *(case for case in created if resolver.calls.admits(case.arguments)),
         *refusals.cases(interface, function, resolver, recipes),
     ):
         name, number = case.id, 2
@@ -217,11 +217,16 @@ _SAMPLE = (100, 101)
 def _distribution_cases(
     function: Function, resolver: Resolver, recipes: Sequence[Mapping[str, Argument]]
 ) -> Iterator[Case]:
-    """The recipes of a random operator with enough elements to tell one distribution from another."""
+    """The recipes of a random operator with enough elements to tell one distribution from another. Where each sequence
+    of a batch has its own generator, those whose batch is large enough as they are."""
     if function.tolerance != "random":
         return
+    batch = next((str(param.count) for param in function.params if param.type == "generators"), None)
     for number, recipe in enumerate(recipes, 1):
-        larger = {name: _enlarged(value) for name, value in recipe.items()}
+        count = recipe.get(batch) if batch else None
+        if batch and not (isinstance(count, int) and count >= _SAMPLE[0]):
+            continue
+        larger = recipe if batch else {name: _enlarged(value) for name, value in recipe.items()}
         fixed = fixed_dtype(function, recipe)
         for step, dtype in enumerate([fixed] if fixed else primary_dtypes(function)):
             yield from _resolved(function, resolver, larger, Choice(dtype, step), "distribution", number)

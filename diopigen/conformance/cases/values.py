@@ -190,5 +190,5 @@ def _peaks(shape: tuple[int, ...], dtype: str, height: float, source: np.random.
 
 def _special(count: int, dtype: str, period: int, numbers: list[Any]) -> Array:
     """The numbers, each repeated `period` times, over and over: several operands meet in all pairs."""
-    places = (np.arange(count) // period) % len(numbers)
-    return np.array(numbers, dtype=_literal_type(dtype))[places]
+    positions = (np.arange(count) // period) % len(numbers)
+    return np.array(numbers, dtype=_literal_type(dtype))[positions]

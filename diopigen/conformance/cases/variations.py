@@ -49,19 +49,19 @@ def _negative_dims(function: Function, resolver: Resolver, recipes: Recipes) -> 
             before = resolver.resolve(recipe, Choice(dtype, number))
         except Unfit:
             continue
-        turned: dict[str, Value] = {}
+        transposed: dict[str, Value] = {}
         for name, of in dims.items():
             tensor, value = before[of], before[name]
             if isinstance(tensor, Operand) and tensor.shape and value is not None and value != ():
-                turned[name] = _turned(value, len(tensor.shape))
-        if turned:
+                transposed[name] = _transposed(value, len(tensor.shape))
+        if transposed:
             # The outputs are those of the case before: counting from the other end changes nothing.
-            yield _case(function, dtype, "negative-dim", f"negative-dim-{number + 1}", {**before, **turned})
+            yield _case(function, dtype, "negative-dim", f"negative-dim-{number + 1}", {**before, **transposed})
 
 
-def _turned(value: Value, rank: int) -> Value:
+def _transposed(value: Value, rank: int) -> Value:
     if isinstance(value, tuple):
-        return tuple(_turned(item, rank) for item in value)
+        return tuple(_transposed(item, rank) for item in value)
     assert isinstance(value, int)
     return value - rank if value >= 0 else value + rank
 
@@ -89,7 +89,7 @@ def _large(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator
     others = {key: value for key, value in recipes[0].items() if key not in (name, "dim", *outputs)}
     dtypes = primary_dtypes(function)
 
-    def made(axis: str, case: str, shape: tuple[int, ...], dim: int, step: int) -> Iterator[Case]:
+    def created(axis: str, case: str, shape: tuple[int, ...], dim: int, step: int) -> Iterator[Case]:
         dtype = dtypes[step]
         values = Drawn("uniform", (-1, 1)) if kind(dtype) == "float" else NORMAL
         recipe = {**others, name: TensorRecipe(shape, None, values), "dim": (dim,) if is_list else dim}
@@ -101,10 +101,10 @@ def _large(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator
 
     for step, dtype in enumerate(dtypes):
         if kind(dtype) == "float" or dtype == "int32":
-            yield from made("large", "large", _LARGE, 1, step)
+            yield from created("large", "large", _LARGE, 1, step)
     common = dtypes.index("float32") if "float32" in dtypes else 0
-    yield from made("large", "large-columns", _WIDE, 0, common)
-    yield from made("empty", "empty-columns", _NO_COLUMNS, 0, common)
+    yield from created("large", "large-columns", _WIDE, 0, common)
+    yield from created("empty", "empty-columns", _NO_COLUMNS, 0, common)
 
 
 # ---- edge values ----------------------------------------------------------------------------------------------------
@@ -209,14 +209,14 @@ def _is_alike(param: Parameter, changed: Mapping[str, Argument]) -> bool:
 def _null(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator[Case]:
     """Each optional tensor null, in the first recipe that gives it."""
     dtypes = primary_dtypes(function)
-    for place, param in enumerate(function.params):
+    for position, param in enumerate(function.params):
         if not param.nullable or param.type != "tensor":
             continue
         for number, recipe in enumerate(recipes):
-            dtype = fixed_dtype(function, recipe) or dtypes[(place + number) % len(dtypes)]
+            dtype = fixed_dtype(function, recipe) or dtypes[(position + number) % len(dtypes)]
             try:
-                given = resolver.resolve(recipe, Choice(dtype, number))
-                if not isinstance(given.get(param.name), Operand):
+                provided = resolver.resolve(recipe, Choice(dtype, number))
+                if not isinstance(provided.get(param.name), Operand):
                     continue
                 arguments = resolver.resolve({**recipe, param.name: None}, Choice(dtype, number))
             except Unfit:

@@ -24,7 +24,7 @@ _UNSIGNED = frozenset({"uint64", "size_t"})
 
 
 def violations(
-    function: Function, key: Key, side: int, given: Argument, before: Value, evaluate: Evaluate
+    function: Function, key: Key, side: int, provided: Argument, before: Value, evaluate: Evaluate
 ) -> Iterator[Argument]:
     """Values that violate a key: `side` is -1 for what is too small, 1 for what is too large.
 
@@ -41,7 +41,7 @@ def violations(
         if key.name == "length":
             yield _list_of(_entries(before), count)
         else:
-            yield from _tensors(given, count)
+            yield from _tensors(provided, count)
 
 
 def _end(interval: Interval, side: int) -> tuple[Expression, bool]:
@@ -107,15 +107,15 @@ def _list_of(entries: tuple[int, ...], count: int) -> Argument:
     return (*entries, *(entries[-1:] or (1,)) * count)[:count]
 
 
-def _tensors(given: Argument, rank: int) -> Iterator[Argument]:
+def _tensors(provided: Argument, rank: int) -> Iterator[Argument]:
     """A tensor, or the last one of an array, with another number of dimensions."""
-    tensor = given[-1] if isinstance(given, tuple) and given else given
+    tensor = provided[-1] if isinstance(provided, tuple) and provided else provided
     if not isinstance(tensor, TensorRecipe):
         return
     values = 1 if isinstance(tensor.values, tuple) else tensor.values
     for shape in _shapes(tensor.shape, rank):
         changed = replace(tensor, shape=shape, values=values)
-        yield (*given[:-1], changed) if isinstance(given, tuple) else changed
+        yield (*provided[:-1], changed) if isinstance(provided, tuple) else changed
 
 
 def _shapes(shape: tuple[int, ...], rank: int) -> Iterator[tuple[int, ...]]:

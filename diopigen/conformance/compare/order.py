@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from diopigen.chip.accuracy import Accuracy
 from diopigen.conformance.cases.described import described
 from diopigen.conformance.compare.results import compare
 from diopigen.conformance.dtypes import Array, decode, widest
@@ -46,14 +47,24 @@ class Arrangement:
     outputs: dict[str, Arranged] = field(default_factory=dict)
     complaints: dict[str, str] = field(default_factory=dict)
 
+    def of(self, name: str, stored: Stored, expected: Expected) -> Arranged:
+        """An output and what is expected of it, in one order."""
+        return self.outputs.get(name, Arranged(stored, expected))
+
     def fault(
-        self, name: str, stored: Stored, expected: Expected, tolerance: str | None, factor: float = 1.0
+        self,
+        name: str,
+        stored: Stored,
+        expected: Expected,
+        tolerance: str | None,
+        factor: float = 1.0,
+        accuracy: Accuracy | None = None,
     ) -> Fault | None:
         """What is wrong with an output, whose order may be open; see `compare`."""
         if name in self.complaints:
             return Fault("values", name, self.complaints[name])
-        one = self.outputs.get(name, Arranged(stored, expected))
-        found = compare(one.stored.elements, one.stored.dtype, one.expected, tolerance, name, factor)
+        one = self.of(name, stored, expected)
+        found = compare(one.stored.elements, one.stored.dtype, one.expected, tolerance, name, factor, accuracy)
         if found is not None and one.selects:
             return replace(found, message=f"elements of '{one.selects}' that it selects: {found.message}")
         return found

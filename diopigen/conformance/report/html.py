@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ from diopigen.conformance.cases.choices import primary_dtypes
 from diopigen.conformance.cases.suite import AXES
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import FAILURES, OUTCOMES, CaseResult, Results
+from diopigen.conformance.report.accuracy import recorded, rows_of, to_records
 from diopigen.conformance.report.results import distinct_endings, ending_text, exception_uses, repro, unended
+from diopigen.conformance.report.vendor import converted_counts, declared_uses
 from diopigen.emit.templates import render
 from diopigen.ir.model import Interface
 
@@ -52,6 +55,7 @@ def to_html(results: Results, interface: Interface, templates: Path) -> str:
         "share": f"{_percent(passed, total)} of all cases passed",
         "failures": failed,
         "exceptions": len(data["exceptions"]),
+        "vendor": len(data["declared"]) + len(data["converted"]),
         "outcomes": [
             {"name": outcome, "count": results.counts.get(outcome, 0), "about": about}
             for outcome, about in OUTCOMES.items()
@@ -95,6 +99,13 @@ def page_data(results: Results, interface: Interface) -> dict[str, Any]:
         "axes": axes,
         "functions": [
             _function(name, members, results, listed.get(name, ()), dtypes, axes) for name, members in groups.items()
+        ],
+        "recorded": [[one.name, one.version] for one in recorded()],
+        "accuracy": to_records(rows_of(results.results)),
+        "declared": [asdict(use) for use in declared_uses(results)],
+        "converted": [
+            [function, casts, ran, alone]
+            for (function, casts), (ran, alone) in converted_counts(results.results).items()
         ],
         "exceptions": [
             {

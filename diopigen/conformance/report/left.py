@@ -15,6 +15,11 @@ _DETAILS = re.compile(
 )
 
 
+def check_of(reason: str) -> str:
+    """A reason without the tensor that it names, its dtype and its shape: what reasons for one check have in common."""
+    return _DETAILS.sub("", reason)
+
+
 @dataclass(frozen=True, slots=True)
 class Left:
     """A function, the number of its cases that were left for one reason, and the reason as the library gave it in one
@@ -31,7 +36,7 @@ def left_cases(results: Iterable[CaseResult]) -> Sequence[Left]:
     groups: dict[tuple[str, str], list[str]] = defaultdict(list)
     for result in results:
         if result.outcome == "unimplemented" and result.reason:
-            groups[result.case.function, _DETAILS.sub("", result.reason)].append(result.reason)
+            groups[result.case.function, check_of(result.reason)].append(result.reason)
     found = [Left(function, len(reasons), reasons[0]) for (function, _), reasons in groups.items()]
     return sorted(found, key=lambda left: -left.cases)
 

@@ -10,13 +10,18 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from xml.etree import ElementTree
 
-from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Ending, Results, Waiver
+from diopigen.conformance.model import OUTCOMES, PASSING, Case, CaseResult, Ending, Results, Waiver
 from diopigen.conformance.oracles import oracle_of
+from diopigen.conformance.report.accuracy import accuracy_text, rows_of, to_records
 from diopigen.conformance.report.left import left_text
+from diopigen.conformance.report.vendor import casts_of, converted_text, declared_text, declared_uses
 from diopigen.ir.model import Function
 
 _RED, _GREEN, _YELLOW, _PLAIN = "\033[31m", "\033[32m", "\033[33m", "\033[0m"
-_COLUMNS = ("passed", "failed", "crashed", "hung", "excepted", "unimplemented", "missing", "uncovered", "inapplicable")
+_COLUMNS = (
+    "passed", "declared", "converted", "failed", "crashed", "hung", "excepted", "unimplemented", "missing",
+    "uncovered", "inapplicable",
+)  # fmt: skip
 
 
 def repro(case_id: str, library: str = "PATH", seed: int = 0, runtime: str = "") -> str:
@@ -69,8 +74,11 @@ def ending_text(ending: Ending, processes: int = 1) -> str:
     return "\n".join([f"LIBRARY {ending.message}{several}", *(f"  {line}" for line in ending.printed.splitlines())])
 
 
-def text(results: Results, *, colour: bool = False, failures: int = 20, by: str = "family") -> str:
-    """A table of outcomes by `family`, `function`, `dtype` or `axis`, the first failures in full, and a summary."""
+def text(
+    results: Results, *, colour: bool = False, failures: int = 20, by: str = "family", accuracy: bool = False
+) -> str:
+    """A table of outcomes by `family`, `function`, `dtype` or `axis`, the first failures in full, and a summary.
+    `accuracy` shows the errors of each function."""
     parts = [failure_text(result, results) for result in results.failures[:failures]]
     left = len(results.failures) - len(parts)
     if left > 0:
@@ -86,7 +94,9 @@ def text(results: Results, *, colour: bool = False, failures: int = 20, by: str 
     if results.not_run:
         summary += f"; interrupted: {results.not_run} cases were not run"
     parts += [ending_text(ending, count) for ending, count in distinct_endings(results)]
-    return "\n\n".join([*parts, table, *left_text(results.results), *_exceptions_text(results), summary]) + "\n"
+    vendor = (*declared_text(results), *converted_text(results), *_exceptions_text(results))
+    errors = accuracy_text(results.results, full=accuracy)
+    return "\n\n".join([*parts, table, *left_text(results.results), *vendor, *errors, summary]) + "\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,12 +192,23 @@ def to_json(results: Results) -> str:
             record["exception"] = {
                 "kind": waiver.kind, "where": waiver.where, "reason": waiver.reason, "factor": waiver.factor,
             }  # fmt: skip
+        if result.case.conversion is not None:
+            record["conversion"] = {name: dict(casts) for name, casts in result.case.conversion.casts.items()}
+        if result.declared:
+            record["declared"] = list(result.declared)
+        if result.errors:
+            record["ulp"] = [
+                {**asdict(one), "worst": float(f"{one.worst:.6g}"), "mean": float(f"{one.mean:.6g}")}
+                for one in result.errors
+            ]
         records.append(record)
     document = {
         "library": results.library, "vendor": results.vendor, "version": results.library_version,
         "seed": results.seed, "seconds": round(results.seconds, 3), "counts": dict(results.counts), "cases": records,
         **({"runtime": results.runtime} if results.runtime else {}),
         **({"shard": results.shard} if results.shard else {}),
+        **({"declared": [asdict(use) for use in declared_uses(results)]} if results.declarations else {}),
+        **({"accuracy": to_records(rows)} if (rows := rows_of(results.results)) else {}),
         **({"endings": [asdict(ending) for ending in results.endings]} if results.endings else {}),
         **({"not_run": results.not_run} if results.not_run else {}),
     }  # fmt: skip
@@ -245,7 +266,9 @@ _LIBRARY = "library"
 def _junit_case(suite: ElementTree.Element, result: CaseResult, results: Results) -> None:
     attributes = {"classname": result.case.function, "name": result.case.id, "time": f"{result.seconds:.3f}"}
     case = ElementTree.SubElement(suite, "testcase", attributes)
-    if result.outcome == "passed":
+    if result.outcome in PASSING:
+        if result.outcome != "passed":
+            ElementTree.SubElement(case, "system-out").text = _printable(why_passed(result, results))
         return
     if result.outcome in _NOT_TESTED:
         ElementTree.SubElement(case, "skipped", message=_printable(why_not_tested(result)))
@@ -253,6 +276,14 @@ def _junit_case(suite: ElementTree.Element, result: CaseResult, results: Results
     message = _printable(result.faults[0].message) if result.faults else result.outcome
     tag = "failure" if result.outcome == "failed" else "error"
     ElementTree.SubElement(case, tag, message=message).text = _printable(failure_text(result, results))
+
+
+def why_passed(result: CaseResult, results: Results) -> str:
+    """What a case passes by, where that is not the ordinary bound."""
+    if result.outcome == "converted":
+        return f"{OUTCOMES[result.outcome]}: {casts_of(result.case)}"
+    entries = (f"{where} ({results.declarations.get(where, '')})" for where in result.declared)
+    return f"{OUTCOMES[result.outcome]}: {'; '.join(entries)}"
 
 
 _NOT_TESTED = ("excepted", "unimplemented", "missing", "uncovered", "inapplicable")

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from diopigen.chip.accuracy import Declaration
 from diopigen.conformance.cases.models import AXIS as MODEL_AXIS
 from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Ending, Results
 from diopigen.conformance.run.processes import Processes
@@ -33,17 +34,28 @@ def run(
     device: str = "",
     launcher: Sequence[str] = (),
     processes: Processes | None = None,
+    accuracy: Sequence[Declaration] = (),
 ) -> Results:
     """Runs cases in `jobs` processes; `time_limit` is seconds for a case and for `finalizeLibrary` after the last one,
     `memory_limit` bytes for a process (0: none). `environment` is added to that of the processes.
     `device` is as for `Setup`, `launcher` as for `Processes.take`; `processes` may have some that were started ahead.
+    `accuracy` is what the chip's file declares.
 
     An interrupt (SIGINT) ends the run: `Results` then has the cases that finished, and counts the others in `not_run`.
     Raises `Failure` where the library, the runtime or the launcher does not load.
     """
     started = time.monotonic()
     called = [case for case in cases if not is_skipped(case)]
-    setup = Setup(_slim(interface, called), library, runtime, seed, memory_limit, environment or {}, device=device)
+    setup = Setup(
+        _slim(interface, called),
+        library,
+        runtime,
+        seed,
+        memory_limit,
+        environment or {},
+        device=device,
+        accuracy=tuple(accuracy),
+    )
     session = Session(setup, time_limit, progress, launcher, processes)
     found = session.run(called, max(1, min(jobs, -(-sum(map(weight, called)) // _CHUNK))))
     finished = iter(found)

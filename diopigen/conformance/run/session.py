@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from diopigen.conformance.cases.models import AXIS as MODEL_AXIS
 from diopigen.conformance.compare.describe import describe
-from diopigen.conformance.model import Case, CaseResult, Ending, Fault
+from diopigen.conformance.model import Case, CaseResult, Ending, Fault, Measured
 from diopigen.conformance.run.processes import Processes
 from diopigen.conformance.run.worker import Setup, send
 from diopigen.diagnostics import failure
@@ -233,7 +233,9 @@ class Session:
             faults = (Fault(str(line["outcome"]), "", str(line["text"])),)
             operands = describe(case)
         outcome, seconds, reason = str(line["outcome"]), float(line["seconds"]), str(line.get("reason", ""))
-        self._finish(index, CaseResult(case, outcome, seconds, faults, operands, reason))
+        declared = tuple(line.get("declared", ()))
+        errors = tuple(Measured(*one) for one in line.get("errors", ()))
+        self._finish(index, CaseResult(case, outcome, seconds, faults, operands, reason, declared, errors))
 
     def _finish(self, index: int, result: CaseResult) -> None:
         if self.results[index] is None:

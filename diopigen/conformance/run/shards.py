@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Ending, Fault, Results, Waiver
+from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Conversion, Ending, Fault, Measured, Results, Waiver
 from diopigen.diagnostics import Sink, Span, failure
 from diopigen.spec.json_form import Form, FormFault, read_json
 
@@ -95,6 +95,7 @@ def _results(document: Form) -> Results:
             Ending(one["message"].text(), one["printed"].text()) for one in document.get("endings", []).items()
         ),
         not_run=document.get("not_run", 0).whole(0),
+        declarations={one["where"].text(): one["text"].text() for one in document.get("declared", []).items()},
     )
 
 
@@ -107,7 +108,14 @@ def _result(record: Form) -> CaseResult:
     case_id, function, family, dtype, axis = (
         record[name].text() for name in ("id", "function", "family", "dtype", "axis")
     )
-    case = Case(case_id, function, family, dtype, axis, {}, waiver=waiver)
+    conversion = None
+    if "conversion" in record:
+        casts = {
+            name: {source: target.text() for source, target in one.entries()}
+            for name, one in record["conversion"].entries()
+        }
+        conversion = Conversion(casts)
+    case = Case(case_id, function, family, dtype, axis, {}, waiver=waiver, conversion=conversion)
     outcome = record["outcome"]
     if outcome.text() not in OUTCOMES:
         raise outcome.fault("an outcome")
@@ -117,7 +125,14 @@ def _result(record: Form) -> CaseResult:
     )
     operands = tuple(operand.text() for operand in record.get("operands", []).items())
     reason = record.get("reason", "").text()
-    return CaseResult(case, outcome.text(), record["seconds"].number(), faults, operands, reason)
+    declared = tuple(where.text() for where in record.get("declared", []).items())
+    errors = tuple(_measured(one) for one in record.get("ulp", []).items())
+    return CaseResult(case, outcome.text(), record["seconds"].number(), faults, operands, reason, declared, errors)
+
+
+def _measured(record: Form) -> Measured:
+    worst, mean = record["worst"].number(), record["mean"].number()
+    return Measured(record["dtype"].text(), worst, mean, record["elements"].whole(1), record["converted"].text())
 
 
 def _counted(
@@ -132,10 +147,13 @@ def _counted(
     shard: str,
     endings: tuple[Ending, ...],
     not_run: int,
+    declarations: Mapping[str, str],
 ) -> Results:
     counts = Counter(result.outcome for result in results)
     every = {outcome: counts[outcome] for outcome in OUTCOMES}
-    return Results(results, seconds, seed, library, vendor, version, every, runtime, shard, endings, not_run)
+    return Results(
+        results, seconds, seed, library, vendor, version, every, runtime, shard, endings, declarations, not_run
+    )
 
 
 def merge(parts: Mapping[str, Results], sink: Sink) -> Results:
@@ -179,6 +197,7 @@ def merge(parts: Mapping[str, Results], sink: Sink) -> Results:
         shard="",
         endings=tuple(ending for results in parts.values() for ending in results.endings),
         not_run=sum(results.not_run for results in parts.values()),
+        declarations={key: text for results in parts.values() for key, text in results.declarations.items()},
     )
 
 

@@ -16,10 +16,11 @@ import signal
 import struct
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
+from diopigen.chip.accuracy import Declaration
 from diopigen.conformance.model import Case, CaseResult
 from diopigen.conformance.oracles import oracles
 from diopigen.conformance.run.binding import Host, HostError, Library, Types
@@ -49,6 +50,8 @@ class Setup:
     stays: bool = False
     acts: str = ""
     device: str = ""
+    accuracy: tuple[Declaration, ...] = ()
+    """What a chip declares of the results."""
 
 
 def send(pipe: IO[bytes], message: Any) -> None:
@@ -81,6 +84,10 @@ def result_line(index: int, result: CaseResult) -> dict[str, Any]:
         line["operands"] = list(result.operands)
     if result.reason:
         line["reason"] = result.reason
+    if result.declared:
+        line["declared"] = list(result.declared)
+    if result.errors:
+        line["errors"] = [astuple(one) for one in result.errors]
     return line
 
 
@@ -103,7 +110,7 @@ def serve(commands: BinaryIO, answers: BinaryIO) -> int:
         host = Host(setup.runtime)
         library = Library(setup.library, Types(setup.interface), setup.interface.functions)
         counters = Path(setup.acts) if setup.acts else None
-        executor = Executor(setup.interface, host, library, seed=setup.seed, counters=counters)
+        executor = Executor(setup.interface, host, library, seed=setup.seed, counters=counters, accuracy=setup.accuracy)
     except (Failure, HostError) as error:
         fixes = [found.fix or "" for found in error.diagnostics] if isinstance(error, Failure) else [""]
         codes = [found.code for found in error.diagnostics] if isinstance(error, Failure) else ["library-init"]

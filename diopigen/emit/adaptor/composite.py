@@ -136,7 +136,7 @@ def _checks(function: Function) -> Iterator[str]:
         broken = _violated(predicate) if predicate is not None else ""
         if broken:
             yield f"if ({broken}) {{"
-            yield f'{_INDENT}c.refuse({constraint.error}, "{constraint.id}: {constraint.text}");'
+            yield f'{_INDENT}c.reject({constraint.error}, "{constraint.id}: {constraint.text}");'
             yield "}"
 
 

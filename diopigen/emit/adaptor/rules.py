@@ -35,10 +35,13 @@ class Demand:
 
     casts: tuple[tuple[str, str], ...]
     formats: tuple[int, ...]
+    max_rank: int = 0
+    """0 for any number of dimensions."""
+    alignment: int = 1
 
     @property
     def is_empty(self) -> bool:
-        return not self.casts and not any(self.formats)
+        return not self.casts and not any(self.formats) and not self.max_rank and self.alignment == 1
 
 
 NOTHING = Demand((), (0,) * RANKS)
@@ -49,7 +52,14 @@ def demand(rule: TensorRule, dtypes: Sequence[str]) -> Demand:
     order = {name: position for position, name in enumerate(dtypes)}
     casts = {cast.source: cast.target for cast in rule.casts if cast.source != cast.target}
     pairs = sorted(casts.items(), key=lambda pair: order[pair[0]])
-    return Demand(tuple(pairs), tuple(_formats(rule, rank) for rank in range(RANKS)))
+    formats = tuple(_formats(rule, rank) for rank in range(RANKS))
+    return Demand(tuple(pairs), formats, rule.max_rank or 0, rule.alignment)
+
+
+def formats_of_rule(rule: TensorRule, rank: int) -> tuple[bool, bool]:
+    """Whether a rule names row-major and channels-last strides for a rank; neither where it allows any."""
+    formats = _formats(rule, rank)
+    return bool(formats & _ROW_MAJOR), bool(formats & _CHANNELS_LAST)
 
 
 def _formats(rule: TensorRule, rank: int) -> int:
@@ -108,6 +118,8 @@ def _definition(name: str, rule_demand: Demand, enums: Mapping[str, str]) -> str
         calls.append(f".everyRank({_WORDS[own[0]]})")
     else:
         calls += [f".layout({rank}, {_WORDS[bits]})" for rank, bits in enumerate(rule_demand.formats) if bits]
+    calls += [f".upTo({rule_demand.max_rank})"] if rule_demand.max_rank else []
+    calls += [f".aligned({rule_demand.alignment})"] if rule_demand.alignment > 1 else []
     head = f"constexpr Rule {name} = Rule()"
     line = f"{head}{''.join(calls)};"
     if len(line) <= COLUMNS:

@@ -164,7 +164,7 @@ def _replaced(tensor: _Tensor) -> str:
 
 def _create_call(param: Parameter, enums: Mapping[str, str]) -> str:
     count = _count(param) if param.type == "new_tensors" else "1"
-    return f'call.made("{param.name}", {param.name}, {count}, {_created_dtype(param, enums)})'
+    return f'call.created("{param.name}", {param.name}, {count}, {_created_dtype(param, enums)})'
 
 
 def _created_dtype(param: Parameter, enums: Mapping[str, str]) -> str:

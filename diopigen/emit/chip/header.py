@@ -63,7 +63,8 @@ def _constant(name: str, words: Iterable[str]) -> str:
 def _operator(one: NativeOperator, dtypes: dict[tuple[str, ...], str], layouts: dict[tuple[str, ...], str]) -> str:
     takes = dtypes[_sorted(one.dtypes)] if one.dtypes else "0"
     lies = layouts[_sorted(one.layouts)] if one.layouts else "0"
-    return f'{{"{one.name}", {takes}, {lies}, {one.max_rank or 0}}},'
+    alignment = f", {one.alignment}" if one.alignment else ""
+    return f'{{"{one.name}", {takes}, {lies}, {one.max_rank or 0}{alignment}}},'
 
 
 def _chip(chip: Chip) -> str:

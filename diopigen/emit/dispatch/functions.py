@@ -13,7 +13,7 @@ from diopigen.ir.model import Function, Interface
 
 TARGET = "dispatch"
 
-RESERVED = frozenset({"call", "contract", "dispatch", "entry", "is_declined", "operands", "status"})
+RESERVED = frozenset({"call", "contract", "dispatch", "entry", "operands", "status"})
 """Names that the functions use; no parameter of the interface may have them."""
 
 _INDENT = "    "
@@ -27,13 +27,12 @@ def function_text(function: Function) -> str:
         f"{_INDENT}dispatch::Entry& entry = dispatch::entries[contract::k{function.short_name}];",
         *_lambda(_call("return dispatch::invoke", [f"function, &{function.name}", *names], 2)),
         f"{_INDENT}diopiError_t status = diopiSuccess;",
-        f"{_INDENT}bool is_declined = false;",
-        f"{_INDENT}if (dispatch::isServed(entry, call, status, is_declined)) {{",
+        f"{_INDENT}if (dispatch::isServed(entry, call, status)) {{",
         f"{_INDENT * 2}return status;",
         f"{_INDENT}}}",
         f"{_INDENT}contract::OperandList<{len(function.params)}> operands;",
         *(f"{_INDENT}operands.{operand(param)};" for param in function.params),
-        f"{_INDENT}return dispatch::run(entry, ctx, operands, dispatch::Caller(call), is_declined);",
+        f"{_INDENT}return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);",
         "} catch (...) {",
         f'{_INDENT}return dispatch::caught("{function.name}");',
         "}",

@@ -300,7 +300,7 @@ def _listed(function: Function, name: str, is_bool: bool, *, written: bool) -> s
     param = function.param(name)
     assert param is not None
     flags = [] if written or not _broadcasts(function, param) else ["kBroadcasts"]
-    flags += ["kTruth"] if is_bool and param.direction != "inout" else []
+    flags += ["kBool"] if is_bool and param.direction != "inout" else []
     flags += ["kOptional"] if param.nullable else []
     return f"{{{', '.join([name, ' | '.join(flags)] if flags else [name])}}}"
 

@@ -118,7 +118,7 @@ diopiError_t elementwise(diopiContextHandle_t, const char*, diopigen::elementwis
         if (!view.isGiven) {
             return (flags & kOptional) != 0;
         }
-        if ((flags & kTruth) != 0) {
+        if ((flags & kBool) != 0) {
             return view.dtype == diopi_dtype_bool && view.data != nullptr;
         }
         common = common == diopi_dtype_unsupported ? view.dtype : common;

@@ -40,32 +40,32 @@ diopiError_t diopiLinear(Context ctx, Out out, In input, In weight, In bias) {
 
 diopiError_t diopiSum(Context ctx, Out out, In input, diopiSize_t dim) {
     const Call call(ctx, "diopiSum", {out}, {input});
-    return answer(reduceDims(call, shapeOf(dim), 0, std::plus<>(), false, launch));
+    return answer(reduceDims(call, shapeOf(dim), [](const auto* x, int64_t size) { return sumOf(x, size); }, launch));
 }
 
 diopiError_t diopiSoftmax(Context ctx, Out out, In input, int64_t dim) {
     const Call call(ctx, "diopiSoftmax", {out}, {input, nullptr}, {2});
-    const auto row = [](double* x, const double*, int64_t size) {
+    const auto row = [](const auto* x, const auto*, auto* to, int64_t size) {
         const double total = logSumExp(x, size);
-        std::transform(x, x + size, x, [&](double each) { return std::exp(each - total); });
+        std::transform(x, x + size, to, [&](double each) { return std::exp(each - total); });
     };
     return answer(alongDim(call, dim, row, launch));
 }
 
 diopiError_t diopiLogSoftmax(Context ctx, Out out, In input, int64_t dim) {
     const Call call(ctx, "diopiLogSoftmax", {out}, {input, nullptr}, {2});
-    const auto row = [](double* x, const double*, int64_t size) {
+    const auto row = [](const auto* x, const auto*, auto* to, int64_t size) {
         const double total = logSumExp(x, size);
-        std::transform(x, x + size, x, [&](double each) { return each - total; });
+        std::transform(x, x + size, to, [&](double each) { return each - total; });
     };
     return answer(alongDim(call, dim, row, launch));
 }
 
 diopiError_t diopiLogSoftmaxBackward(Context ctx, Out grad_input, In grad_output, In output, int64_t dim) {
     const Call call(ctx, "diopiLogSoftmaxBackward", {grad_input}, {grad_output, output});
-    const auto row = [](double* g, const double* y, int64_t size) {
-        const double sum = std::accumulate(g, g + size, 0.0);
-        std::transform(g, g + size, y, g, [&](double each, double log) { return each - std::exp(log) * sum; });
+    const auto row = [](const auto* g, const auto* y, auto* to, int64_t size) {
+        const double sum = sumOf(g, size);
+        std::transform(g, g + size, y, to, [&](double each, double log) { return each - std::exp(log) * sum; });
     };
     return answer(alongDim(call, dim, row, launch));
 }
