@@ -17,9 +17,11 @@ from diopigen.conformance.run.exceptions import read, with_waivers
 from diopigen.conformance.run.host_runtime import host_runtime
 from diopigen.conformance.run.locate import library_and_runtime
 from diopigen.conformance.run.runner import CaseRunner
+from diopigen.conformance.vendor_side import VendorSide
 from diopigen.diagnostics import Diagnostic, Failure, Sink
 from diopigen.findings.render import render
 from diopigen.ir.model import Interface
+from diopigen.vendor.side import read_vendor_side
 
 
 class CaseFailed(Exception):
@@ -30,9 +32,8 @@ class CaseCollector(pytest.Collector):
     """The parent of all cases: it holds the process in which the library runs."""
 
     runner: CaseRunner
-    library: str
-    runtime: str
-    seed: int
+    run: Results
+    """The run as reports describe it, without results."""
 
     def collect(self) -> Iterator[pytest.Item]:
         """Nothing: the items are made where the options are read."""
@@ -79,7 +80,7 @@ class CaseItem(pytest.Item):
 
 def _text(result: CaseResult, parent: CaseCollector) -> str:
     """What is wrong, without the first line: pytest names the case itself."""
-    text = failure_text(result, Results((result,), result.seconds, parent.seed, parent.library, runtime=parent.runtime))
+    text = failure_text(result, parent.run)
     return textwrap.dedent(text.partition("\n")[2])
 
 
@@ -91,7 +92,7 @@ def collect(session: pytest.Session) -> list[pytest.Item]:
     """The items of all chosen cases. Bad options end pytest as wrong usage."""
     option = session.config.getoption
     try:
-        interface, cases = _cases(session.config)
+        interface, cases, vendor = _cases(session.config)
         templates = api.workspace(option("--diopi-spec")).templates
         library, runtime = library_and_runtime(
             option("--diopi-lib"), option("--diopi-runtime"), lambda: host_runtime(interface, templates)
@@ -99,10 +100,14 @@ def collect(session: pytest.Session) -> list[pytest.Item]:
     except Failure as fault:
         raise pytest.UsageError(_shown(fault.diagnostics)) from None
     parent = CaseCollector.from_parent(session, name="diopi", nodeid="diopi")
-    parent.library, parent.runtime = str(library), option("--diopi-runtime") or ""
-    parent.seed = option("--diopi-seed")
-    limit = option("--diopi-time-limit")
-    parent.runner = CaseRunner(cases, interface, library, runtime, seed=parent.seed, time_limit=limit)
+    seed, limit = option("--diopi-seed"), option("--diopi-time-limit")
+    parent.run = Results(
+        (), 0.0, seed, str(library), runtime=option("--diopi-runtime") or "", options=vendor.options,
+        declarations={one.where: str(one) for one in vendor.accuracy},
+    )  # fmt: skip
+    parent.runner = CaseRunner(
+        cases, interface, library, runtime, seed=seed, time_limit=limit, accuracy=vendor.accuracy
+    )
     items: list[pytest.Item] = []
     for case in cases:
         item = CaseItem.from_parent(parent, name=case.id)
@@ -111,7 +116,7 @@ def collect(session: pytest.Session) -> list[pytest.Item]:
     return items
 
 
-def _cases(config: pytest.Config) -> tuple[Interface, list[Case]]:
+def _cases(config: pytest.Config) -> tuple[Interface, list[Case], VendorSide]:
     option = config.getoption
     sink = Sink()
     where = api.workspace(option("--diopi-spec"))
@@ -129,6 +134,10 @@ def _cases(config: pytest.Config) -> tuple[Interface, list[Case]]:
     file = option("--diopi-exceptions")
     if file and not sink.has_errors:
         cases = with_waivers(cases, read(Path(file), file, sink), interface, sink)
+    vendor = VendorSide()
+    if not sink.has_errors:
+        vendor = read_vendor_side(interface, where, option("--diopi-impl"), option("--diopi-chip"), sink)
+        cases = vendor.converted(cases, interface)
     if sink.has_errors:
         raise Failure(*sink.sorted())
-    return interface, cases
+    return interface, cases, vendor

@@ -17,6 +17,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--diopi-lib", metavar="PATH", help="the library under test: every case becomes a test")
     group.addoption("--diopi-runtime", metavar="PATH", help="libdiopirt.so (default: searched in the library's folder)")
     group.addoption("--diopi-spec", metavar="DIR", help="folder of the spec (default: ./specs, else the built-in one)")
+    group.addoption("--diopi-impl", metavar="DIR", help="the vendor's folder: its shims' conversions count")
+    group.addoption("--diopi-chip", metavar="FILE", help="the chip's file (default: that of --diopi-impl)")
     group.addoption("--diopi-exceptions", metavar="FILE", help="known exceptions of the vendor (YAML)")
     group.addoption("--diopi-seed", type=int, default=0, metavar="N", help="seed of the drawn values")
     group.addoption("--diopi-time-limit", type=float, default=20.0, metavar="S", help="seconds that a case may take")

@@ -154,6 +154,7 @@ def run(
         ),
         shard=shard or "",
         runtime=runtime or "",
+        options=vendor.options,
         declarations={one.where: str(one) for one in vendor.accuracy},
     )
     write_reports(session, results, json_file, junit_file, html_file)
@@ -216,9 +217,8 @@ def repro(
     vendor = vendor_side(session, impl, chip_file)
     cases = vendor.converted([case], session.load().interface)
     limits = (time_limit, memory_limit)
-    results = replace(
-        _run(session, cases, libraries, seed, limits, processes, accuracy=vendor.accuracy), runtime=runtime or ""
-    )
+    results = _run(session, cases, libraries, seed, limits, processes, accuracy=vendor.accuracy)
+    results = replace(results, runtime=runtime or "", options=vendor.options)
     if results.not_run:
         raise KeyboardInterrupt
     click.echo(failure_text(results.results[0], results))

@@ -180,6 +180,8 @@ class Results:
     counts: Mapping[str, int] = field(default_factory=dict)
     runtime: str = ""
     """The host runtime, for commands that repeat a case; empty where it is found in the library's folder."""
+    options: tuple[str, ...] = ()
+    """Further words of commands that repeat a case: what the run took into account of the vendor's side."""
     shard: str = ""
     """The part of all cases that was run, as I/N; empty for all of them."""
     endings: tuple[Ending, ...] = ()

@@ -64,6 +64,24 @@ def test_a_failure_tells_what_is_wrong_and_how_to_repeat_it(tmp_path: Path, tiny
     assert counts(done)["failed"] >= 1 and counts(done)["passed"] >= 1 and counts(done)["skipped"] >= 1
 
 
+def test_what_the_chip_declares_counts(tmp_path: Path, tiny_library: Path, runtime: Path) -> None:
+    arguments = (*library(tiny_library, runtime), *ADD, "--diopi-dtype", "float32")
+    chip = tmp_path / "chip.yaml"
+    head = "chip: tiny\ndoc: A chip.\ndtypes: [float32]\nmax_rank: 4\nalignment: 1\n"
+    head += "operators:\n  - doc: Everything.\n    names: [diopiAdd]\n"
+
+    def declared(ulp: int) -> subprocess.CompletedProcess[str]:
+        entry = f"[{{functions: [diopiAdd], dtypes: [float32], ulp: {ulp}}}]"
+        chip.write_text(f"{head}accuracy: {entry}\n", encoding="utf-8")
+        return pytest_run(tmp_path, *arguments, "--diopi-chip", str(chip), fault="float32 off by 50 units")
+
+    assert counts(declared(100)) == {"passed": 1}
+    done = declared(20)
+    assert counts(done) == {"failed": 1}
+    assert f"worse than declared: 20 ULP ({chip}:9)" in done.stdout
+    assert f"--chip {chip}" in done.stdout, "the case is repeated with the chip's file"
+
+
 def test_a_crash_fails_one_test_and_the_others_go_on(tmp_path: Path, tiny_library: Path, runtime: Path) -> None:
     selected = (
         "--diopi-ops",

@@ -69,7 +69,13 @@ def test_a_crash_in_full() -> None:
         "  repeat with: diopigen conformance repro 'diopiSort/int8/plain' --lib libx.so --seed 7"
     )
     assert failure_text(_results().results[3], _results()) == expected
-    assert repro("diopiAdd/int8/plain") == "diopigen conformance repro 'diopiAdd/int8/plain' --lib PATH"
+
+
+def test_a_case_is_repeated_with_what_the_run_took_into_account() -> None:
+    results = Results((), 0.0, 0, "a b.so", runtime="rt.so", options=("--impl", "impl/acme", "--chip", "acme.yaml"))
+    command = repro(_case("diopiAdd/int8/plain"), results)
+    assert command.startswith("diopigen conformance repro 'diopiAdd/int8/plain' --lib 'a b.so' --runtime rt.so ")
+    assert command.endswith(" --impl impl/acme --chip acme.yaml")
 
 
 def test_json_holds_every_case() -> None:

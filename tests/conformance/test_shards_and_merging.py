@@ -33,7 +33,7 @@ def result(case_id: str, outcome: str = "passed", family: str = "binary", waiver
 def results(*of: CaseResult, shard: str = "", seed: int = 0) -> Results:
     counts = Counter(one.outcome for one in of)
     every = {word: counts[word] for word in OUTCOMES}
-    return Results(of, 1.5, seed, "libx.so", "acme", "2.0", every, "rt/libdiopirt.so", shard)
+    return Results(of, 1.5, seed, "libx.so", "acme", "2.0", every, "rt/libdiopirt.so", ("--chip", "x.yaml"), shard)
 
 
 COMPLETE = (

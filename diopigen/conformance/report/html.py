@@ -152,5 +152,5 @@ def _failure(result: CaseResult, results: Results) -> dict[str, Any]:
         "outcome": result.outcome,
         "faults": [{name: getattr(fault, name) for name in names} for fault in result.faults],
         "operands": list(result.operands),
-        "repeat": repro(result.case.id, results.library, results.seed, results.runtime),
+        "repeat": repro(result.case, results),
     }

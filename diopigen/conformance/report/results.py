@@ -24,11 +24,13 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def repro(case_id: str, library: str = "PATH", seed: int = 0, runtime: str = "") -> str:
-    """The command that runs one case again, ready for a shell."""
-    text = f"diopigen conformance repro '{case_id}' --lib {shlex.quote(library)}"
-    text += f" --runtime {shlex.quote(runtime)}" if runtime else ""
-    return text + (f" --seed {seed}" if seed else "")
+def repro(case: Case, results: Results) -> str:
+    """The command that runs one case again as `results` had it, ready for a shell."""
+    words = ["--lib", results.library]
+    words += ["--runtime", results.runtime] if results.runtime else []
+    words += results.options
+    words += ["--seed", str(results.seed)] if results.seed else []
+    return f"diopigen conformance repro '{case.id}' {shlex.join(words)}"
 
 
 def uncovered(functions: Iterable[Function]) -> list[Function]:
@@ -48,7 +50,7 @@ def failure_text(result: CaseResult, results: Results) -> str:
     if result.outcome == "unimplemented" and result.reason:
         lines.append(f"  left to the reference library: {result.reason}")
     lines += [f"  {operand}" for operand in result.operands]
-    lines.append(f"  repeat with: {repro(result.case.id, results.library, results.seed, results.runtime)}")
+    lines.append(f"  repeat with: {repro(result.case, results)}")
     return "\n".join(lines)
 
 
@@ -184,7 +186,7 @@ def to_json(results: Results) -> str:
             names = ("kind", "parameter", "message", "expected", "actual")
             record["faults"] = [{name: getattr(fault, name) for name in names} for fault in result.faults]
             record["operands"] = list(result.operands)
-            record["repeat"] = repro(result.case.id, results.library, results.seed, results.runtime)
+            record["repeat"] = repro(result.case, results)
         if result.reason:
             record["reason"] = result.reason
         if result.case.waiver is not None:
@@ -206,6 +208,7 @@ def to_json(results: Results) -> str:
         "library": results.library, "vendor": results.vendor, "version": results.library_version,
         "seed": results.seed, "seconds": round(results.seconds, 3), "counts": dict(results.counts), "cases": records,
         **({"runtime": results.runtime} if results.runtime else {}),
+        **({"options": list(results.options)} if results.options else {}),
         **({"shard": results.shard} if results.shard else {}),
         **({"declared": [asdict(use) for use in declared_uses(results)]} if results.declarations else {}),
         **({"accuracy": to_records(rows)} if (rows := rows_of(results.results)) else {}),

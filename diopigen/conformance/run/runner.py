@@ -119,10 +119,12 @@ class CaseRunner:
         environment: Mapping[str, str] | None = None,
         stays: bool = False,
         acts: str = "",
+        accuracy: Sequence[Declaration] = (),
     ) -> None:
-        """`cases` are all that may be asked about; limits are as for `run`. `environment` is added to that of the
-        process; `stays` and `acts` are those of `Setup`."""
+        """`cases` are all that may be asked about; limits and `accuracy` are as for `run`. `environment` is added to
+        that of the process; `stays` and `acts` are those of `Setup`."""
         setup = Setup(_slim(interface, cases), library, runtime, seed, memory_limit, environment or {}, stays, acts)
+        setup = replace(setup, accuracy=tuple(accuracy))
         self._session = Session(setup, time_limit)
         self._session.open = True
 

@@ -10,7 +10,7 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Conversion, Ending, Fault, Measured, Results, Waiver
@@ -82,14 +82,15 @@ def _results(document: Form) -> Results:
     shard = document.get("shard", "")
     if shard.text() and _SHARD.match(shard.text()) is None:
         raise shard.fault("a shard, such as '1/4'")
-    return _counted(
+    whole = Results(
         results,
         seconds=document["seconds"].number(),
         seed=document["seed"].whole(0),
         library=document["library"].text(),
         vendor=document["vendor"].text(),
-        version=document["version"].text(),
+        library_version=document["version"].text(),
         runtime=document.get("runtime", "").text(),
+        options=tuple(word.text() for word in document.get("options", []).items()),
         shard=shard.text(),
         endings=tuple(
             Ending(one["message"].text(), one["printed"].text()) for one in document.get("endings", []).items()
@@ -97,6 +98,7 @@ def _results(document: Form) -> Results:
         not_run=document.get("not_run", 0).whole(0),
         declarations={one["where"].text(): one["text"].text() for one in document.get("declared", []).items()},
     )
+    return _counted(whole)
 
 
 def _result(record: Form) -> CaseResult:
@@ -135,25 +137,9 @@ def _measured(record: Form) -> Measured:
     return Measured(record["dtype"].text(), worst, mean, record["elements"].whole(1), record["converted"].text())
 
 
-def _counted(
-    results: tuple[CaseResult, ...],
-    *,
-    seconds: float,
-    seed: int,
-    library: str,
-    vendor: str,
-    version: str,
-    runtime: str,
-    shard: str,
-    endings: tuple[Ending, ...],
-    not_run: int,
-    declarations: Mapping[str, str],
-) -> Results:
-    counts = Counter(result.outcome for result in results)
-    every = {outcome: counts[outcome] for outcome in OUTCOMES}
-    return Results(
-        results, seconds, seed, library, vendor, version, every, runtime, shard, endings, declarations, not_run
-    )
+def _counted(results: Results) -> Results:
+    counts = Counter(result.outcome for result in results.results)
+    return replace(results, counts={outcome: counts[outcome] for outcome in OUTCOMES})
 
 
 def merge(parts: Mapping[str, Results], sink: Sink) -> Results:
@@ -186,19 +172,16 @@ def merge(parts: Mapping[str, Results], sink: Sink) -> Results:
             seen.setdefault(result.case.id, file)
         merged += results.results
     merged.sort(key=lambda result: (result.case.family, result.case.id))
-    return _counted(
-        tuple(merged),
+    whole = replace(
+        first,
+        results=tuple(merged),
         seconds=sum(results.seconds for results in parts.values()),
-        seed=first.seed,
-        library=first.library,
-        vendor=first.vendor,
-        version=first.library_version,
-        runtime=first.runtime,
         shard="",
         endings=tuple(ending for results in parts.values() for ending in results.endings),
         not_run=sum(results.not_run for results in parts.values()),
         declarations={key: text for results in parts.values() for key, text in results.declarations.items()},
     )
+    return _counted(whole)
 
 
 def _check_shards(parts: Mapping[str, Results], sink: Sink) -> None:

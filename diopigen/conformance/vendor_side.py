@@ -1,0 +1,31 @@
+"""What a run takes into account of the vendor's side. `vendor/side.py` reads it; this module imports nothing heavy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from diopigen.chip.accuracy import Declaration
+    from diopigen.config.model import ResolvedConfig
+    from diopigen.conformance.model import Case
+    from diopigen.ir.model import Interface
+
+
+@dataclass(frozen=True, slots=True)
+class VendorSide:
+    """What the chip's file declares of results, and what the shims convert. `options` are the words of a command line
+    that name the same files, for commands that repeat a case."""
+
+    accuracy: Sequence[Declaration] = ()
+    resolved: ResolvedConfig | None = None
+    options: tuple[str, ...] = ()
+
+    def converted(self, cases: list[Case], interface: Interface) -> list[Case]:
+        """The cases with what the shims do to them."""
+        from diopigen.conformance.cases.conversions import with_conversions
+
+        if self.resolved is None:
+            return cases
+        return with_conversions(cases, self.resolved.functions, self.resolved.implemented, interface)
