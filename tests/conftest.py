@@ -86,6 +86,7 @@ HEAVY = (
     "emit/test_torch_glue.py",
     "header/test_breaking.py",
     "header/test_damaged_json.py",
+    "optools/*",
     "output/test_apply.py",
     "output/test_cache.py",
     "output/test_faults.py",
