@@ -70,7 +70,7 @@ class Binding:
     constants: Mapping[str, Default] = field(default_factory=dict)
     """The parameters that the overload fixes, with their values."""
     scales: tuple[str, ...] = ()
-    """Arguments that repeat what sizes say; the kernel declines where they say something else."""
+    """Arguments that repeat what sizes say; the kernel falls back where they say something else."""
 
 
 class Unbound(Exception):

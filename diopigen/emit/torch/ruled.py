@@ -89,7 +89,7 @@ def _elementwise(function: Function, schema: AtenSchema, binding: Binding) -> li
 
 
 def _like(function: Function, schema: AtenSchema, binding: Binding) -> list[str]:
-    """Shapes the results by the rules, and has PyTorch refuse dimensions that are out of range."""
+    """Shapes the results by the rules, and has PyTorch reject dimensions that are out of range."""
     lines = []
     for param in function.params:
         argument = binding.arguments.get(param.name)

@@ -44,8 +44,8 @@ double scaleOf(const at::Tensor& query, std::optional<double> scale) {
 }
 
 // The interface has (batch, sequence, heads, size).
-at::Tensor turned(const at::Tensor& tensor) { return tensor.transpose(kHeads, kSequence); }
-at::Tensor emptyTurned(const at::Tensor& like) {
+at::Tensor transposed(const at::Tensor& tensor) { return tensor.transpose(kHeads, kSequence); }
+at::Tensor emptyTransposed(const at::Tensor& like) {
     return at::empty({like.size(0), like.size(kSequence), like.size(kHeads), like.size(-1)}, like.options());
 }
 
@@ -55,14 +55,14 @@ int64_t fusedSdpChoice(const at::Tensor& query, const at::Tensor& key, const at:
                        const MaybeTensor& attn_mask, double dropout_p, bool is_causal, std::optional<double> /*scale*/,
                        bool /*enable_gqa*/) {
     const auto& settings = at::globalContext();
-    at::SDPBackend chosen = at::SDPBackend::error;
+    at::SDPBackend selected = at::SDPBackend::error;
     if (settings.userEnabledOverrideableSDP() && diopiFlashAttention != nullptr &&
         diopiFlashAttentionBackward != nullptr && isExpressible(query, key, value, attn_mask, dropout_p, is_causal)) {
-        chosen = at::SDPBackend::overrideable;
+        selected = at::SDPBackend::overrideable;
     } else if (settings.userEnabledMathSDP()) {
-        chosen = at::SDPBackend::math;
+        selected = at::SDPBackend::math;
     }
-    return static_cast<int64_t>(chosen);
+    return static_cast<int64_t>(selected);
 }
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, c10::SymInt, c10::SymInt, at::Tensor, at::Tensor, at::Tensor>
@@ -72,14 +72,14 @@ attend(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, 
                 "_scaled_dot_product_fused_attention_overrideable: expected batches of heads in float16 or bfloat16, ",
                 "without mask and dropout");
     Call call(query);
-    at::Tensor out = emptyTurned(query);
+    at::Tensor out = emptyTransposed(query);
     at::Tensor sums =
         at::empty({query.size(0), query.size(kHeads), query.size(kSequence)}, query.options().dtype(at::kFloat));
     call("diopiFlashAttention", diopiFlashAttention, Output(out), Output(sums), call.generator(std::nullopt),
-         Input(call, turned(query)), Input(call, turned(key)), Input(call, turned(value)),
+         Input(call, transposed(query)), Input(call, transposed(key)), Input(call, transposed(value)),
          OptionalInput(call, std::nullopt), 0.0, scaleOf(query, scale), is_causal, kNoWindow, kNoWindow);
     const at::Tensor unused = at::empty({0}, query.options().dtype(at::kLong));
-    return {turned(out),         std::move(sums), at::Tensor(), at::Tensor(), query.size(kSequence),
+    return {transposed(out),     std::move(sums), at::Tensor(), at::Tensor(), query.size(kSequence),
             key.size(kSequence), unused,          unused,       at::Tensor()};
 }
 
@@ -90,18 +90,18 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> attendBackward(
     int64_t /*max_k*/, double /*dropout_p*/, bool is_causal, const at::Tensor& /*philox_seed*/,
     const at::Tensor& /*philox_offset*/, std::optional<double> scale) {
     Call call(query);
-    at::Tensor gradQuery = emptyTurned(query);
-    at::Tensor gradKey = emptyTurned(key);
-    at::Tensor gradValue = emptyTurned(value);
+    at::Tensor gradQuery = emptyTransposed(query);
+    at::Tensor gradKey = emptyTransposed(key);
+    at::Tensor gradValue = emptyTransposed(value);
     call("diopiFlashAttentionBackward", diopiFlashAttentionBackward, Output(gradQuery), Output(gradKey),
-         Output(gradValue), Input(call, turned(grad_out), query.scalar_type()), call.generator(std::nullopt),
-         Input(call, turned(query)), Input(call, turned(key)), Input(call, turned(value)),
-         OptionalInput(call, std::nullopt), Input(call, turned(out)), Input(call, logsumexp), 0.0,
+         Output(gradValue), Input(call, transposed(grad_out), query.scalar_type()), call.generator(std::nullopt),
+         Input(call, transposed(query)), Input(call, transposed(key)), Input(call, transposed(value)),
+         OptionalInput(call, std::nullopt), Input(call, transposed(out)), Input(call, logsumexp), 0.0,
          scaleOf(query, scale), is_causal, kNoWindow, kNoWindow);
-    const auto wanted = [&](size_t index, const at::Tensor& gradient) {
-        return grad_input_mask[index] ? turned(gradient) : at::Tensor();
+    const auto requested = [&](size_t index, const at::Tensor& gradient) {
+        return grad_input_mask[index] ? transposed(gradient) : at::Tensor();
     };
-    return {wanted(0, gradQuery), wanted(1, gradKey), wanted(2, gradValue), at::Tensor()};
+    return {requested(0, gradQuery), requested(1, gradKey), requested(2, gradValue), at::Tensor()};
 }
 
 }  // namespace diopigen::backend::kernels

@@ -14,8 +14,8 @@ namespace {
 
 using MaybeTensor = std::optional<at::Tensor>;
 
-bool isGiven(const MaybeTensor& tensor) { return tensor.has_value() && tensor->defined(); }
-bool isGiven(const at::Tensor& tensor) { return tensor.defined(); }
+bool isDefined(const MaybeTensor& tensor) { return tensor.has_value() && tensor->defined(); }
+bool isDefined(const at::Tensor& tensor) { return tensor.defined(); }
 
 int64_t channelsOf(const at::Tensor& input) {
     TORCH_CHECK(input.dim() >= 2, "Expected an input of at least 2 dimensions, but got one of ", input.dim());
@@ -31,7 +31,7 @@ at::Tensor emptyLike(const at::Tensor& input) { return at::empty_like(input, inp
 // Of the running statistics: they are read and written, and may not be there.
 template <typename Tensor>
 diopiTensorHandle_t running(const Tensor& tensor) {
-    if (!isGiven(tensor)) {
+    if (!isDefined(tensor)) {
         return nullptr;
     }
     if constexpr (std::is_same_v<Tensor, MaybeTensor>) {
@@ -45,10 +45,10 @@ template <typename Tensor>
 void normalize(at::Tensor& out, at::Tensor& mean, at::Tensor& deviation, const at::Tensor& input,
                const MaybeTensor& weight, const MaybeTensor& bias, const Tensor& runningMean, const Tensor& runningVar,
                bool training, double momentum, double eps) {
-    TORCH_CHECK(training || (isGiven(runningMean) && isGiven(runningVar)),
+    TORCH_CHECK(training || (isDefined(runningMean) && isDefined(runningVar)),
                 "running_mean and running_var must be defined in evaluation mode");
-    if (isGiven(runningMean) != isGiven(runningVar)) {
-        decline("the interface keeps both running statistics or none");
+    if (isDefined(runningMean) != isDefined(runningVar)) {
+        fallBack("the interface keeps both running statistics or none");
     }
     Call call(input);
     call("diopiBatchNorm", diopiBatchNorm, Output(out), Output(mean), Output(deviation), Input(call, input, kFloating),
@@ -57,10 +57,10 @@ void normalize(at::Tensor& out, at::Tensor& mean, at::Tensor& deviation, const a
 }
 
 template <typename Tensor>
-std::tuple<at::Tensor, at::Tensor, at::Tensor> made(const at::Tensor& input, const MaybeTensor& weight,
-                                                    const MaybeTensor& bias, const Tensor& runningMean,
-                                                    const Tensor& runningVar, bool training, double momentum,
-                                                    double eps) {
+std::tuple<at::Tensor, at::Tensor, at::Tensor> normalized(const at::Tensor& input, const MaybeTensor& weight,
+                                                          const MaybeTensor& bias, const Tensor& runningMean,
+                                                          const Tensor& runningVar, bool training, double momentum,
+                                                          double eps) {
     const int64_t channels = channelsOf(input);
     at::Tensor out = emptyLike(input);
     at::Tensor mean = statistic(input, channels);
@@ -74,11 +74,11 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> made(const at::Tensor& input, con
     return {std::move(out), std::move(mean), std::move(deviation)};
 }
 
-at::Tensor gradient(bool isWanted, const at::Tensor& like) { return isWanted ? emptyLike(like) : at::Tensor(); }
+at::Tensor gradient(bool isRequested, const at::Tensor& like) { return isRequested ? emptyLike(like) : at::Tensor(); }
 
-at::Tensor vectorGradient(bool isWanted, const at::Tensor& input, const MaybeTensor& weight) {
-    const at::ScalarType type = isGiven(weight) ? weight->scalar_type() : input.scalar_type();
-    return isWanted ? at::empty({channelsOf(input)}, input.options().dtype(type)) : at::Tensor();
+at::Tensor vectorGradient(bool isRequested, const at::Tensor& input, const MaybeTensor& weight) {
+    const at::ScalarType type = isDefined(weight) ? weight->scalar_type() : input.scalar_type();
+    return isRequested ? at::empty({channelsOf(input)}, input.options().dtype(type)) : at::Tensor();
 }
 
 }  // namespace
@@ -87,27 +87,27 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeBatchNorm(const at::Tensor&
                                                                const MaybeTensor& bias, const MaybeTensor& running_mean,
                                                                const MaybeTensor& running_var, bool training,
                                                                double momentum, double eps) {
-    return made(input, weight, bias, running_mean, running_var, training, momentum, eps);
+    return normalized(input, weight, bias, running_mean, running_var, training, momentum, eps);
 }
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeBatchNormLegit(const at::Tensor& input, const MaybeTensor& weight,
                                                                     const MaybeTensor& bias, at::Tensor& running_mean,
                                                                     at::Tensor& running_var, bool training,
                                                                     double momentum, double eps) {
-    return made(input, weight, bias, running_mean, running_var, training, momentum, eps);
+    return normalized(input, weight, bias, running_mean, running_var, training, momentum, eps);
 }
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeBatchNormLegitNoStats(const at::Tensor& input,
                                                                            const MaybeTensor& weight,
                                                                            const MaybeTensor& bias, bool training,
                                                                            double momentum, double eps) {
-    return made(input, weight, bias, at::Tensor(), at::Tensor(), training, momentum, eps);
+    return normalized(input, weight, bias, at::Tensor(), at::Tensor(), training, momentum, eps);
 }
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> batchNormWithUpdate(
     const at::Tensor& input, const MaybeTensor& weight, const MaybeTensor& bias, at::Tensor& running_mean,
     at::Tensor& running_var, double momentum, double eps) {
-    auto [out, mean, deviation] = made(input, weight, bias, running_mean, running_var, true, momentum, eps);
+    auto [out, mean, deviation] = normalized(input, weight, bias, running_mean, running_var, true, momentum, eps);
     return {std::move(out), std::move(mean), std::move(deviation), at::empty({0}, input.options().dtype(at::kByte))};
 }
 

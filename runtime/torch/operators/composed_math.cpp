@@ -29,22 +29,22 @@ at::Tensor rounded(const at::Tensor& tensor) {
 
 void requireReal(at::ScalarType type) {
     if (at::isComplexType(type)) {
-        decline("complex numbers");
+        fallBack("complex numbers");
     }
 }
 
 void fillAngle(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
     const at::Tensor number = operand(out, self, type);
-    const at::Tensor turned = number.lt(0).to(wide(type)).mul(std::numbers::pi);
-    put(out, select(number.isnan(), number, turned));
+    const at::Tensor angle = number.lt(0).to(wide(type)).mul(std::numbers::pi);
+    put(out, select(number.isnan(), number, angle));
 }
 
 // The larger or the smaller of two numbers; of a number and NaN, the number.
-void fillChosen(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other, bool larger) {
+void fillExtreme(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other, bool larger) {
     const at::Tensor first = operand(out, self, type);
     const at::Tensor second = operand(out, other, type);
-    const at::Tensor chosen = larger ? first.maximum(second) : first.minimum(second);
-    put(out, select(first.isnan(), second, select(second.isnan(), first, chosen)));
+    const at::Tensor selected = larger ? first.maximum(second) : first.minimum(second);
+    put(out, select(first.isnan(), second, select(second.isnan(), first, selected)));
 }
 
 // Powers of two as the bits of an integer: the highest one is negative where there is a sign.
@@ -62,24 +62,24 @@ at::Tensor lookUp(const at::Tensor& table, const at::Tensor& position, int64_t l
 
 int64_t bitsOf(at::ScalarType type) {
     if (!isIn(kIntegral, type)) {
-        decline("shifts are of integers");
+        fallBack("shifts are of integers");
     }
     return static_cast<int64_t>(at::elementSize(type)) * 8;
 }
 
-at::Tensor shiftedLeft(const at::Tensor& number, const at::Tensor& places) {
+at::Tensor shiftedLeft(const at::Tensor& number, const at::Tensor& shift) {
     const int64_t bits = bitsOf(number.scalar_type());
-    const at::Tensor factor = lookUp(powersOfTwo(number, bits), places, bits - 1);
-    return number.mul(factor).masked_fill(places.lt(0).logical_or(places.ge(bits)), 0);
+    const at::Tensor factor = lookUp(powersOfTwo(number, bits), shift, bits - 1);
+    return number.mul(factor).masked_fill(shift.lt(0).logical_or(shift.ge(bits)), 0);
 }
 
-at::Tensor shiftedRight(const at::Tensor& number, const at::Tensor& places) {
+at::Tensor shiftedRight(const at::Tensor& number, const at::Tensor& shift) {
     const int64_t bits = bitsOf(number.scalar_type());
     // The highest power of two of a signed integer is negative: shifting that far leaves the sign alone.
     const int64_t last = number.scalar_type() == at::kByte ? bits - 1 : bits - 2;
-    const at::Tensor divisor = lookUp(powersOfTwo(number, bits), places, last);
+    const at::Tensor divisor = lookUp(powersOfTwo(number, bits), shift, last);
     const at::Tensor sign = number.lt(0).to(number.scalar_type()).neg();
-    return select(places.lt(0).logical_or(places.gt(last)), sign, number.div(divisor, "floor"));
+    return select(shift.lt(0).logical_or(shift.gt(last)), sign, number.div(divisor, "floor"));
 }
 
 using Shift = at::Tensor (*)(const at::Tensor&, const at::Tensor&);
@@ -185,11 +185,11 @@ void copysignTensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self
 }
 
 void fmax(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
-    fillChosen(out, type, self, other, /*larger=*/true);
+    fillExtreme(out, type, self, other, /*larger=*/true);
 }
 
 void fmin(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
-    fillChosen(out, type, self, other, /*larger=*/false);
+    fillExtreme(out, type, self, other, /*larger=*/false);
 }
 
 void fmodTensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
@@ -214,8 +214,8 @@ void atan2(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const a
     // Equal sides: both may be zero or infinite, where the quotient says nothing.
     const at::Tensor same = up.ne(0).to(wide(type)).mul(std::numbers::pi / 4);
     const at::Tensor acute = select(up.eq(along), same, up.div(along).atan());
-    const at::Tensor turned = select(isNegative(width), acute.neg().add(std::numbers::pi), acute);
-    put(out, select(isNegative(height), turned.neg(), turned));
+    const at::Tensor angle = select(isNegative(width), acute.neg().add(std::numbers::pi), acute);
+    put(out, select(isNegative(height), angle.neg(), angle));
 }
 
 at::Tensor& angle(const at::Tensor& self, at::Tensor& out) {

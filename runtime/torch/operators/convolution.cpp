@@ -68,17 +68,17 @@ at::Tensor convolutionOverrideable(const at::Tensor& input, const at::Tensor& we
     Call call(input);
     at::Tensor out = at::empty(outputSize(input, weight, stride, padding, dilation, transposed, output_padding, groups),
                                input.options().memory_format(formatOf(input, weight)));
-    const Input given(call, input, kFloating);
+    const Input operand(call, input, kFloating);
     const Input kernel(call, weight, input.scalar_type());
     const OptionalInput added(call, bias, input.scalar_type());
     const bool isPlane = input.dim() == kPlane;
     if (transposed) {
         call(isPlane ? "diopiConvTranspose2d" : "diopiConvTranspose3d",
-             isPlane ? diopiConvTranspose2d : diopiConvTranspose3d, Output(out), given, kernel, added, sizes(stride),
+             isPlane ? diopiConvTranspose2d : diopiConvTranspose3d, Output(out), operand, kernel, added, sizes(stride),
              sizes(padding), sizes(output_padding), groups, sizes(dilation));
     } else {
         call(isPlane ? "diopiConvolution2d" : "diopiConvolution3d", isPlane ? diopiConvolution2d : diopiConvolution3d,
-             Output(out), given, kernel, added, sizes(stride), sizes(padding), sizes(dilation), groups);
+             Output(out), operand, kernel, added, sizes(stride), sizes(padding), sizes(dilation), groups);
     }
     return out;
 }
@@ -101,7 +101,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> convolutionBackwardOverrideable(
     const int64_t channels = transposed ? weight.size(1) * groups : weight.size(0);
     at::Tensor gradBias = output_mask[2] ? at::empty({channels}, weight.options()) : at::Tensor();
     const Input gradient(call, grad_output, input.scalar_type());
-    const Input given(call, input, kFloating);
+    const Input operand(call, input, kFloating);
     const Input kernel(call, weight, input.scalar_type());
     diopiSize_t biasSizes = sizes(channels);
     diopiSize_t* const biasSize = output_mask[2] ? &biasSizes : nullptr;
@@ -109,13 +109,13 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> convolutionBackwardOverrideable(
     if (transposed) {
         call(isPlane ? "diopiConvTranspose2dBackward" : "diopiConvTranspose3dBackward",
              isPlane ? diopiConvTranspose2dBackward : diopiConvTranspose3dBackward, optional(gradInput),
-             optional(gradWeight), optional(gradBias), gradient, given, kernel, biasSize, sizes(stride), sizes(padding),
-             sizes(dilation), sizes(output_padding), groups);
+             optional(gradWeight), optional(gradBias), gradient, operand, kernel, biasSize, sizes(stride),
+             sizes(padding), sizes(dilation), sizes(output_padding), groups);
     } else {
         call(isPlane ? "diopiConvolution2dBackward" : "diopiConvolution3dBackward",
              isPlane ? diopiConvolution2dBackward : diopiConvolution3dBackward, optional(gradInput),
-             optional(gradWeight), optional(gradBias), gradient, given, kernel, biasSize, sizes(stride), sizes(padding),
-             sizes(dilation), groups);
+             optional(gradWeight), optional(gradBias), gradient, operand, kernel, biasSize, sizes(stride),
+             sizes(padding), sizes(dilation), groups);
     }
     return {gradInput, gradWeight, gradBias};
 }

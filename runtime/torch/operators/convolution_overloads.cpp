@@ -58,15 +58,16 @@ std::tuple<at::Tensor&, at::Tensor&, at::Tensor&> slowConv2dBackwardGradInput(
     const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
     at::IntArrayRef stride, at::IntArrayRef padding, at::Tensor& grad_input, at::Tensor& grad_weight,
     at::Tensor& grad_bias) {
-    const std::array<bool, 3> wanted{grad_input.defined(), grad_weight.defined(), grad_bias.defined()};
-    const auto results = slowConv2dBackwardOutputMask(grad_output, self, weight, kernel_size, stride, padding, wanted);
-    if (wanted[0]) {
+    const std::array<bool, 3> outputMask{grad_input.defined(), grad_weight.defined(), grad_bias.defined()};
+    const auto results =
+        slowConv2dBackwardOutputMask(grad_output, self, weight, kernel_size, stride, padding, outputMask);
+    if (outputMask[0]) {
         give(grad_input, std::get<0>(results));
     }
-    if (wanted[1]) {
+    if (outputMask[1]) {
         give(grad_weight, std::get<1>(results));
     }
-    if (wanted[2]) {
+    if (outputMask[2]) {
         give(grad_bias, std::get<2>(results));
     }
     return {grad_input, grad_weight, grad_bias};

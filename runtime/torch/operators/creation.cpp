@@ -25,7 +25,7 @@ Number counted(const at::Scalar& scalar) { return scalar.isBoolean() ? at::Scala
 void fillRange(at::Tensor& out, const at::Scalar& start, const at::Scalar& end, const at::Scalar& step) {
     if (!isIn(kNumber, out.scalar_type()) ||
         (!out.is_floating_point() && !(start.isIntegral(false) && step.isIntegral(false) && end.isIntegral(false)))) {
-        decline("a range of this dtype");
+        fallBack("a range of this dtype");
     }
     if (out.numel() == 0) {
         return;
@@ -39,8 +39,9 @@ void requireSteps(int64_t steps) { TORCH_CHECK(steps >= 0, "number of steps must
 at::Tensor triangle(int64_t row, int64_t col, int64_t offset, bool upper, std::optional<at::ScalarType> type,
                     std::optional<at::Layout> layout, std::optional<at::Device> device) {
     at::native::check_args(row, col, layout);
-    const c10::Device place(kDeviceType, device.has_value() && device->has_index() ? device->index() : currentDevice());
-    const auto options = at::TensorOptions().device(place).dtype(at::kBool);
+    const c10::Device location(kDeviceType,
+                               device.has_value() && device->has_index() ? device->index() : currentDevice());
+    const auto options = at::TensorOptions().device(location).dtype(at::kBool);
     const at::Tensor all = at::empty({row, col}, options).fill_(true);
     const at::Tensor positions = (upper ? all.triu(offset) : all.tril(offset)).nonzero();
     return positions.t().to(type.value_or(at::kLong)).contiguous();
@@ -52,7 +53,7 @@ at::Tensor& linspaceOut(const at::Scalar& start, const at::Scalar& end, int64_t 
     requireSteps(steps);
     const bool whole = start.isIntegral(true) && end.isIntegral(true);
     if (!isIn(kNumber, out.scalar_type()) || (!out.is_floating_point() && !whole)) {
-        decline("steps of this dtype");
+        fallBack("steps of this dtype");
     }
     resizeTo(out, steps);
     Call call(out);
@@ -64,7 +65,7 @@ at::Tensor& logspaceOut(const at::Scalar& start, const at::Scalar& end, int64_t 
     requireSteps(steps);
     // What is cut off to an integer would depend on the last bit of the power.
     if (!out.is_floating_point() || start.isComplex() || end.isComplex()) {
-        decline("powers of this dtype");
+        fallBack("powers of this dtype");
     }
     resizeTo(out, steps);
     at::Tensor exponents = at::empty({steps}, out.options().dtype(wide(out.scalar_type())));

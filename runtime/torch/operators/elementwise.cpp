@@ -26,7 +26,7 @@ void fill(at::Tensor& out, at::ScalarType type, const at::Tensor& self, Dtypes d
     written.finish();
 }
 
-// Integers that a number does not fit in are refused by PyTorch, not wrapped.
+// Integers that a number does not fit in are rejected by PyTorch, not wrapped.
 void requireFits(at::ScalarType type, const at::Scalar& value) {
     if (!at::isIntegralType(type, /*includeBool=*/false) || value.isBoolean()) {
         return;
@@ -34,7 +34,7 @@ void requireFits(at::ScalarType type, const at::Scalar& value) {
     const int bits = static_cast<int>(at::elementSize(type)) * 8 - (type == at::kByte ? 0 : 1);
     const double bound = std::ldexp(1.0, bits);
     if (value.isComplex() || !(value.toDouble() < bound && value.toDouble() >= (type == at::kByte ? 0 : -bound))) {
-        decline("the number does not fit the dtype");
+        fallBack("the number does not fit the dtype");
     }
 }
 
@@ -42,7 +42,7 @@ constexpr Dtypes kTanh = kFloating | kInt8 | kInt16 | kInt32 | kInt64;
 
 void requireTanh(const at::Tensor& self) {
     if (!isIn(kTanh, self.scalar_type())) {
-        decline("hardtanh of this dtype");
+        fallBack("hardtanh of this dtype");
     }
 }
 
@@ -73,7 +73,7 @@ void fillChoice(at::Tensor& out, at::ScalarType type, const at::Tensor& conditio
 void shapeComplex(at::Tensor& out, const at::Tensor& first, const at::Tensor& second) {
     const at::ScalarType type = first.scalar_type();
     if (!isIn(kFloat32 | kFloat64, type) || second.scalar_type() != type) {
-        decline("complex numbers of this dtype");
+        fallBack("complex numbers of this dtype");
     }
     shapeOutput(out, at::infer_size(first.sizes(), second.sizes()), {}, first.options().dtype(at::toComplexType(type)));
 }
@@ -87,7 +87,7 @@ void fillQuotient(at::Tensor& out, at::ScalarType type, const at::Tensor& self, 
 
 void requireKnown(const at::Tensor& self) {
     if (!isIn(kAnyDtype, self.scalar_type())) {
-        declineDtype(self.scalar_type());
+        fallBackForDtype(self.scalar_type());
     }
 }
 
@@ -95,7 +95,7 @@ void requireKnown(const at::Tensor& self) {
 
 at::Tensor& abs(const at::Tensor& self, at::Tensor& out) {
     if (!isIn(kNumber, self.scalar_type())) {
-        decline("the magnitude of this dtype");
+        fallBack("the magnitude of this dtype");
     }
     const at::ScalarType type = shapeElementwise(out, {&self});
     fill(out, type, self, kNumber, "diopiAbs", diopiAbs);

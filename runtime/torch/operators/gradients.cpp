@@ -15,8 +15,8 @@ namespace diopigen::backend::kernels {
 
 namespace {
 
-at::Tensor wanted(bool isWanted, const at::Tensor& like) {
-    return isWanted ? at::empty_like(like, at::MemoryFormat::Contiguous) : at::Tensor();
+at::Tensor requested(bool isRequested, const at::Tensor& like) {
+    return isRequested ? at::empty_like(like, at::MemoryFormat::Contiguous) : at::Tensor();
 }
 
 }  // namespace
@@ -24,8 +24,8 @@ at::Tensor wanted(bool isWanted, const at::Tensor& like) {
 std::tuple<at::Tensor, at::Tensor, at::Tensor> linearBackward(const at::Tensor& self, const at::Tensor& grad_output,
                                                               const at::Tensor& weight,
                                                               std::array<bool, 3> output_mask) {
-    at::Tensor gradInput = wanted(output_mask[0], self);
-    at::Tensor gradWeight = wanted(output_mask[1], weight);
+    at::Tensor gradInput = requested(output_mask[0], self);
+    at::Tensor gradWeight = requested(output_mask[1], weight);
     at::Tensor gradBias = output_mask[2] ? at::empty({weight.size(0)}, weight.options()) : at::Tensor();
     Call call(self);
     call("diopiLinearBackward", diopiLinearBackward, optional(gradInput), optional(gradWeight), optional(gradBias),
@@ -35,8 +35,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> linearBackward(const at::Tensor& 
 
 std::tuple<at::Tensor, at::Tensor> matmulBackward(const at::Tensor& grad, const at::Tensor& self,
                                                   const at::Tensor& other, std::array<bool, 2> mask) {
-    at::Tensor gradSelf = wanted(mask[0], self);
-    at::Tensor gradOther = wanted(mask[1], other);
+    at::Tensor gradSelf = requested(mask[0], self);
+    at::Tensor gradOther = requested(mask[1], other);
     Call call(self);
     call("diopiMatmulBackward", diopiMatmulBackward, optional(gradSelf), optional(gradOther), Input(call, grad),
          Input(call, self, kFloating | kComplex), Input(call, other));

@@ -50,7 +50,7 @@ at::Tensor& histc(const at::Tensor& self, int64_t bins, const at::Scalar& min, c
     const at::ScalarType type = self.scalar_type();
     if (!isIn(kFloat32 | kFloat64 | kInt8 | kUint8 | kInt16 | kInt32 | kInt64, type) || min.isComplex() ||
         max.isComplex()) {
-        decline("PyTorch refuses this, or has a rule of its own for it");
+        fallBack("PyTorch rejects this, or has a rule of its own for it");
     }
     TORCH_CHECK(bins > 0, "bins must be > 0");
     TORCH_CHECK(!out.defined() || out.scalar_type() == type, "torch.histc: input tensor and hist tensor should have ",
@@ -60,10 +60,10 @@ at::Tensor& histc(const at::Tensor& self, int64_t bins, const at::Scalar& min, c
     // Numbers outside go to an interval of their own, which is cut off.
     const at::Tensor numbers = self.reshape({-1});
     const at::Tensor isInside = numbers.ge(range.low).logical_and(numbers.le(range.high));
-    const at::Tensor chosen =
+    const at::Tensor selected =
         intervals(numbers, bins, range).clamp_max(bins - 1).masked_fill(isInside.logical_not(), bins);
     c10::List<std::optional<at::Tensor>> indices;
-    indices.push_back(chosen.to(at::kLong));
+    indices.push_back(selected.to(at::kLong));
     const at::Tensor counts = at::zeros({bins + 1}, self.options().dtype(at::kLong));
     const at::Tensor one = at::empty({}, counts.options()).fill_(1);
     if (numbers.numel() != 0) {

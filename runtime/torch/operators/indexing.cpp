@@ -28,7 +28,7 @@ class IndexList {
         }
         for (const at::Tensor& tensor : tensors_) {
             if (tensor.defined() && !isIn(kIndex | kMask, tensor.scalar_type())) {
-                decline("positions of this dtype");
+                fallBack("positions of this dtype");
             }
             handles_.push_back(tensor.defined() ? handle(tensor) : nullptr);
         }
@@ -44,7 +44,7 @@ class IndexList {
 // Positions along one dimension: an integer tensor of at most one dimension.
 at::Tensor positions(const at::Tensor& self, const at::Tensor& index) {
     if (self.dim() == 0 || index.dim() > 1 || !isIn(kIndex, index.scalar_type())) {
-        decline("PyTorch refuses this, or takes it by a rule of its own");
+        fallBack("PyTorch rejects this, or has a rule of its own for it");
     }
     return index.reshape({-1});
 }
@@ -62,9 +62,9 @@ void fillRows(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Te
 
 at::Tensor positionsOfNonzero(const at::Tensor& self) {
     Call call(self);
-    const Made made;
-    call("diopiNonzero", diopiNonzero, made, Input(call, self));
-    return made.tensor();
+    const Allocated selected;
+    call("diopiNonzero", diopiNonzero, selected, Input(call, self));
+    return selected.tensor();
 }
 
 // Full slices, and then positions.
@@ -80,33 +80,33 @@ Indices along(int64_t dim, const at::Tensor& index) {
 void requireRefilled(const at::Tensor& self, const at::Tensor& index) {
     at::assert_no_internal_overlap(self);
     if (index.scalar_type() != at::kLong) {
-        decline("PyTorch refuses this");
+        fallBack("PyTorch rejects this");
     }
 }
 
-at::Tensor chosenByMask(const at::Tensor& self, const at::Tensor& mask) {
+at::Tensor selectedByMask(const at::Tensor& self, const at::Tensor& mask) {
     TORCH_CHECK(mask.scalar_type() == at::kBool, "masked_select: expected BoolTensor for mask");
     const auto [whole, flags] = at::expand_outplace(self, mask);
     Call call(self);
-    const Made made;
-    call("diopiMaskedSelect", diopiMaskedSelect, made, Input(call, *whole), Input(call, *flags));
-    return made.tensor();
+    const Allocated selected;
+    call("diopiMaskedSelect", diopiMaskedSelect, selected, Input(call, *whole), Input(call, *flags));
+    return selected.tensor();
 }
 
 }  // namespace
 
 at::Tensor& indexSelect(const at::Tensor& self, int64_t dim, const at::Tensor& index, at::Tensor& out) {
-    const at::Tensor chosen = positions(self, index);
+    const at::Tensor selected = positions(self, index);
     const int64_t wrapped = at::maybe_wrap_dim(dim, self.dim());
     if (out.defined()) {
         TORCH_CHECK(self.scalar_type() == out.scalar_type(),
                     "index_select(): self and result must have the same scalar type");
         at::assert_no_internal_overlap(out);
         at::assert_no_overlap(out, self);
-        at::assert_no_overlap(out, chosen);
+        at::assert_no_overlap(out, selected);
     }
-    makeOrResize(out, sizesAfterSelect(self, wrapped, chosen.numel()), self.options());
-    fillRows(out, self, wrapped, chosen);
+    makeOrResize(out, sizesAfterSelect(self, wrapped, selected.numel()), self.options());
+    fillRows(out, self, wrapped, selected);
     return out;
 }
 
@@ -119,22 +119,22 @@ at::Tensor& nonzeroStatic(const at::Tensor& self, int64_t size, int64_t fill_val
                 "scalar type ",
                 out.scalar_type());
     const at::Tensor found = positionsOfNonzero(self);
-    const int64_t kept = std::min(size, found.size(0));
+    const int64_t count = std::min(size, found.size(0));
     makeOrResize(out, {size, self.dim()}, found.options());
     out.fill_(fill_value);
-    out.narrow(0, 0, kept).copy_(found.narrow(0, 0, kept));
+    out.narrow(0, 0, count).copy_(found.narrow(0, 0, count));
     return out;
 }
 
-at::Tensor maskedSelect(const at::Tensor& self, const at::Tensor& mask) { return chosenByMask(self, mask); }
+at::Tensor maskedSelect(const at::Tensor& self, const at::Tensor& mask) { return selectedByMask(self, mask); }
 
 void indexTensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self,
                  const c10::List<std::optional<at::Tensor>>& indices) {
     Call call(self);
     IndexList list(call, self, indices);
-    const Made made;
-    call("diopiIndex", diopiIndex, made, Input(call, self), list.data(), list.size());
-    put(out, made.tensor());
+    const Allocated selected;
+    call("diopiIndex", diopiIndex, selected, Input(call, self), list.data(), list.size());
+    put(out, selected.tensor());
 }
 
 at::Tensor& indexPutImplInplace(at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices,
@@ -147,19 +147,20 @@ at::Tensor& indexPutImplInplace(at::Tensor& self, const c10::List<std::optional<
     at::assert_no_internal_overlap(self);
     Call call(self);
     IndexList list(call, self, indices);
-    const at::Tensor given = values.device() != self.device() && values.numel() == 1 && values.dim() == 0
-                                 ? values.to(self.device())
-                                 : values;
-    call("diopiIndexPutInp", diopiIndexPutInp, Output(self), Input(call, given), list.data(), list.size(), accumulate);
+    const at::Tensor replacement = values.device() != self.device() && values.numel() == 1 && values.dim() == 0
+                                       ? values.to(self.device())
+                                       : values;
+    call("diopiIndexPutInp", diopiIndexPutInp, Output(self), Input(call, replacement), list.data(), list.size(),
+         accumulate);
     return self;
 }
 
 at::Tensor& indexFillInplaceIntScalar(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Scalar& value) {
     requireRefilled(self, index);
-    const at::Tensor chosen = positions(self, index);
+    const at::Tensor selected = positions(self, index);
     Call call(self);
     call("diopiIndexFillInpScalar", diopiIndexFillInpScalar, Output(self), at::maybe_wrap_dim(dim, self.dim()),
-         Input(call, chosen), Number(value));
+         Input(call, selected), Number(value));
     return self;
 }
 
@@ -171,26 +172,26 @@ at::Tensor& indexFillInplaceIntTensor(at::Tensor& self, int64_t dim, const at::T
 
 void indexAdd(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source,
               const at::Scalar& alpha) {
-    const at::Tensor chosen = positions(self, index);
+    const at::Tensor selected = positions(self, index);
     const bool isOne = !alpha.isComplex() && alpha.toDouble() == 1;
     const at::Tensor summand = isOne ? source : source.mul(alpha);
     if (!out.is_same(self)) {
         out.copy_(self);
     }
-    if (chosen.numel() != 0) {
-        indexPutImplInplace(out, along(at::maybe_wrap_dim(dim, self.dim()), chosen), summand, /*accumulate=*/true,
+    if (selected.numel() != 0) {
+        indexPutImplInplace(out, along(at::maybe_wrap_dim(dim, self.dim()), selected), summand, /*accumulate=*/true,
                             false);
     }
 }
 
 void indexCopy(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index,
                const at::Tensor& source) {
-    const at::Tensor chosen = positions(self, index);
+    const at::Tensor selected = positions(self, index);
     if (!out.is_same(self)) {
         out.copy_(self);
     }
-    if (chosen.numel() != 0) {
-        indexPutImplInplace(out, along(at::maybe_wrap_dim(dim, self.dim()), chosen), source, /*accumulate=*/false,
+    if (selected.numel() != 0) {
+        indexPutImplInplace(out, along(at::maybe_wrap_dim(dim, self.dim()), selected), source, /*accumulate=*/false,
                             false);
     }
 }
@@ -199,7 +200,7 @@ at::Tensor take(const at::Tensor& self, const at::Tensor& index) {
     TORCH_CHECK(index.scalar_type() == at::kLong, "take(): Expected a long tensor for index, but got ",
                 index.scalar_type());
     if (self.numel() == 0) {
-        decline("PyTorch refuses this unless nothing is taken");
+        fallBack("PyTorch rejects this unless nothing is taken");
     }
     return self.reshape({-1}).index(along(0, index));
 }
@@ -207,7 +208,7 @@ at::Tensor take(const at::Tensor& self, const at::Tensor& index) {
 at::Tensor& putInplace(at::Tensor& self, const at::Tensor& index, const at::Tensor& source, bool accumulate) {
     if (index.scalar_type() != at::kLong || self.scalar_type() != source.scalar_type() ||
         index.numel() != source.numel() || (self.numel() == 0 && index.numel() != 0)) {
-        decline("PyTorch refuses this");
+        fallBack("PyTorch rejects this");
     }
     at::assert_no_internal_overlap(self);
     if (index.numel() == 0) {
@@ -238,15 +239,15 @@ at::Tensor embedding(const at::Tensor& weight, const at::Tensor& indices, int64_
                      bool sparse) {
     TORCH_CHECK(weight.dim() == 2, "'weight' must be 2-D");
     if (weight.numel() == 0 || indices.numel() == 0) {
-        decline("nothing to look up");
+        fallBack("nothing to look up");
     }
     Call call(weight);
     const Input table(call, weight, kFloating);
-    const Input chosen(call, indices, kIndex);
+    const Input selected(call, indices, kIndex);
     std::vector<int64_t> sizes = indices.sizes().vec();
     sizes.push_back(weight.size(1));
     at::Tensor out = at::empty(sizes, weight.options());
-    call("diopiEmbedding", diopiEmbedding, Output(out), table, chosen, padding_idx, scale_grad_by_freq, sparse);
+    call("diopiEmbedding", diopiEmbedding, Output(out), table, selected, padding_idx, scale_grad_by_freq, sparse);
     return out;
 }
 
@@ -254,16 +255,16 @@ at::Tensor embeddingDenseBackward(const at::Tensor& grad_output, const at::Tenso
                                   int64_t padding_idx, bool scale_grad_by_freq) {
     Call call(grad_output);
     const Input gradient(call, grad_output, kFloating);
-    const Input chosen(call, indices, kIndex);
+    const Input selected(call, indices, kIndex);
     at::Tensor out = at::empty({num_weights, grad_output.size(-1)}, grad_output.options());
-    call("diopiEmbeddingBackward", diopiEmbeddingBackward, Output(out), gradient, chosen, num_weights, padding_idx,
+    call("diopiEmbeddingBackward", diopiEmbeddingBackward, Output(out), gradient, selected, num_weights, padding_idx,
          scale_grad_by_freq, false);
     return out;
 }
 
 at::Tensor& embeddingRenormInplace(at::Tensor& self, const at::Tensor& indices, double max_norm, double norm_type) {
     if (self.dim() != 2 || !isIn(kFloating, self.scalar_type())) {
-        decline("a table of this kind");
+        fallBack("a table of this kind");
     }
     Call call(self);
     call("diopiEmbeddingRenorm_", diopiEmbeddingRenorm_, Output(self), Input(call, indices, kIndex), max_norm,

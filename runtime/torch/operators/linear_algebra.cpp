@@ -17,7 +17,7 @@ void requireRows(const at::Tensor& first, const at::Tensor& second, double p) {
     const bool sameBatch = first.dim() == second.dim() && first.dim() >= 2 && first.size(-1) == second.size(-1) &&
                            first.sizes().slice(0, first.dim() - 2) == second.sizes().slice(0, first.dim() - 2);
     if (!sameBatch || first.numel() == 0 || second.numel() == 0 || !(p >= 0)) {
-        decline("PyTorch has rules of its own for this");
+        fallBack("PyTorch has rules of its own for this");
     }
 }
 
@@ -26,7 +26,7 @@ at::Tensor solved(const at::Tensor& mat, const at::Tensor& b, bool upper, bool t
     const bool isSystem = mat.dim() >= 2 && b.dim() >= 2 && mat.size(-1) == mat.size(-2) &&
                           mat.size(-1) == b.size(-2) && mat.scalar_type() == b.scalar_type();
     if (!isSystem || !isIn(kSolved, b.scalar_type())) {
-        decline("PyTorch refuses this");
+        fallBack("PyTorch rejects this");
     }
     const at::DimVector batch(at::infer_size(mat.sizes().slice(0, mat.dim() - 2), b.sizes().slice(0, b.dim() - 2)));
     at::DimVector size = batch;
@@ -47,7 +47,7 @@ at::Tensor solved(const at::Tensor& mat, const at::Tensor& b, bool upper, bool t
 // Factors of integers are whole numbers in the interface, and cut off by PyTorch.
 void requireWhole(const at::Tensor& like, const at::Scalar& beta, const at::Scalar& alpha) {
     if (!like.is_floating_point() && !(beta.isIntegral(true) && alpha.isIntegral(true))) {
-        decline("factors that are cut off");
+        fallBack("factors that are cut off");
     }
 }
 
@@ -80,7 +80,7 @@ at::Tensor cdistBackward(const at::Tensor& grad, const at::Tensor& x1, const at:
 at::Tensor dot(const at::Tensor& self, const at::Tensor& tensor) {
     if (self.dim() != 1 || tensor.dim() != 1 || self.scalar_type() != tensor.scalar_type() ||
         self.numel() != tensor.numel() || self.device() != tensor.device()) {
-        decline("PyTorch refuses this");
+        fallBack("PyTorch rejects this");
     }
     at::Tensor out = at::empty({}, self.options());
     Call call(self);
@@ -115,7 +115,7 @@ at::Tensor addbmm(const at::Tensor& self, const at::Tensor& batch1, const at::Te
                   const at::Scalar& alpha) {
     if (batch1.dim() != 3 || batch2.dim() != 3 || batch1.size(0) != batch2.size(0) ||
         batch1.size(2) != batch2.size(1)) {
-        decline("PyTorch refuses this");
+        fallBack("PyTorch rejects this");
     }
     requireWhole(self, beta, alpha);
     // The sum of products is the product of the concatenated matrices.
@@ -132,14 +132,14 @@ at::Tensor linalgSolveTriangular(const at::Tensor& self, const at::Tensor& B, bo
 
 at::Tensor cholesky(const at::Tensor& self, bool upper) {
     if (self.dim() < 2 || self.size(-1) != self.size(-2) || self.numel() == 0 || !isIn(kSolved, self.scalar_type())) {
-        decline("PyTorch refuses this, or has a rule of its own for it");
+        fallBack("PyTorch rejects this, or has a rule of its own for it");
     }
     at::Tensor out = at::empty_like(self, at::MemoryFormat::Contiguous);
     at::Tensor info = at::empty(self.sizes().slice(0, self.dim() - 2), self.options().dtype(at::kInt));
     Call call(self);
     call("diopiCholesky", diopiCholesky, Output(out), Output(info), Input(call, self), upper, false);
     if (info.ne(0).any().item<bool>()) {
-        decline("PyTorch says which matrix is not positive definite");
+        fallBack("PyTorch says which matrix is not positive definite");
     }
     return out;
 }
@@ -151,7 +151,7 @@ at::Tensor choleskySolveHelper(const at::Tensor& self, const at::Tensor& A, bool
 
 at::Tensor choleskyInverse(const at::Tensor& self, bool upper) {
     if (self.dim() < 2 || self.size(-1) != self.size(-2) || self.numel() == 0) {
-        decline("PyTorch refuses this, or has a rule of its own for it");
+        fallBack("PyTorch rejects this, or has a rule of its own for it");
     }
     at::Tensor identity = at::empty(self.sizes(), self.options()).zero_();
     identity.diagonal(0, -2, -1).fill_(1);

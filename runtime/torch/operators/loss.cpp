@@ -33,7 +33,7 @@ at::Tensor likeSelf(const at::Tensor& target, const at::Tensor& self) {
         return target;
     }
     if (target.dim() > self.dim() || at::infer_size(target.sizes(), self.sizes()) != self.sizes()) {
-        decline("the targets have more elements than the predictions");
+        fallBack("the targets have more elements than the predictions");
     }
     return target.expand_as(self);
 }
@@ -45,7 +45,7 @@ at::Tensor expanded(const at::Tensor& tensor, at::IntArrayRef sizes, const Call&
 
 void requireClassIndices(const at::Tensor& target) {
     if (target.scalar_type() != at::kLong && target.scalar_type() != at::kByte) {
-        decline("class indices are int64");
+        fallBack("class indices are int64");
     }
 }
 
@@ -123,13 +123,13 @@ at::Tensor& binaryCrossEntropyBackward(const at::Tensor& grad_output, const at::
 
 at::Tensor& mseLossBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
                             int64_t reduction, at::Tensor& grad_input) {
-    const at::Tensor wanted = likeSelf(target, self);
+    const at::Tensor expected = likeSelf(target, self);
     makeOrResize(grad_input, self.sizes(), optionsLike(self));
     const at::ScalarType type = self.scalar_type();
     Call call(self);
     Output written(grad_input, type);
     call("diopiMSELossBackward", diopiMSELossBackward, written, Input(call, grad_output, type),
-         Input(call, self, kFloating), Input(call, wanted, type), reductionOf(reduction));
+         Input(call, self, kFloating), Input(call, expected, type), reductionOf(reduction));
     written.finish();
     return grad_input;
 }
@@ -157,15 +157,15 @@ void smoothL1Loss(at::Tensor& out, at::ScalarType type, const at::Tensor& self, 
 at::Tensor& smoothL1LossBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
                                  int64_t reduction, double beta, at::Tensor& grad_input) {
     if (beta <= 0) {
-        decline("the gradient of equal values is 0 in PyTorch");
+        fallBack("the gradient of equal values is 0 in PyTorch");
     }
-    const at::Tensor wanted = likeSelf(target, self);
+    const at::Tensor expected = likeSelf(target, self);
     makeOrResize(grad_input, self.sizes(), optionsLike(self));
     const at::ScalarType type = self.scalar_type();
     Call call(self);
     Output written(grad_input, type);
     call("diopiSmoothL1LossBackward", diopiSmoothL1LossBackward, written, Input(call, grad_output, type),
-         Input(call, self, kFloating), Input(call, wanted, type), reductionOf(reduction), beta);
+         Input(call, self, kFloating), Input(call, expected, type), reductionOf(reduction), beta);
     written.finish();
     return grad_input;
 }
@@ -173,34 +173,34 @@ at::Tensor& smoothL1LossBackward(const at::Tensor& grad_output, const at::Tensor
 at::Tensor& huberLoss(const at::Tensor& self, const at::Tensor& target, int64_t reduction, double delta,
                       at::Tensor& out) {
     TORCH_CHECK(delta > 0, "huber_loss does not support non-positive values for delta.");
-    const at::Tensor wanted = likeSelf(target, self);
+    const at::Tensor expected = likeSelf(target, self);
     makeOrResize(out, lossSizes(self, reduction), self.options());
     // In the wide dtype, so that the product below rounds once.
     const at::ScalarType type = at::toOpMathType(self.scalar_type());
     Call call(self);
     at::Tensor loss = at::empty(lossSizes(self, reduction), call.options(type));
     call("diopiSmoothL1Loss", diopiSmoothL1Loss, Output(loss), Input(call, self, type, kFloating),
-         Input(call, wanted, type), reductionOf(reduction), delta);
+         Input(call, expected, type), reductionOf(reduction), delta);
     out.copy_(loss.mul_(delta));
     return out;
 }
 
 at::Tensor& huberLossBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
                               int64_t reduction, double delta, at::Tensor& grad_input) {
-    const at::Tensor wanted = likeSelf(target, self);
+    const at::Tensor expected = likeSelf(target, self);
     makeOrResize(grad_input, self.sizes(), optionsLike(self));
     const at::ScalarType type = at::toOpMathType(self.scalar_type());
     Call call(self);
     at::Tensor gradient = at::empty_like(self, self.options().dtype(type));
     call("diopiSmoothL1LossBackward", diopiSmoothL1LossBackward, Output(gradient), Input(call, grad_output, type),
-         Input(call, self, type, kFloating), Input(call, wanted, type), reductionOf(reduction), delta);
+         Input(call, self, type, kFloating), Input(call, expected, type), reductionOf(reduction), delta);
     grad_input.copy_(gradient.mul_(delta));
     return grad_input;
 }
 
 namespace {
 
-at::Tensor lengths(at::IntArrayRef given) { return at::tensor(given, at::dtype(at::kLong)); }
+at::Tensor lengths(at::IntArrayRef values) { return at::tensor(values, at::dtype(at::kLong)); }
 
 int64_t longest(const at::Tensor& lengths) {
     const at::Tensor onCpu = lengths.cpu().to(at::kLong);
@@ -211,7 +211,7 @@ int64_t longest(const at::Tensor& lengths) {
 void checkSequences(const at::Tensor& logProbs, const at::Tensor& inputLengths, const at::Tensor& targetLengths,
                     int64_t blank) {
     if (logProbs.dim() != 3) {
-        decline("the interface takes batches");
+        fallBack("the interface takes batches");
     }
     TORCH_CHECK(0 <= blank && blank < logProbs.size(2), "blank must be in label range");
     TORCH_CHECK(inputLengths.numel() == logProbs.size(1), "input_lengths must be of size batch_size");
@@ -249,7 +249,7 @@ at::Tensor ctcLossBackwardTensor(const at::Tensor& grad, const at::Tensor& log_p
                                  const at::Tensor& neg_log_likelihood, const at::Tensor& log_alpha, int64_t blank,
                                  bool zero_infinity) {
     if (log_probs.dim() != 3) {
-        decline("the interface takes batches");
+        fallBack("the interface takes batches");
     }
     at::Tensor gradInput = at::empty_like(log_probs, at::MemoryFormat::Contiguous);
     Call call(log_probs);

@@ -18,14 +18,14 @@ namespace {
 
 using MaybeTensor = std::optional<at::Tensor>;
 
-bool isGiven(const MaybeTensor& tensor) { return tensor.has_value() && tensor->defined(); }
+bool isDefined(const MaybeTensor& tensor) { return tensor.has_value() && tensor->defined(); }
 at::Tensor orNone(const MaybeTensor& tensor) { return tensor.value_or(at::Tensor()); }
 
 // The interface has one dtype for the input and its parameters: where they differ, the wider one.
 at::ScalarType common(const at::Tensor& input, const MaybeTensor& weight, const MaybeTensor& bias = std::nullopt) {
     at::ScalarType type = input.scalar_type();
     for (const MaybeTensor* parameter : {&weight, &bias}) {
-        type = isGiven(*parameter) ? at::promoteTypes(type, (*parameter)->scalar_type()) : type;
+        type = isDefined(*parameter) ? at::promoteTypes(type, (*parameter)->scalar_type()) : type;
     }
     return type;
 }
@@ -46,8 +46,8 @@ at::Tensor emptyLike(const at::Tensor& tensor) { return at::empty_like(tensor, a
 // A gradient that may not be wanted: the temporary that a function of the interface writes, and its conversion.
 class Gradient {
   public:
-    Gradient(bool isWanted, const at::Tensor& like, at::ScalarType type) {
-        if (isWanted && like.defined()) {
+    Gradient(bool isRequested, const at::Tensor& like, at::ScalarType type) {
+        if (isRequested && like.defined()) {
             tensor_ = emptyLike(like);
             output_.emplace(tensor_, type);
         }
@@ -110,7 +110,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeGroupNorm(const at::Tensor&
                 "got ", C, " channels and num_groups=", group);
     TORCH_CHECK(input.numel() == N * C * HxW, "Expected an input of ", N, " x ", C, " x ", HxW, " elements");
     if (input.dim() < 2 || input.size(0) != N || input.size(1) != C) {
-        decline("the interface reads samples and channels off the shape");
+        fallBack("the interface reads samples and channels off the shape");
     }
     at::Tensor out = at::empty_like(input, input.suggest_memory_format());
     at::Tensor mean = at::empty({N, group}, statistics(input));
@@ -129,12 +129,12 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeGroupNormBackward(
     const at::Tensor& grad_out, const at::Tensor& input, const at::Tensor& mean, const at::Tensor& rstd,
     const MaybeTensor& weight, int64_t N, int64_t C, int64_t /*HxW*/, int64_t group, std::array<bool, 3> output_mask) {
     if (input.dim() < 2 || input.size(0) != N || input.size(1) != C) {
-        decline("the interface reads samples and channels off the shape");
+        fallBack("the interface reads samples and channels off the shape");
     }
     const at::ScalarType type = common(input, weight);
     Call call(input);
     const at::Tensor parameter =
-        isGiven(weight) ? *weight : at::empty({C}, input.options().memory_format(at::MemoryFormat::Contiguous));
+        isDefined(weight) ? *weight : at::empty({C}, input.options().memory_format(at::MemoryFormat::Contiguous));
     Gradient gradInput(true, input, type);
     Gradient gradWeight(output_mask[1], parameter, type);
     Gradient gradBias(output_mask[2], parameter, type);

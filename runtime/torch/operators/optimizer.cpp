@@ -14,31 +14,31 @@ namespace {
 
 using MaybeTensor = std::optional<at::Tensor>;
 
-bool isGiven(const MaybeTensor& tensor) { return tensor.has_value() && tensor->defined(); }
+bool isDefined(const MaybeTensor& tensor) { return tensor.has_value() && tensor->defined(); }
 
 // Whether the step is left out: the scaled gradients overflowed. Waits for the device.
-bool isSkipped(const MaybeTensor& foundInf) { return isGiven(foundInf) && foundInf->item<double>() != 0; }
+bool isSkipped(const MaybeTensor& foundInf) { return isDefined(foundInf) && foundInf->item<double>() != 0; }
 
 // Gradients come scaled, and stay unscaled, as PyTorch has it: after the step, so that one that is left to the CPU
 // finds them as they were.
 class Unscaled {
   public:
-    Unscaled(at::TensorList gradients, const MaybeTensor& scale) : given_(gradients) {
-        if (isGiven(scale)) {
+    Unscaled(at::TensorList gradients, const MaybeTensor& scale) : original_(gradients) {
+        if (isDefined(scale)) {
             for (const at::Tensor& gradient : gradients) {
                 own_.push_back(gradient.div(*scale));
             }
         }
     }
-    at::TensorList gradients() const { return own_.empty() ? given_ : at::TensorList(own_); }
+    at::TensorList gradients() const { return own_.empty() ? original_ : at::TensorList(own_); }
     void keep() const {
         for (size_t i = 0; i < own_.size(); ++i) {
-            given_[i].copy_(own_[i]);
+            original_[i].copy_(own_[i]);
         }
     }
 
   private:
-    at::TensorList given_;
+    at::TensorList original_;
     std::vector<at::Tensor> own_;
 };
 

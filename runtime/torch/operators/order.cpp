@@ -17,36 +17,36 @@ using Distinct = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
 Distinct distinct(const at::Tensor& self, std::optional<int64_t> dim, bool inverse, bool counts) {
     const auto options = self.options().dtype(at::kLong);
     if (self.numel() == 0) {
-        decline("PyTorch has rules of its own for nothing");
+        fallBack("PyTorch has rules of its own for nothing");
     }
-    at::Tensor places = at::empty({0}, options);
+    at::Tensor inverseIndices = at::empty({0}, options);
     if (inverse) {
-        places = dim.has_value() ? at::empty({self.size(*dim)}, options) : at::empty(self.sizes(), options);
+        inverseIndices = dim.has_value() ? at::empty({self.size(*dim)}, options) : at::empty(self.sizes(), options);
     }
     Call call(self);
-    const Made values;
-    const Made numbers;
+    const Allocated values;
+    const Allocated numbers;
     call("diopiUnique", diopiUnique, values, Input(call, self, kNumber | kBool), Optional<int64_t>(dim), true, counts,
-         inverse ? handle(places) : nullptr, numbers);
-    return {values.tensor(), places, counts ? numbers.tensor() : at::empty({0}, options)};
+         inverse ? handle(inverseIndices) : nullptr, numbers);
+    return {values.tensor(), inverseIndices, counts ? numbers.tensor() : at::empty({0}, options)};
 }
 
 // The elements at one place of each sorted row, NaN last; the place is the first NaN where there is one and
 // `stopAtNan`.
-void fillAt(at::Tensor& values, at::Tensor& indices, const at::Tensor& self, int64_t place, int64_t dim, bool keepdim,
-            bool stopAtNan) {
+void fillAt(at::Tensor& values, at::Tensor& indices, const at::Tensor& self, int64_t position, int64_t dim,
+            bool keepdim, bool stopAtNan) {
     if (self.dim() == 0 || self.numel() == 0 || !isIn(kNumber, self.scalar_type()) ||
         values.scalar_type() != self.scalar_type() || indices.scalar_type() != at::kLong) {
-        decline("PyTorch has rules of its own for this");
+        fallBack("PyTorch has rules of its own for this");
     }
     const auto [ordered, order] = self.sort(/*stable=*/true, dim, /*descending=*/false);
-    at::Tensor value = ordered.narrow(dim, place, 1);
-    at::Tensor index = order.narrow(dim, place, 1);
+    at::Tensor value = ordered.narrow(dim, position, 1);
+    at::Tensor index = order.narrow(dim, position, 1);
     if (stopAtNan && self.is_floating_point()) {
         const at::Tensor numbers = ordered.isnan().logical_not().sum(dim, /*keepdim=*/true);
-        const at::Tensor chosen = select(numbers.eq(self.size(dim)), numbers.mul(0).add(place), numbers);
-        value = ordered.gather(dim, chosen);
-        index = order.gather(dim, chosen);
+        const at::Tensor selected = select(numbers.eq(self.size(dim)), numbers.mul(0).add(position), numbers);
+        value = ordered.gather(dim, selected);
+        index = order.gather(dim, selected);
     }
     value = keepdim ? value : value.squeeze(dim);
     index = keepdim ? index : index.squeeze(dim);
@@ -62,8 +62,8 @@ constexpr int64_t kMostComparisons = int64_t{1} << 24;
 }  // namespace
 
 std::tuple<at::Tensor, at::Tensor> unique(const at::Tensor& self, bool sorted, bool return_inverse) {
-    const auto [values, places, counts] = distinct(self, {}, return_inverse, false);
-    return {values, places};
+    const auto [values, inverseIndices, counts] = distinct(self, {}, return_inverse, false);
+    return {values, inverseIndices};
 }
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor> unique2(const at::Tensor& self, bool sorted, bool return_inverse,
@@ -98,7 +98,7 @@ std::tuple<at::Tensor&, at::Tensor&> kthvalue(const at::Tensor& self, int64_t k,
                                               at::Tensor& values, at::Tensor& indices) {
     const int64_t wrapped = at::maybe_wrap_dim(dim, self.dim());
     if (self.dim() == 0) {
-        decline("a tensor without dimensions");
+        fallBack("a tensor without dimensions");
     }
     TORCH_CHECK(k >= 1 && k <= self.size(wrapped), "kthvalue(): selected number k out of range for dimension ",
                 wrapped);
@@ -110,7 +110,7 @@ std::tuple<at::Tensor&, at::Tensor&> medianDim(const at::Tensor& self, int64_t d
                                                at::Tensor& indices) {
     const int64_t wrapped = at::maybe_wrap_dim(dim, self.dim());
     if (self.dim() == 0) {
-        decline("a tensor without dimensions");
+        fallBack("a tensor without dimensions");
     }
     fillAt(values, indices, self, (self.size(wrapped) - 1) / 2, wrapped, keepdim, /*stopAtNan=*/true);
     return std::tie(values, indices);
@@ -118,7 +118,7 @@ std::tuple<at::Tensor&, at::Tensor&> medianDim(const at::Tensor& self, int64_t d
 
 at::Tensor median(const at::Tensor& self) {
     if (self.numel() == 0) {
-        decline("the median of nothing");
+        fallBack("the median of nothing");
     }
     at::Tensor value = at::empty({}, self.options());
     at::Tensor index = at::empty({}, self.options().dtype(at::kLong));
@@ -129,7 +129,7 @@ at::Tensor median(const at::Tensor& self) {
 void isinTensorTensor(at::Tensor& out, const at::Tensor& elements, const at::Tensor& test_elements, bool assume_unique,
                       bool invert) {
     if (elements.numel() * test_elements.numel() > kMostComparisons) {
-        decline("too many comparisons");
+        fallBack("too many comparisons");
     }
     if (test_elements.numel() == 0) {
         out.fill_(invert);

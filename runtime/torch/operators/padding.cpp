@@ -29,7 +29,7 @@ void fillPadded(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding
     }
     for (const int64_t amount : padding) {
         if (amount < 0) {
-            decline("what is cut off may be the edge that repeats");
+            fallBack("what is cut off may be the edge that repeats");
         }
     }
     Call call(self);
@@ -47,7 +47,7 @@ void fillGradient(at::Tensor& out, const at::Tensor& gradient, const at::Tensor&
         count *= self.size(i);
     }
     if (gradient.numel() == 0 || count == 0 || self.dim() <= spatial) {
-        decline("PyTorch has rules of its own for nothing");
+        fallBack("PyTorch has rules of its own for nothing");
     }
     const at::Tensor own = at::arange(count, self.options().dtype(at::kLong)).reshape(size);
     at::Tensor source = at::empty(paddedSize(own, padding), own.options());
@@ -77,13 +77,13 @@ at::Tensor& reflectionPad2d(const at::Tensor& self, at::IntArrayRef padding, at:
     const bool isImage = self.dim() == 3 || self.dim() == 4;
     if (!isImage || padding.size() != 4 || self.numel() == 0 ||
         (out.defined() && out.scalar_type() != self.scalar_type())) {
-        decline("PyTorch refuses this");
+        fallBack("PyTorch rejects this");
     }
     for (int64_t pair = 0; pair < 2; ++pair) {
         const int64_t size = self.size(-1 - pair);
         const auto at = static_cast<size_t>(2 * pair);
         if (padding[at] >= size || padding[at + 1] >= size || size + padding[at] + padding[at + 1] < 1) {
-            decline("PyTorch refuses this");
+            fallBack("PyTorch rejects this");
         }
     }
     makeOrResize(out, paddedSize(self, padding), self.options());

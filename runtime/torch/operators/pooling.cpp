@@ -46,10 +46,10 @@ void runAdaptive(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output
 
 at::Tensor& adaptive(const char* name, const at::Tensor& self, at::IntArrayRef outputSize, int64_t rank,
                      at::Tensor& out) {
-    const std::vector<int64_t> made = adaptiveSizes(name, self, outputSize, rank);
+    const std::vector<int64_t> outputSizes = adaptiveSizes(name, self, outputSize, rank);
     const auto options =
         self.options().memory_format(self.dim() == rank + 2 ? formatOf(self) : at::MemoryFormat::Contiguous);
-    makeOrShape(out, made, options);
+    makeOrShape(out, outputSizes, options);
     runAdaptive(out, self, outputSize);
     return out;
 }
@@ -68,12 +68,12 @@ void runAdaptiveBackward(at::Tensor& gradInput, const at::Tensor& gradOutput, co
 // -----------------------------------------------------------------------------------------------
 
 // One number stands for three; no stride is the size of the window.
-std::array<int64_t, 3> triple(const char* name, at::IntArrayRef given, at::IntArrayRef otherwise = {}) {
-    const at::IntArrayRef chosen = given.empty() ? otherwise : given;
-    TORCH_CHECK(chosen.size() == 1 || chosen.size() == 3, "max_pool3d: ", name,
+std::array<int64_t, 3> triple(const char* name, at::IntArrayRef values, at::IntArrayRef otherwise = {}) {
+    const at::IntArrayRef selected = values.empty() ? otherwise : values;
+    TORCH_CHECK(selected.size() == 1 || selected.size() == 3, "max_pool3d: ", name,
                 " must either be a single int, or a tuple of three ints");
-    return chosen.size() == 1 ? std::array<int64_t, 3>{chosen[0], chosen[0], chosen[0]}
-                              : std::array<int64_t, 3>{chosen[0], chosen[1], chosen[2]};
+    return selected.size() == 1 ? std::array<int64_t, 3>{selected[0], selected[0], selected[0]}
+                                : std::array<int64_t, 3>{selected[0], selected[1], selected[2]};
 }
 
 diopiSize_t three(const std::array<int64_t, 3>& values) { return {values.data(), 3}; }
@@ -161,10 +161,10 @@ std::tuple<at::Tensor&, at::Tensor&> maxPool3dWithIndices(const at::Tensor& self
                                                           at::IntArrayRef dilation, bool ceil_mode, at::Tensor& out,
                                                           at::Tensor& indices) {
     const Window window(kernel_size, stride, padding, dilation, ceil_mode);
-    const std::vector<int64_t> made = window.outputSizes(self);
+    const std::vector<int64_t> outputSizes = window.outputSizes(self);
     const auto options = self.options().memory_format(formatOf(self));
-    makeOrResize(out, made, options);
-    makeOrResize(indices, made, options.dtype(at::kLong));
+    makeOrResize(out, outputSizes, options);
+    makeOrResize(indices, outputSizes, options.dtype(at::kLong));
     runMaxPool(out, indices, self, window);
     return {out, indices};
 }

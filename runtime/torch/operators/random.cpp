@@ -22,7 +22,7 @@ using Generator = std::optional<at::Generator>;
 
 void requireFloating(const at::Tensor& tensor) {
     if (!isIn(kFloating, tensor.scalar_type())) {
-        decline("a distribution of floating numbers");
+        fallBack("a distribution of floating numbers");
     }
 }
 
@@ -50,7 +50,7 @@ int64_t largestOf(at::ScalarType type) {
         case at::kDouble:
             return int64_t{1} << 53;
         default:
-            decline("integers of this dtype");
+            fallBack("integers of this dtype");
     }
 }
 
@@ -58,9 +58,9 @@ at::Tensor& fillIntegers(at::Tensor& self, int64_t from, std::optional<int64_t> 
     at::assert_no_internal_overlap(self);
     const int64_t largest = largestOf(self.scalar_type());
     const int64_t smallest = self.scalar_type() == at::kByte || self.scalar_type() == at::kBool ? 0 : -largest;
-    // Bounds that the dtype does not hold, or holds but roughly, PyTorch refuses or moves.
+    // Bounds that the dtype does not hold, or holds but roughly, PyTorch rejects or moves.
     if (from < smallest || (to.has_value() && (*to <= from || *to - 1 > largest))) {
-        decline("bounds of this dtype");
+        fallBack("bounds of this dtype");
     }
     if (self.numel() != 0) {
         Call call(self);
@@ -94,7 +94,7 @@ at::Tensor& randpermGeneratorOut(int64_t n, Generator generator, at::Tensor& out
     at::native::check_supported_max_int_with_precision(n, out);
     out.resize_({n});
     if (!isIn(kNumber, out.scalar_type())) {
-        decline("an order of this dtype");
+        fallBack("an order of this dtype");
     }
     Call call(out);
     call("diopiRandperm", diopiRandperm, Output(out), n, call.generator(generator));
@@ -118,7 +118,7 @@ at::Tensor& uniformInplace(at::Tensor& self, double from, double to, Generator g
     requireFloating(self);
     TORCH_CHECK(from <= to, "uniform_ expects to return a [from, to) range, but found from=", from, " > to=", to);
     if (!std::isfinite(to - from) || std::abs(from) > 65504 || std::abs(to) > 65504) {
-        decline("bounds that not every dtype holds");
+        fallBack("bounds that not every dtype holds");
     }
     Call call(self);
     call("diopiUniformInp", diopiUniformInp, Output(self), from, to, call.generator(generator));
@@ -172,7 +172,7 @@ at::Tensor& normalFloatTensor(double mean, const at::Tensor& std, Generator gene
 at::Tensor& bernoulliInplaceTensor(at::Tensor& self, const at::Tensor& p, Generator generator) {
     at::assert_no_internal_overlap(self);
     if (!isIn(kFloating, p.scalar_type()) || self.is_complex()) {
-        decline("probabilities of this dtype");
+        fallBack("probabilities of this dtype");
     }
     const at::Tensor chances = operand(self, p, p.scalar_type()).expand(self.sizes());
     Call call(self);
@@ -192,7 +192,7 @@ at::Tensor& bernoulliInplaceFloat(at::Tensor& self, double p, Generator generato
     TORCH_CHECK(0 <= p && p <= 1, "bernoulli_ expects p to be in [0, 1], but got p=", p);
     at::assert_no_internal_overlap(self);
     if (!isIn(kNumber | kBool, self.scalar_type())) {
-        decline("draws of this dtype");
+        fallBack("draws of this dtype");
     }
     Call call(self);
     call("diopiBernoulliScalar", diopiBernoulliScalar, Output(self), p, call.generator(generator));
@@ -202,7 +202,7 @@ at::Tensor& bernoulliInplaceFloat(at::Tensor& self, double p, Generator generato
 at::Tensor& multinomial(const at::Tensor& self, int64_t num_samples, bool replacement, Generator generator,
                         at::Tensor& out) {
     if (!canDraw(self, num_samples, replacement) || (out.defined() && out.scalar_type() != at::kLong)) {
-        decline("PyTorch refuses this");
+        fallBack("PyTorch rejects this");
     }
     const bool isBatch = self.dim() == 2;
     makeOrResize(out, isBatch ? at::DimVector{self.size(0), num_samples} : at::DimVector{num_samples},
@@ -235,7 +235,7 @@ at::Tensor& exponentialInplace(at::Tensor& self, double lambd, Generator generat
 at::Tensor& geometricInplace(at::Tensor& self, double p, Generator generator) {
     TORCH_CHECK(0 < p && p < 1, "geometric_ expects p to be in (0, 1), but got p=", p);
     if (!isIn(kNumber, self.scalar_type())) {
-        decline("counts of this dtype");
+        fallBack("counts of this dtype");
     }
     put(self, fractions(self, generator).neg().log1p().div(std::log1p(-p)).ceil().clamp_min(1));
     return self;

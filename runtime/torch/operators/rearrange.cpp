@@ -62,7 +62,7 @@ at::Tensor roll(const at::Tensor& self, at::IntArrayRef shifts, at::IntArrayRef 
 at::Tensor& im2col(const at::Tensor& self, at::IntArrayRef kernel_size, at::IntArrayRef dilation,
                    at::IntArrayRef padding, at::IntArrayRef stride, at::Tensor& out) {
     if (!isPair(kernel_size) || !isPair(dilation) || !isPair(padding) || !isPair(stride)) {
-        decline("PyTorch refuses this");
+        fallBack("PyTorch rejects this");
     }
     at::native::im2col_shape_check(self, at::Tensor(), kernel_size[0], kernel_size[1], dilation[0], dilation[1],
                                    padding[0], padding[1], stride[0], stride[1]);
@@ -79,7 +79,7 @@ at::Tensor& im2col(const at::Tensor& self, at::IntArrayRef kernel_size, at::IntA
 at::Tensor& col2im(const at::Tensor& self, at::IntArrayRef output_size, at::IntArrayRef kernel_size,
                    at::IntArrayRef dilation, at::IntArrayRef padding, at::IntArrayRef stride, at::Tensor& out) {
     if (!isPair(output_size) || !isPair(kernel_size) || !isPair(dilation) || !isPair(padding) || !isPair(stride)) {
-        decline("PyTorch refuses this");
+        fallBack("PyTorch rejects this");
     }
     at::native::col2im_shape_check(self, at::Tensor(), output_size[0], output_size[1], kernel_size[0], kernel_size[1],
                                    dilation[0], dilation[1], padding[0], padding[1], stride[0], stride[1]);
@@ -98,7 +98,7 @@ at::Tensor unfoldBackward(const at::Tensor& grad_in, at::IntArrayRef input_sizes
     const Input gradient(call, grad_in, kFloating | kComplex);
     at::Tensor out = at::empty(input_sizes, grad_in.options());
     if (input_sizes.empty()) {
-        decline("a tensor without dimensions");
+        fallBack("a tensor without dimensions");
     }
     call("diopiUnfoldBackward", diopiUnfoldBackward, Output(out), gradient, sizes(input_sizes), dim, size, step);
     return out;

@@ -49,7 +49,7 @@ at::ScalarType summed(const at::Tensor& self, std::optional<at::ScalarType> type
 template <typename Function>
 void fillExtreme(at::Tensor& out, const at::Tensor& self, const char* name, Function function) {
     if (self.numel() == 0) {
-        decline("PyTorch refuses this");
+        fallBack("PyTorch rejects this");
     }
     Call call(self);
     call(name, function, Output(out), Input(call, self, kNumber | kBool));
@@ -73,7 +73,7 @@ at::Tensor& extremeOut(const at::Tensor& self, at::Tensor& out, const char* name
 
 void requireFloating(const at::Tensor& self) {
     if (!isIn(kFloating, self.scalar_type()) || self.numel() == 0) {
-        decline("a deviation of this dtype, or of nothing");
+        fallBack("a deviation of this dtype, or of nothing");
     }
 }
 
@@ -118,12 +118,12 @@ void amin(at::Tensor& out, const at::Tensor& self, at::IntArrayRef dim, bool kee
         }
     }
     at::Tensor smallest = at::empty(size, self.options());
-    at::Tensor places = at::empty(size, self.options().dtype(at::kLong));
+    at::Tensor indices = at::empty(size, self.options().dtype(at::kLong));
     order.append(reduced.begin(), reduced.end());
     size.push_back(-1);
     const at::Tensor rows = self.permute(order).reshape(size);
     Call call(self);
-    call("diopiMin", diopiMin, Output(smallest), Output(places), Input(call, rows, kNumber | kBool), int64_t{-1});
+    call("diopiMin", diopiMin, Output(smallest), Output(indices), Input(call, rows, kNumber | kBool), int64_t{-1});
     put(out, smallest.reshape(out.sizes()));
 }
 
@@ -174,7 +174,7 @@ at::Tensor countNonzeroDimIntList(const at::Tensor& self, at::IntArrayRef dim) {
 at::Tensor nansum(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
                   std::optional<at::ScalarType> dtype) {
     if (self.is_complex()) {
-        decline("PyTorch refuses this");
+        fallBack("PyTorch rejects this");
     }
     const at::Tensor numbers = self.is_floating_point() ? self.masked_fill(self.isnan(), 0) : self;
     return numbers.sum(dim, keepdim, summed(self, dtype));
@@ -192,7 +192,7 @@ at::Tensor trace(const at::Tensor& self) {
 
 bool equal(const at::Tensor& self, const at::Tensor& other) {
     if (self.scalar_type() != other.scalar_type() || self.device() != other.device()) {
-        decline("PyTorch refuses this");
+        fallBack("PyTorch rejects this");
     }
     if (self.sizes() != other.sizes()) {
         return false;

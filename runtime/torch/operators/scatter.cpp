@@ -63,29 +63,29 @@ at::Tensor targets(const at::Tensor& out, int64_t dim, const at::Tensor& index) 
 void takeExtreme(at::Tensor& out, int64_t dim, const at::Tensor& index, const at::Tensor& src, bool isLargest,
                  bool includesSelf) {
     if (index.min().item<int64_t>() < 0 || index.max().item<int64_t>() >= out.size(dim)) {
-        decline("PyTorch refuses this");
+        fallBack("PyTorch rejects this");
     }
     const at::Tensor values = covered(src, index).reshape({-1});
     // NaN is sorted to the end, so floating numbers are negated rather than sorted the other way round.
     const bool isNegated = !isLargest && values.is_floating_point();
     const at::Tensor byValue =
         std::get<1>((isNegated ? values.neg() : values).sort(/*stable=*/true, 0, !isLargest && !isNegated));
-    const at::Tensor places = targets(out, dim, index).index_select(0, byValue);
-    const auto [sorted, byPlace] = places.sort(/*stable=*/true, 0, false);
-    const at::Tensor ordered = values.index_select(0, byValue.index_select(0, byPlace));
+    const at::Tensor offsets = targets(out, dim, index).index_select(0, byValue);
+    const auto [sorted, byOffset] = offsets.sort(/*stable=*/true, 0, false);
+    const at::Tensor ordered = values.index_select(0, byValue.index_select(0, byOffset));
     const int64_t count = sorted.numel();
     at::Tensor isLast = at::empty({count}, sorted.options().dtype(at::kBool)).fill_(true);
     if (count > 1) {
         isLast.narrow(0, 0, count - 1).copy_(sorted.narrow(0, 0, count - 1).ne(sorted.narrow(0, 1, count - 1)));
     }
-    const at::Tensor chosen = sorted.masked_select(isLast);
+    const at::Tensor selected = sorted.masked_select(isLast);
     at::Tensor extreme = ordered.masked_select(isLast);
     at::Tensor flat = out.reshape({-1});
     if (includesSelf) {
-        const at::Tensor own = flat.index_select(0, chosen);
+        const at::Tensor own = flat.index_select(0, selected);
         extreme = isLargest ? at::maximum(own, extreme) : at::minimum(own, extreme);
     }
-    flat.index_put_(only(chosen), extreme);
+    flat.index_put_(only(selected), extreme);
     if (!flat.is_alias_of(out)) {
         out.copy_(flat.view(out.sizes()));
     }
@@ -109,7 +109,7 @@ void scatterReduceTwo(at::Tensor& out, const at::Tensor& self, int64_t dim, cons
                       const at::Tensor& src, std::string_view reduce, bool include_self) {
     const bool isExtreme = reduce == "amax" || reduce == "amin";
     if (self.dim() == 0 || index.dim() == 0 || src.dim() == 0 || !isIn(kNumber, self.scalar_type())) {
-        decline("PyTorch has rules of its own for this");
+        fallBack("PyTorch has rules of its own for this");
     }
     if (!out.is_same(self)) {
         out.copy_(self);

@@ -22,7 +22,7 @@ at::Tensor placed(const at::Tensor& sequence, const at::Tensor& values, bool int
     const bool shared = sequence.dim() == 1;
     const bool behindEqual = side.has_value() ? *side == "right" : right;
     if (side.has_value() && *side != "right" && (*side != "left" || right)) {
-        decline("PyTorch refuses this");
+        fallBack("PyTorch rejects this");
     }
     if (sequence.dim() == 0 || sequence.scalar_type() != values.scalar_type() || sequence.numel() == 0 ||
         values.numel() == 0 || !isIn(kNumber, values.scalar_type()) ||
@@ -30,18 +30,18 @@ at::Tensor placed(const at::Tensor& sequence, const at::Tensor& values, bool int
         (sorter.has_value() && sorter->defined()) ||
         (!shared && (sequence.dim() != values.dim() ||
                      sequence.sizes().slice(0, sequence.dim() - 1) != values.sizes().slice(0, values.dim() - 1)))) {
-        decline("PyTorch refuses this, or has a rule of its own for it");
+        fallBack("PyTorch rejects this, or has a rule of its own for it");
     }
     const at::Tensor boundaries = shared ? sequence : sequence.unsqueeze(-2);
-    const at::Tensor given = values.unsqueeze(-1);
+    const at::Tensor x = values.unsqueeze(-1);
     // NaN comes last: the comparison is turned round.
-    const at::Tensor behind = behindEqual ? boundaries.gt(given) : boundaries.ge(given);
+    const at::Tensor behind = behindEqual ? boundaries.gt(x) : boundaries.ge(x);
     return behind.logical_not().sum(-1).to(int32 ? at::kInt : at::kLong);
 }
 
 at::Tensor number(const at::Scalar& value, const at::Tensor& like) {
     if (value.isComplex() || (value.isFloatingPoint() && !like.is_floating_point())) {
-        decline("a number of another kind");
+        fallBack("a number of another kind");
     }
     return at::empty({}, like.options()).fill_(value);
 }
@@ -65,14 +65,14 @@ at::Tensor searchsortedTensor(const at::Tensor& sorted_sequence, const at::Tenso
 at::Tensor searchsortedScalar(const at::Tensor& sorted_sequence, const at::Scalar& self, bool out_int32, bool right,
                               std::optional<std::string_view> side, const std::optional<at::Tensor>& sorter) {
     if (sorted_sequence.dim() != 1) {
-        decline("PyTorch refuses this");
+        fallBack("PyTorch rejects this");
     }
     return placed(sorted_sequence, number(self, sorted_sequence), out_int32, right, side, sorter);
 }
 
 at::Tensor channelShuffle(const at::Tensor& self, int64_t groups) {
     if (self.dim() < 3 || groups <= 0 || self.size(1) % groups != 0 || self.numel() == 0) {
-        decline("PyTorch refuses this");
+        fallBack("PyTorch rejects this");
     }
     const int64_t size = self.size(1) / groups;
     return self.reshape({self.size(0), groups, size, -1}).transpose(1, 2).contiguous().reshape(self.sizes());
@@ -84,15 +84,15 @@ at::Tensor& narrowCopy(const at::Tensor& self, int64_t dim, int64_t start, int64
 
 void specialXlog1py(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
     const at::Tensor factor = operand(out, self, type);
-    const at::Tensor given = operand(out, other, type);
-    const at::Tensor isZero = factor.eq(0).logical_and(given.isnan().logical_not());
-    put(out, factor.mul(given.log1p()).masked_fill(isZero, 0));
+    const at::Tensor x = operand(out, other, type);
+    const at::Tensor isZero = factor.eq(0).logical_and(x.isnan().logical_not());
+    put(out, factor.mul(x.log1p()).masked_fill(isZero, 0));
 }
 
 void specialEntr(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
-    const at::Tensor given = operand(out, self, type);
-    const at::Tensor inside = given.neg().mul(given.log()).masked_fill(given.eq(0), 0);
-    put(out, inside.masked_fill(given.lt(0), -std::numeric_limits<double>::infinity()));
+    const at::Tensor x = operand(out, self, type);
+    const at::Tensor inside = x.neg().mul(x.log()).masked_fill(x.eq(0), 0);
+    put(out, inside.masked_fill(x.lt(0), -std::numeric_limits<double>::infinity()));
 }
 
 at::Tensor bincount(const at::Tensor& self, const std::optional<at::Tensor>& weights, int64_t minlength) {
@@ -101,7 +101,7 @@ at::Tensor bincount(const at::Tensor& self, const std::optional<at::Tensor>& wei
     if (self.dim() != 1 || self.numel() == 0 || !isIn(kIntegral, self.scalar_type()) ||
         (hasWeights && (weights->sizes() != self.sizes() || !isIn(kNumber, weights->scalar_type()))) ||
         self.min().item<int64_t>() < 0) {
-        decline("PyTorch refuses this, or has a rule of its own for it");
+        fallBack("PyTorch rejects this, or has a rule of its own for it");
     }
     const int64_t count = std::max(minlength, self.max().item<int64_t>() + 1);
     const at::ScalarType type = !hasWeights                            ? at::kLong

@@ -132,7 +132,7 @@ at::Tensor sparseTimesDense(const at::Tensor& sparse, bool transpose, const at::
     Call call(dense);
     try {
         call("diopiSpMM", diopiSpMM, Output(out), Input(call, matrix), Input(call, dense));
-    } catch (const Declined&) {
+    } catch (const FallbackRequested&) {
         return addProducts(out, sparse, transpose, dense);
     }
     return out;
@@ -200,7 +200,7 @@ at::Tensor sampled(const at::Tensor& self, const at::Tensor& mat1, const at::Ten
 
 // ---- Sums ----------------------------------------------------------------------------------------------------------
 
-at::Tensor madeSparse(const at::Tensor& like, const at::Tensor& indices, const at::Tensor& values, bool isCoalesced) {
+at::Tensor sparseTensor(const at::Tensor& like, const at::Tensor& indices, const at::Tensor& values, bool isCoalesced) {
     return at::_sparse_coo_tensor_with_dims_and_tensors(like.sparse_dim(), like.dense_dim(), like.sizes(), indices,
                                                         values, like.options().dtype(values.scalar_type()),
                                                         isCoalesced);
@@ -211,7 +211,7 @@ at::Tensor coalesce(const at::Tensor& self) {
     const at::Tensor indices = self._indices();
     const at::Tensor values = self._values();
     if (indices.size(1) < 2) {
-        return madeSparse(self, indices.clone(), values.clone(), /*isCoalesced=*/true);
+        return sparseTensor(self, indices.clone(), values.clone(), /*isCoalesced=*/true);
     }
     const auto [sorted, order] = at::sort(flatIndices(indices, self.sizes()), /*stable=*/true, 0, /*descending=*/false);
     const at::Tensor isNew =
@@ -221,7 +221,7 @@ at::Tensor coalesce(const at::Tensor& self) {
     size[0] = first.size(0);
     at::Tensor sums = at::zeros(size, values.options());
     sums.index_add_(0, isNew.to(at::kLong).cumsum(0).sub(1), values.index_select(0, order));
-    return madeSparse(self, indices.index_select(1, order.index_select(0, first)), sums, /*isCoalesced=*/true);
+    return sparseTensor(self, indices.index_select(1, order.index_select(0, first)), sums, /*isCoalesced=*/true);
 }
 
 at::Tensor& addToDense(at::Tensor& dense, const at::Tensor& sparse, const at::Scalar& alpha) {
@@ -261,8 +261,8 @@ at::Tensor add(const at::Tensor& self, const at::Tensor& other, const at::Scalar
                                 "add: ", c10::get_privateuse1_backend(),
                                 " adds sparse tensors with the same sparse dimensions and dtype");
     const at::Tensor added = alpha.equal(1) ? other._values() : other._values().mul(alpha);
-    return madeSparse(self, at::cat({self._indices(), other._indices()}, 1), at::cat({self._values(), added}),
-                      /*isCoalesced=*/false);
+    return sparseTensor(self, at::cat({self._indices(), other._indices()}, 1), at::cat({self._values(), added}),
+                        /*isCoalesced=*/false);
 }
 
 at::Tensor& addInplace(at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
@@ -282,7 +282,7 @@ at::Tensor masked(const at::Tensor& self, const at::Tensor& mask) {
     const at::Tensor values =
         flattened(self, entries.indices.size(0)).index_select(0, flatIndices(entries.indices, mask.sizes()));
     if (mask.layout() == at::kSparse) {
-        return madeSparse(mask, entries.indices, values, mask.is_coalesced());
+        return sparseTensor(mask, entries.indices, values, mask.is_coalesced());
     }
     const at::SparseCsrTensorImpl& impl = *at::sparse_csr::get_sparse_csr_impl(mask);
     return at::_sparse_compressed_tensor_unsafe(impl.compressed_indices(), impl.plain_indices(), values, mask.sizes(),

@@ -28,7 +28,7 @@ at::Tensor shaped(const at::Tensor& mask, std::optional<int64_t> kind) {
     if (kind == static_cast<int64_t>(MaskKind::full) && mask.dim() == 4) {
         return flags;
     }
-    decline("PyTorch refuses this mask, or has a rule of its own for it");
+    fallBack("PyTorch rejects this mask, or has a rule of its own for it");
 }
 
 bool isPlain(const at::Tensor& tensor) { return tensor.dim() == 3 && isIn(kFloating, tensor.scalar_type()); }
@@ -53,7 +53,7 @@ std::tuple<at::Tensor, at::Tensor> nativeMultiHeadAttention(
         query.size(2) != embed_dim || key.size(2) != embed_dim || value.size(2) != embed_dim || qkv_weight.dim() != 2 ||
         qkv_weight.size(0) != 3 * embed_dim || qkv_weight.size(1) != embed_dim || qkv_bias.dim() != 1 ||
         qkv_bias.size(0) != 3 * embed_dim || query.numel() == 0) {
-        decline("PyTorch refuses this, or has a rule of its own for it");
+        fallBack("PyTorch rejects this, or has a rule of its own for it");
     }
     const double scale = 1 / std::sqrt(static_cast<double>(embed_dim / num_head));
     const at::Tensor queries = projected(query, qkv_weight, qkv_bias, 0, num_head).mul(scale);

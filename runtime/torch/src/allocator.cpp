@@ -57,9 +57,9 @@ class Allocator final : public c10::DeviceAllocator {
   public:
     c10::DataPtr allocate(size_t bytes) override {
         const c10::DeviceIndex device = currentDevice();
-        const c10::Device place(kDeviceType, device);
+        const c10::Device location(kDeviceType, device);
         if (C10_UNLIKELY(bytes == 0)) {
-            return {nullptr, place};
+            return {nullptr, location};
         }
         if (C10_UNLIKELY(isForked())) {
             initialize();  // throws
@@ -70,7 +70,7 @@ class Allocator final : public c10::DeviceAllocator {
         Stats& stats = stats_[static_cast<size_t>(device)];
         Block* block = reused(stream, size);
         if (block == nullptr) {
-            block = made(stats, bytes, stream);
+            block = createBlock(stats, bytes, stream);
         }
         block->requested = bytes;
         stats.allocation[kAll].increase(1);
@@ -78,7 +78,7 @@ class Allocator final : public c10::DeviceAllocator {
         stats.allocated_bytes[kAll].increase(block->bytes);
         stats.active_bytes[kAll].increase(block->bytes);
         stats.requested_bytes[kAll].increase(bytes);
-        return {block->data, block, &release, place};
+        return {block->data, block, &release, location};
     }
 
     // Blocks are known by their records, not by their addresses: there is no way to free a bare pointer.
@@ -165,7 +165,7 @@ class Allocator final : public c10::DeviceAllocator {
         return block;
     }
 
-    Block* made(Stats& stats, size_t requested, c10::Stream stream) {
+    Block* createBlock(Stats& stats, size_t requested, c10::Stream stream) {
         initialize();
         const malloc_func_t allocate = deviceFunctions().requireAllocate();
         const auto attempt = [&](size_t size) {

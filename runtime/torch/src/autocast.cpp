@@ -8,7 +8,7 @@ namespace diopigen::backend {
 
 namespace {
 
-at::Tensor refuseBinaryCrossEntropy(const at::Tensor& /*self*/, const at::Tensor& /*target*/,
+at::Tensor rejectBinaryCrossEntropy(const at::Tensor& /*self*/, const at::Tensor& /*target*/,
                                     const std::optional<at::Tensor>& /*weight*/, int64_t /*reduction*/) {
     TORCH_CHECK(false,
                 "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast: use "
@@ -40,7 +40,7 @@ TORCH_LIBRARY_IMPL(aten, AutocastPrivateUse1, m) {
 #define DIOPIGEN_PROMOTE(...) KERNEL_PRIVATEUSEONE(__VA_ARGS__, promote)
     AT_FORALL_PROMOTE(DIOPIGEN_PROMOTE)
 #undef DIOPIGEN_PROMOTE
-    m.impl("binary_cross_entropy", TORCH_FN(refuseBinaryCrossEntropy));
+    m.impl("binary_cross_entropy", TORCH_FN(rejectBinaryCrossEntropy));
 }
 
 }  // namespace

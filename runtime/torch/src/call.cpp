@@ -16,16 +16,16 @@
 
 namespace diopigen::backend {
 
-void decline(const std::string& reason) {
+void fallBack(const std::string& reason) {
     noteLeft({});
-    throw Declined(reason);
+    throw FallbackRequested(reason);
 }
 
-void declineDtype(at::ScalarType type) { decline(c10::str("the interface does not take ", type, " here")); }
+void fallBackForDtype(at::ScalarType type) { fallBack(c10::str("the interface does not take ", type, " here")); }
 
 void Call::lack(const char* name) {
     noteLeft({name, ""});
-    throw Declined(c10::str(name, ": the chip has no such operator"));
+    throw FallbackRequested(c10::str(name, ": the chip has no such operator"));
 }
 
 void Call::fail(const char* name, diopiError_t status) {
@@ -37,8 +37,8 @@ void Call::fail(const char* name, diopiError_t status) {
     const char* const word = status == diopiNoImplement ? "diopiNoImplement" : "diopiForceFallbackToCPU";
     noteLeft({name, word});
     const std::string reason = reasonOf(text, name);
-    throw Declined(reason.empty() ? c10::str(name, " returns ", word, " without a text")
-                                  : c10::str(word, ": ", reason));
+    throw FallbackRequested(reason.empty() ? c10::str(name, " returns ", word, " without a text")
+                                           : c10::str(word, ": ", reason));
 }
 
 void Failed::raise(const char* op, const char* overload) const {
@@ -50,11 +50,11 @@ bool isIn(Dtypes dtypes, at::ScalarType type) noexcept {
     return dtype != diopi_dtype_unsupported && (dtypes >> dtype & 1) != 0;
 }
 
-Input::Input(Call& call, const at::Tensor& tensor, Dtypes dtypes) : given_(&tensor) {
+Input::Input(Call& call, const at::Tensor& tensor, Dtypes dtypes) : original_(&tensor) {
     take(call, tensor.scalar_type(), dtypes);
 }
 
-Input::Input(Call& call, const at::Tensor& tensor, at::ScalarType type, Dtypes dtypes) : given_(&tensor) {
+Input::Input(Call& call, const at::Tensor& tensor, at::ScalarType type, Dtypes dtypes) : original_(&tensor) {
     take(call, type, dtypes);
 }
 
@@ -67,23 +67,23 @@ Input::Input(Call& call, const at::Tensor& tensor, at::ScalarType type, Dtypes d
 
 void Input::take(Call& call, at::ScalarType type, Dtypes dtypes) {
     if (C10_UNLIKELY(!isIn(dtypes, type))) {
-        declineDtype(type);
+        fallBackForDtype(type);
     }
-    const bool is_here = given_->device().type() == kDeviceType;
-    if (C10_UNLIKELY(is_here ? given_->get_device() != call.device() : !isNumber(*given_))) {
-        rejectDevices({kDeviceType, call.device()}, given_->device());
+    const bool is_here = original_->device().type() == kDeviceType;
+    if (C10_UNLIKELY(is_here ? original_->get_device() != call.device() : !isNumber(*original_))) {
+        rejectDevices({kDeviceType, call.device()}, original_->device());
     }
     if (C10_UNLIKELY(!is_here)) {
         own_ = at::empty({}, call.options(type));
-        own_.fill_(given_->item());
-    } else if (C10_UNLIKELY(given_->scalar_type() != type)) {
-        own_ = given_->to(type);
+        own_.fill_(original_->item());
+    } else if (C10_UNLIKELY(original_->scalar_type() != type)) {
+        own_ = original_->to(type);
     }
 }
 
 void Output::replace(at::ScalarType type) { own_ = at::empty_like(*out_, out_->options().dtype(type)); }
 
-void Output::refuse() const { rejectDevices({kDeviceType, currentDevice()}, out_->device()); }
+void Output::reject() const { rejectDevices({kDeviceType, currentDevice()}, out_->device()); }
 
 void Number::set(const at::Scalar& scalar) {
     if (scalar.isBoolean()) {
@@ -96,7 +96,7 @@ void Number::set(const at::Scalar& scalar) {
         value_.stype = diopi_dtype_float64;
         value_.fval = scalar.toDouble();
     } else {
-        decline("the interface has no complex numbers");
+        fallBack("the interface has no complex numbers");
     }
 }
 

@@ -115,11 +115,11 @@ class Copies {
 
 torch::jit::Stack copied(const torch::jit::Stack& values) {
     Copies copies;
-    torch::jit::Stack made;
+    torch::jit::Stack copied;
     for (const c10::IValue& value : values) {
-        made.push_back(copies.of(value));
+        copied.push_back(copies.of(value));
     }
-    return made;
+    return copied;
 }
 
 // What is wrong with a tensor; empty where nothing is.
@@ -180,25 +180,25 @@ std::string differenceOf(const c10::IValue& actual, const c10::IValue& expected,
 void keep(const std::string& name, const torch::jit::Stack& arguments, const std::string& folder,
           const std::string& report) {
     static std::atomic<int> number{0};
-    std::ostringstream place;
-    place << folder << '/' << number.fetch_add(1) << '_' << name;
+    std::ostringstream directory;
+    directory << folder << '/' << number.fetch_add(1) << '_' << name;
     std::error_code failure;
-    std::filesystem::create_directories(place.str(), failure);
-    std::ofstream text(place.str() + "/report.txt");
+    std::filesystem::create_directories(directory.str(), failure);
+    std::ofstream text(directory.str() + "/report.txt");
     text << report;
     // For `diopigen conformance repro`.
-    std::ofstream(place.str() + "/device") << c10::get_privateuse1_backend() << '\n';
+    std::ofstream(directory.str() + "/device") << c10::get_privateuse1_backend() << '\n';
     c10::impl::GenericList list(c10::AnyType::get());
     for (const c10::IValue& value : arguments) {
         list.push_back(value.isGenerator() || value.isStream() ? c10::IValue() : value);
     }
     const std::vector<char> bytes = torch::jit::pickle_save(c10::ivalue::Tuple::create(c10::IValue(name), list));
-    std::ofstream data(place.str() + "/case.pt", std::ios::binary);
+    std::ofstream data(directory.str() + "/case.pt", std::ios::binary);
     data.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     if (!text || !data) {
-        std::cerr << "diopi: the call cannot be kept in " + place.str() + "\n";
+        std::cerr << "diopi: the call cannot be kept in " + directory.str() + "\n";
     } else {
-        std::cerr << "  kept in " + place.str() + "\n";
+        std::cerr << "  kept in " + directory.str() + "\n";
     }
 }
 
@@ -217,7 +217,7 @@ Comparison::Comparison(const c10::OperatorHandle& op, const torch::jit::Stack& a
         runOnCpu(op, &results_);
         isRun_ = true;
     } catch (const c10::Error&) {
-        // The CPU refuses the call: so may the device, and there is nothing to compare with.
+        // The CPU rejects the call: so may the device, and there is nothing to compare with.
     }
 }
 

@@ -202,21 +202,21 @@ MemoryInfo memoryInfo(c10::DeviceIndex device) {
 c10::Stream defaultStream(c10::DeviceIndex device) { return streamOf(device < 0 ? threadDevice : device, 0); }
 
 c10::Stream newStream(c10::DeviceIndex device) {
-    const c10::DeviceIndex place = device < 0 ? threadDevice : device;
-    requireDevice(place);
-    streamHandle(place, 0);
-    DeviceStreams& streams = deviceStreams()[static_cast<size_t>(place)];
+    const c10::DeviceIndex index = device < 0 ? threadDevice : device;
+    requireDevice(index);
+    streamHandle(index, 0);
+    DeviceStreams& streams = deviceStreams()[static_cast<size_t>(index)];
     const std::lock_guard<std::mutex> lock(streams.mutex);
     const size_t id = 1 + streams.requests++ % kPooledStreams;
     if (id == streams.handles.size()) {
-        streams.handles.push_back(makeStream(place));
+        streams.handles.push_back(makeStream(index));
     }
-    return streamOf(place, static_cast<c10::StreamId>(id));
+    return streamOf(index, static_cast<c10::StreamId>(id));
 }
 
 c10::Stream currentStream(c10::DeviceIndex device) {
-    const c10::DeviceIndex place = device < 0 ? threadDevice : device;
-    return streamOf(place, threadStreams[static_cast<size_t>(place)].id);
+    const c10::DeviceIndex index = device < 0 ? threadDevice : device;
+    return streamOf(index, threadStreams[static_cast<size_t>(index)].id);
 }
 
 c10::Stream exchangeStream(c10::Stream stream) {
@@ -246,10 +246,10 @@ void synchronize(c10::Stream stream) {
 }
 
 void synchronizeDevice(c10::DeviceIndex device) {
-    const c10::DeviceIndex place = device < 0 ? threadDevice : device;
-    requireDevice(place);
-    streamHandle(place, 0);
-    DeviceStreams& streams = deviceStreams()[static_cast<size_t>(place)];
+    const c10::DeviceIndex index = device < 0 ? threadDevice : device;
+    requireDevice(index);
+    streamHandle(index, 0);
+    DeviceStreams& streams = deviceStreams()[static_cast<size_t>(index)];
     std::deque<diopiStreamHandle_t> handles;
     {
         const std::lock_guard<std::mutex> lock(streams.mutex);
@@ -268,7 +268,7 @@ Event::~Event() {
 
 void Event::record(c10::Stream stream) {
     if (event_ == nullptr && accelerator.create_event != nullptr) {
-        const OnDevice place(stream.device_index());
+        const OnDevice index(stream.device_index());
         require(accelerator.create_event(&event_), "make an event");
     }
     if (event_ == nullptr) {

@@ -24,8 +24,8 @@ struct Counts {
 };
 
 Counts& counts() {
-    static auto* const made = new Counts;
-    return *made;
+    static auto* const result = new Counts;
+    return *result;
 }
 
 thread_local std::string nextReason;
@@ -57,9 +57,9 @@ at::Generator onCpu(const at::Generator& generator) {
     const std::lock_guard<std::mutex> lock(own->mutex_);
     const uint64_t offset = own->get_offset();
     // The golden ratio keeps the sequences of neighbouring offsets apart.
-    at::Generator made = at::detail::createCPUGenerator(own->current_seed() ^ (offset * 0x9E3779B97F4A7C15ULL));
+    at::Generator result = at::detail::createCPUGenerator(own->current_seed() ^ (offset * 0x9E3779B97F4A7C15ULL));
     own->set_offset(offset + 4);
-    return made;
+    return result;
 }
 
 // Generators of the device cannot be used by kernels of the CPU.
@@ -113,9 +113,9 @@ void keepContiguity(const std::string& name, torch::jit::Stack* stack, size_t co
         return;
     }
     c10::IValue& matrix = (*stack)[stack->size() - count];
-    const at::Tensor given = matrix.toTensor();
-    if (given.dim() >= 2 && !given.is_contiguous()) {
-        matrix = given.mT().contiguous().mT();
+    const at::Tensor tensor = matrix.toTensor();
+    if (tensor.dim() >= 2 && !tensor.is_contiguous()) {
+        matrix = tensor.mT().contiguous().mT();
     }
 }
 

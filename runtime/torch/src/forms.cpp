@@ -10,7 +10,7 @@ at::Tensor& give(at::Tensor& out, const at::Tensor& result) {
         return out;
     }
     if (out.scalar_type() != result.scalar_type() || out.device() != result.device()) {
-        decline("PyTorch has rules for the dtypes and devices of outputs");
+        fallBack("PyTorch has rules for the dtypes and devices of outputs");
     }
     at::native::resize_output(out, result.sizes());
     return out.copy_(result);
@@ -18,7 +18,7 @@ at::Tensor& give(at::Tensor& out, const at::Tensor& result) {
 
 at::Tensor& giveInplace(at::Tensor& self, const at::Tensor& result) {
     if (self.scalar_type() != result.scalar_type() || self.sizes() != result.sizes()) {
-        decline("PyTorch has rules for what is written in place");
+        fallBack("PyTorch has rules for what is written in place");
     }
     return self.copy_(result);
 }

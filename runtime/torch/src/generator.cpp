@@ -65,19 +65,19 @@ at::Generator newGenerator(c10::DeviceIndex device) {
 const at::Generator& defaultGenerator(c10::DeviceIndex device) {
     static std::mutex mutex;
     static std::deque<at::Generator> generators;
-    const auto place = static_cast<size_t>(device < 0 ? currentDevice() : device);
+    const auto index = static_cast<size_t>(device < 0 ? currentDevice() : device);
     const std::lock_guard<std::mutex> lock(mutex);
-    TORCH_CHECK(place < static_cast<size_t>(deviceCount()), "there is no device ", place);
-    while (generators.size() <= place) {
+    TORCH_CHECK(index < static_cast<size_t>(deviceCount()), "there is no device ", index);
+    while (generators.size() <= index) {
         generators.push_back(newGenerator(static_cast<c10::DeviceIndex>(generators.size())));
     }
-    return generators[place];
+    return generators[index];
 }
 
 diopiGeneratorHandle_t generatorHandle(const std::optional<at::Generator>& generator, c10::DeviceIndex device) {
-    const bool isGiven = generator.has_value() && generator->defined();
+    const bool isDefined = generator.has_value() && generator->defined();
     c10::GeneratorImpl* const found =
-        isGiven ? generator->unsafeGetGeneratorImpl() : defaultGenerator(device).unsafeGetGeneratorImpl();
+        isDefined ? generator->unsafeGetGeneratorImpl() : defaultGenerator(device).unsafeGetGeneratorImpl();
     TORCH_CHECK(found->device().type() == kDeviceType, "Expected a '", c10::Device(kDeviceType),
                 "' device type for generator but found '", found->device(), "'");
     return reinterpret_cast<diopiGeneratorHandle_t>(found);

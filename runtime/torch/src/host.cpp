@@ -23,18 +23,18 @@ c10::Device deviceOf(diopiDevice_t device, c10::DeviceIndex index) {
 at::Tensor over(c10::Storage storage, at::IntArrayRef size, at::IntArrayRef stride, int64_t offset, at::ScalarType type,
                 c10::Device device) {
     const auto key = device.is_cpu() ? c10::DispatchKey::CPU : c10::DispatchKey::PrivateUse1;
-    at::Tensor made = at::detail::make_tensor<c10::TensorImpl>(std::move(storage), c10::DispatchKeySet(key),
-                                                               c10::scalarTypeToTypeMeta(type));
-    made.unsafeGetTensorImpl()->set_sizes_and_strides(size, stride, offset);
-    return made;
+    at::Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(std::move(storage), c10::DispatchKeySet(key),
+                                                                 c10::scalarTypeToTypeMeta(type));
+    tensor.unsafeGetTensorImpl()->set_sizes_and_strides(size, stride, offset);
+    return tensor;
 }
 
 // Whether the elements are without gaps with the channels last, for any rank from 3.
 bool isChannelsLast(const at::Tensor& tensor) {
     const int64_t rank = tensor.dim();
     int64_t expected = 1;
-    for (int64_t place = 0; place < rank; ++place) {
-        const int64_t dimension = place == 0 ? 1 : place == rank - 1 ? 0 : rank - place;
+    for (int64_t location = 0; location < rank; ++location) {
+        const int64_t dimension = location == 0 ? 1 : location == rank - 1 ? 0 : rank - location;
         if (tensor.size(dimension) != 1) {
             if (tensor.stride(dimension) != expected) {
                 return false;
@@ -91,11 +91,11 @@ diopiError_t diopiHostWrapMemory(diopiContextHandle_t ctx, diopiTensorHandle_t* 
         requireNotNull(tensor, "tensor");
         requireNotNull(size, "size");
         requireNotNull(stride, "stride");
-        const c10::Device place = backend::deviceOf(device, ctx->device);
-        c10::Storage storage(c10::Storage::use_byte_size_t(), static_cast<size_t>(bytes), c10::DataPtr(data, place));
+        const c10::Device location = backend::deviceOf(device, ctx->device);
+        c10::Storage storage(c10::Storage::use_byte_size_t(), static_cast<size_t>(bytes), c10::DataPtr(data, location));
         *tensor = backend::handle(
             *new at::Tensor(backend::over(std::move(storage), backend::arrayOf(*size), backend::arrayOf(*stride),
-                                          storage_offset, backend::scalarTypeOf(dtype), place)));
+                                          storage_offset, backend::scalarTypeOf(dtype), location)));
     });
 }
 

@@ -18,11 +18,11 @@ namespace diopigen::backend {
 namespace {
 
 c10::Dict<std::string, int64_t> dictionary(const std::map<std::string, int64_t>& values) {
-    c10::Dict<std::string, int64_t> made;
+    c10::Dict<std::string, int64_t> result;
     for (const auto& [name, value] : values) {
-        made.insert(name, value);
+        result.insert(name, value);
     }
-    return made;
+    return result;
 }
 
 using Texts = std::vector<std::string>;

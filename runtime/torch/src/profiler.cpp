@@ -16,9 +16,9 @@ class Stubs final : public torch::profiler::impl::ProfilerStubs {
         if (device != nullptr) {
             *device = currentDevice();
         }
-        auto made = std::make_shared<Event>();
-        made->record(currentStream(currentDevice()));
-        *event = std::move(made);
+        auto result = std::make_shared<Event>();
+        result->record(currentStream(currentDevice()));
+        *event = std::move(result);
         if (nanoseconds != nullptr) {
             *nanoseconds = c10::getTime();
         }

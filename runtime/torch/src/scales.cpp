@@ -10,7 +10,7 @@ void requireOwnScales(at::IntArrayRef input, at::IntArrayRef output,
         const auto ratio = static_cast<float>(input[dim + 2]) / static_cast<float>(output[dim]);
         // PyTorch computes positions from a float.
         if (scale.has_value() && *scale > 0 && static_cast<float>(1.0 / *scale) != ratio) {
-            decline("a scale apart from the sizes");
+            fallBack("a scale apart from the sizes");
         }
         ++dim;
     }

@@ -42,8 +42,8 @@ struct State {
 };
 
 State& state() {
-    static auto* const made = new State;
-    return *made;
+    static auto* const result = new State;
+    return *result;
 }
 
 Expressions expressions(const std::string& text, const char* what) {
@@ -133,13 +133,14 @@ Switches switches() {
     return state().switches;
 }
 
-void setSwitches(const Switches& wanted) {
-    TORCH_CHECK_VALUE(wanted.dump >= 0 && wanted.dump <= 3, "the level of a dump is 0, 1, 2 or 3, not ", wanted.dump);
-    Expressions forced = expressions(wanted.forced, "operators that are forced to the CPU");
-    Expressions compared = expressions(wanted.compared, "operators that are compared");
+void setSwitches(const Switches& requested) {
+    TORCH_CHECK_VALUE(requested.dump >= 0 && requested.dump <= 3, "the level of a dump is 0, 1, 2 or 3, not ",
+                      requested.dump);
+    Expressions forced = expressions(requested.forced, "operators that are forced to the CPU");
+    Expressions compared = expressions(requested.compared, "operators that are compared");
     State& now = state();
     const std::unique_lock<std::shared_mutex> lock(now.mutex);
-    const bool isOn = !forced.empty() || !compared.empty() || wanted.dump > 0;
+    const bool isOn = !forced.empty() || !compared.empty() || requested.dump > 0;
     if (isOn && !now.names.has_value()) {
         now.names =
             at::addGlobalCallback(at::RecordFunctionCallback(&enter, &leave).scopes({at::RecordScope::FUNCTION}));
@@ -147,7 +148,7 @@ void setSwitches(const Switches& wanted) {
         at::removeCallback(*now.names);
         now.names.reset();
     }
-    now.switches = wanted;
+    now.switches = requested;
     now.forced = std::move(forced);
     now.compared = std::move(compared);
     isWatched.store(isOn, std::memory_order_relaxed);

@@ -32,7 +32,7 @@ c10::DeviceIndex indexOf(std::optional<at::Device> device) {
     return device.has_value() && device->has_index() ? device->index() : currentDevice();
 }
 
-void refusePinned(std::optional<bool> pinned) {
+void rejectPinned(std::optional<bool> pinned) {
     TORCH_CHECK(!pinned.value_or(false), "Only dense CPU tensors can be pinned");
 }
 
@@ -47,25 +47,25 @@ at::ScalarType typeOf(std::optional<at::ScalarType> type) {
 
 at::Tensor empty(at::IntArrayRef size, std::optional<at::ScalarType> type, std::optional<at::Layout> layout,
                  std::optional<at::Device> device, std::optional<bool> pinned, std::optional<at::MemoryFormat> format) {
-    refusePinned(pinned);
+    rejectPinned(pinned);
     requireStrided(layout);
-    const Call place(indexOf(device));
+    const Call call(indexOf(device));
     return at::Tensor(at::detail::empty_generic(size, &deviceAllocator(), kKeys, typeOf(type), format));
 }
 
 at::Tensor emptyStrided(at::IntArrayRef size, at::IntArrayRef stride, std::optional<at::ScalarType> type,
                         std::optional<at::Layout> layout, std::optional<at::Device> device,
                         std::optional<bool> pinned) {
-    refusePinned(pinned);
+    rejectPinned(pinned);
     requireStrided(layout);
-    const Call place(indexOf(device));
+    const Call call(indexOf(device));
     return at::Tensor(at::detail::empty_strided_generic(size, stride, &deviceAllocator(), kKeys, typeOf(type)));
 }
 
 // Zeros without memory, which derivatives are made of: PyTorch makes real ones of them where they are needed.
 at::Tensor efficientZeros(at::IntArrayRef size, std::optional<at::ScalarType> type, std::optional<at::Layout> layout,
                           std::optional<at::Device> device, std::optional<bool> pinned) {
-    refusePinned(pinned);
+    rejectPinned(pinned);
     requireStrided(layout);
     at::native::ZeroTensorAllocator allocator(c10::Device(kDeviceType, indexOf(device)));
     return at::Tensor(at::detail::empty_generic(
@@ -126,14 +126,14 @@ at::Tensor& setTensor(at::Tensor& self, const at::Tensor& source) {
 }
 
 at::Tensor& setEmpty(at::Tensor& self) {
-    const Call place(self);
+    const Call call(self);
     c10::Storage storage(c10::Storage::use_byte_size_t(), 0, deviceAllocator().allocate(0), &deviceAllocator(), true);
     return setStorageStrided(self, std::move(storage), 0, {0}, {});
 }
 
 // ---- Copies --------------------------------------------------------------------------------------------------------
 
-bool isSamePlaces(const at::Tensor& a, const at::Tensor& b) {
+bool isSameLayout(const at::Tensor& a, const at::Tensor& b) {
     return a.scalar_type() == b.scalar_type() && a.sizes() == b.sizes() && a.strides() == b.strides() &&
            a.is_non_overlapping_and_dense();
 }
@@ -160,13 +160,13 @@ void copyWithin(at::Tensor& target, const at::Tensor& source) {
         copyForeign(target, source);
         return;
     }
-    if (isSamePlaces(target, source)) {
+    if (isSameLayout(target, source)) {
         copyOnDevice(currentHandle(call.device()), target.mutable_data_ptr(), source.const_data_ptr(), target.nbytes());
         return;
     }
     at::assert_no_internal_overlap(target);
     if (at::get_overlap_status(target, source) != at::MemOverlapStatus::No && !target.is_same(source)) {
-        // Views of one memory: operators refuse ranges that cross, though no element may be in both.
+        // Views of one memory: operators reject ranges that cross, though no element may be in both.
         at::Tensor apart = at::empty(source.sizes(), source.options());
         call("diopiCopyInp", diopiCopyInp, handle(source), handle(apart));
         call("diopiCopyInp", diopiCopyInp, handle(apart), handle(target));
@@ -177,9 +177,9 @@ void copyWithin(at::Tensor& target, const at::Tensor& source) {
 
 // Bytes of a whole tensor without gaps, to and from the device.
 void fromHost(at::Tensor& target, const at::Tensor& source, bool isAsynchronous) {
-    const Call place(target);
-    const c10::Stream stream = currentStream(place.device());
-    copyToDevice(currentHandle(place.device()), target.mutable_data_ptr(), source.const_data_ptr(), target.nbytes());
+    const Call call(target);
+    const c10::Stream stream = currentStream(call.device());
+    copyToDevice(currentHandle(call.device()), target.mutable_data_ptr(), source.const_data_ptr(), target.nbytes());
     if (isAsynchronous && isPinned(source.const_data_ptr())) {
         recordPinned(source.const_data_ptr(), stream);
     } else {
@@ -188,9 +188,9 @@ void fromHost(at::Tensor& target, const at::Tensor& source, bool isAsynchronous)
 }
 
 void toHost(at::Tensor& target, const at::Tensor& source, bool isAsynchronous) {
-    const Call place(source);
-    const c10::Stream stream = currentStream(place.device());
-    copyToHost(currentHandle(place.device()), target.mutable_data_ptr(), source.const_data_ptr(), target.nbytes());
+    const Call call(source);
+    const c10::Stream stream = currentStream(call.device());
+    copyToHost(currentHandle(call.device()), target.mutable_data_ptr(), source.const_data_ptr(), target.nbytes());
     if (isAsynchronous && isPinned(target.const_data_ptr())) {
         recordPinned(target.const_data_ptr(), stream);
     } else {
@@ -199,17 +199,17 @@ void toHost(at::Tensor& target, const at::Tensor& source, bool isAsynchronous) {
 }
 
 void copyFromHost(at::Tensor& target, const at::Tensor& source, bool isAsynchronous) {
-    const at::Tensor given = source.to(target.scalar_type()).expand(target.sizes());
+    const at::Tensor converted = source.to(target.scalar_type()).expand(target.sizes());
     if (target.is_non_overlapping_and_dense()) {
-        const at::Tensor staged =
-            isSamePlaces(target, given)
-                ? given
-                : at::empty_strided(target.sizes(), target.strides(), target.options().device(at::kCPU)).copy_(given);
+        const at::Tensor staged = isSameLayout(target, converted) ? converted
+                                                                  : at::empty_strided(target.sizes(), target.strides(),
+                                                                                      target.options().device(at::kCPU))
+                                                                        .copy_(converted);
         fromHost(target, staged, isAsynchronous);
         return;
     }
     at::Tensor dense = at::empty(target.sizes(), target.options());
-    fromHost(dense, given.contiguous(), isAsynchronous);
+    fromHost(dense, converted.contiguous(), isAsynchronous);
     copyWithin(target, dense);
 }
 
@@ -219,7 +219,7 @@ void copyToHostTensor(at::Tensor& target, const at::Tensor& source, bool isAsync
         dense = at::empty(source.sizes(), source.options());
         copyWithin(dense, source);
     }
-    if (isSamePlaces(target, dense)) {
+    if (isSameLayout(target, dense)) {
         toHost(target, dense, isAsynchronous);
         return;
     }
@@ -243,12 +243,12 @@ at::Tensor copyFrom(const at::Tensor& self, const at::Tensor& target, bool isAsy
     from = from.is_neg() ? at::_neg_view(from) : from;
     if (isConjugated || isNegated) {
         // On the side of the source, before its dtype may become a real one.
-        at::Tensor made = at::empty_like(from);
-        made.copy_(from);
+        at::Tensor copy = at::empty_like(from);
+        copy.copy_(from);
         if (isConjugated) {
-            at::view_as_real(made).select(-1, 1).neg_();
+            at::view_as_real(copy).select(-1, 1).neg_();
         }
-        from = isNegated ? made.neg_() : made;
+        from = isNegated ? copy.neg_() : copy;
     }
     if (to.is_cpu()) {
         copyToHostTensor(to, from, isAsynchronous);
@@ -271,10 +271,10 @@ at::Tensor copyFromAndResize(const at::Tensor& self, const at::Tensor& target) {
 // Straight to a variable: to make a tensor of the CPU takes longer than the copy.
 template <typename Value>
 at::Scalar fetched(const at::Tensor& self) {
-    const Call place(self);
+    const Call call(self);
     Value value;
-    copyToHost(currentHandle(place.device()), &value, self.const_data_ptr(), sizeof(value));
-    synchronize(currentStream(place.device()));
+    copyToHost(currentHandle(call.device()), &value, self.const_data_ptr(), sizeof(value));
+    synchronize(currentStream(call.device()));
     return value;
 }
 

@@ -23,14 +23,14 @@
 namespace diopigen::backend {
 
 /// The call runs on the CPU: the vendor leaves it to PyTorch, or the interface cannot say what it asks for.
-class Declined : public std::runtime_error {
+class FallbackRequested : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
 };
 
-[[noreturn]] void decline(const std::string& reason);
+[[noreturn]] void fallBack(const std::string& reason);
 /// For a dtype that a kernel does not accept.
-[[noreturn]] void declineDtype(at::ScalarType type);
+[[noreturn]] void fallBackForDtype(at::ScalarType type);
 
 /// The vendor's function failed; what() names it, its status and the library's own text.
 class Failed : public std::runtime_error {
@@ -62,12 +62,12 @@ class Call {
     at::TensorOptions options(at::ScalarType type) const {
         return at::TensorOptions().dtype(type).device(c10::Device(kDeviceType, context_.device));
     }
-    diopiGeneratorHandle_t generator(const std::optional<at::Generator>& given) const {
-        return generatorHandle(given, context_.device);
+    diopiGeneratorHandle_t generator(const std::optional<at::Generator>& source) const {
+        return generatorHandle(source, context_.device);
     }
 
-    /// Calls `function`, which may be null where the vendor lacks it. Throws Declined where the vendor leaves the call
-    /// to others, and Failed for any other failure.
+    /// Calls `function`, which may be null where the vendor lacks it. Throws FallbackRequested where the vendor leaves
+    /// the call to others, and Failed for any other failure.
     template <typename... Parameters, typename... Arguments>
     void operator()(const char* name, diopiError_t (*function)(diopiContextHandle_t, Parameters...),
                     const Arguments&... arguments) {
@@ -90,23 +90,23 @@ class Call {
 };
 
 /// A tensor that an operator reads. A number that PyTorch keeps as a CPU tensor moves to the device; any other tensor
-/// of another device is refused.
+/// of another device is rejected.
 class Input {
   public:
-    /// As it is. Throws Declined where the dtype is not one of `dtypes`.
+    /// As it is. Throws FallbackRequested where the dtype is not one of `dtypes`.
     Input(Call& call, const at::Tensor& tensor, Dtypes dtypes = kAnyDtype);
     /// Converted to `type`.
     Input(Call& call, const at::Tensor& tensor, at::ScalarType type, Dtypes dtypes = kAnyDtype);
     /// Converted to `type` and expanded to `sizes`, for a function whose operands have one shape.
     Input(Call& call, const at::Tensor& tensor, at::ScalarType type, Dtypes dtypes, at::IntArrayRef sizes);
 
-    const at::Tensor& tensor() const { return own_.defined() ? own_ : *given_; }
+    const at::Tensor& tensor() const { return own_.defined() ? own_ : *original_; }
     operator diopiConstTensorHandle_t() const { return handle(tensor()); }
 
   private:
     void take(Call& call, at::ScalarType type, Dtypes dtypes);
 
-    const at::Tensor* given_;
+    const at::Tensor* original_;
     at::Tensor own_;
 };
 
@@ -178,10 +178,10 @@ class Output {
   private:
     void requireHere() const {
         if (C10_UNLIKELY(out_->device().type() != kDeviceType)) {
-            refuse();
+            reject();
         }
     }
-    [[noreturn]] void refuse() const;
+    [[noreturn]] void reject() const;
     void replace(at::ScalarType type);
 
     at::Tensor* out_;
@@ -205,7 +205,7 @@ class OutputList {
 };
 
 /// A tensor that an operator allocates.
-class Made {
+class Allocated {
   public:
     operator diopiTensorHandle_t*() const { return &handle_; }
     at::Tensor tensor() const {
@@ -217,37 +217,37 @@ class Made {
     mutable diopiTensorHandle_t handle_ = nullptr;
 };
 
-/// A number. Complex ones are declined: the interface has none.
+/// A number. Complex ones fall back: the interface has none.
 class Number {
   public:
-    Number(const at::Scalar& scalar) : isGiven_(true) { set(scalar); }                // NOLINT: reads as an argument
-    Number(const std::optional<at::Scalar>& scalar) : isGiven_(scalar.has_value()) {  // NOLINT
-        if (isGiven_) {
+    Number(const at::Scalar& scalar) : hasValue_(true) { set(scalar); }                // NOLINT: reads as an argument
+    Number(const std::optional<at::Scalar>& scalar) : hasValue_(scalar.has_value()) {  // NOLINT
+        if (hasValue_) {
             set(*scalar);
         }
     }
-    operator const diopiScalar_t*() const { return isGiven_ ? &value_ : nullptr; }
+    operator const diopiScalar_t*() const { return hasValue_ ? &value_ : nullptr; }
     // One function of the interface takes a pointer that is not const, and only reads.
-    operator diopiScalar_t*() const { return isGiven_ ? &value_ : nullptr; }
+    operator diopiScalar_t*() const { return hasValue_ ? &value_ : nullptr; }
 
   private:
     void set(const at::Scalar& scalar);
 
     mutable diopiScalar_t value_{};
-    bool isGiven_;
+    bool hasValue_;
 };
 
 /// An optional number of a plain type: null where there is none.
 template <typename Type>
 class Optional {
   public:
-    template <typename Given>
-    Optional(const std::optional<Given>& given)  // NOLINT: reads as an argument
-        : isGiven_(given.has_value()), value_(isGiven_ ? static_cast<Type>(*given) : Type{}) {}
-    operator const Type*() const { return isGiven_ ? &value_ : nullptr; }
+    template <typename Source>
+    Optional(const std::optional<Source>& source)  // NOLINT: reads as an argument
+        : hasValue_(source.has_value()), value_(hasValue_ ? static_cast<Type>(*source) : Type{}) {}
+    operator const Type*() const { return hasValue_ ? &value_ : nullptr; }
 
   private:
-    bool isGiven_;
+    bool hasValue_;
     Type value_;
 };
 

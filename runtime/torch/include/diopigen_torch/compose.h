@@ -19,11 +19,11 @@ inline at::Tensor operand(const at::Tensor& out, const at::Tensor& tensor, at::S
 inline void put(at::Tensor& out, const at::Tensor& result) { out.copy_(result); }
 
 /// `chosen` where `condition` holds, a number elsewhere; and the other way round.
-inline at::Tensor elseNumber(const at::Tensor& condition, const at::Tensor& chosen, const at::Scalar& otherwise) {
-    return chosen.masked_fill(condition.logical_not(), otherwise);
+inline at::Tensor elseNumber(const at::Tensor& condition, const at::Tensor& selected, const at::Scalar& otherwise) {
+    return selected.masked_fill(condition.logical_not(), otherwise);
 }
-inline at::Tensor select(const at::Tensor& condition, const at::Tensor& chosen, const at::Tensor& otherwise) {
-    return chosen.where(condition, otherwise);
+inline at::Tensor select(const at::Tensor& condition, const at::Tensor& selected, const at::Tensor& otherwise) {
+    return selected.where(condition, otherwise);
 }
 
 /// Whether the sign of a number is negative, of zeros too.

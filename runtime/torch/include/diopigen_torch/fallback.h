@@ -26,7 +26,7 @@ struct Left {
     std::string function;
     std::string status;
 };
-/// What left the call that this thread declines now; empty where it was none of the vendor's functions.
+/// What left the call that this thread falls back from now; empty where it was none of the vendor's functions.
 void noteLeft(Left left);
 
 /// Why this thread's last fallBack() was called; empty where there was none since this was asked before.

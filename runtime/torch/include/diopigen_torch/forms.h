@@ -6,18 +6,18 @@
 
 namespace diopigen::backend {
 
-/// Writes `result` to `out`, a tensor of the caller, which is resized as PyTorch does. Declines other dtypes: PyTorch
-/// has rules of its own for them. A result that is not made leaves `out` as it is.
+/// Writes `result` to `out`, a tensor of the caller, which is resized as PyTorch does. Falls back for other dtypes:
+/// PyTorch has rules of its own for them. A result that is not made leaves `out` as it is.
 at::Tensor& give(at::Tensor& out, const at::Tensor& result);
 
-/// Writes `result` to `self`, which has the shape and the dtype of it. Declines other ones.
+/// Writes `result` to `self`, which has the shape and the dtype of it. Falls back for other ones.
 at::Tensor& giveInplace(at::Tensor& self, const at::Tensor& result);
 
 /// Where results go that an operator makes, or that the caller gives: an undefined `out` is made, another one is
 /// resized. Its dtype stays what it is.
 void makeOrResize(at::Tensor& out, at::IntArrayRef sizes, const at::TensorOptions& options);
 
-/// The same; another dtype is refused.
+/// The same; another dtype is rejected.
 void makeOrShape(at::Tensor& out, at::IntArrayRef sizes, const at::TensorOptions& options);
 
 }  // namespace diopigen::backend

@@ -35,7 +35,7 @@ struct Boxed<Handler, Result(Arguments...)> {
 };
 
 /// A kernel of the overload `Op` (of `ATen/ops/..._ops.h`): `body`, unless a switch wants the call, or the body
-/// declines it. A class of its own for each kernel keeps the handle of the operator.
+/// falls back. A class of its own for each kernel keeps the handle of the operator.
 template <typename Op, typename Signature, Signature* Body>
 struct Kernel;
 
@@ -53,8 +53,8 @@ struct Kernel<Op, Result(Arguments...), Body> {
         }
         try {
             return Body(arguments...);
-        } catch (const Declined& declined) {
-            noteReason(declined.what());
+        } catch (const FallbackRequested& requested) {
+            noteReason(requested.what());
         } catch (const Failed& failure) {
             failure.raise(Op::name, Op::overload_name);
         }

@@ -13,18 +13,18 @@ namespace diopigen::backend {
 template <size_t Count>
 class Repeated {
   public:
-    explicit Repeated(c10::IntArrayRef given) : given_(given) {
-        if (given.size() == 1) {
-            own_.fill(given[0]);
-            given_ = own_;
+    explicit Repeated(c10::IntArrayRef values) : values_(values) {
+        if (values.size() == 1) {
+            own_.fill(values[0]);
+            values_ = own_;
         }
     }
     Repeated(const Repeated&) = delete;
     Repeated& operator=(const Repeated&) = delete;
-    operator diopiSize_t() const { return {given_.data(), static_cast<int64_t>(given_.size())}; }
+    operator diopiSize_t() const { return {values_.data(), static_cast<int64_t>(values_.size())}; }
 
   private:
-    c10::IntArrayRef given_;
+    c10::IntArrayRef values_;
     std::array<int64_t, Count> own_{};
 };
 

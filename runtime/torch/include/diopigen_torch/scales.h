@@ -10,8 +10,8 @@
 
 namespace diopigen::backend {
 
-/// Declines where a scale that the caller gives is not the ratio of the sizes. `input` are the sizes before, batch and
-/// channels included; `output` those behind them after.
+/// Falls back where a scale that the caller gives is not the ratio of the sizes. `input` are the sizes before, batch
+/// and channels included; `output` those behind them after.
 void requireOwnScales(at::IntArrayRef input, at::IntArrayRef output,
                       std::initializer_list<std::optional<double>> scales);
 

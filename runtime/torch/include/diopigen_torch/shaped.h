@@ -13,7 +13,7 @@ namespace diopigen::backend {
 
 /// A new tensor of the device.
 at::Tensor makeOutput(at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options);
-/// Gives an output of the caller the shape that it must have; refuses another dtype or device.
+/// Gives an output of the caller the shape that it must have; rejects another dtype or device.
 void shapeOutput(at::Tensor& out, at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options);
 /// The same for a tensor that is written in place: it must have that shape.
 void checkInplace(const at::Tensor& self, at::IntArrayRef sizes, const at::TensorOptions& options);

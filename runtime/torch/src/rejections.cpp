@@ -1,4 +1,4 @@
-// Kinds of tensors that the device does not compute with: nested and quantized ones are refused where they would be
+// Kinds of tensors that the device does not compute with: nested and quantized ones are rejected where they would be
 // made on the device, or by the first operator on one; sparse ones by the operators that it lacks. Each in a sentence.
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/_nested_tensor_from_tensor_list_native.h>
@@ -17,12 +17,12 @@ namespace diopigen::backend {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& op, const char* kind) {
+[[noreturn]] void reject(const std::string& op, const char* kind) {
     TORCH_CHECK_NOT_IMPLEMENTED(false, op, ": ", c10::get_privateuse1_backend(), " does not compute with ", kind,
                                 " tensors: keep them on the CPU, or make them dense");
 }
 
-[[noreturn]] void refuse(const c10::OperatorHandle& op, const char* kind) { refuse(overloadName(op), kind); }
+[[noreturn]] void reject(const c10::OperatorHandle& op, const char* kind) { reject(overloadName(op), kind); }
 
 // The layout of the first sparse tensor among the arguments; strided where there is none.
 at::Layout sparseLayout(const torch::jit::Stack& stack, size_t arguments) {
@@ -55,7 +55,7 @@ const char* advice(at::Layout layout) {
     }
 }
 
-void refuseSparse(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/, torch::jit::Stack* stack) {
+void rejectSparse(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/, torch::jit::Stack* stack) {
     const at::Layout layout = sparseLayout(*stack, op.schema().arguments().size());
     TORCH_CHECK_NOT_IMPLEMENTED(false, overloadName(op), ": ", c10::get_privateuse1_backend(),
                                 " does not compute this with sparse tensors of layout ", layout, ": ", advice(layout));
@@ -70,12 +70,12 @@ bool isViewByStrides(const std::string& name) {
     return names.count(name) != 0;
 }
 
-void refuseQuantized(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/, torch::jit::Stack* /*stack*/) {
-    refuse(op, "quantized");
+void rejectQuantized(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/, torch::jit::Stack* /*stack*/) {
+    reject(op, "quantized");
 }
 
-void refuseNested(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/, torch::jit::Stack* /*stack*/) {
-    refuse(op, "nested");
+void rejectNested(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/, torch::jit::Stack* /*stack*/) {
+    reject(op, "nested");
 }
 
 // nn.TransformerEncoder makes nested tensors where all padding is on the right: with this answer they stay dense.
@@ -93,7 +93,7 @@ at::Tensor nestedToCopy(const at::Tensor& self, std::optional<at::ScalarType> dt
                         std::optional<at::Device> device, std::optional<bool> pinned, bool isAsynchronous,
                         std::optional<at::MemoryFormat> format) {
     if (isHere(device)) {
-        refuse("to", "nested");
+        reject("to", "nested");
     }
     return at::native::_to_copy_nested(self, dtype, layout, device, pinned, isAsynchronous, format);
 }
@@ -101,13 +101,13 @@ at::Tensor nestedToCopy(const at::Tensor& self, std::optional<at::ScalarType> dt
 at::Tensor nestedFromList(at::TensorList list, std::optional<at::ScalarType> dtype, std::optional<at::Layout> layout,
                           std::optional<at::Device> device, std::optional<bool> pinned) {
     if (isHere(device) || isHere(list.front().device())) {
-        refuse("nested_tensor", "nested");
+        reject("nested_tensor", "nested");
     }
     return at::native::_nested_tensor_from_tensor_list(list, dtype, layout, device, pinned);
 }
 
 // Nested tensors of the CPU reach the device in PyTorch's own kernel for nested tensors of the CPU, before an operator
-// of the device could refuse them. It is replaced, which PyTorch would report.
+// of the device could reject them. It is replaced, which PyTorch would report.
 struct Silence : c10::WarningHandler {
     void process(const c10::Warning& /*warning*/) override {}
 };
@@ -130,19 +130,19 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
 }
 
 TORCH_LIBRARY_IMPL(_, SparsePrivateUse1, library) {
-    library.fallback(torch::CppFunction::makeFromBoxedFunction<&refuseSparse>());
+    library.fallback(torch::CppFunction::makeFromBoxedFunction<&rejectSparse>());
 }
 
 TORCH_LIBRARY_IMPL(_, SparseCsrPrivateUse1, library) {
-    library.fallback(torch::CppFunction::makeFromBoxedFunction<&refuseSparse>());
+    library.fallback(torch::CppFunction::makeFromBoxedFunction<&rejectSparse>());
 }
 
 TORCH_LIBRARY_IMPL(_, QuantizedPrivateUse1, library) {
-    library.fallback(torch::CppFunction::makeFromBoxedFunction<&refuseQuantized>());
+    library.fallback(torch::CppFunction::makeFromBoxedFunction<&rejectQuantized>());
 }
 
 TORCH_LIBRARY_IMPL(_, NestedTensorPrivateUse1, library) {
-    library.fallback(torch::CppFunction::makeFromBoxedFunction<&refuseNested>());
+    library.fallback(torch::CppFunction::makeFromBoxedFunction<&rejectNested>());
 }
 
 }  // namespace
@@ -154,7 +154,7 @@ void rejectComposedForCompressed() {
     const auto reject = [&](const c10::OperatorName& name) {
         const std::optional<c10::OperatorHandle> op = dispatcher.findOp(name);
         if (name.getNamespace() == "aten" && op.has_value() && !op->hasKernelForDispatchKey(key)) {
-            library.impl(overloadName(*op).c_str(), torch::CppFunction::makeFromBoxedFunction<&refuseSparse>());
+            library.impl(overloadName(*op).c_str(), torch::CppFunction::makeFromBoxedFunction<&rejectSparse>());
         }
     };
     using Key = c10::DispatchKey;
