@@ -138,8 +138,11 @@ DIOPI_API diopiError_t diopiStackBallQueryMmcv(diopiContextHandle_t ctx, diopiTe
                                                float max_radius, int64_t sample_num);
 
 /**
- * @brief Overlap of axis-aligned boxes as a share of their union or of the first box.
- * @note Source: mmcv.ops.bbox_overlaps.
+ * @brief Overlap of axis-aligned boxes as a share of their union or of the first box; NaN (0 / 0) where neither has an
+ *        area.
+ * @note Source: mmcv.ops.bbox_overlaps, whose kernels compute intersection over max(divisor, offset): of two boxes
+ *       without area at offset 0 that is 0 / 0, and a box whose second corner is before the first has the negative
+ *       area, or the product of two negative sides, as it comes.
  * @note C1: mode and offset are 0 or 1 (else diopiErrorOccurred).
  * @note C2: both have as many boxes where aligned is true (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -149,8 +152,8 @@ DIOPI_API diopiError_t diopiStackBallQueryMmcv(diopiContextHandle_t ctx, diopiTe
  * @param[in] bboxes2 Second boxes, (x1, y1, x2, y2); as many as the first where aligned. Dtype: same(bboxes1). Shape:
  *         [M, 4].
  * @param[in] mode 0 divides by the area of the union and 1 by the area of the first box. Default: 0.
- * @param[in] offset 1 where corners are pixels, which adds 1 to widths and heights; a divisor is at least offset.
- *         Default: 0.
+ * @param[in] offset 1 where corners are pixels, which adds 1 to widths and heights; a divisor below offset counts as
+ *         offset. Default: 0.
  * @param[in] aligned Whether box i is compared with box i only, instead of with all boxes. Default: false.
  * @return diopiSuccess, or the error that the call met.
  * @since 1.0
@@ -205,8 +208,11 @@ DIOPI_API diopiError_t diopiBorderAlignBackwardMmcv(diopiContextHandle_t ctx, di
                                                     int64_t pool_size);
 
 /**
- * @brief Overlap of rotated boxes as a share of their union or of the first box; 0 where a box has no area.
- * @note Source: mmcv.ops.box_iou_rotated.
+ * @brief Overlap of rotated boxes as a share of their union or of the first box; 0 where the area of one is below
+ *        1e-14.
+ * @note Source: mmcv.ops.box_iou_rotated, after detectron2.structures.pairwise_iou_rotated: corners (x, y) +- (width,
+ *       height) / 2 turned from x to y by the angle. Its Python function negates the angle of boxes that turn the other
+ *       way.
  * @note C1: mode is 0 or 1 (else diopiErrorOccurred).
  * @note C2: both have as many boxes where aligned is true (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -226,7 +232,8 @@ DIOPI_API diopiError_t diopiBoxIouRotatedMmcv(diopiContextHandle_t ctx, diopiTen
                                               int64_t mode, bool aligned);
 
 /**
- * @brief Overlap of convex quadrilaterals as a share of their union or of the first one; 0 where one has no area.
+ * @brief Overlap of convex quadrilaterals as a share of their union or of the first one; 0 where the area of one is
+ *        below 1e-14.
  * @note Source: mmcv.ops.box_iou_quadri.
  * @note C1: mode is 0 or 1 (else diopiErrorOccurred).
  * @note C2: both have as many quadrilaterals where aligned is true (else diopiErrorOccurred).
@@ -234,8 +241,8 @@ DIOPI_API diopiError_t diopiBoxIouRotatedMmcv(diopiContextHandle_t ctx, diopiTen
  * @param[out] ious Overlaps, [n] of the pairs where aligned; otherwise of all combinations, [n, m] or flat in the same
  *         order, [n * m]. Dtype: same(bboxes1). Shape: one_of(where(aligned, list(N), list(N, M)), list(where(aligned,
  *         N, N * M))).
- * @param[in] bboxes1 First quadrilaterals, (x1, y1, x2, y2, x3, y3, x4, y4): corners along the border. Dtype: float32.
- *         Shape: [N, 8].
+ * @param[in] bboxes1 First quadrilaterals, (x1, y1, x2, y2, x3, y3, x4, y4): corners along the border, either way
+ *         around. Dtype: float32. Shape: [N, 8].
  * @param[in] bboxes2 Second quadrilaterals in the same form; as many as the first where aligned. Dtype: float32. Shape:
  *         [M, 8].
  * @param[in] mode 0 divides by the area of the union and 1 by the area of the first one. Default: 0.
@@ -583,7 +590,8 @@ DIOPI_API diopiError_t diopiDeformConvBackwardParametersMmcv(
 /**
  * @brief Averages bilinear samples of a feature map over a grid of bins in each region, each bin displaced by a learnt
  *        offset.
- * @note Source: Deformable Convolutional Networks, Dai et al. 2017, as mmcv.ops.deform_roi_pool.
+ * @note Source: Deformable Convolutional Networks, Dai et al. 2017, as mmcv.ops.deform_roi_pool. A sample farther than
+ *       one pixel outside of the map is 0, a nearer one takes the value at the border.
  * @note pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
  * @note pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
  * @note C1: offset is empty or has the shape [regions, 2, pooled_height, pooled_width] (else diopiErrorOccurred).
@@ -613,7 +621,9 @@ DIOPI_API diopiError_t diopiDeformRoiPoolMmcv(diopiContextHandle_t ctx, diopiTen
 
 /**
  * @brief Adds the gradients of DeformRoiPoolMmcv with respect to feature maps and offsets.
- * @note Source: mmcv.ops.deform_roi_pool.
+ * @note Source: mmcv.ops.deform_roi_pool. The gradient of offsets is that of the samples, 0 along a dimension in which
+ *       a sample is held at the border, and to the right or down where it is on an element; mmcv goes on with the slope
+ *       of the first two elements there, and has none across the last one: no case has such samples.
  * @note pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
  * @note pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
  * @note C1: offset is empty or has the shape [regions, 2, pooled_height, pooled_width] (else diopiErrorOccurred).
@@ -957,12 +967,12 @@ DIOPI_API diopiError_t diopiStackGroupPointsBackwardMmcv(
     diopiConstTensorHandle_t features_batch_cnt_tensor, int64_t b, int64_t c, int64_t m, int64_t n, int64_t nsample);
 
 /**
- * @brief Area that each pair of upright boxes shares when seen from above.
- * @note Source: mmcv.ops.boxes_overlap_bev.
+ * @brief Area that each pair of upright boxes shares when seen from above, whatever their heights.
+ * @note Source: PointRCNN, Shi et al. 2019, as mmcv.ops.boxes_overlap_bev.
  * @param[in] ctx Context of the call.
  * @param[out] ans_overlap Shared area of every pair, [n, m]. Dtype: float32. Shape: [N, M].
- * @param[in] boxes_a First boxes, (x, y, z, dx, dy, dz, heading): centre, size and radians about the z axis. Dtype:
- *         float32. Shape: [N, 7].
+ * @param[in] boxes_a First boxes, (x, y, z, dx, dy, dz, heading): centre, size and radians about the z axis, from x to
+ *         y. Dtype: float32. Shape: [N, 7].
  * @param[in] boxes_b Second boxes in the same form. Dtype: float32. Shape: [M, 7].
  * @return diopiSuccess, or the error that the call met.
  * @since 1.0
@@ -973,14 +983,14 @@ DIOPI_API diopiError_t diopiIou3dBoxesOverlapBevMmcv(diopiContextHandle_t ctx, d
 
 /**
  * @brief Keeps the upright boxes that do not overlap an earlier kept one too much when seen from above.
- * @note Source: mmcv.ops.nms3d.
+ * @note Source: PointRCNN, Shi et al. 2019, as mmcv.ops.nms3d.
  * @param[in] ctx Context of the call.
  * @param[in,out] keep Rows of the boxes that stay in rising order; elements from keep_num on stay as they are. Dtype:
  *         int64. Shape: [N]. Only a part is written; the rest stays as it was.
  * @param[out] keep_num Number of boxes that stay. Dtype: int64. Shape: [].
  * @param[in] boxes Boxes in order of falling score, (x, y, z, dx, dy, dz, heading). Dtype: float32. Shape: [N, 7].
- * @param[in] nms_overlap_thresh A box goes where its shared area with a kept one is more than this share of the area
- *         that the two cover.
+ * @param[in] nms_overlap_thresh A box goes where its shared area with a kept one is more than this share of what the
+ *         two cover, or of 1e-8 if that is more.
  * @return diopiSuccess, or the error that the call met.
  * @since 1.0
  */
@@ -991,15 +1001,15 @@ DIOPI_API diopiError_t diopiIou3dNms3dMmcv(diopiContextHandle_t ctx, diopiTensor
 /**
  * @brief Keeps the boxes that do not overlap an earlier kept one too much when seen from above with their heading taken
  *        as 0.
- * @note Source: mmcv.ops.nms3d_normal.
+ * @note Source: PointRCNN, Shi et al. 2019, as mmcv.ops.nms3d_normal.
  * @param[in] ctx Context of the call.
  * @param[in,out] keep Rows of the boxes that stay in rising order; elements from keep_num on stay as they are. Dtype:
  *         int64. Shape: [N]. Only a part is written; the rest stays as it was.
  * @param[out] keep_num Number of boxes that stay. Dtype: int64. Shape: [].
  * @param[in] boxes Boxes in order of falling score, (x, y, z, dx, dy, dz, heading), whose heading is not read. Dtype:
  *         float32. Shape: [N, 7].
- * @param[in] nms_overlap_thresh A box goes where its shared area with a kept one is more than this share of the area
- *         that the two cover.
+ * @param[in] nms_overlap_thresh A box goes where its shared area with a kept one is more than this share of what the
+ *         two cover, or of 1e-8 if that is more.
  * @return diopiSuccess, or the error that the call met.
  * @since 1.0
  */
@@ -1247,11 +1257,12 @@ DIOPI_API diopiError_t diopiMsDeformAttnBackwardMmcv(
 
 /**
  * @brief Keeps the boxes that do not overlap a better kept box too much, from the highest score down.
- * @note Source: mmcv.ops.nms.
+ * @note Source: mmcv.ops.nms: the overlap must exceed the threshold. Its CPU kernel and those of CUDA sort with
+ *       PyTorch, whose order of equal scores is open on a GPU; here it is that of a stable sort.
  * @note C1: offset is 0 or 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] out Rows of the boxes that stay, in order of falling score; of equal scores the earlier row comes first.
- *         Dtype: int64. Shape: [?]. Allocated by the operator through diopiRequireTensor.
+ * @param[out] out Rows of the boxes that stay, in order of falling score; of equal scores the earlier row comes first,
+ *         and NaN is the highest. Dtype: int64. Shape: [?]. Allocated by the operator through diopiRequireTensor.
  * @param[in] dets Corners of each box, (x1, y1, x2, y2). Dtype: float16, float32, float64. Shape: [N, 4].
  * @param[in] scores Score of each box. Dtype: same(dets). Shape: [N].
  * @param[in] iou_threshold A box goes where its intersection with a kept one is more than this share of their union.
@@ -1264,15 +1275,18 @@ DIOPI_API diopiError_t diopiNmsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_
 
 /**
  * @brief Keeps the rotated boxes that do not overlap a better kept box too much, from the highest score down.
- * @note Source: mmcv.ops.nms_rotated on CUDA, where the overlap must exceed the threshold.
+ * @note Source: mmcv.ops.nms_rotated on CUDA, where the overlap must exceed the threshold; on the CPU it must reach it.
+ *       Of mmcv's kernels that of Ascend compares labels, those of CUDA and the CPU do not read them: a detector moves
+ *       the boxes of each label apart before it calls those.
  * @note C1: dets has 6 columns where multi_label is true and 5 otherwise (else diopiErrorOccurred).
  * @note C2: labels has one entry per box where multi_label is true (else diopiErrorOccurred).
  * @note C3: order sorts scores and dets_sorted holds the rows of dets in that order (else diopiErrorOccurred).
+ * @note C4: labels holds the last column of dets where multi_label is true (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] out Rows of the boxes that stay, in order of falling score. Dtype: int64. Shape: [?]. Allocated by the
+ * @param[out] out Rows of dets that stay, in order of falling score. Dtype: int64. Shape: [?]. Allocated by the
  *         operator through diopiRequireTensor.
- * @param[in] dets Boxes, (x, y, width, height, angle): centre, size and radians, then the label where multi_label is
- *         true. Dtype: float16, float32, float64. Shape: [N, D].
+ * @param[in] dets Boxes, (x, y, width, height, angle): centre, size and radians from x to y, then the label where
+ *         multi_label is true. Dtype: float16, float32, float64. Shape: [N, D].
  * @param[in] scores Score of each box. Dtype: same(dets). Shape: [N].
  * @param[in] order Rows of dets in order of falling score. Dtype: int64. Shape: [N].
  * @param[in] dets_sorted The rows of dets in that order. Dtype: same(dets). Shape: [N, D].
@@ -1376,7 +1390,9 @@ DIOPI_API diopiError_t diopiPsamaskBackwardMmcv(diopiContextHandle_t ctx, diopiT
  * @brief Features of each region in a grid of aligned_height by aligned_width bins; a bin is the mean or the maximum of
  *        bilinear samples, and no coordinate is rounded.
  * @note Source: He et al., Mask R-CNN, ICCV 2017; mmcv.ops.roi_align. A sample farther than one pixel outside of the
- *       map is 0, a nearer one takes the value at the border.
+ *       map is 0, a nearer one takes the value at the border. Of equal samples the first in a bin counts, row after
+ *       row; a bin without samples (0 wide or high, at sampling_ratio 0) is 0 as a mean, and as a maximum
+ *       -3.4028235e38, the lowest float32, with -1 for both coordinates.
  * @note aligned_height.range: aligned_height is at least 1 (else diopiErrorOccurred).
  * @note aligned_width.range: aligned_width is at least 1 (else diopiErrorOccurred).
  * @note C2: pool_mode is 0 or 1 (else diopiErrorOccurred).
@@ -1639,7 +1655,9 @@ DIOPI_API diopiError_t diopiRoipointPool3dMmcv(diopiContextHandle_t ctx, diopiTe
 
 /**
  * @brief Maximum of the features in each bin of a region, with the edges of the bins rounded outwards to whole pixels.
- * @note Source: Girshick, Fast R-CNN, ICCV 2015; mmcv.ops.roi_pool.
+ * @note Source: Girshick, Fast R-CNN, ICCV 2015; mmcv.ops.roi_pool. A region goes from x1 to x2 + 1 before it is
+ *       scaled, and corners are not rounded to pixels as they are in torchvision.ops.roi_pool; only the ends of the
+ *       bins are.
  * @note pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
  * @note pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
  * @note C2: the index of every region is at least 0 and below N (else diopiErrorOccurred).
@@ -2420,8 +2438,8 @@ DIOPI_API diopiError_t diopiPrroiPoolbackwardMmcv(diopiContextHandle_t ctx, diop
  * @note pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
  * @note C1: the index of every region is at least 0 and below N (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[in,out] grad_rois Gradient of the corners, to which this call adds; the column of the indices is set to 0; the
- *         caller passes zeros. Dtype: same(input). Shape: same(rois).
+ * @param[in,out] grad_rois Gradient of the corners, to which this call adds; the column of the indices is set to 0
+ *         where a bin has area and gradient; the caller passes zeros. Dtype: same(input). Shape: same(rois).
  * @param[in] output Means that the forward call returned. Dtype: same(input). Shape: [K, C, pooled_height,
  *         pooled_width].
  * @param[in] grad_output Gradient that arrives at the means. Dtype: same(input). Shape: same(output).

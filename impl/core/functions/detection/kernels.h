@@ -12,19 +12,38 @@ namespace diopi::core {
 
 // ---- Nms. ----
 
-// Whether the intersection of two boxes (x1, y1, x2, y2) is more than `threshold` of their union. Two boxes without
-// area do not overlap.
-DIOPI_HOST_DEVICE inline bool overlaps(const double* a, const double* b, double threshold) {
-    const double width = std::max(std::min(a[2], b[2]) - std::max(a[0], b[0]), 0.0);
-    const double height = std::max(std::min(a[3], b[3]) - std::max(a[1], b[1]), 0.0);
-    const double common = width * height;
-    const double both = (a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1]) - common;
-    return common / both > threshold;
+// Boxes are (x1, y1, x2, y2). `offset` is 1 where corners are pixels that belong to a box, else 0.
+DIOPI_HOST_DEVICE inline double box_area(const double* box, double offset) {
+    return (box[2] - box[0] + offset) * (box[3] - box[1] + offset);
 }
+
+DIOPI_HOST_DEVICE inline double common_area(const double* a, const double* b, double offset) {
+    const double width = std::max(std::min(a[2], b[2]) - std::max(a[0], b[0]) + offset, 0.0);
+    const double height = std::max(std::min(a[3], b[3]) - std::max(a[1], b[1]) + offset, 0.0);
+    return width * height;
+}
+
+// Whether the intersection of two boxes is more than `threshold` of their union, of boxes in an order. Two boxes
+// without area do not overlap.
+struct OverlapAxisAligned {
+    const double* boxes;
+    const int64_t* order;
+    double threshold;
+    double offset;
+
+    DIOPI_HOST_DEVICE bool operator()(int64_t i, int64_t k) const {
+        const double* a = boxes + 4 * order[i];
+        const double* b = boxes + 4 * order[k];
+        const double common = common_area(a, b, offset);
+        return common / (box_area(a, offset) + box_area(b, offset) - common) > threshold;
+    }
+};
 
 // The rows of boxes that overlap none of those selected before, from the highest score down: int64_t. A score that is
 // no number counts as the highest, as in a descending sort.
-Buffer keep_boxes(const Tensor& boxes, const Tensor& confidence, double threshold, int64_t& found);
+Buffer keep_boxes(const Tensor& boxes, const Tensor& confidence, double threshold, int64_t offset, int64_t& found);
+// The first `found` of rows in a buffer as a result of the call.
+diopiTensorHandle_t rows_as_tensor(diopiContextHandle_t ctx, const Buffer& rows, int64_t found, const Tensor& like);
 
 // ---- RoiAlign. ----
 
@@ -63,7 +82,7 @@ struct Between {
 
 DIOPI_HOST_DEVICE inline Between between(double position, int64_t size) {
     Between found;
-    found.is_inside = position >= -1 && position <= static_cast<double>(size);
+    found.is_inside = size > 0 && position >= -1 && position <= static_cast<double>(size);
     if (found.is_inside) {
         const double inside = std::min(std::max(position, 0.0), static_cast<double>(size - 1));
         found.low = static_cast<int64_t>(inside);

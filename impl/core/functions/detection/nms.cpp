@@ -4,14 +4,25 @@
 
 using namespace diopi::core;
 
+diopiTensorHandle_t diopi::core::rows_as_tensor(diopiContextHandle_t ctx, const Buffer& rows, int64_t found,
+                                                const Tensor& like) {
+    const Tensor result = new_tensor(ctx, "out", {found}, Dtype::kInt64, like);
+    if (found > 0) {
+        Tensor from = result;
+        from.data = rows.data();
+        copy_elements(result, from);
+    }
+    return result.handle;
+}
+
 void diopi::kernels::nms(const NmsArgs& args) {
     int64_t found = 0;
-    const Buffer selected = keep_boxes(args.boxes, args.confidence, args.iou_threshold, found);
-    const Tensor result = new_tensor(args.ctx, "out", {found}, Dtype::kInt64, args.boxes);
-    if (found > 0) {
-        Tensor rows = result;
-        rows.data = selected.data();
-        copy_elements(result, rows);
-    }
-    *args.out = result.handle;
+    const Buffer rows = keep_boxes(args.boxes, args.confidence, args.iou_threshold, 0, found);
+    *args.out = rows_as_tensor(args.ctx, rows, found, args.boxes);
+}
+
+void diopi::kernels::nms_mmcv(const NmsMmcvArgs& args) {
+    int64_t found = 0;
+    const Buffer rows = keep_boxes(args.dets, args.scores, args.iou_threshold, args.offset, found);
+    *args.out = rows_as_tensor(args.ctx, rows, found, args.dets);
 }

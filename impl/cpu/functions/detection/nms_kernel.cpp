@@ -3,32 +3,38 @@
 #include <numeric>
 #include <vector>
 
-#include "detection/kernels.h"
+#include "detection/boxes.h"
+#include "each.h"
+#include "suppress.h"
 
 namespace diopi::core {
 
-Buffer keep_boxes(const Tensor& boxes, const Tensor& confidence, double threshold, int64_t& found) {
+Buffer keep_boxes(const Tensor& boxes, const Tensor& confidence, double threshold, int64_t offset, int64_t& found) {
+    const int64_t count = confidence.numel;
     const Input<double> corners(boxes);
     const Input<double> scores(confidence);
-    std::vector<int64_t> order(static_cast<size_t>(confidence.numel));
+    std::vector<int64_t> order(static_cast<size_t>(count));
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t k) {
         return std::isnan(scores[i]) ? !std::isnan(scores[k]) : scores[i] > scores[k];
     });
-    std::vector<int64_t> selected;
-    for (const int64_t row : order) {
-        const bool stays = std::none_of(selected.begin(), selected.end(), [&](int64_t other) {
-            return overlaps(corners.data() + 4 * row, corners.data() + 4 * other, threshold);
-        });
-        if (stays) {
-            selected.push_back(row);
-        }
-    }
-    found = static_cast<int64_t>(selected.size());
-    Buffer rows;
-    rows.allocate(found * static_cast<int64_t>(sizeof(int64_t)));
-    std::copy(selected.begin(), selected.end(), static_cast<int64_t*>(rows.data()));
+    Buffer rows = room_for_rows(count);
+    auto* const retained = static_cast<int64_t*>(rows.data());
+    Suppress()(retained, count,
+               OverlapAxisAligned{corners.data(), order.data(), threshold, static_cast<double>(offset)});
+    found = retained[count];
+    std::transform(retained, retained + found, retained, [&](int64_t i) { return order[i]; });
     return rows;
 }
 
 }  // namespace diopi::core
+
+using namespace diopi::core;
+
+void diopi::kernels::nms_rotated_mmcv(const NmsRotatedMmcvArgs& args) { nms_rotated(Each(), Suppress(), args); }
+
+void diopi::kernels::iou3d_nms3d_mmcv(const Iou3dNms3dMmcvArgs& args) { nms3d(Each(), Suppress(), args); }
+
+void diopi::kernels::iou3d_nms3d_normal_mmcv(const Iou3dNms3dNormalMmcvArgs& args) {
+    nms3d_normal(Each(), Suppress(), args);
+}

@@ -3,25 +3,9 @@
 
 #include <cstring>
 
-#include "diopi_core/reduction.h"
-#include "diopi_core/threads.h"
+#include "each.h"
 
 using namespace diopi::core;
-
-namespace {
-
-struct Each {
-    template <typename Body>
-    void operator()(int64_t count, int64_t cost, const Body& body) const {
-        parallel_for(count, row_grain(cost), [&](int64_t begin, int64_t end) {
-            for (int64_t i = begin; i < end; ++i) {
-                body(i);
-            }
-        });
-    }
-};
-
-}  // namespace
 
 Buffer diopi::core::list_for_kernels(const void* values, int64_t bytes) {
     Buffer buffer;

@@ -1,19 +1,9 @@
 // Functions over clouds of points: a thread for each owner.
 #include "detection/points.h"
-#include "diopi_cuda/launch.h"
+#include "each.h"
 
 using namespace diopi::core;
-
-namespace {
-
-struct Each {
-    template <typename Body>
-    void operator()(int64_t count, int64_t, const Body& body) const {
-        diopi::cuda::for_each(count, body);
-    }
-};
-
-}  // namespace
+using diopi::cuda::Each;
 
 Buffer diopi::core::list_for_kernels(const void* values, int64_t bytes) {
     Buffer buffer;

@@ -1,0 +1,418 @@
+// What pooling of regions does with bilinear samples: each object is called with the number of one owner, which alone
+// writes its results, so that nothing depends on the number of threads. All of it runs on a GPU as well. Numbers are
+// double; of gradients an owner is a channel of an image, which takes all regions in order.
+#ifndef DIOPI_CORE_FUNCTIONS_DETECTION_SAMPLES_H_
+#define DIOPI_CORE_FUNCTIONS_DETECTION_SAMPLES_H_
+
+#include <cstdint>
+
+#include "detection/kernels.h"
+#include "detection/polygons.h"
+#include "diopi_core/host_device.h"
+#include "diopi_core/integer.h"
+
+namespace diopi::core {
+
+struct Maps {
+    int64_t channels;
+    int64_t height;
+    int64_t width;
+
+    DIOPI_HOST_DEVICE int64_t plane() const { return height * width; }
+};
+
+// ---- One sample: 0 where it is more than one element outside of the map. ----
+
+DIOPI_HOST_DEVICE inline double read_sample(const double* map, const Maps& maps, double y, double x) {
+    const Between row = between(y, maps.height);
+    const Between column = between(x, maps.width);
+    if (!row.is_inside || !column.is_inside) {
+        return 0;
+    }
+    const double* low = map + row.low * maps.width;
+    const double* high = map + row.high * maps.width;
+    const double rest = column.rest;
+    return (1 - row.rest) * ((1 - rest) * low[column.low] + rest * low[column.high]) +
+           row.rest * ((1 - rest) * high[column.low] + rest * high[column.high]);
+}
+
+DIOPI_HOST_DEVICE inline void add_sample(double* map, const Maps& maps, double y, double x, double gradient) {
+    const Between row = between(y, maps.height);
+    const Between column = between(x, maps.width);
+    if (!row.is_inside || !column.is_inside) {
+        return;
+    }
+    double* low = map + row.low * maps.width;
+    double* high = map + row.high * maps.width;
+    low[column.low] += (1 - row.rest) * (1 - column.rest) * gradient;
+    low[column.high] += (1 - row.rest) * column.rest * gradient;
+    high[column.low] += row.rest * (1 - column.rest) * gradient;
+    high[column.high] += row.rest * column.rest * gradient;
+}
+
+// ---- Bins of a region, each with a grid of samples. ----
+
+// A grid that is turned about its centre. Samples are at `centre` + the grid's own coordinates, turned.
+struct SampledRegion {
+    int64_t image;
+    Side vertical;
+    Side horizontal;
+    double centre_y;
+    double centre_x;
+    double cosine;
+    double sine;
+    // Of oriented channels: how many of them the region turns them back by, and the share of the next one.
+    int64_t turn;
+    double next;
+
+    DIOPI_HOST_DEVICE int64_t count() const { return vertical.samples * horizontal.samples; }
+};
+
+struct Bins {
+    int64_t rows;
+    int64_t columns;
+
+    DIOPI_HOST_DEVICE int64_t count() const { return rows * columns; }
+};
+
+// Offsets of bins, [regions, 2, rows, columns] to the right and down; null for none.
+struct Offsets {
+    const double* data;
+    double gamma;
+
+    DIOPI_HOST_DEVICE double across(const SampledRegion& region, const Bins& bins, int64_t k, int64_t bin) const {
+        return data == nullptr ? 0 : gamma * extent_across(region, bins) * data[2 * k * bins.count() + bin];
+    }
+    DIOPI_HOST_DEVICE double down(const SampledRegion& region, const Bins& bins, int64_t k, int64_t bin) const {
+        return data == nullptr ? 0 : gamma * extent_down(region, bins) * data[(2 * k + 1) * bins.count() + bin];
+    }
+    DIOPI_HOST_DEVICE static double extent_across(const SampledRegion& region, const Bins& bins) {
+        return region.horizontal.bin * static_cast<double>(bins.columns);
+    }
+    DIOPI_HOST_DEVICE static double extent_down(const SampledRegion& region, const Bins& bins) {
+        return region.vertical.bin * static_cast<double>(bins.rows);
+    }
+};
+
+DIOPI_HOST_DEVICE inline double position_in(const Side& side, int64_t bin, int64_t i) {
+    const double within = (static_cast<double>(i) + 0.5) / static_cast<double>(side.samples);
+    return side.start + side.bin * (static_cast<double>(bin) + within);
+}
+
+// Calls visit(y, x) for the samples of bin `bin` of region k, row after row.
+template <typename Visit>
+DIOPI_HOST_DEVICE inline void for_samples(const SampledRegion& region, const Bins& bins, const Offsets& offsets,
+                                          int64_t k, int64_t bin, Visit&& visit) {
+    const double right = offsets.across(region, bins, k, bin);
+    const double below = offsets.down(region, bins, k, bin);
+    for (int64_t i = 0; i < region.vertical.samples; ++i) {
+        const double down = position_in(region.vertical, bin / bins.columns, i) + below;
+        for (int64_t j = 0; j < region.horizontal.samples; ++j) {
+            const double across = position_in(region.horizontal, bin % bins.columns, j) + right;
+            visit(region.centre_y + down * region.cosine - across * region.sine,
+                  region.centre_x + down * region.sine + across * region.cosine);
+        }
+    }
+}
+
+// The mean of the samples of each bin.
+struct AverageBins {
+    double* to;
+    const double* from;
+    const SampledRegion* regions;
+    Maps maps;
+    Bins bins;
+    Offsets offsets;
+    int64_t orientations;  // neighbouring channels that turn with the region; 1 for none
+
+    DIOPI_HOST_DEVICE void operator()(int64_t at) const {
+        const int64_t channel = at / bins.count() % maps.channels;
+        const int64_t k = at / bins.count() / maps.channels;
+        const SampledRegion& region = regions[k];
+        const int64_t orientation = channel % orientations;
+        const int64_t first = region.image * maps.channels + channel - orientation;
+        const int64_t own = (orientation + orientations - region.turn) % orientations;
+        const double* map = from + (first + own) * maps.plane();
+        const double* next = from + (first + (own + 1) % orientations) * maps.plane();
+        double sum = 0;
+        for_samples(region, bins, offsets, k, at % bins.count(), [&](double y, double x) {
+            sum += (1 - region.next) * read_sample(map, maps, y, x);
+            if (region.next != 0) {
+                sum += region.next * read_sample(next, maps, y, x);
+            }
+        });
+        to[at] = region.count() == 0 ? 0 : sum / static_cast<double>(region.count());
+    }
+};
+
+// The largest sample of each bin, the first of equals, and where it is. A bin without samples has the lowest float.
+struct LargestInBins {
+    double* to;
+    double* rows;
+    double* columns;
+    const double* from;
+    const SampledRegion* regions;
+    Maps maps;
+    Bins bins;
+
+    DIOPI_HOST_DEVICE void operator()(int64_t at) const {
+        const int64_t k = at / bins.count() / maps.channels;
+        const SampledRegion& region = regions[k];
+        const double* map = from + (region.image * maps.channels + at / bins.count() % maps.channels) * maps.plane();
+        double best = -3.4028234663852886e+38;
+        double row = -1;
+        double column = -1;
+        for_samples(region, bins, Offsets{nullptr, 0}, k, at % bins.count(), [&](double y, double x) {
+            const double found = read_sample(map, maps, y, x);
+            if (found > best) {
+                best = found;
+                row = y;
+                column = x;
+            }
+        });
+        to[at] = best;
+        rows[at] = row;
+        columns[at] = column;
+    }
+};
+
+struct AddAveragedBins {
+    double* sums;
+    const double* gradient;
+    const SampledRegion* regions;
+    int64_t count;
+    Maps maps;
+    Bins bins;
+    Offsets offsets;
+    int64_t orientations;
+
+    DIOPI_HOST_DEVICE void operator()(int64_t at) const {
+        const int64_t channel = at % maps.channels;
+        const int64_t own = channel % orientations;
+        for (int64_t k = 0; k < count; ++k) {
+            const SampledRegion& region = regions[k];
+            if (region.image != at / maps.channels) {
+                continue;
+            }
+            // The results that have read this channel, as their own one and as the one after it.
+            const int64_t first = k * maps.channels + channel - own;
+            const double* of_own = gradient + (first + (own + region.turn) % orientations) * bins.count();
+            const double* of_next =
+                gradient + (first + (own + region.turn + orientations - 1) % orientations) * bins.count();
+            for (int64_t bin = 0; bin < bins.count(); ++bin) {
+                const double share = ((1 - region.next) * of_own[bin] + region.next * of_next[bin]) /
+                                     static_cast<double>(region.count());
+                for_samples(region, bins, offsets, k, bin,
+                            [&](double y, double x) { add_sample(sums + at * maps.plane(), maps, y, x, share); });
+            }
+        }
+    }
+};
+
+struct AddLargestOfBins {
+    double* sums;
+    const double* gradient;
+    const double* rows;
+    const double* columns;
+    const SampledRegion* regions;
+    int64_t count;
+    Maps maps;
+    Bins bins;
+
+    DIOPI_HOST_DEVICE void operator()(int64_t at) const {
+        for (int64_t k = 0; k < count; ++k) {
+            if (regions[k].image != at / maps.channels) {
+                continue;
+            }
+            const int64_t first = (k * maps.channels + at % maps.channels) * bins.count();
+            for (int64_t i = first; i < first + bins.count(); ++i) {
+                if (rows[i] != -1) {
+                    add_sample(sums + at * maps.plane(), maps, rows[i], columns[i], gradient[i]);
+                }
+            }
+        }
+    }
+};
+
+// How much a sample grows with y and x: 0 along a dimension in which it is before the first element, or not before the
+// last.
+struct Slope {
+    double down;
+    double across;
+};
+
+DIOPI_HOST_DEVICE inline Slope slope_of(const double* map, const Maps& maps, double y, double x) {
+    const Between row = between(y, maps.height);
+    const Between column = between(x, maps.width);
+    if (!row.is_inside || !column.is_inside) {
+        return {0, 0};
+    }
+    const double* low = map + row.low * maps.width;
+    const double* high = map + row.high * maps.width;
+    const double left = low[column.low] + row.rest * (high[column.low] - low[column.low]);
+    const double right = low[column.high] + row.rest * (high[column.high] - low[column.high]);
+    const double above = low[column.low] + column.rest * (low[column.high] - low[column.low]);
+    const double below = high[column.low] + column.rest * (high[column.high] - high[column.low]);
+    return {y < 0 ? 0 : below - above, x < 0 ? 0 : right - left};
+}
+
+// An owner for each bin of each region.
+struct AddOffsets {
+    double* sums;
+    const double* gradient;
+    const double* from;
+    const SampledRegion* regions;
+    Maps maps;
+    Bins bins;
+    Offsets offsets;
+
+    DIOPI_HOST_DEVICE void operator()(int64_t at) const {
+        const int64_t k = at / bins.count();
+        const int64_t bin = at % bins.count();
+        const SampledRegion& region = regions[k];
+        Slope sum{0, 0};
+        for (int64_t channel = 0; channel < maps.channels; ++channel) {
+            const double* map = from + (region.image * maps.channels + channel) * maps.plane();
+            const double share = gradient[(k * maps.channels + channel) * bins.count() + bin];
+            for_samples(region, bins, offsets, k, bin, [&](double y, double x) {
+                const Slope slope = slope_of(map, maps, y, x);
+                sum.down += share * slope.down;
+                sum.across += share * slope.across;
+            });
+        }
+        const double factor = region.count() == 0 ? 0 : offsets.gamma / static_cast<double>(region.count());
+        sums[2 * k * bins.count() + bin] += factor * Offsets::extent_across(region, bins) * sum.across;
+        sums[(2 * k + 1) * bins.count() + bin] += factor * Offsets::extent_down(region, bins) * sum.down;
+    }
+};
+
+// ---- The sides of boxes: top and left from the first corner, bottom and right back from the second. ----
+
+struct BoxSides {
+    const double* boxes;  // (x1, y1, x2, y2)
+    int64_t steps;
+
+    // Where sample i of a side is, as (y, x).
+    DIOPI_HOST_DEVICE Spot sample(int64_t box, int64_t side, int64_t i) const {
+        const double* corners = boxes + 4 * box;
+        const bool is_across = side % 2 == 0;
+        const double length = is_across ? corners[2] - corners[0] : corners[3] - corners[1];
+        const double way = (side < 2 ? length : -length) * static_cast<double>(i) / static_cast<double>(steps);
+        const double* from = corners + (side < 2 ? 0 : 2);
+        return {from[0] + (is_across ? way : 0), from[1] + (is_across ? 0 : way)};
+    }
+};
+
+// [images, channels, boxes, 4], with a quarter of the channels of the maps for each side.
+struct LargestOnSides {
+    double* to;
+    Int32* numbers;
+    const double* from;
+    BoxSides sides;
+    int64_t boxes;
+    Maps maps;
+
+    DIOPI_HOST_DEVICE void operator()(int64_t at) const {
+        const int64_t quarter = maps.channels / 4;
+        const int64_t side = at % 4;
+        const int64_t channel = at / 4 / boxes % quarter;
+        const int64_t image = at / 4 / boxes / quarter;
+        const double* map = from + (image * maps.channels + side * quarter + channel) * maps.plane();
+        double best = 0;
+        int64_t number = -1;
+        for (int64_t i = 0; i <= sides.steps; ++i) {
+            const Spot spot = sides.sample(image * boxes + at / 4 % boxes, side, i);
+            const double found = read_sample(map, maps, spot.y, spot.x);
+            if (number < 0 || found > best) {
+                best = found;
+                number = i;
+            }
+        }
+        to[at] = best;
+        numbers[at] = Int32(static_cast<int32_t>(number));
+    }
+};
+
+struct AddLargestOnSides {
+    double* sums;
+    const double* gradient;
+    const Int32* numbers;
+    BoxSides sides;
+    int64_t boxes;
+    Maps maps;
+
+    DIOPI_HOST_DEVICE void operator()(int64_t at) const {
+        const int64_t quarter = maps.channels / 4;
+        const int64_t side = at % maps.channels / quarter;
+        const int64_t image = at / maps.channels;
+        for (int64_t box = 0; box < boxes; ++box) {
+            const int64_t i = ((image * quarter + at % quarter) * boxes + box) * 4 + side;
+            const Spot spot = sides.sample(image * boxes + box, side, numbers[i].value);
+            add_sample(sums + at * maps.plane(), maps, spot.y, spot.x, gradient[i]);
+        }
+    }
+};
+
+// ---- A box for each position of the maps: samples at its centre, or there and at its corners. ----
+
+struct MakeBoxPoints {
+    Spot* to;
+    const double* boxes;  // (y, x, width, height, angle)
+    double scale;
+    int64_t points;
+
+    DIOPI_HOST_DEVICE void operator()(int64_t at) const {
+        const double* box = boxes + 5 * at;
+        const double cosine = numeric::cos(box[4]) * scale / 2;
+        const double sine = numeric::sin(box[4]) * scale / 2;
+        Spot* found = to + points * at;
+        found[0] = {box[1] * scale, box[0] * scale};
+        for (int64_t i = 1; i < points; ++i) {
+            const double along = i == 1 || i == 4 ? box[2] : -box[2];
+            const double across = i < 3 ? box[3] : -box[3];
+            found[i] = {found[0].x + along * cosine - across * sine, found[0].y + along * sine + across * cosine};
+        }
+    }
+};
+
+struct AddBoxPoints {
+    double* to;
+    const double* from;
+    const Spot* spots;
+    int64_t points;
+    Maps maps;
+
+    DIOPI_HOST_DEVICE void operator()(int64_t at) const {
+        const int64_t plane = at / maps.plane();
+        const Spot* found = spots + points * (plane / maps.channels * maps.plane() + at % maps.plane());
+        double sum = from[at];
+        for (int64_t i = 0; i < points; ++i) {
+            sum += read_sample(from + plane * maps.plane(), maps, found[i].y, found[i].x);
+        }
+        to[at] = sum;
+    }
+};
+
+struct SpreadBoxPoints {
+    double* sums;
+    const double* gradient;
+    const Spot* spots;
+    int64_t points;
+    Maps maps;
+
+    DIOPI_HOST_DEVICE void operator()(int64_t at) const {
+        const Spot* found = spots + points * (at / maps.channels) * maps.plane();
+        double* map = sums + at * maps.plane();
+        for (int64_t i = 0; i < maps.plane(); ++i) {
+            const double of_position = gradient[at * maps.plane() + i];
+            map[i] += of_position;
+            for (int64_t k = i * points; k < (i + 1) * points; ++k) {
+                add_sample(map, maps, found[k].y, found[k].x, of_position);
+            }
+        }
+    }
+};
+
+}  // namespace diopi::core
+
+#endif  // DIOPI_CORE_FUNCTIONS_DETECTION_SAMPLES_H_

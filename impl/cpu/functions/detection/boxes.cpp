@@ -1,0 +1,20 @@
+// Overlaps of boxes: pairs are spread over the threads.
+#include "detection/boxes.h"
+
+#include "each.h"
+
+using namespace diopi::core;
+
+void diopi::kernels::bbox_overlaps_mmcv(const BboxOverlapsMmcvArgs& args) { bbox_overlaps(Each(), args); }
+
+void diopi::kernels::box_iou_rotated_mmcv(const BoxIouRotatedMmcvArgs& args) {
+    overlaps_of_quadrilaterals(Each(), args, BoxForm::kRotated);
+}
+
+void diopi::kernels::box_iou_quadri_mmcv(const BoxIouQuadriMmcvArgs& args) {
+    overlaps_of_quadrilaterals(Each(), args, BoxForm::kCorners);
+}
+
+void diopi::kernels::iou3d_boxes_overlap_bev_mmcv(const Iou3dBoxesOverlapBevMmcvArgs& args) {
+    boxes_overlap_bev(Each(), args);
+}
