@@ -123,10 +123,12 @@ class Library:
             if not param.is_written:
                 continue
             if param.type in ALLOCATED:
-                slot = ready.slots.get(param.name)
-                if slot is not None and slot.value:
-                    stored, dtype, _ = self._arena.fetch(slot)
-                    found[param.name] = decode(stored, dtype)
+                fetched = [self._arena.fetch(handle) for handle in ready.allocated(param.name) if handle.value]
+                several = [decode(stored, dtype) for stored, dtype, _ in fetched]
+                if param.type == "new_tensors":
+                    found[param.name] = several
+                elif several:
+                    found[param.name] = several[0]
             elif param.type in ("tensor", "tensors"):
                 blocks = ready.blocks.get(param.name, [])
                 arrays = [

@@ -64,7 +64,9 @@ class Allocated:
     """Its dimensions from the outermost in memory to the innermost, without gaps; None where the operator chooses."""
 
 
-Answer = Mapping[str, Union[Expected, Property, Allocated, Sequence["Expected | None"], int, float, bool, None]]
+Answer = Mapping[
+    str, Union[Expected, Property, Allocated, Sequence["Expected | Allocated | None"], int, float, bool, None]
+]
 """Expectation by output name. An output that is left out is not compared."""
 
 

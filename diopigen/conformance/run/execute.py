@@ -149,7 +149,7 @@ class Executor:
         return [
             Fault("missing output", param.name, "the call succeeds without setting the tensor", "a tensor", "null")
             for param in function.params
-            if param.type in ALLOCATED and param.name in ready.slots and not ready.slots[param.name].value
+            if param.type in ALLOCATED and not all(handle.value for handle in ready.allocated(param.name))
         ]
 
     def _again(

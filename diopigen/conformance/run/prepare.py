@@ -36,6 +36,13 @@ class Prepared:
     generators: list[tuple[ctypes.c_void_p, int]] = field(default_factory=list)
     keep: list[Any] = field(default_factory=list)
 
+    def allocated(self, name: str) -> list[ctypes.c_void_p]:
+        """The handles that the operator has set in an output that it allocates; none where it was passed null."""
+        slot = self.slots.get(name)
+        if slot is None:
+            return []
+        return [ctypes.c_void_p(handle) for handle in slot] if isinstance(slot, ctypes.Array) else [slot]
+
 
 class Preparer:
     """Makes calls in the memory of one arena."""
@@ -121,6 +128,12 @@ class Preparer:
         if param.name in case.arguments and case.arguments[param.name] is None:
             return None
         pointed = self.types.pointed(c_type(param))
+        if param.type == "new_tensors":
+            count = param.count if isinstance(param.count, int) else case.arguments[str(param.count)]
+            assert isinstance(count, int), f"'{param.name}' has a number of tensors"
+            handles = (ctypes.c_void_p * count)()
+            ready.slots[param.name] = handles
+            return ctypes.cast(handles, ctypes.POINTER(ctypes.c_void_p))
         slot = pointed()
         if pointed is not ctypes.c_void_p and pointed is not SizeStruct:
             ctypes.memset(ctypes.byref(slot), POISON, ctypes.sizeof(slot))

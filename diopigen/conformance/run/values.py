@@ -16,7 +16,7 @@ from diopigen.conformance.dtypes import decode, encode
 from diopigen.conformance.model import Case, Fault, Measured
 from diopigen.conformance.oracles import Allocated, Answer, Expected, Property
 from diopigen.conformance.run.memory import Arena, Block
-from diopigen.conformance.run.prepare import Prepared
+from diopigen.conformance.run.prepare import ALLOCATED, Prepared
 from diopigen.conformance.run.views import View
 from diopigen.contract.dtypes import category, kind
 from diopigen.ir.model import Function, Parameter
@@ -73,8 +73,8 @@ class ValueCheck:
             assert param is not None, f"the oracle of {function.operator} answers for '{name}'"
             if expected is None:
                 continue
-            if param.type == "new_tensor":
-                faults += self._allocated(param, expected)
+            if param.type in ALLOCATED:
+                faults += self._all_allocated(param, expected)
             elif param.type in ("tensor", "tensors"):
                 several = list(expected) if isinstance(expected, (list, tuple)) else [expected]
                 for block, one in zip(ready.blocks[name], several, strict=True):
@@ -131,17 +131,23 @@ class ValueCheck:
         if not one.selects:
             self._pairs.append((dtype, one.stored, one.expected))
 
-    def _allocated(self, param: Parameter, expected: Any) -> list[Fault]:
-        if param.name not in self.ready.slots:
-            return []
-        handle = self.ready.slots[param.name]
+    def _all_allocated(self, param: Parameter, expected: Any) -> list[Fault]:
+        usual: Any = self.usual.get(param.name)
+        several = [(expected, usual)]
+        if param.type == "new_tensors":
+            several = list(zip(expected, usual or [None] * len(expected), strict=True))
+        faults: list[Fault] = []
+        for handle, (one, before) in zip(self.ready.allocated(param.name), several, strict=False):
+            faults += self._allocated(param, handle, one, before)
+        return faults
+
+    def _allocated(self, param: Parameter, handle: Any, expected: Any, usual: Any) -> list[Fault]:
         if not handle.value:
             message = "the call succeeds without setting the tensor"
             return [Fault("missing output", param.name, message, "a tensor", "null")]
         stored, dtype, strides = self.arena.fetch(handle)
         allocated = dtype
         assert isinstance(expected, Allocated), f"the oracle of {self.function.operator} names no dtype: {param.name}"
-        usual = self.usual.get(param.name)
         if isinstance(usual, Allocated) and dtype == usual.dtype and dtype != expected.dtype:
             stored, dtype = encode(decode(stored, dtype), expected.dtype), expected.dtype
         is_free = "dtype" in param.free and category(dtype) == category(expected.dtype)
