@@ -2061,38 +2061,38 @@ const Node nodes[] = {
     {Op::kMultiply, Fn::none, 2, 3790},
     {Op::kMultiply, Fn::none, 2, 3792},
     {Op::kMultiply, Fn::none, 2, 3794},
-    {Op::kRemainder, Fn::none, 2, 3796},
-    {Op::kEqual, Fn::none, 2, 3798},
-    {Op::kAnd, Fn::none, 2, 3800},
-    {Op::kMultiply, Fn::none, 2, 3802},
+    {Op::kGreaterEqual, Fn::none, 2, 3796},
+    {Op::kRemainder, Fn::none, 2, 3798},
+    {Op::kEqual, Fn::none, 2, 3800},
+    {Op::kAnd, Fn::none, 2, 3802},
     {Op::kMultiply, Fn::none, 2, 3804},
     {Op::kMultiply, Fn::none, 2, 3806},
     {Op::kMultiply, Fn::none, 2, 3808},
-    {Op::kRemainder, Fn::none, 2, 3810},
-    {Op::kEqual, Fn::none, 2, 3812},
-    {Op::kAnd, Fn::none, 2, 3814},
-    {Op::kCall, Fn::divides, 2, 3816},
-    {Op::kMultiply, Fn::none, 2, 3818},
+    {Op::kMultiply, Fn::none, 2, 3810},
+    {Op::kRemainder, Fn::none, 2, 3812},
+    {Op::kEqual, Fn::none, 2, 3814},
+    {Op::kAnd, Fn::none, 2, 3816},
+    {Op::kCall, Fn::divides, 2, 3818},
     {Op::kMultiply, Fn::none, 2, 3820},
     {Op::kMultiply, Fn::none, 2, 3822},
     {Op::kMultiply, Fn::none, 2, 3824},
-    {Op::kRemainder, Fn::none, 2, 3826},
-    {Op::kEqual, Fn::none, 2, 3828},
-    {Op::kAnd, Fn::none, 2, 3830},
-    {Op::kMultiply, Fn::none, 2, 3832},
-    {Op::kAdd, Fn::none, 2, 3834},
-    {Op::kMultiply, Fn::none, 2, 3836},
-    {Op::kSubtract, Fn::none, 2, 3838},
+    {Op::kMultiply, Fn::none, 2, 3826},
+    {Op::kRemainder, Fn::none, 2, 3828},
+    {Op::kEqual, Fn::none, 2, 3830},
+    {Op::kAnd, Fn::none, 2, 3832},
+    {Op::kMultiply, Fn::none, 2, 3834},
+    {Op::kAdd, Fn::none, 2, 3836},
+    {Op::kMultiply, Fn::none, 2, 3838},
     {Op::kSubtract, Fn::none, 2, 3840},
-    {Op::kFloorDivide, Fn::none, 2, 3842},
-    {Op::kAdd, Fn::none, 2, 3844},
+    {Op::kSubtract, Fn::none, 2, 3842},
+    {Op::kFloorDivide, Fn::none, 2, 3844},
     {Op::kAdd, Fn::none, 2, 3846},
-    {Op::kMultiply, Fn::none, 2, 3848},
-    {Op::kSubtract, Fn::none, 2, 3850},
+    {Op::kAdd, Fn::none, 2, 3848},
+    {Op::kMultiply, Fn::none, 2, 3850},
     {Op::kSubtract, Fn::none, 2, 3852},
-    {Op::kFloorDivide, Fn::none, 2, 3854},
-    {Op::kAdd, Fn::none, 2, 3856},
-    {Op::kGreaterEqual, Fn::none, 2, 3858},
+    {Op::kSubtract, Fn::none, 2, 3854},
+    {Op::kFloorDivide, Fn::none, 2, 3856},
+    {Op::kAdd, Fn::none, 2, 3858},
     {Op::kGreaterEqual, Fn::none, 2, 3860},
     {Op::kGreaterEqual, Fn::none, 2, 3862},
     {Op::kGreaterEqual, Fn::none, 2, 3864},
@@ -2861,12 +2861,12 @@ const int32_t children[] = {
     13, 3, 18, 13, 2022, 2023, 632, 7, 4, 2025, 7, 322, 7, 322, 2028, 18,
     3, 2019, 2020, 632, 7, 3, 632, 2031, 2032, 2030, 2033, 3, 2025, 691, 44, 693,
     44, 5, 5, 2039, 8, 5, 11, 2041, 13, 23, 2042, 44, 691, 114, 693, 114,
-    45, 45, 2047, 47, 45, 11, 2049, 13, 59, 2050, 691, 4, 693, 4, 79, 79,
-    2054, 3, 79, 11, 2056, 13, 180, 2057, 3, 7, 691, 8, 693, 8, 4, 4,
-    2062, 5, 4, 11, 2064, 13, 177, 2065, 11, 8, 691, 2067, 45, 188, 2068, 2069,
-    2070, 13, 2071, 1784, 2072, 13, 693, 74, 47, 296, 2074, 2075, 2076, 13, 2077, 1554,
-    2078, 13, 8, 18, 114, 13, 814, 13, 1784, 13, 1554, 13, 2065, 2042, 2069, 13,
-    2086, 2068, 2075, 13, 2088, 2074, 2087, 2089, 11, 45, 691, 2091, 4, 13, 114, 2093,
+    45, 45, 2047, 47, 114, 13, 45, 11, 2050, 13, 59, 2051, 691, 4, 693, 4,
+    79, 79, 2055, 3, 79, 11, 2057, 13, 180, 2058, 3, 7, 691, 8, 693, 8,
+    4, 4, 2063, 5, 4, 11, 2065, 13, 177, 2066, 11, 8, 691, 2068, 45, 188,
+    2069, 2070, 2071, 13, 2072, 1784, 2073, 13, 693, 74, 47, 296, 2075, 2076, 2077, 13,
+    2078, 1554, 2079, 13, 8, 18, 814, 13, 1784, 13, 1554, 13, 2066, 2042, 2070, 13,
+    2086, 2069, 2076, 13, 2088, 2075, 2087, 2089, 11, 45, 691, 2091, 4, 13, 114, 2093,
     2092, 2094, 2095, 13, 2096, 1785, 2097, 13, 11, 47, 693, 2099, 5, 13, 814, 2101,
     2100, 2102, 2103, 13, 2104, 1624, 2105, 13, 1785, 13, 8, 11, 2108, 13, 44, 11,
     2110, 13, 2109, 2111, 2094, 13, 2113, 2092, 2102, 13, 2115, 2100, 2114, 2116, 11, 114,
@@ -3914,33 +3914,33 @@ const Dimension dimensions[] = {
     {Entry::kFormula, -1, 2046},
     {Entry::kFormula, 0, -1},
     {Entry::kFormula, 1, -1},
-    {Entry::kFormula, -1, 2052},
     {Entry::kFormula, -1, 2053},
+    {Entry::kFormula, -1, 2054},
     {Entry::kFormula, 0, -1},
     {Entry::kFormula, 1, -1},
     {Entry::kFormula, 2, -1},
     {Entry::kFormula, 3, -1},
     {Entry::kFormula, 0, -1},
-    {Entry::kFormula, -1, 2055},
-    {Entry::kFormula, -1, 2052},
+    {Entry::kFormula, -1, 2056},
     {Entry::kFormula, -1, 2053},
+    {Entry::kFormula, -1, 2054},
     {Entry::kFormula, 0, -1},
     {Entry::kFormula, 1, -1},
-    {Entry::kFormula, -1, 2060},
     {Entry::kFormula, -1, 2061},
+    {Entry::kFormula, -1, 2062},
     {Entry::kFormula, 0, -1},
     {Entry::kFormula, 1, -1},
     {Entry::kFormula, 2, -1},
     {Entry::kFormula, 3, -1},
     {Entry::kFormula, 0, -1},
-    {Entry::kFormula, -1, 2063},
-    {Entry::kFormula, -1, 2060},
+    {Entry::kFormula, -1, 2064},
     {Entry::kFormula, -1, 2061},
+    {Entry::kFormula, -1, 2062},
     {Entry::kFormula, 0, -1},
     {Entry::kFormula, -1, 4},
     {Entry::kFormula, -1, 5},
-    {Entry::kFormula, -1, 2073},
-    {Entry::kFormula, -1, 2079},
+    {Entry::kFormula, -1, 2074},
+    {Entry::kFormula, -1, 2080},
     {Entry::kFormula, 0, -1},
     {Entry::kFormula, 1, -1},
     {Entry::kFormula, 2, -1},
@@ -8613,21 +8613,25 @@ const Constraint constraints[] = {
     {"C2", "both have as many boxes where aligned is true", 2035, diopiErrorOccurred, false},
     {"C1", "mode is 0 or 1", 2022, diopiErrorOccurred, false},
     {"C2", "both have as many quadrilaterals where aligned is true", 2035, diopiErrorOccurred, false},
+    {"scale_factor.range", "scale_factor is at least 1", 701, diopiErrorOccurred, false},
     {"C1", "kernel_size is odd and at least 1", 2043, diopiErrorOccurred, false},
     {"C2", "group_size is at least 1 and divides the number of channels", 25, diopiErrorOccurred, false},
-    {"C1", "kernel_size is odd and at least 1", 2051, diopiErrorOccurred, false},
+    {"scale_factor.range", "scale_factor is at least 1", 2049, diopiErrorOccurred, false},
+    {"C1", "kernel_size is odd and at least 1", 2052, diopiErrorOccurred, false},
     {"C2", "group_size is at least 1 and divides the number of channels", 61, diopiErrorOccurred, false},
-    {"C1", "kernel_size is odd and at least 1", 2058, diopiErrorOccurred, false},
-    {"C2", "group_size is at least 1 and divides the number of channels", 2059, diopiErrorOccurred, false},
-    {"C1", "kernel_size is odd and at least 1", 2066, diopiErrorOccurred, false},
+    {"scale_factor.range", "scale_factor is at least 1", 177, diopiErrorOccurred, false},
+    {"C1", "kernel_size is odd and at least 1", 2059, diopiErrorOccurred, false},
+    {"C2", "group_size is at least 1 and divides the number of channels", 2060, diopiErrorOccurred, false},
+    {"scale_factor.range", "scale_factor is at least 1", 51, diopiErrorOccurred, false},
+    {"C1", "kernel_size is odd and at least 1", 2067, diopiErrorOccurred, false},
     {"C2", "group_size is at least 1 and divides the number of channels", 1104, diopiErrorOccurred, false},
     {"kH.range", "kH is at least 1", 180, diopiErrorOccurred, false},
     {"kW.range", "kW is at least 1", 14, diopiErrorOccurred, false},
-    {"padH.range", "padH is at least 0", 2080, diopiErrorOccurred, false},
+    {"padH.range", "padH is at least 0", 2081, diopiErrorOccurred, false},
     {"padW.range", "padW is at least 0", 55, diopiErrorOccurred, false},
     {"dilationH.range", "dilationH is at least 1", 59, diopiErrorOccurred, false},
     {"dilationW.range", "dilationW is at least 1", 823, diopiErrorOccurred, false},
-    {"dilation_patchH.range", "dilation_patchH is at least 1", 2081, diopiErrorOccurred, false},
+    {"dilation_patchH.range", "dilation_patchH is at least 1", 2049, diopiErrorOccurred, false},
     {"dilation_patchW.range", "dilation_patchW is at least 1", 2082, diopiErrorOccurred, false},
     {"dH.range", "dH is at least 1", 2083, diopiErrorOccurred, false},
     {"dW.range", "dW is at least 1", 2084, diopiErrorOccurred, false},
@@ -8637,7 +8641,7 @@ const Constraint constraints[] = {
     {"kW.range", "kW is at least 1", 23, diopiErrorOccurred, false},
     {"padH.range", "padH is at least 0", 903, diopiErrorOccurred, false},
     {"padW.range", "padW is at least 0", 265, diopiErrorOccurred, false},
-    {"dilationH.range", "dilationH is at least 1", 2081, diopiErrorOccurred, false},
+    {"dilationH.range", "dilationH is at least 1", 2049, diopiErrorOccurred, false},
     {"dilationW.range", "dilationW is at least 1", 2082, diopiErrorOccurred, false},
     {"dilation_patchH.range", "dilation_patchH is at least 1", 2083, diopiErrorOccurred, false},
     {"dilation_patchW.range", "dilation_patchW is at least 1", 2084, diopiErrorOccurred, false},
@@ -8698,7 +8702,7 @@ const Constraint constraints[] = {
     {"kernel_w.range", "kernel_w is at least 1", 177, diopiErrorOccurred, false},
     {"C1", "every position is in the image", 2232, diopiErrorOccurred, true},
     {"stride_h.range", "stride_h is at least 1", 823, diopiErrorOccurred, false},
-    {"stride_w.range", "stride_w is at least 1", 2081, diopiErrorOccurred, false},
+    {"stride_w.range", "stride_w is at least 1", 2049, diopiErrorOccurred, false},
     {"dilation_h.range", "dilation_h is at least 1", 2084, diopiErrorOccurred, false},
     {"dilation_w.range", "dilation_w is at least 1", 2107, diopiErrorOccurred, false},
     {"C1", "bias has one entry per filter where with_bias is true", 2248, diopiErrorOccurred, false},
@@ -9280,112 +9284,112 @@ const Contract contracts[] = {
     {2012, 781, 2, 5},  // diopiBorderAlignBackwardMmcv
     {2017, 783, 2, 2},  // diopiBoxIouRotatedMmcv
     {2022, 785, 2, 2},  // diopiBoxIouQuadriMmcv
-    {2027, 787, 2, 4},  // diopiCarafeMmcv
-    {2036, 789, 2, 4},  // diopiCarafeBackwardMmcv
-    {2048, 791, 2, 4},  // diopiCarafeNaiveMmcv
-    {2054, 793, 2, 4},  // diopiCarafeNaiveBackwardMmcv
-    {2062, 795, 12, 4},  // diopiCorrelationMmcv
-    {2077, 807, 12, 4},  // diopiCorrelationBackwardMmcv
-    {2094, 819, 7, 5},  // diopiDeformConvMmcv
-    {2111, 826, 7, 5},  // diopiDeformConvBackwardInputMmcv
-    {2129, 833, 7, 5},  // diopiDeformConvBackwardParametersMmcv
-    {2147, 840, 4, 5},  // diopiDeformRoiPoolMmcv
-    {2156, 844, 4, 5},  // diopiDeformRoiPoolBackwardMmcv
-    {2167, 848, 2, 3},  // diopiSigmoidFocalLossMmcv
-    {2173, 850, 2, 3},  // diopiSigmoidFocalLossBackwardMmcv
-    {2179, 852, 2, 3},  // diopiSoftmaxFocalLossMmcv
-    {2185, 854, 2, 3},  // diopiSoftmaxFocalLossBackwardMmcv
-    {2192, 856, 1, 0},  // diopiFurthestPointSamplingMmcv
-    {2198, 857, 1, 0},  // diopiFurthestPointSamplingWithDistMmcv
-    {2204, 858, 3, 3},  // diopiFusedBiasLeakyreluMmcv
-    {2212, 861, 1, 0},  // diopiGatherPointsMmcv
-    {2219, 862, 1, 0},  // diopiGatherPointsBackwardMmcv
-    {2226, 863, 1, 0},  // diopiGroupPointsMmcv
-    {2234, 864, 1, 0},  // diopiGroupPointsBackwardMmcv
-    {2242, 865, 1, 1},  // diopiStackGroupPointsMmcv
-    {2251, 866, 1, 0},  // diopiStackGroupPointsBackwardMmcv
-    {2261, 867, 0, 2},  // diopiIou3dBoxesOverlapBevMmcv
-    {2264, 867, 0, 1},  // diopiIou3dNms3dMmcv
-    {2268, 867, 0, 1},  // diopiIou3dNms3dNormalMmcv
-    {2272, 867, 1, 0},  // diopiKnnMmcv
-    {2280, 868, 2, 4},  // diopiMaskedIm2colMmcv
-    {2288, 870, 1, 1},  // diopiMaskedCol2imMmcv
-    {2295, 871, 7, 6},  // diopiModulatedDeformConvMmcv
-    {2314, 878, 7, 6},  // diopiModulatedDeformConvBackwardMmcv
-    {2338, 885, 2, 7},  // diopiMsDeformAttnMmcv
-    {2345, 887, 2, 7},  // diopiMsDeformAttnBackwardMmcv
-    {2355, 889, 1, 1},  // diopiNmsMmcv
-    {2360, 890, 4, 3},  // diopiNmsRotatedMmcv
-    {2368, 894, 0, 3},  // diopiPointsInBoxesPartMmcv
-    {2371, 894, 0, 3},  // diopiPointsInBoxesAllMmcv
-    {2374, 894, 1, 0},  // diopiPsamaskMmcv
-    {2384, 895, 1, 0},  // diopiPsamaskBackwardMmcv
-    {2394, 896, 4, 5},  // diopiRoiAlignMmcv
-    {2405, 900, 5, 5},  // diopiRoiAlignBackwardMmcv
-    {2416, 905, 3, 5},  // diopiRoiAlignRotatedMmcv
-    {2425, 908, 3, 5},  // diopiRoiAlignRotatedBackwardMmcv
-    {2434, 911, 4, 5},  // diopiRiroiAlignRotatedMmcv
-    {2443, 915, 4, 5},  // diopiRiroiAlignRotatedBackwardMmcv
-    {2452, 919, 2, 7},  // diopiRoiawarePool3dMmcv
-    {2459, 921, 2, 7},  // diopiRoiawarePool3dBackwardMmcv
-    {2464, 923, 0, 5},  // diopiRoipointPool3dMmcv
-    {2469, 923, 3, 5},  // diopiRoiPoolMmcv
-    {2476, 926, 3, 5},  // diopiRoiPoolBackwardMmcv
-    {2483, 929, 1, 3},  // diopiDynamicPointToVoxelMmcv
-    {2487, 930, 2, 3},  // diopiDynamicPointToVoxelBackwardMmcv
-    {2494, 932, 0, 3},  // diopiSyncBnMeanMmcv
-    {2496, 932, 0, 3},  // diopiSyncBnVarMmcv
-    {2499, 932, 3, 3},  // diopiSyncBnOutputMmcv
-    {2512, 935, 0, 3},  // diopiSyncBnBackwardParamMmcv
-    {2516, 935, 0, 3},  // diopiSyncBnBackwardDataMmcv
-    {2523, 935, 1, 0},  // diopiThreeInterpolateMmcv
-    {2531, 936, 1, 0},  // diopiThreeInterpolateBackwardMmcv
-    {2539, 937, 0, 0},  // diopiThreeNnMmcv
-    {2546, 937, 1, 5},  // diopiTinShiftMmcv
-    {2549, 938, 1, 5},  // diopiTinShiftBackwardMmcv
-    {2552, 939, 2, 6},  // diopiUpfirdn2dOpMmcv
-    {2563, 941, 5, 2},  // diopiHardVoxelizeMmcv
-    {2574, 946, 3, 2},  // diopiDynamicVoxelizeMmcv
-    {2579, 949, 1, 4},  // diopiRotatedFeatureAlignMmcv
-    {2584, 950, 1, 4},  // diopiRotatedFeatureAlignBackwardMmcv
-    {2589, 951, 0, 2},  // diopiPointsInPolygonsMmcv
-    {2592, 951, 2, 4},  // diopiIndiceMaxpoolMmcv
-    {2597, 953, 1, 5},  // diopiIndiceMaxpoolBackwardMmcv
-    {2603, 954, 3, 5},  // diopiIndiceConvMmcv
-    {2611, 957, 2, 6},  // diopiIndiceConvBackwardMmcv
-    {2619, 959, 3, 5},  // diopiFusedIndiceConvBatchnormMmcv
-    {2628, 962, 0, 1},  // diopiMinAreaPolygonsMmcv
-    {2630, 962, 1, 6},  // diopiActiveRotatedFilterMmcv
-    {2633, 963, 2, 6},  // diopiActiveRotatedFilterBackwardMmcv
-    {2636, 965, 0, 2},  // diopiConvexIouMmcv
-    {2639, 965, 0, 1},  // diopiConvexGiouMmcv
-    {2642, 965, 2, 3},  // diopiDiffIouRotatedSortVerticesMmcv
-    {2646, 967, 1, 3},  // diopiChamferDistanceMmcv
-    {2652, 968, 1, 3},  // diopiChamferDistanceBackwardMmcv
-    {2660, 969, 3, 5},  // diopiPrroiPoolMmcv
-    {2666, 972, 3, 5},  // diopiPrroiPoolbackwardMmcv
-    {2672, 975, 3, 5},  // diopiPrroiPoolCoorBackwardMmcv
-    {2680, 978, 2, 3},  // diopiFusedSiluFfnInp
-    {2687, 980, 0, 1},  // diopiRootMeanSquareNormInp
-    {2690, 980, 0, 1},  // diopiFusedAddRootMeanSquareNormInp
-    {2695, 980, 6, 4},  // diopiFusedContextAttentionInp
-    {2715, 986, 5, 3},  // diopiFusedDecoderAttentionInp
-    {2734, 991, 2, 0},  // diopiSetupTopkRuntimeArgsInp
-    {2742, 993, 4, 1},  // diopiTopKSampling
-    {2759, 997, 2, 0},  // diopiSetupToppRuntimeArgsInp
-    {2774, 999, 3, 1},  // diopiTopPSampling
-    {2792, 1002, 2, 1},  // diopiGatherOutput
-    {2799, 1004, 1, 0},  // diopiPlusScalarInp
-    {2802, 1005, 0, 0},  // diopiUpdatePaddingCount
-    {2806, 1005, 0, 0},  // diopiTransposeAxis01
-    {2811, 1005, 2, 2},  // diopiEmbeddingLookupPosEncoding
-    {2817, 1007, 1, 1},  // diopiInputIdsEmbeddingLookupPosEncoding
-    {2822, 1008, 4, 2},  // diopiBanBadWordsInp
-    {2831, 1012, 3, 2},  // diopiStopWordsCriterion
-    {2838, 1015, 0, 0},  // diopiLengthCriterion
-    {2844, 1015, 2, 1},  // diopiBatchApplyRepetitionPenaltyInp
-    {2853, 1017, 1, 0},  // diopiBatchApplyTemperaturePenaltyInp
-    {2859, 1018, 1, 3},  // diopiSpMM
+    {2027, 787, 3, 4},  // diopiCarafeMmcv
+    {2036, 790, 3, 4},  // diopiCarafeBackwardMmcv
+    {2048, 793, 3, 4},  // diopiCarafeNaiveMmcv
+    {2054, 796, 3, 4},  // diopiCarafeNaiveBackwardMmcv
+    {2062, 799, 12, 4},  // diopiCorrelationMmcv
+    {2077, 811, 12, 4},  // diopiCorrelationBackwardMmcv
+    {2094, 823, 7, 5},  // diopiDeformConvMmcv
+    {2111, 830, 7, 5},  // diopiDeformConvBackwardInputMmcv
+    {2129, 837, 7, 5},  // diopiDeformConvBackwardParametersMmcv
+    {2147, 844, 4, 5},  // diopiDeformRoiPoolMmcv
+    {2156, 848, 4, 5},  // diopiDeformRoiPoolBackwardMmcv
+    {2167, 852, 2, 3},  // diopiSigmoidFocalLossMmcv
+    {2173, 854, 2, 3},  // diopiSigmoidFocalLossBackwardMmcv
+    {2179, 856, 2, 3},  // diopiSoftmaxFocalLossMmcv
+    {2185, 858, 2, 3},  // diopiSoftmaxFocalLossBackwardMmcv
+    {2192, 860, 1, 0},  // diopiFurthestPointSamplingMmcv
+    {2198, 861, 1, 0},  // diopiFurthestPointSamplingWithDistMmcv
+    {2204, 862, 3, 3},  // diopiFusedBiasLeakyreluMmcv
+    {2212, 865, 1, 0},  // diopiGatherPointsMmcv
+    {2219, 866, 1, 0},  // diopiGatherPointsBackwardMmcv
+    {2226, 867, 1, 0},  // diopiGroupPointsMmcv
+    {2234, 868, 1, 0},  // diopiGroupPointsBackwardMmcv
+    {2242, 869, 1, 1},  // diopiStackGroupPointsMmcv
+    {2251, 870, 1, 0},  // diopiStackGroupPointsBackwardMmcv
+    {2261, 871, 0, 2},  // diopiIou3dBoxesOverlapBevMmcv
+    {2264, 871, 0, 1},  // diopiIou3dNms3dMmcv
+    {2268, 871, 0, 1},  // diopiIou3dNms3dNormalMmcv
+    {2272, 871, 1, 0},  // diopiKnnMmcv
+    {2280, 872, 2, 4},  // diopiMaskedIm2colMmcv
+    {2288, 874, 1, 1},  // diopiMaskedCol2imMmcv
+    {2295, 875, 7, 6},  // diopiModulatedDeformConvMmcv
+    {2314, 882, 7, 6},  // diopiModulatedDeformConvBackwardMmcv
+    {2338, 889, 2, 7},  // diopiMsDeformAttnMmcv
+    {2345, 891, 2, 7},  // diopiMsDeformAttnBackwardMmcv
+    {2355, 893, 1, 1},  // diopiNmsMmcv
+    {2360, 894, 4, 3},  // diopiNmsRotatedMmcv
+    {2368, 898, 0, 3},  // diopiPointsInBoxesPartMmcv
+    {2371, 898, 0, 3},  // diopiPointsInBoxesAllMmcv
+    {2374, 898, 1, 0},  // diopiPsamaskMmcv
+    {2384, 899, 1, 0},  // diopiPsamaskBackwardMmcv
+    {2394, 900, 4, 5},  // diopiRoiAlignMmcv
+    {2405, 904, 5, 5},  // diopiRoiAlignBackwardMmcv
+    {2416, 909, 3, 5},  // diopiRoiAlignRotatedMmcv
+    {2425, 912, 3, 5},  // diopiRoiAlignRotatedBackwardMmcv
+    {2434, 915, 4, 5},  // diopiRiroiAlignRotatedMmcv
+    {2443, 919, 4, 5},  // diopiRiroiAlignRotatedBackwardMmcv
+    {2452, 923, 2, 7},  // diopiRoiawarePool3dMmcv
+    {2459, 925, 2, 7},  // diopiRoiawarePool3dBackwardMmcv
+    {2464, 927, 0, 5},  // diopiRoipointPool3dMmcv
+    {2469, 927, 3, 5},  // diopiRoiPoolMmcv
+    {2476, 930, 3, 5},  // diopiRoiPoolBackwardMmcv
+    {2483, 933, 1, 3},  // diopiDynamicPointToVoxelMmcv
+    {2487, 934, 2, 3},  // diopiDynamicPointToVoxelBackwardMmcv
+    {2494, 936, 0, 3},  // diopiSyncBnMeanMmcv
+    {2496, 936, 0, 3},  // diopiSyncBnVarMmcv
+    {2499, 936, 3, 3},  // diopiSyncBnOutputMmcv
+    {2512, 939, 0, 3},  // diopiSyncBnBackwardParamMmcv
+    {2516, 939, 0, 3},  // diopiSyncBnBackwardDataMmcv
+    {2523, 939, 1, 0},  // diopiThreeInterpolateMmcv
+    {2531, 940, 1, 0},  // diopiThreeInterpolateBackwardMmcv
+    {2539, 941, 0, 0},  // diopiThreeNnMmcv
+    {2546, 941, 1, 5},  // diopiTinShiftMmcv
+    {2549, 942, 1, 5},  // diopiTinShiftBackwardMmcv
+    {2552, 943, 2, 6},  // diopiUpfirdn2dOpMmcv
+    {2563, 945, 5, 2},  // diopiHardVoxelizeMmcv
+    {2574, 950, 3, 2},  // diopiDynamicVoxelizeMmcv
+    {2579, 953, 1, 4},  // diopiRotatedFeatureAlignMmcv
+    {2584, 954, 1, 4},  // diopiRotatedFeatureAlignBackwardMmcv
+    {2589, 955, 0, 2},  // diopiPointsInPolygonsMmcv
+    {2592, 955, 2, 4},  // diopiIndiceMaxpoolMmcv
+    {2597, 957, 1, 5},  // diopiIndiceMaxpoolBackwardMmcv
+    {2603, 958, 3, 5},  // diopiIndiceConvMmcv
+    {2611, 961, 2, 6},  // diopiIndiceConvBackwardMmcv
+    {2619, 963, 3, 5},  // diopiFusedIndiceConvBatchnormMmcv
+    {2628, 966, 0, 1},  // diopiMinAreaPolygonsMmcv
+    {2630, 966, 1, 6},  // diopiActiveRotatedFilterMmcv
+    {2633, 967, 2, 6},  // diopiActiveRotatedFilterBackwardMmcv
+    {2636, 969, 0, 2},  // diopiConvexIouMmcv
+    {2639, 969, 0, 1},  // diopiConvexGiouMmcv
+    {2642, 969, 2, 3},  // diopiDiffIouRotatedSortVerticesMmcv
+    {2646, 971, 1, 3},  // diopiChamferDistanceMmcv
+    {2652, 972, 1, 3},  // diopiChamferDistanceBackwardMmcv
+    {2660, 973, 3, 5},  // diopiPrroiPoolMmcv
+    {2666, 976, 3, 5},  // diopiPrroiPoolbackwardMmcv
+    {2672, 979, 3, 5},  // diopiPrroiPoolCoorBackwardMmcv
+    {2680, 982, 2, 3},  // diopiFusedSiluFfnInp
+    {2687, 984, 0, 1},  // diopiRootMeanSquareNormInp
+    {2690, 984, 0, 1},  // diopiFusedAddRootMeanSquareNormInp
+    {2695, 984, 6, 4},  // diopiFusedContextAttentionInp
+    {2715, 990, 5, 3},  // diopiFusedDecoderAttentionInp
+    {2734, 995, 2, 0},  // diopiSetupTopkRuntimeArgsInp
+    {2742, 997, 4, 1},  // diopiTopKSampling
+    {2759, 1001, 2, 0},  // diopiSetupToppRuntimeArgsInp
+    {2774, 1003, 3, 1},  // diopiTopPSampling
+    {2792, 1006, 2, 1},  // diopiGatherOutput
+    {2799, 1008, 1, 0},  // diopiPlusScalarInp
+    {2802, 1009, 0, 0},  // diopiUpdatePaddingCount
+    {2806, 1009, 0, 0},  // diopiTransposeAxis01
+    {2811, 1009, 2, 2},  // diopiEmbeddingLookupPosEncoding
+    {2817, 1011, 1, 1},  // diopiInputIdsEmbeddingLookupPosEncoding
+    {2822, 1012, 4, 2},  // diopiBanBadWordsInp
+    {2831, 1016, 3, 2},  // diopiStopWordsCriterion
+    {2838, 1019, 0, 0},  // diopiLengthCriterion
+    {2844, 1019, 2, 1},  // diopiBatchApplyRepetitionPenaltyInp
+    {2853, 1021, 1, 0},  // diopiBatchApplyTemperaturePenaltyInp
+    {2859, 1022, 1, 3},  // diopiSpMM
 };
 
 const char* nameOf(diopiDtype_t dtype) {

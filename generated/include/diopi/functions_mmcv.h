@@ -257,7 +257,9 @@ DIOPI_API diopiError_t diopiBoxIouQuadriMmcv(diopiContextHandle_t ctx, diopiTens
 /**
  * @brief Enlarges feature maps; each output pixel is the sum of the window around its source pixel with weights of its
  *        own.
- * @note Source: CARAFE, Wang et al. 2019, as mmcv.ops.carafe.
+ * @note Source: CARAFE, Wang et al. 2019, as mmcv.ops.carafe: the window of an enlarged pixel (y, x) is around pixel (y
+ *       // scale_factor, x // scale_factor).
+ * @note scale_factor.range: scale_factor is at least 1 (else diopiErrorOccurred).
  * @note C1: kernel_size is odd and at least 1 (else diopiErrorOccurred).
  * @note C2: group_size is at least 1 and divides the number of channels (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -288,6 +290,7 @@ DIOPI_API diopiError_t diopiCarafeMmcv(diopiContextHandle_t ctx, diopiTensorHand
 /**
  * @brief Gradients of CarafeMmcv with respect to features and masks.
  * @note Source: CARAFE, Wang et al. 2019, as mmcv.ops.carafe.
+ * @note scale_factor.range: scale_factor is at least 1 (else diopiErrorOccurred).
  * @note C1: kernel_size is odd and at least 1 (else diopiErrorOccurred).
  * @note C2: group_size is at least 1 and divides the number of channels (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -322,7 +325,9 @@ DIOPI_API diopiError_t diopiCarafeBackwardMmcv(diopiContextHandle_t ctx, diopiTe
 
 /**
  * @brief Enlarges feature maps as CarafeMmcv does, without scratch memory.
- * @note Source: CARAFE, Wang et al. 2019, as mmcv.ops.carafe_naive.
+ * @note Source: CARAFE, Wang et al. 2019, as mmcv.ops.carafe_naive: the window of an enlarged pixel (y, x) is around
+ *       pixel (y // scale_factor, x // scale_factor).
+ * @note scale_factor.range: scale_factor is at least 1 (else diopiErrorOccurred).
  * @note C1: kernel_size is odd and at least 1 (else diopiErrorOccurred).
  * @note C2: group_size is at least 1 and divides the number of channels (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -345,6 +350,7 @@ DIOPI_API diopiError_t diopiCarafeNaiveMmcv(diopiContextHandle_t ctx, diopiTenso
 /**
  * @brief Adds the gradients of CarafeNaiveMmcv with respect to features and masks.
  * @note Source: mmcv.ops.carafe_naive.
+ * @note scale_factor.range: scale_factor is at least 1 (else diopiErrorOccurred).
  * @note C1: kernel_size is odd and at least 1 (else diopiErrorOccurred).
  * @note C2: group_size is at least 1 and divides the number of channels (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -370,7 +376,8 @@ DIOPI_API diopiError_t diopiCarafeNaiveBackwardMmcv(diopiContextHandle_t ctx, di
 
 /**
  * @brief Products of windows of one feature map with displaced windows of another, summed over channels and window.
- * @note Source: FlowNet, Dosovitskiy et al. 2015, as mmcv.ops.Correlation.
+ * @note Source: FlowNet, Dosovitskiy et al. 2015, as mmcv.ops.Correlation: displacement number k is (k - patch // 2) *
+ *       dilation_patch, and sums are not divided by the number of products.
  * @note kH.range: kH is at least 1 (else diopiErrorOccurred).
  * @note kW.range: kW is at least 1 (else diopiErrorOccurred).
  * @note padH.range: padH is at least 0 (else diopiErrorOccurred).
@@ -456,7 +463,8 @@ DIOPI_API diopiError_t diopiCorrelationBackwardMmcv(
 /**
  * @brief Convolution whose filters read each element at a displaced position, by bilinear interpolation with zeros
  *        outside of the map.
- * @note Source: Deformable Convolutional Networks, Dai et al. 2017, as mmcv.ops.deform_conv2d.
+ * @note Source: Deformable Convolutional Networks, Dai et al. 2017, as mmcv.ops.deform_conv2d. A pixel more than one
+ *       outside of the map, or exactly one, is 0; between, the pixels outside count as 0.
  * @note dW.range: dW is at least 1 (else diopiErrorOccurred).
  * @note dH.range: dH is at least 1 (else diopiErrorOccurred).
  * @note dilationW.range: dilationW is at least 1 (else diopiErrorOccurred).
@@ -501,7 +509,8 @@ DIOPI_API diopiError_t diopiDeformConvMmcv(diopiContextHandle_t ctx, diopiTensor
 
 /**
  * @brief Gradients of DeformConvMmcv with respect to images and displacements.
- * @note Source: mmcv.ops.deform_conv2d.
+ * @note Source: mmcv.ops.deform_conv2d. Where a position is integral, the derivative by it is that towards higher
+ *       positions.
  * @note dW.range: dW is at least 1 (else diopiErrorOccurred).
  * @note dH.range: dH is at least 1 (else diopiErrorOccurred).
  * @note dilationW.range: dilationW is at least 1 (else diopiErrorOccurred).
@@ -658,7 +667,7 @@ DIOPI_API diopiError_t diopiDeformRoiPoolBackwardMmcv(diopiContextHandle_t ctx, 
 /**
  * @brief Focal loss of independent classes, one value per sample and class.
  * @note Source: Focal Loss, Lin et al. 2017, as mmcv.ops.sigmoid_focal_loss: logarithms are of at least the smallest
- *       normal float32.
+ *       normal float32. 1 - p is the sigmoid of the negative score, which does not cancel.
  * @note C1: weight is empty or has one entry per class (else diopiErrorOccurred).
  * @note C2: target is in 0..C, and below C where weight is given (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -680,7 +689,9 @@ DIOPI_API diopiError_t diopiSigmoidFocalLossMmcv(diopiContextHandle_t ctx, diopi
 
 /**
  * @brief Derivative of SigmoidFocalLossMmcv by the scores; the caller multiplies it with the gradient that arrives.
- * @note Source: Focal Loss, Lin et al. 2017, as mmcv.ops.sigmoid_focal_loss.
+ * @note Source: Focal Loss, Lin et al. 2017, as mmcv.ops.sigmoid_focal_loss: (1 - p) ** gamma * (gamma * p * log(p) + p
+ *       - 1) times alpha for the class, with the bounded logarithm, whose bound does not end the slope. 1 - p is the
+ *       sigmoid of the negative score.
  * @note C1: weight is empty or has one entry per class (else diopiErrorOccurred).
  * @note C2: target is in 0..C, and below C where weight is given (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -725,7 +736,9 @@ DIOPI_API diopiError_t diopiSoftmaxFocalLossMmcv(diopiContextHandle_t ctx, diopi
 /**
  * @brief Derivative of SoftmaxFocalLossMmcv by the scores before the softmax; the caller multiplies it with the
  *        gradient that arrives.
- * @note Source: Focal Loss, Lin et al. 2017, as mmcv.ops.softmax_focal_loss.
+ * @note Source: Focal Loss, Lin et al. 2017, as mmcv.ops.softmax_focal_loss: (gamma * (1 - p) ** (gamma - 1) * p *
+ *       log(p) - (1 - p) ** gamma) * ([c is target] - p_c), with the bounded logarithm, whose bound does not end the
+ *       slope. The first product is 0 for p = 1 and for gamma = 0, where mmcv has NaN if the power is infinite.
  * @note C1: weight is empty or has one entry per class (else diopiErrorOccurred).
  * @note C2: every target is below the number of classes (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -796,7 +809,8 @@ DIOPI_API diopiError_t diopiFurthestPointSamplingWithDistMmcv(diopiContextHandle
 
 /**
  * @brief Adds a bias per channel, applies an activation or its derivative, and scales, in one pass.
- * @note Source: StyleGAN2, Karras et al. 2020, as mmcv.ops.fused_bias_leakyrelu.
+ * @note Source: StyleGAN2, Karras et al. 2020, as mmcv.ops.fused_bias_leakyrelu, which adds the bias in every form, and
+ *       takes the slope of 0 from below.
  * @note C1: bias is empty or has one entry per channel (else diopiErrorOccurred).
  * @note C2: refer is empty or has the shape of input (else diopiErrorOccurred).
  * @note C3: act is 1 or 3 and grad is 0, 1 or 2 (else diopiErrorOccurred).
@@ -1043,7 +1057,8 @@ DIOPI_API diopiError_t diopiKnnMmcv(diopiContextHandle_t ctx, diopiTensorHandle_
 
 /**
  * @brief Writes the windows around chosen positions of an image as the columns of a matrix.
- * @note Source: mmcv.ops.masked_conv2d.
+ * @note Source: mmcv.ops.masked_conv2d, for filters with a step of 1: a window starts at the position less the padding,
+ *       wherever that is.
  * @note kernel_h.range: kernel_h is at least 1 (else diopiErrorOccurred).
  * @note kernel_w.range: kernel_w is at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -1088,7 +1103,8 @@ DIOPI_API diopiError_t diopiMaskedCol2imMmcv(diopiContextHandle_t ctx, diopiTens
 
 /**
  * @brief Deformable convolution that also weights every displaced element, plus a bias per filter.
- * @note Source: Deformable ConvNets v2, Zhu et al. 2019, as mmcv.ops.modulated_deform_conv2d.
+ * @note Source: Deformable ConvNets v2, Zhu et al. 2019, as mmcv.ops.modulated_deform_conv2d. A pixel more than one
+ *       outside of the map, or exactly one, is 0; between, the pixels outside count as 0.
  * @note stride_h.range: stride_h is at least 1 (else diopiErrorOccurred).
  * @note stride_w.range: stride_w is at least 1 (else diopiErrorOccurred).
  * @note dilation_h.range: dilation_h is at least 1 (else diopiErrorOccurred).
@@ -1140,7 +1156,8 @@ DIOPI_API diopiError_t diopiModulatedDeformConvMmcv(
 
 /**
  * @brief Gradients of ModulatedDeformConvMmcv with respect to images, filters, bias, displacements and mask.
- * @note Source: Deformable ConvNets v2, Zhu et al. 2019, as mmcv.ops.modulated_deform_conv2d.
+ * @note Source: Deformable ConvNets v2, Zhu et al. 2019, as mmcv.ops.modulated_deform_conv2d. Where a position is
+ *       integral, the derivative by it is that towards higher positions.
  * @note stride_h.range: stride_h is at least 1 (else diopiErrorOccurred).
  * @note stride_w.range: stride_w is at least 1 (else diopiErrorOccurred).
  * @note dilation_h.range: dilation_h is at least 1 (else diopiErrorOccurred).
@@ -1199,7 +1216,8 @@ DIOPI_API diopiError_t diopiModulatedDeformConvBackwardMmcv(
 
 /**
  * @brief Weighted sum of bilinear samples that every query takes from feature maps of several sizes.
- * @note Source: Deformable DETR, Zhu et al. 2021, as mmcv.ops.MultiScaleDeformableAttnFunction.
+ * @note Source: Deformable DETR, Zhu et al. 2021, as mmcv.ops.MultiScaleDeformableAttnFunction: a location is at pixel
+ *       location * size - 0.5, and pixels outside of the map of a level count as 0.
  * @note C1: im2col_step is at least 1, and it or the batch, whichever is smaller, divides the batch (else
  *       diopiErrorOccurred).
  * @note C2: the maps lie one after the other and fill value (else diopiErrorOccurred).
@@ -1226,7 +1244,9 @@ DIOPI_API diopiError_t diopiMsDeformAttnMmcv(diopiContextHandle_t ctx, diopiTens
 
 /**
  * @brief Adds the gradients of MsDeformAttnMmcv with respect to pixels, places and weights.
- * @note Source: mmcv.ops.MultiScaleDeformableAttnFunction.
+ * @note Source: mmcv.ops.MultiScaleDeformableAttnFunction, whose kernels add in one form and assign in another: callers
+ *       pass zeros for the locations and the weights. Where a position is integral, the derivative by it is that
+ *       towards higher positions.
  * @note C1: im2col_step is at least 1, and it or the batch, whichever is smaller, divides the batch (else
  *       diopiErrorOccurred).
  * @note C2: the maps lie one after the other and fill value (else diopiErrorOccurred).
@@ -1711,7 +1731,8 @@ DIOPI_API diopiError_t diopiRoiPoolBackwardMmcv(diopiContextHandle_t ctx, diopiT
 
 /**
  * @brief Groups points by the voxel that they are in and reduces the features of each group.
- * @note Source: mmcv.ops.dynamic_scatter.
+ * @note Source: mmcv.ops.dynamic_scatter, which finds voxels by torch.unique_dim. A point without a voxel takes no
+ *       part.
  * @note C1: reduce_type is 0, 1 or 2 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] outlist Reduced features [M, C]; voxels [M, D] in lexicographic order; voxel of each point [N], int32, -1
@@ -1731,6 +1752,8 @@ DIOPI_API diopiError_t diopiDynamicPointToVoxelMmcv(diopiContextHandle_t ctx, di
 /**
  * @brief Gradient of DynamicPointToVoxelMmcv for the features of the points; for the maximum, the first of several
  *        equal points gets all.
+ * @note Source: mmcv.ops.dynamic_scatter: of several points that have the maximum the one with the lowest index. A
+ *       point that equals no maximum gets 0.
  * @note C1: reduce_type is 0, 1 or 2 (else diopiErrorOccurred).
  * @note C2: every entry of coors_idx is at least -1 and below M (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -1785,7 +1808,8 @@ DIOPI_API diopiError_t diopiSyncBnVarMmcv(diopiContextHandle_t ctx, diopiTensorH
 /**
  * @brief Last step of synchronized batch normalization: normalizes with the statistics of all workers, scales and
  *        shifts, and moves the running statistics.
- * @note Source: mmcv.ops.SyncBatchNorm.
+ * @note Source: mmcv.ops.SyncBatchNorm. The variance is biased where it normalizes, and unbiased over all workers in
+ *       the running one.
  * @note group_size.range: group_size is at least 1 (else diopiErrorOccurred).
  * @note C1: running_mean and running_var are both given or both null (else diopiErrorOccurred).
  * @note C2: weight and bias are both given or both null (else diopiErrorOccurred).
@@ -1998,7 +2022,9 @@ DIOPI_API diopiError_t diopiUpfirdn2dOpMmcv(diopiContextHandle_t ctx, diopiTenso
  * @brief Sorts points into voxels of bounded number and size, a voxel for each occupied cell in the order of its first
  *        point; points beyond the bounds or outside of the range are dropped.
  * @note Source: Zhou and Tuzel, VoxelNet, CVPR 2018; mmcv.ops.voxelization. A coordinate is in cell floor((x - least) /
- *       size), of round((greatest - least) / size) cells.
+ *       size), of round((greatest - least) / size) cells, halves away from 0. Both steps are rounded to float32, those
+ *       of float64 points to float64, and the number of cells to float32, so that all agree on a border. NaN is
+ *       outside.
  * @note max_points.range: max_points is at least 1 (else diopiErrorOccurred).
  * @note max_voxels.range: max_voxels is at least 1 (else diopiErrorOccurred).
  * @note C2: NDim is 3 (else diopiErrorOccurred).
@@ -2035,8 +2061,11 @@ DIOPI_API diopiError_t diopiHardVoxelizeMmcv(diopiContextHandle_t ctx, diopiTens
 
 /**
  * @brief Cell of every point, without bounds on the number of points and voxels.
- * @note Source: mmcv.ops.voxelization on the CPU. The CUDA kernel of mmcv writes -1 only up to the first coordinate
- *       that is outside, counted from x, so callers test the first entry.
+ * @note Source: mmcv.ops.voxelization on the CPU. A coordinate is in cell floor((x - least) / size), of round((greatest
+ *       - least) / size) cells, halves away from 0. Both steps are rounded to float32, those of float64 points to
+ *       float64, and the number of cells to float32, so that all agree on a border. NaN is outside. The CUDA kernel of
+ *       mmcv writes -1 only up to the first coordinate that is outside, counted from x, so callers test the first
+ *       entry.
  * @note C1: NDim is 3 (else diopiErrorOccurred).
  * @note C2: F is at least NDim (else diopiErrorOccurred).
  * @note C3: every entry of voxel_size is above 0 (else diopiErrorOccurred).
@@ -2113,7 +2142,8 @@ DIOPI_API diopiError_t diopiPointsInPolygonsMmcv(diopiContextHandle_t ctx, diopi
 
 /**
  * @brief Sparse max pooling along lists of pairs of an input row and an output row.
- * @note Source: mmcv.ops.SparseMaxPool2d and its kin.
+ * @note Source: mmcv.ops.SparseMaxPool2d and its kin, which take a feature that is above the maximum so far: NaN never
+ *       is.
  * @note C1: numAct is not negative (else diopiErrorOccurred).
  * @note C2: indiceNum is at most P, and the pairs that count are in the N and numAct rows (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -2157,7 +2187,9 @@ DIOPI_API diopiError_t diopiIndiceMaxpoolBackwardMmcv(diopiContextHandle_t ctx, 
 /**
  * @brief Sparse convolution: for each position in the window, input rows times the filter of that position, added to
  *        the output rows that they are paired with.
- * @note Source: Yan et al., SECOND, Sensors 2018; mmcv.ops.SparseConv3d and its kin.
+ * @note Source: Yan et al., SECOND, Sensors 2018; mmcv.ops.SparseConv3d and its kin. A pair that is listed twice counts
+ *       twice. Where _subM is not 0 mmcv multiplies the position with most pairs as a whole, without its pairs: they
+ *       are each row with itself.
  * @note C1: K is the product of the dimensions of the window (else diopiErrorOccurred).
  * @note C2: numActOut is not negative (else diopiErrorOccurred).
  * @note C3: indiceNum is at most P, and the pairs that count are in the rows of features and out (else

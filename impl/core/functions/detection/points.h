@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "detection/kernels.h"
+#include "detection/numbers.h"
 #include "detection/point_features.h"
 #include "detection/point_neighbours.h"
 #include "detection_mmcv.h"
@@ -15,25 +16,6 @@
 #include "indexing/positions.h"
 
 namespace diopi::core {
-
-// A copy of a list of the host where kernels reach it. Each library has its own.
-Buffer list_for_kernels(const void* values, int64_t bytes);
-
-template <typename V>
-Buffer list_for_kernels(const std::vector<V>& values) {
-    return list_for_kernels(values.data(), static_cast<int64_t>(values.size() * sizeof(V)));
-}
-
-// Sums to which is added: in double, and rounded once.
-class Sums {
-  public:
-    explicit Sums(const Tensor& tensor) : changed_(tensor, Dtype::kFloat64) {}
-    double* data() const { return changed_.as<double>(); }
-    void store() const { changed_.store(); }
-
-  private:
-    Changed changed_;
-};
 
 // Clouds that are joined, by the numbers of their points and centres.
 class StackedClouds {

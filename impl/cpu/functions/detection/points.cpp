@@ -1,20 +1,9 @@
 // Functions over clouds of points: owners are spread over the threads.
 #include "detection/points.h"
 
-#include <cstring>
-
 #include "each.h"
 
 using namespace diopi::core;
-
-Buffer diopi::core::list_for_kernels(const void* values, int64_t bytes) {
-    Buffer buffer;
-    if (bytes > 0) {
-        buffer.allocate(bytes);
-        std::memcpy(buffer.data(), values, static_cast<size_t>(bytes));
-    }
-    return buffer;
-}
 
 void diopi::kernels::gather_points_mmcv(const GatherPointsMmcvArgs& args) {
     pick_points(Each(), args.out, args.points, args.idx, args.npoints);

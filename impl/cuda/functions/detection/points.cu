@@ -5,15 +5,6 @@
 using namespace diopi::core;
 using diopi::cuda::Each;
 
-Buffer diopi::core::list_for_kernels(const void* values, int64_t bytes) {
-    Buffer buffer;
-    if (bytes > 0) {
-        buffer.allocate(bytes);
-        diopi::cuda::send(buffer.data(), values, static_cast<size_t>(bytes));
-    }
-    return buffer;
-}
-
 void diopi::kernels::gather_points_mmcv(const GatherPointsMmcvArgs& args) {
     pick_points(Each(), args.out, args.points, args.idx, args.npoints);
 }

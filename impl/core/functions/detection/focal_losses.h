@@ -1,0 +1,143 @@
+// The focal losses of detectors and their derivatives (Lin et al., 2017), for the libraries of all devices. `Each` is
+// how a library calls an object for all owners of results: each(count, cost, body).
+#ifndef DIOPI_CORE_FUNCTIONS_DETECTION_FOCAL_LOSSES_H_
+#define DIOPI_CORE_FUNCTIONS_DETECTION_FOCAL_LOSSES_H_
+
+#include <limits>
+
+#include "detection_mmcv.h"
+#include "diopi_core/dense.h"
+#include "diopi_core/kernel_checks.h"
+#include "indexing/positions.h"
+#include "loss/focus.h"
+
+namespace diopi::core {
+
+// The logarithm of a probability that counts as the smallest normal float at least.
+DIOPI_HOST_DEVICE inline double bounded_log(double p) {
+    constexpr double kSmallest = 1.1754943508222875e-38;
+    return vector_math::log(p < kSmallest ? kSmallest : p);
+}
+
+// The logarithm of logistic(x) with that bound, exact where the probability is near 1.
+DIOPI_HOST_DEVICE inline double bounded_log_logistic(double x) {
+    constexpr double kLogOfSmallest = -87.33654475055310898657;
+    const double log = -softplus(-x);
+    return log < kLogOfSmallest ? kLogOfSmallest : log;
+}
+
+// What all of them share: the class of each sample, and a factor by class; null for 1.
+struct Weighted {
+    const Int64* target;
+    const double* weight;
+    int64_t classes;
+    double gamma;
+    double alpha;
+
+    DIOPI_HOST_DEVICE double factor(int64_t sample) const {
+        return weight == nullptr ? 1 : weight[target[sample].value];
+    }
+};
+
+// An owner for each sample and class, [samples, classes].
+struct SigmoidFocalLoss {
+    double* to;
+    const double* from;
+    Weighted by;
+
+    DIOPI_HOST_DEVICE void operator()(int64_t at) const {
+        const int64_t sample = at / by.classes;
+        const bool is_class = by.target[sample].value == at % by.classes;
+        const double x = is_class ? from[at] : -from[at];
+        const double loss = -numeric::pow(logistic(-x), by.gamma) * bounded_log_logistic(x);
+        to[at] = (is_class ? by.alpha : 1 - by.alpha) * loss * by.factor(sample);
+    }
+};
+
+struct SigmoidFocalSlope {
+    double* to;
+    const double* from;
+    Weighted by;
+
+    DIOPI_HOST_DEVICE void operator()(int64_t at) const {
+        const int64_t sample = at / by.classes;
+        const bool is_class = by.target[sample].value == at % by.classes;
+        const double x = is_class ? from[at] : -from[at];
+        const double miss = logistic(-x);
+        const double slope = -numeric::pow(miss, by.gamma) * (miss - by.gamma * logistic(x) * bounded_log_logistic(x));
+        to[at] = (is_class ? by.alpha : by.alpha - 1) * slope * by.factor(sample);
+    }
+};
+
+// An owner for each sample.
+struct SoftmaxFocalLoss {
+    double* to;
+    const double* from;
+    Weighted by;
+
+    DIOPI_HOST_DEVICE void operator()(int64_t sample) const {
+        const int64_t label = by.target[sample].value;
+        if (label < 0) {
+            to[sample] = 0;
+            return;
+        }
+        const double p = from[sample * by.classes + label];
+        to[sample] = -by.alpha * numeric::pow(1 - p, by.gamma) * bounded_log(p) * by.factor(sample);
+    }
+};
+
+// An owner for each sample and class.
+struct SoftmaxFocalSlope {
+    double* to;
+    const double* from;
+    Weighted by;
+
+    DIOPI_HOST_DEVICE void operator()(int64_t at) const {
+        const int64_t sample = at / by.classes;
+        const int64_t label = by.target[sample].value;
+        if (label < 0) {
+            to[at] = 0;
+            return;
+        }
+        const double p = from[sample * by.classes + label];
+        double slope = -numeric::pow(1 - p, by.gamma);
+        if (by.gamma != 0 && p < 1) {  // at p = 1 the logarithm is 0, whatever the power
+            slope += by.gamma * numeric::pow(1 - p, by.gamma - 1) * p * bounded_log(p);
+        }
+        const double share = (at % by.classes == label ? 1.0 : 0.0) - from[at];
+        to[at] = by.alpha * slope * share * by.factor(sample);
+    }
+};
+
+// Losses or slopes of scores [samples, classes]. A class is in [least, end).
+template <typename Body, typename Each>
+void focal(const Each& each, const Tensor& out, const Tensor& scores, const Tensor& target, const Tensor& weight,
+           int64_t least, int64_t end, float gamma, float alpha) {
+    require_apart(out, {&scores, &target, &weight});
+    const Input<Int64> labels(target);
+    check_positions(target, labels, least, end);
+    const Input<double> from(scores);
+    const Input<double> factors(weight);
+    const Output<double> to(out);
+    each(out.numel, 64,
+         Body{to.data(), from.data(),
+              Weighted{labels.data(), weight.numel == 0 ? nullptr : factors.data(), scores.shape[1], gamma, alpha}});
+    to.store();
+}
+
+// The number of classes stands for the background, which has no weight.
+template <typename Body, typename Args, typename Each>
+void sigmoid_focal(const Each& each, const Tensor& out, const Args& args) {
+    const int64_t end = args.input.shape[1] + (args.weight.numel == 0 ? 1 : 0);
+    focal<Body>(each, out, args.input, args.target, args.weight, 0, end, args.gamma, args.alpha);
+}
+
+template <typename Body, typename Args, typename Each>
+void softmax_focal(const Each& each, const Tensor& out, const Args& args) {
+    focal<Body>(each, out, args.softmax, args.target, args.weight, std::numeric_limits<int64_t>::min(),
+                args.softmax.shape[1], args.gamma, args.alpha);
+}
+
+}  // namespace diopi::core
+
+#endif  // DIOPI_CORE_FUNCTIONS_DETECTION_FOCAL_LOSSES_H_

@@ -1,0 +1,32 @@
+// Layers over windows of feature maps with weights of their own.
+#include "detection/local_windows.h"
+#include "each.h"
+
+using namespace diopi::core;
+using diopi::cuda::Each;
+
+void diopi::kernels::carafe_mmcv(const CarafeMmcvArgs& args) { carafe(Each(), args); }
+
+void diopi::kernels::carafe_backward_mmcv(const CarafeBackwardMmcvArgs& args) { carafe_backward(Each(), args); }
+
+void diopi::kernels::carafe_naive_mmcv(const CarafeNaiveMmcvArgs& args) { enlarge(Each(), args); }
+
+void diopi::kernels::carafe_naive_backward_mmcv(const CarafeNaiveBackwardMmcvArgs& args) {
+    carafe_naive_backward(Each(), args);
+}
+
+void diopi::kernels::correlation_mmcv(const CorrelationMmcvArgs& args) { correlation(Each(), args); }
+
+void diopi::kernels::correlation_backward_mmcv(const CorrelationBackwardMmcvArgs& args) {
+    correlation_backward(Each(), args);
+}
+
+void diopi::kernels::psamask_mmcv(const PsamaskMmcvArgs& args) {
+    move_masks<SpreadMasks>(Each(), args.output, args.input, args.input.numel, args);
+}
+
+void diopi::kernels::psamask_backward_mmcv(const PsamaskBackwardMmcvArgs& args) {
+    move_masks<FetchMasks>(Each(), args.grad_input, args.grad_output, args.grad_input.numel, args);
+}
+
+void diopi::kernels::upfirdn2d_op_mmcv(const Upfirdn2dOpMmcvArgs& args) { resample(Each(), args); }
