@@ -62,7 +62,7 @@ def python(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
 
 def run_python(words: list[str], folder: Path, code: int | None, **variables: str) -> subprocess.CompletedProcess[str]:
     """Python in a folder; fails where the exit code is another one."""
-    paths = [str(SOURCES), *filter(None, [os.environ.get("PYTHONPATH")])]
+    paths = [str(SOURCES), str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     own = {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(paths), "OPTOOLS_TEST_DEVICE": DEVICE}
     done = subprocess.run(
         [sys.executable, *words],

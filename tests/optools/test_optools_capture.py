@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import torch
 from networks import perceptron, train
-from optools.capture import Capture
-from optools.replay import list_table, replay, show
+from optools.capturing import Capture
+from optools.replaying import list_table, replay, show
 from optools.store import FolderError, Stored, content_path, read_calls
 
 

@@ -56,6 +56,8 @@ class Shadows:
         exact = None
         if not call.facts.random:
             exact = self._run(call, before)
+        elif call.facts.base == "native_dropout":
+            exact = self._dropout(call, device)
         if exact is None:
             for tensor in [*fresh, *self._written(call)]:
                 self._known.pop(tensor.untyped_storage()._cdata, None)
@@ -75,21 +77,33 @@ class Shadows:
             worst = max(worst, self._error(value, self.of(value)))
         return worst
 
+    def _dropout(self, call: Call, device: Results) -> dict[str, Tensor]:
+        """Dropout with the mask that the device has sampled."""
+        mask = device.outputs["1"]
+        if not call.args[2] and call.args[2] is not None:
+            return {"0": self.of(call.args[0]), "1": mask}
+        fraction = call.args[1]
+        scale = 1 / (1 - fraction) if fraction < 1 else 0.0
+        return {"0": self.of(call.args[0]) * mask * scale, "1": mask}
+
     def _written(self, call: Call) -> list[Tensor]:
-        from optools.capture import written_arguments
+        from optools.capturing import written_arguments
 
         return [tensor for tensor in tensors_of(written_arguments(call)) if plain(tensor)]
 
     def _run(self, call: Call, before: Frozen) -> dict[str, Tensor] | None:
         """The call on shadows. Written operands are unknown to `before` only where nothing is known of them."""
-        originals, _ = before.thaw("cpu", widened)
-        starts = tensors_of([originals, before.thaw("cpu", widened)[1]])
-        tensors = tensors_of([call.args, call.kwargs])
-        for tensor, start in zip(tensors, starts, strict=True):
+        for tensor, view in zip(tensors_of([call.args, call.kwargs]), before.views().values(), strict=True):
             known = self._known.get(tensor.untyped_storage()._cdata)
             if known is None or known[0].expired():
                 # A written operand holds the result already: its shadow begins with what it was before.
-                self.of(tensor).copy_(start) if tensor.numel() and 0 not in tensor.stride() else self.of(tensor)
+                self.of(tensor)
+                content = before.contents[view.content]
+                if content.dtype == view.dtype and tensor.numel():
+                    low = tensor.storage_offset() - view.offset
+                    flat = self._known[tensor.untyped_storage()._cdata][1]
+                    if flat.dtype == widened(view.dtype):
+                        flat[low : low + content.numel()].copy_(content)
 
         def leaf(value: Any) -> Any:
             if isinstance(value, torch.Tensor):

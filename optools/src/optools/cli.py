@@ -16,6 +16,8 @@ from optools.script import run_script
 
 USAGE = 2
 Command = Callable[[argparse.Namespace], int]
+Maker = Callable[[argparse.Namespace], tuple[Any, Callable[[], int]]]
+"""Makes a tool, and what prints its report and gives an exit code."""
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -37,40 +39,92 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="optools", description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(required=True, metavar="TOOL")
 
-    def add(name: str, command: Command, text: str, program: bool = True) -> argparse.ArgumentParser:
+    def add(name: str, command: Command, text: str) -> argparse.ArgumentParser:
         own = commands.add_parser(name, help=text, description=text)
         own.set_defaults(command=command)
-        if program:
-            selection_options(own)
         return own
 
-    capture = add("capture", _capture, "write the calls of a program to a folder")
-    capture.add_argument("--folder", default="optools_captures", help="where captures go")
+    def tool(name: str, make: Maker, text: str, folder: str = "") -> argparse.ArgumentParser:
+        own = add(name, _run, text)
+        own.set_defaults(make=make)
+        selection_options(own)
+        if folder:
+            own.add_argument("--folder", default=folder, help="where results go")
+        return own
+
+    capture = tool("capture", _capture, "write the calls of a program to a folder", "optools_captures")
     capture.add_argument("--shapes", action="store_true", help="shapes and names alone, not the operands")
     capture.add_argument("--budget", type=_bytes, default="1G", help="bytes of operands at most, such as 200M")
     program_words(capture)
 
-    listed = add("list", _list, "list captured calls", False)
+    compare = tool(
+        "compare", _compare, "compare each operator with the CPU, in a program or in captures", "optools_compare"
+    )
+    compare.add_argument("--repeat", action="store_true", help="run each call twice: finds results that vary")
+    compare.add_argument("--accumulated", action="store_true", help="follow the whole program in float64 too")
+    compare.add_argument("--stop-after", type=int, default=0, metavar="N", help="look no further after N wrong calls")
+    compare.add_argument("--device", help="of captured calls: where to run them")
+    program_words(compare)
+    compare.set_defaults(command=_compare_command)
+
+    overflow = tool("overflow", _overflow, "find the first operator that makes inf or NaN", "optools_overflow")
+    program_words(overflow)
+
+    timing = tool("time", _time, "measure operators by shape", "optools_time")
+    timing.add_argument("--synchronous", action="store_true", help="wait for the device after each call")
+    timing.add_argument("--no-shapes", action="store_true", help="one row for each operator")
+    timing.add_argument("--rows", type=int, default=30, help="rows to print")
+    timing.add_argument(
+        "--diff", metavar="FOLDER", help="compare with the times of another run; without a program, --folder's"
+    )
+    program_words(timing)
+    timing.set_defaults(command=_time_command)
+
+    cast = tool("cast", _cast, "run operators in another dtype")
+    cast.add_argument(
+        "--dtypes", default="float16->float32,bfloat16->float32", help="float16->float32, or float64 for all"
+    )
+    program_words(cast)
+
+    fallback = tool("fallback", _fallback, "run operators on the CPU")
+    program_words(fallback)
+
+    bisect = add("bisect", _bisect, "find the first wrong operator of a program with few comparisons")
+    bisect.add_argument("--folder", default="optools_bisect", help="where the runs are written")
+    seeded(bisect)
+    program_words(bisect)
+
+    sums = tool("checksums", _checksums, "write checksums of modules and parameters", "optools_checksums")
+    sums.add_argument("--on-cpu", action="store_true", help="run every operator on the CPU")
+    program_words(sums)
+
+    diff = add("diff", _diff, "compare the checksums of two runs step by step")
+    diff.add_argument("folder")
+    diff.add_argument("other")
+
+    listed = add("list", _list, "list captured calls")
     listed.add_argument("folder")
     filters(listed)
 
-    shown = add("show", _show, "show captured calls with their operands", False)
+    shown = add("show", _show, "show captured calls with their operands")
     shown.add_argument("folder")
     shown.add_argument("calls", nargs="+", type=int)
 
-    again = add("replay", _replay, "run captured calls again and compare them with the CPU", False)
+    again = add("replay", _replay, "run captured calls again and compare them with the CPU")
     again.add_argument("folder")
     again.add_argument("calls", nargs="*", type=int)
     again.add_argument("--device", help="where to run them; default: where they were captured")
     filters(again)
-
-    compare = add("compare", _compare, "compare each operator with the CPU, in a program or in a folder of captures")
-    compare.add_argument("--folder", default="optools_compare", help="where wrong calls are captured")
-    compare.add_argument("--repeat", action="store_true", help="run each call twice: finds results that vary")
-    compare.add_argument("--accumulated", action="store_true", help="follow the whole program in float64 too")
-    compare.add_argument("--device", help="of captured calls: where to run them")
-    program_words(compare)
     return parser
+
+
+def tool_of_words(words: Sequence[str]) -> tuple[Any, Callable[[], int]]:
+    """The tool of a command line without a program, and what prints its report. Raises `ExpressionError`."""
+    options = build_parser().parse_args(list(words))
+    if not hasattr(options, "make"):
+        raise ExpressionError("this command runs no program")
+    tool, report = options.make(options)
+    return tool, report
 
 
 def selection_options(parser: argparse.ArgumentParser) -> None:
@@ -81,6 +135,12 @@ def selection_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--steps", default=None, help="training steps: 3, 3:10 or ::100")
     parser.add_argument("--phases", default="", help="forward, backward, recompute, optimizer")
     parser.add_argument("--sample", type=float, default=1.0, help="the fraction of calls, chosen at random")
+    seeded(parser)
+
+
+def seeded(parser: argparse.ArgumentParser) -> None:
+    """The seed that the program starts with."""
+    parser.add_argument("--seed", type=int, help="seed torch and random before the program starts")
 
 
 def program_words(parser: argparse.ArgumentParser) -> None:
@@ -100,16 +160,25 @@ def selection(options: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(options, name) for name in names}
 
 
-def run_with(tool: Any, options: argparse.Namespace) -> int:
-    """Runs the program with a tool; exit code of the program."""
-    words = [word for word in options.program if word != "--"] if options.program[:1] == ["--"] else options.program
+def _run(options: argparse.Namespace) -> int:
+    """Runs the program with the tool of the command; the exit code of the program, else of the tool."""
+    words = options.program[1:] if options.program[:1] == ["--"] else options.program
     if not words:
         raise ExpressionError("no program is named: optools TOOL [options] PROGRAM [arguments]")
+    if options.seed is not None:
+        import random
+
+        import torch
+
+        random.seed(options.seed)
+        torch.manual_seed(options.seed)
+    tool, report = options.make(options)
     with tool:
         code = run_script(words)
     for reason, count in sorted(tool.skipped.items(), key=lambda item: -item[1]):
         print(f"optools: not looked at, {count} times: {reason}", file=sys.stderr)
-    return code
+    found = report()
+    return code or found
 
 
 def _bytes(text: str) -> int:
@@ -118,13 +187,16 @@ def _bytes(text: str) -> int:
     return int(float(number) * unit)
 
 
-def _capture(options: argparse.Namespace) -> int:
-    from optools.capture import Capture
+def _capture(options: argparse.Namespace) -> tuple[Any, Callable[[], int]]:
+    from optools.capturing import Capture
 
     tool = Capture(options.folder, operands=not options.shapes, budget=options.budget, **selection(options))
-    code = run_with(tool, options)
-    print(f"optools: {tool.count} calls, {tool.store.used} bytes of operands in {tool.folder}")
-    return code
+
+    def report() -> int:
+        print(f"optools: {tool.count} calls, {tool.store.used} bytes of operands in {tool.folder}")
+        return 0
+
+    return tool, report
 
 
 def _filtered(options: argparse.Namespace) -> Callable[[Any], bool]:
@@ -140,7 +212,7 @@ def _filtered(options: argparse.Namespace) -> Callable[[Any], bool]:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from optools.replay import list_table
+    from optools.replaying import list_table
     from optools.store import read_calls
 
     takes = _filtered(options)
@@ -149,7 +221,7 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace) -> int:
-    from optools.replay import show
+    from optools.replaying import show
     from optools.store import FolderError, read_calls
 
     calls = {call.number: call for call in read_calls(Path(options.folder))}
@@ -161,7 +233,7 @@ def _show(options: argparse.Namespace) -> int:
 
 
 def _replay(options: argparse.Namespace) -> int:
-    from optools.replay import outcome_table, replay
+    from optools.replaying import outcome_table, replay
 
     outcomes = replay(options.folder, options.calls, device=options.device, takes=_filtered(options))
     print(outcome_table(outcomes))
@@ -170,20 +242,125 @@ def _replay(options: argparse.Namespace) -> int:
     return 1 if counts["wrong"] or counts["failed"] else 0
 
 
-def _compare(options: argparse.Namespace) -> int:
+def _compare_command(options: argparse.Namespace) -> int:
     if len(options.program) == 1 and Path(options.program[0]).is_dir():
         options.folder, options.calls = options.program[0], []
         return _replay(options)
-    from optools.compare import Compare
+    return _run(options)
+
+
+def _compare(options: argparse.Namespace) -> tuple[Any, Callable[[], int]]:
+    from optools.comparing import Compare
 
     more = {"folder": options.folder, "repeat": options.repeat, "accumulated": options.accumulated}
-    tool = Compare(**more, **selection(options))
-    code = run_with(tool, options)
-    print(tool.report.table())
-    first = tool.report.first
-    if first is None:
-        print("optools: no operator is wrong")
-        return code
-    print(f"optools: {len(tool.report.findings)} wrong calls; the first wrong operator is")
-    print(first.text())
-    return code or 1
+    tool = Compare(**more, stop_after=options.stop_after, **selection(options))
+
+    def report() -> int:
+        print(tool.report.table())
+        first = tool.report.first
+        if first is None:
+            print("optools: no operator is wrong")
+            return 0
+        print(f"optools: {len(tool.report.findings)} wrong calls; the first wrong operator is")
+        print(first.text())
+        return 1
+
+    return tool, report
+
+
+def _overflow(options: argparse.Namespace) -> tuple[Any, Callable[[], int]]:
+    from optools.overflowing import Overflows
+
+    tool = Overflows(folder=options.folder, **selection(options))
+
+    def report() -> int:
+        print(tool.table())
+        first = tool.first
+        if first is None:
+            print("optools: no operator makes inf or NaN of finite inputs")
+            return 0
+        print(f"optools: {len(tool.found)} calls make inf or NaN of finite inputs; the first is")
+        print(first.text())
+        return 1
+
+    return tool, report
+
+
+def _time(options: argparse.Namespace) -> tuple[Any, Callable[[], int]]:
+    from optools.timing import Timing, comparison, read_csv
+
+    tool = Timing(
+        folder=options.folder, synchronous=options.synchronous, shapes=not options.no_shapes, **selection(options)
+    )
+
+    def report() -> int:
+        print(tool.table(options.rows))
+        if tool.dropped:
+            print(f"optools: the trace has no room for {tool.dropped} calls; the table counts them", file=sys.stderr)
+        if options.diff:
+            print(comparison(read_csv(Path(options.diff)), tool.rows(), options.rows))
+        return 0
+
+    return tool, report
+
+
+def _time_command(options: argparse.Namespace) -> int:
+    if options.program or not options.diff:
+        return _run(options)
+    from optools.timing import comparison, read_csv
+
+    print(comparison(read_csv(Path(options.diff)), read_csv(Path(options.folder)), options.rows))
+    return 0
+
+
+def _cast(options: argparse.Namespace) -> tuple[Any, Callable[[], int]]:
+    from optools.casting import Cast
+
+    tool = Cast(dtypes=options.dtypes, **selection(options))
+    return tool, lambda: _counted(tool.counts, f"cast, {options.dtypes}")
+
+
+def _fallback(options: argparse.Namespace) -> tuple[Any, Callable[[], int]]:
+    from optools.falling_back import Fallback
+
+    tool = Fallback(**selection(options))
+    return tool, lambda: _counted(tool.counts, "run on the CPU")
+
+
+def _counted(counts: Any, what: str) -> int:
+    calls = ", ".join(f"{op} {count}" for op, count in counts.most_common()) or "none"
+    print(f"optools: calls that were {what}: {calls}")
+    return 0
+
+
+def _bisect(options: argparse.Namespace) -> int:
+    from optools.bisecting import bisect
+
+    try:
+        found = bisect(options.program, Path(options.folder), options.seed if options.seed is not None else 0)
+    except RuntimeError as reason:
+        print(f"optools: {reason}", file=sys.stderr)
+        return USAGE
+    print(found.text())
+    return 0 if found.step is None and found.seeded else 1
+
+
+def _checksums(options: argparse.Namespace) -> tuple[Any, Callable[[], int]]:
+    from optools.checksums import Checksums
+
+    tool = Checksums(options.folder, steps=options.steps, on_cpu=options.on_cpu)
+
+    def report() -> int:
+        print(f"optools: checksums in {options.folder}")
+        return 0
+
+    return tool, report
+
+
+def _diff(options: argparse.Namespace) -> int:
+    from optools.bisecting import BEYOND, steps_table
+    from optools.checksums import read_events, step_rows
+
+    rows = step_rows(read_events(Path(options.folder)), read_events(Path(options.other)), BEYOND)
+    print(steps_table(rows))
+    return 1 if any(row.first for row in rows) else 0

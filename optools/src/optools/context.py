@@ -67,7 +67,8 @@ class Context:
         self.thread = _Thread()
         self.origins: dict[int, Origin] = {}
         self.watchers: list[Callable[[str, Any], None]] = []
-        """Called with "optimizer" before and "step" after each training step, and the optimizer."""
+        """Called with "before" and "after" for each step of an optimizer, and with "step" at the end of a training
+        step; and with the optimizer."""
         self._last = -1
         self._users = 0
         self._handles: list[Any] = []
@@ -129,11 +130,13 @@ class Context:
 
     def _before_step(self, optimizer: Any, *_: Any) -> None:
         for watcher in self.watchers:
-            watcher("optimizer", optimizer)
+            watcher("before", optimizer)
         self.thread.optimizers += 1
 
     def _after_step(self, optimizer: Any, *_: Any) -> None:
         self.thread.optimizers -= 1
+        for watcher in self.watchers:
+            watcher("after", optimizer)
         if self._clock is None or self._clock() is None:
             self._clock = weakref.ref(optimizer)
         if self._clock() is optimizer and not self._manual:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import functools
+import os
 import random
 import sys
 import threading
@@ -107,12 +108,19 @@ class Selection:
 
 
 class Tool:
-    """What is done with the selected calls between `start` and `stop`; also a context manager."""
+    """What is done with the selected calls between `start` and `stop`; also a context manager.
+
+    `innermost` tools change what a device computes: they come after all others, whenever they were started.
+    """
+
+    innermost = False
 
     def __init__(self, selection: Selection | None = None) -> None:
         self.selection = selection or Selection()
         self.skipped: collections.Counter[str] = collections.Counter()
         """Calls that the tool did not look at, by the reason."""
+        self.calls_seen = 0
+        """Calls that the tool was handed."""
         self._mode: Mode | None = None
         self._graphs = 0
 
@@ -158,6 +166,16 @@ class Tool:
 _local = threading.local()
 
 
+def _forked() -> None:
+    """A child that was forked, such as a worker that loads data, is no part of the program that is looked at."""
+    mode = getattr(_local, "mode", None)
+    if mode is not None:
+        mode.tools.clear()
+
+
+os.register_at_fork(after_in_child=_forked)
+
+
 class Mode(TorchDispatchMode):
     """The mode of a thread. It is on torch's stack while there are tools."""
 
@@ -184,9 +202,9 @@ class Mode(TorchDispatchMode):
         return self._api
 
     def add(self, tool: Tool) -> None:
-        """Adds a tool before the others."""
+        """Adds a tool before the others, an innermost one after them."""
         CONTEXT.start()
-        self.tools.insert(0, tool)
+        self.tools.insert(len(self.tools) if tool.innermost else 0, tool)
         self._compose()
         if not self._inside:
             self._api.__enter__()
@@ -243,6 +261,7 @@ def _call(call: Call) -> Any:
 
 def _through(tool: Tool, proceed: Proceed, call: Call) -> Any:
     if tool.selection.takes(call.func, call.facts):
+        tool.calls_seen += 1
         return tool.call(call, proceed)
     return proceed(call)
 

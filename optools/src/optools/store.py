@@ -10,7 +10,9 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import json
+import multiprocessing
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,8 +21,8 @@ from typing import Any, TextIO
 
 import torch
 
-from optools.schema import facts_of, overload_of
-from optools.tensors import Frozen, Random, View, mapped
+from optools.schema import overload_of
+from optools.tensors import Frozen, Random, View
 
 FORMAT = 1
 _NAMED = (torch.dtype, torch.layout, torch.memory_format)
@@ -39,9 +41,11 @@ def rank() -> int | None:
 
 
 def ranked(folder: Path) -> Path:
-    """The folder of this process: one for each rank."""
+    """The folder of this process: one for each rank, and for each process that another one has started."""
     own = rank()
-    return folder if own is None else folder / f"rank{own}"
+    if own is not None:
+        return folder / f"rank{own}"
+    return folder if multiprocessing.parent_process() is None else folder / f"process{os.getpid()}"
 
 
 def accelerator() -> str:
@@ -169,7 +173,7 @@ class Store:
     """Writes a folder of captures. Contents are stored once; beyond `budget` bytes only shapes are."""
 
     def __init__(self, folder: Path, budget: int) -> None:
-        self.folder = ranked(folder)
+        self.folder = folder
         self.budget = budget
         self.used = 0
         self.over = 0
@@ -177,8 +181,9 @@ class Store:
         self._known: set[str] = set()
         self._lines: TextIO | None = None
 
-    def open(self) -> None:
-        """Makes the folder. Raises `FolderError` where it has captures."""
+    def open(self, folder: Path | None = None) -> None:
+        """Makes the folder: that of this process, or this one. Raises `FolderError` where it has captures."""
+        self.folder = folder or ranked(self.folder)
         if (self.folder / "calls.jsonl").exists():
             raise FolderError(f"{self.folder} has captures already: name another folder, or remove it")
         (self.folder / "contents").mkdir(parents=True, exist_ok=True)
@@ -188,6 +193,7 @@ class Store:
 
     def close(self) -> None:
         """Ends the file of calls."""
+        self._known.clear()
         if self._lines is not None:
             self._lines.close()
             self._lines = None
@@ -256,7 +262,11 @@ def read_content(folder: Path, name: str, dtype: Any) -> Any:
 
 def read_calls(folder: Path) -> Iterator[Stored]:
     """The calls of a folder in order, those of all ranks one after another. Raises `FolderError`."""
-    folders = [folder] if (folder / "calls.jsonl").exists() else sorted(folder.glob("rank*"), key=_rank_of)
+    folders = (
+        [folder]
+        if (folder / "calls.jsonl").exists()
+        else sorted([*folder.glob("rank*"), *folder.glob("process*")], key=_rank_of)
+    )
     folders = [one for one in folders if (one / "calls.jsonl").exists()]
     if not folders:
         raise FolderError(f"{folder} has no captures (calls.jsonl)")
@@ -271,19 +281,4 @@ def read_calls(folder: Path) -> Iterator[Stored]:
 
 
 def _rank_of(folder: Path) -> int:
-    digits = folder.name[4:]
-    return int(digits) if digits.isdigit() else -1
-
-
-__all__ = [
-    "FolderError",
-    "Store",
-    "Stored",
-    "accelerator",
-    "encoded",
-    "facts_of",
-    "mapped",
-    "rank",
-    "ranked",
-    "read_calls",
-]
+    return int(re.sub(r"\D", "", folder.name) or 0)

@@ -12,7 +12,7 @@ from typing import Any
 
 from optools import reference
 from optools.accumulated import Shadows
-from optools.capture import device_of, random_state, restore, written_arguments
+from optools.capturing import random_state, restore, written_arguments
 from optools.check import Rerun, Verdict, changed_inputs, check, check_random, diagnose, digest
 from optools.context import CONTEXT, Where
 from optools.errors import Difference
@@ -150,7 +150,7 @@ class Compare(Tool):
     ) -> None:
         super().__init__(Selection(ops, **selection))
         self.report = Report()
-        self.folder = None if folder is None else ranked(Path(folder))
+        self.folder = None if folder is None else Path(folder)
         self.repeat = repeat
         self.shadows = Shadows() if accumulated else None
         self.stop_after = stop_after
@@ -159,14 +159,11 @@ class Compare(Tool):
         self._calls = 0
         self._seen: dict[str, OrderedDict[Any, int]] = {}
 
-    def begin(self) -> None:
-        if self.folder is not None:
-            self.folder.mkdir(parents=True, exist_ok=True)
-
     def end(self) -> None:
-        if self.folder is not None:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            (self.folder / "compare.json").write_text(json.dumps(self.as_json(), indent=1) + "\n", encoding="utf-8")
+        if self.folder is not None and self.calls_seen:
+            folder = ranked(self.folder)
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "compare.json").write_text(json.dumps(self.as_json(), indent=1) + "\n", encoding="utf-8")
 
     def as_json(self) -> dict[str, Any]:
         """The report for files."""
@@ -236,9 +233,7 @@ class Compare(Tool):
             again = rerun(before)
             if reached is not None:
                 restore(call, reached)
-        cpu = None
-        if device_of(call).type != "cpu" or again is None:
-            cpu = _on_cpu(call, before)
+        cpu = _on_cpu(call, before)
         wrong += list(check_random(facts, device, again, cpu))
         return Verdict(tuple(wrong), 0, 0, 0)
 
@@ -268,12 +263,11 @@ class Compare(Tool):
         """Captures a wrong call to a folder of its own."""
         if self.folder is None or before.nbytes > self.budget:
             return ""
-        folder = self.folder / "wrong" / f"{number}_{call.facts.name.replace('::', '_')}"
+        folder = ranked(self.folder) / "wrong" / f"{number}_{call.facts.name.replace('::', '_')}"
         store = Store(folder, self.budget)
-        store.folder = folder
         if (folder / "calls.jsonl").exists():
             return str(folder)
-        store.open()
+        store.open(folder)
         try:
             outputs = freeze(out if isinstance(out, (tuple, list)) else (out,), {})
             written = freeze((), written_arguments(call))

@@ -13,8 +13,8 @@ import torch
 from optools.context import CONTEXT, formatted
 from optools.mode import Call, Proceed, Selection, Tool, quiet
 from optools.schema import Facts
-from optools.store import FolderError, Store, encoded
-from optools.tensors import Frozen, Unsupported, freeze, plain, tensors_of
+from optools.store import FolderError, Store, encoded, ranked
+from optools.tensors import Frozen, Unsupported, freeze, tensors_of
 
 GIB = 1 << 30
 _PENDING = 4096
@@ -45,7 +45,8 @@ class Capture(Tool):
         self._texts: dict[Any, str] = {}
 
     def begin(self) -> None:
-        self.store.open()
+        if (ranked(self.store.folder) / "calls.jsonl").exists():
+            raise FolderError(f"{self.store.folder} has captures already: name another folder, or remove it")
 
     def end(self) -> None:
         self._format()
@@ -59,6 +60,8 @@ class Capture(Tool):
         return self.store.folder
 
     def call(self, call: Call, proceed: Proceed) -> Any:
+        if not self.count:
+            self.store.open()  # not before: a process that calls no operator leaves no folder
         if self.operands and not call.facts.collective:
             return self._with_operands(call, proceed)
         out = proceed(call)
@@ -72,6 +75,8 @@ class Capture(Tool):
 
     def _format(self) -> None:
         """Writes the lines of pending calls; what is the same in many is formatted once."""
+        if not self._pending:
+            return
         lines = []
         texts = self._texts
         for number, raw, facts, described in self._pending:
@@ -233,6 +238,3 @@ def device_of(call: Call) -> Any:
     devices = [tensor.device for tensor in tensors_of([call.args, call.kwargs])]
     devices += [value for value in (*call.args, *call.kwargs.values()) if isinstance(value, torch.device)]
     return next((device for device in devices if device.type != "cpu"), torch.device("cpu"))
-
-
-__all__ = ["Capture", "FolderError", "plain"]

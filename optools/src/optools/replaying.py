@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from optools import reference
-from optools.capture import device_of, random_state
+from optools.capturing import device_of, random_state
 from optools.check import Verdict, check
 from optools.errors import Difference
 from optools.mode import Call, quiet
@@ -107,7 +107,7 @@ def _random(call: Stored, func: Any, facts: Any, frozen: Frozen, captured: tuple
         return Outcome(call, "skipped", None, why="random, and captured on another kind of device")
     before = random_state(own)
     state = torch.tensor(list(bytes.fromhex(saved["state"])), dtype=torch.uint8, device="cpu")
-    from optools.capture import restore
+    from optools.capturing import restore
 
     try:
         restore(own, (str(device), state))

@@ -1,0 +1,232 @@
+"""Comparisons: what counts as wrong, what as rounding, and what is skipped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from faults import Injected, altered, overwrite, plainly, scaled
+from networks import MODELS
+from optools.comparing import Compare
+from optools.errors import compare_results, kolmogorov
+from optools.mode import Call, Proceed, quiet
+from optools.replaying import replay
+
+
+def compared(action: Callable[[], Any], **options: Any) -> Compare:
+    """What comparing finds in an action."""
+    tool = Compare(quiet=True, **options)
+    with tool:
+        action()
+    return tool
+
+
+def kinds(tool: Compare) -> list[tuple[str, str]]:
+    """Wrong operators with the kinds of their differences."""
+    return [(one.op, kind) for one in tool.report.findings for kind in one.kinds]
+
+
+def test_a_changed_input_is_found(device: str) -> None:
+    def change(_: Injected, call: Call, proceed: Proceed) -> Any:
+        out = proceed(call)
+        with quiet():
+            overwrite(call.args[1], call.args[1].cpu() + 1)
+        return out
+
+    x, y = torch.ones(4).to(device), torch.ones(4).to(device)
+    with Injected("mul.Tensor", change):
+        tool = compared(lambda: torch.mul(x, y))
+    assert ("mul.Tensor", "input changed") in kinds(tool)
+    assert "1.0 to 2.0" in tool.report.findings[0].text()
+
+
+def test_a_written_argument_may_change_and_is_compared(device: str) -> None:
+    x = torch.arange(6.0).to(device)
+    assert not kinds(compared(lambda: x[1:4].mul_(x[2:5].clone())))
+    with Injected("add_.Tensor", scaled(1.5)):
+        assert kinds(compared(lambda: x.add_(1))) == [("add_.Tensor", "values")]
+
+
+def test_an_output_that_shares_memory_is_found(device: str) -> None:
+    def change(_: Injected, call: Call, proceed: Proceed) -> Any:
+        with quiet():
+            overwrite(call.args[0], proceed(call).cpu())
+        return call.args[0]
+
+    x = torch.ones(4).to(device)
+    with Injected("clone", change):
+        found = kinds(compared(lambda: x.clone()))
+    assert ("clone", "alias") in found
+
+
+def test_shapes_and_dtypes_are_compared(device: str) -> None:
+    x = torch.ones(4, 4).to(device)
+    with Injected("sum.dim_IntList", lambda _, call, proceed: proceed(call).unsqueeze(0)):
+        assert kinds(compared(lambda: x.sum(0))) == [("sum.dim_IntList", "shape")]
+    with Injected("exp", lambda _, call, proceed: proceed(call).to(torch.float16)):
+        assert kinds(compared(lambda: x.exp())) == [("exp", "dtype")]
+
+
+def test_nan_and_inf_are_compared(device: str) -> None:
+    x = torch.tensor([1.0, -1, 0]).to(device)
+    assert not kinds(compared(lambda: (x.log(), x / 0, x.rsqrt())))
+    with Injected("log", plainly(lambda values: values.nan_to_num(0.0, neginf=-1.0))):
+        assert kinds(compared(lambda: x.log())) == [("log", "not finite")]
+
+
+def test_integers_are_exact_and_ties_may_differ(device: str) -> None:
+    x = torch.tensor([3.0, 1, 3, 2]).to(device)
+
+    def last(_: Injected, call: Call, proceed: Proceed) -> Any:
+        out = proceed(call)
+        with quiet():
+            overwrite(out[1], out[1].cpu() * 0 + 2)
+        return out
+
+    with Injected("max.dim", last):
+        assert not kinds(compared(lambda: x.max(0)))  # another position of the same value
+
+    def wrong(_: Injected, call: Call, proceed: Proceed) -> Any:
+        out = proceed(call)
+        with quiet():
+            overwrite(out[1], out[1].cpu() * 0 + 3)
+        return out
+
+    with Injected("max.dim", wrong):
+        assert kinds(compared(lambda: x.max(0))) == [("max.dim", "values")]
+
+
+def test_random_operators_are_compared_by_generator_and_distribution(device: str) -> None:
+    def program() -> None:
+        torch.rand(4000, device=device)
+        torch.empty(4000, device=device).normal_()
+        torch.nn.functional.dropout(torch.ones(4000, device=device), 0.3)
+
+    assert not kinds(compared(program))
+    with Injected("rand", plainly(lambda values: values**2)):
+        assert kinds(compared(program)) == [("rand", "distribution")]
+    with Injected("rand", altered(lambda fault, values: values.flip(0) if fault.acted % 2 == 0 else None)):
+        assert ("rand", "not reproducible") in kinds(compared(program))
+
+
+def test_the_generator_is_left_as_without_the_tool(device: str) -> None:
+    def numbers() -> list[float]:
+        torch.manual_seed(5)
+        first = torch.rand(3, device=device)
+        return [*first.tolist(), *torch.rand(3, device=device).tolist(), float(torch.rand(()))]
+
+    expected = numbers()
+    with Compare(repeat=True):
+        assert numbers() == expected
+
+
+def test_float64_of_the_cpu_is_the_judge_of_half_precision() -> None:  # words: allow judge
+    """A sum in float16 that is rounded once is right although it differs from the CPU's."""
+    exact = torch.linspace(1, 2, 1000, dtype=torch.float64)
+    same = exact.half()
+    device = torch.nextafter(same, torch.full_like(same, 9))
+    assert compare_results("0", device, same, exact).kind == ""
+    assert compare_results("0", device + 0.01, same, exact).kind == "values"
+
+
+def test_a_fault_of_small_elements_is_not_hidden_by_large_ones() -> None:
+    exact = torch.cat([torch.linspace(1e-6, 2e-6, 100).double(), torch.tensor([12345.678], dtype=torch.float64)])
+    same = exact.float()
+    device = torch.cat([same[:100] * 1.001, same[100:]])
+    assert compare_results("0", device, same, exact).kind == "most values"
+    assert compare_results("0", same, same, exact).kind == ""
+
+
+def test_the_sensitivity_of_the_inputs_widens_the_bound() -> None:
+    exact = torch.tensor([1e-4, 1.0], dtype=torch.float64)
+    same = exact.float()
+    device = same + torch.tensor([3e-5, 0])
+    assert compare_results("0", device, same, exact).kind == "values"
+    assert compare_results("0", device, same, exact, lambda: exact + torch.tensor([1e-5, 0])).kind == ""
+
+
+def test_distributions_of_equal_samples_agree() -> None:
+    one, other = torch.rand(5000), torch.rand(5000)
+    distance, bound = kolmogorov(one, other)
+    assert distance < bound
+    distance, bound = kolmogorov(one, other * 0.8)
+    assert distance > bound
+
+
+def test_local_and_accumulated_errors_are_apart(device: str) -> None:
+    with Injected("gelu", scaled(1.01), phases="forward"):
+        tool = compared(lambda: MODELS["perceptron"](device, 1), accumulated=True)
+    totals = tool.report.totals
+    assert totals["gelu"].wrong and totals["gelu"].accumulated > 5e-3
+    # What follows is right by itself, and far from the exact program.
+    assert totals["_log_softmax"].wrong == 0 and totals["_log_softmax"].worst < 1
+    assert totals["_log_softmax"].accumulated > 1e-4
+    clean = compared(lambda: MODELS["perceptron"](device, 2), accumulated=True).report.totals
+    assert clean["_log_softmax"].accumulated < 1e-5
+
+
+def test_views_and_uninitialised_memory_are_left_out(device: str) -> None:
+    x = torch.ones(4, 4).to(device)
+    tool = compared(lambda: (x.t(), x.view(16), torch.empty(5, device=device), x.detach(), torch.empty_like(x)))
+    assert tool.report.totals == {}
+
+
+def test_a_wrong_call_is_captured_and_runs_again(tmp_path: Path, device: str) -> None:
+    x = torch.randn(8, 8).to(device)
+    with Injected("mm", scaled(1.01)):
+        tool = compared(lambda: x.t() @ x, folder=tmp_path / "a")
+    (finding,) = tool.report.findings
+    assert Path(finding.case).name.endswith("_mm")
+    (outcome,) = replay(finding.case)
+    assert outcome.state == "right" and not outcome.same  # without the fault
+    with Injected("mm", scaled(1.01)):
+        (outcome,) = replay(finding.case)
+    report = json.loads((tmp_path / "a/compare.json").read_text())
+    assert report["findings"][0]["op"] == "mm" and report["totals"]["mm"]["wrong"] == 1
+
+
+def test_sparse_tensors_are_skipped_with_a_count() -> None:
+    x = torch.eye(4).to_sparse()
+    tool = compared(lambda: torch.sparse.mm(x, torch.ones(4, 2)))
+    assert any("sparse" in reason for reason in tool.skipped), tool.skipped
+
+
+PROGRAM = """
+import os, torch
+device = os.environ["OPTOOLS_TEST_DEVICE"]
+torch.manual_seed(0)
+layer = torch.nn.Linear(8, 3).to(device)
+layer(torch.randn(4, 8).to(device)).square().mean().backward()
+"""
+WRONG = (
+    PROGRAM
+    + """
+from faults import Injected, scaled
+Injected("mean", scaled(1.01), phases="forward").start()
+layer(torch.randn(4, 8).to(device)).square().mean().backward()
+"""
+)
+
+
+@pytest.mark.parametrize(("text", "code"), [(PROGRAM, 0), (WRONG, 1)], ids=["right", "wrong"])
+def test_the_command_names_the_first_wrong_operator(
+    text: str, code: int, tmp_path: Path, optools: Callable[..., Any]
+) -> None:
+    (tmp_path / "train.py").write_text(text)
+    done = optools("compare", "--accumulated", "train.py", code=code)
+    assert "addmm" in done.stdout and "error / bound" in done.stdout
+    if code:
+        assert "the first wrong operator is\nmean is wrong (step 0, forward, torch.Tensor.mean)" in done.stdout
+    else:
+        assert "no operator is wrong" in done.stdout
+
+
+def test_captures_are_compared_offline(tmp_path: Path, optools: Callable[..., Any]) -> None:
+    (tmp_path / "train.py").write_text(PROGRAM)
+    optools("capture", "--folder", "kept", "train.py")
+    done = optools("compare", "--device", "cpu", "kept")
+    assert " right, 0 wrong, 0 failed" in done.stdout
