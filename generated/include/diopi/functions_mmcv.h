@@ -1327,8 +1327,8 @@ DIOPI_API diopiError_t diopiNmsRotatedMmcv(diopiContextHandle_t ctx, diopiTensor
  * @param[in] ctx Context of the call.
  * @param[in,out] box_idx_of_points Box of each point, [batch, points]; points in no box stay, callers pass -1. Dtype:
  *         int32. Shape: [B, M]. Only a part is written; the rest stays as it was.
- * @param[in] boxes Boxes, (x, y, z, dx, dy, dz, heading): centre of the bottom, size and radians about the z axis,
- *         [batch, boxes, 7]. Dtype: float16, float32, float64. Shape: [B, T, 7].
+ * @param[in] boxes Boxes, (x, y, z, dx, dy, dz, heading): centre of the bottom, size and radians about the z axis from
+ *         x to y, [batch, boxes, 7]. Dtype: float16, float32, float64. Shape: [B, T, 7].
  * @param[in] pts Coordinates of the points, [batch, points, 3]; a side of a box is outside, top and bottom are inside.
  *                Dtype: same(boxes). Shape: [B, M, 3].
  * @return diopiSuccess, or the error that the call met.
@@ -1343,8 +1343,8 @@ DIOPI_API diopiError_t diopiPointsInBoxesPartMmcv(diopiContextHandle_t ctx, diop
  * @param[in] ctx Context of the call.
  * @param[in,out] box_idx_of_points 1 where a box holds a point, [batch, points, boxes]; other elements stay, callers
  *         pass zeros. Dtype: int32. Shape: [B, M, T]. Only a part is written; the rest stays as it was.
- * @param[in] boxes Boxes, (x, y, z, dx, dy, dz, heading): centre of the bottom, size and radians about the z axis,
- *         [batch, boxes, 7]. Dtype: float16, float32, float64. Shape: [B, T, 7].
+ * @param[in] boxes Boxes, (x, y, z, dx, dy, dz, heading): centre of the bottom, size and radians about the z axis from
+ *         x to y, [batch, boxes, 7]. Dtype: float16, float32, float64. Shape: [B, T, 7].
  * @param[in] pts Coordinates of the points, [batch, points, 3]; a side of a box is outside, top and bottom are inside.
  *                Dtype: same(boxes). Shape: [B, M, 3].
  * @return diopiSuccess, or the error that the call met.
@@ -1606,7 +1606,7 @@ DIOPI_API diopiError_t diopiRiroiAlignRotatedBackwardMmcv(diopiContextHandle_t c
 /**
  * @brief Divides each box into X by Y by Z voxels and pools the features of the points in every voxel.
  * @note Source: Shi et al., From points to parts, TPAMI 2020; mmcv.ops.RoIAwarePool3d. Points on the sides of a box are
- *       outside.
+ *       outside, at its bottom and on top inside; of equal maxima the first point counts.
  * @note C1: pool_method is 0 or 1 (else diopiErrorOccurred).
  * @note C2: T is at least 1, for the number of points (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -1616,8 +1616,8 @@ DIOPI_API diopiError_t diopiRiroiAlignRotatedBackwardMmcv(diopiContextHandle_t c
  *         caller passes zeros. Dtype: int32. Shape: [N, X, Y, Z, T].
  * @param[in,out] pooled_features The pooled features; a voxel without points stays as it is (the caller passes zeros).
  *         Dtype: same(pts_feature). Shape: [N, X, Y, Z, C]. Only a part is written; the rest stays as it was.
- * @param[in] rois Boxes: x, y, z of the centre of the bottom, sizes along x, y, z, and the angle about z in radians.
- *         Dtype: same(pts_feature). Shape: [N, 7].
+ * @param[in] rois Boxes: x, y, z of the centre of the bottom, sizes along x, y, z, and the angle about z in radians,
+ *         from x to y. Dtype: same(pts_feature). Shape: [N, 7].
  * @param[in] pts Coordinates x, y, z of the points. Dtype: same(pts_feature). Shape: [P, 3].
  * @param[in] pts_feature Features of the points. Dtype: float16, float32, float64. Shape: [P, C].
  * @param[in] pool_method 0 for the maximum per channel, 1 for the mean, over the points that are listed. Default: 0.
@@ -1655,7 +1655,8 @@ DIOPI_API diopiError_t diopiRoiawarePool3dBackwardMmcv(diopiContextHandle_t ctx,
 
 /**
  * @brief Gathers the first S points inside each box with their features; a box with fewer points repeats them in turn.
- * @note Source: Shi et al., PointRCNN, CVPR 2019; mmcv.ops.RoIPointPool3d. Points on the sides of a box are outside.
+ * @note Source: Shi et al., PointRCNN, CVPR 2019; mmcv.ops.RoIPointPool3d. Points on the sides of a box are outside, at
+ *       its bottom and on top inside.
  * @param[in] ctx Context of the call.
  * @param[in,out] pooled_features Points of each box, [B, M, S, 3 + C], coordinates first; a box without points stays as
  *         it is (the caller passes zeros). Dtype: same(xyz). Shape: [B, M, S, 3 + C]. Only a part is written; the rest
@@ -1663,8 +1664,8 @@ DIOPI_API diopiError_t diopiRoiawarePool3dBackwardMmcv(diopiContextHandle_t ctx,
  * @param[in,out] pooled_empty_flag Set to 1 for a box without points; the caller passes zeros. Dtype: int32. Shape: [B,
  *         M].
  * @param[in] xyz Coordinates x, y, z of the points. Dtype: float16, float32, float64. Shape: [B, N, 3].
- * @param[in] boxes3d Boxes: x, y, z of the centre of the bottom, sizes along x, y, z, and the angle about z in radians.
- *         Dtype: same(xyz). Shape: [B, M, 7].
+ * @param[in] boxes3d Boxes: x, y, z of the centre of the bottom, sizes along x, y, z, and the angle about z in radians,
+ *         from x to y. Dtype: same(xyz). Shape: [B, M, 7].
  * @param[in] pts_feature Features of the points. Dtype: same(xyz). Shape: [B, N, C].
  * @return diopiSuccess, or the error that the call met.
  * @since 1.0
@@ -2128,7 +2129,8 @@ DIOPI_API diopiError_t diopiRotatedFeatureAlignBackwardMmcv(diopiContextHandle_t
 
 /**
  * @brief Whether points are inside quadrilaterals, for every pair; on an edge either answer may come.
- * @note Source: mmcv.ops.points_in_polygons, by the parity of the edges to the right of the point.
+ * @note Source: mmcv.ops.points_in_polygons, by the parity of the edges to the right of the point. On an edge mmcv
+ *       stops counting, so that its answer depends on which edges come first.
  * @param[in] ctx Context of the call.
  * @param[out] output 1 for inside, 0 for outside. Dtype: same(points). Shape: [B, M].
  * @param[in] points Points, x and y. Dtype: float16, float32, float64. Shape: [B, 2].
@@ -2272,7 +2274,9 @@ DIOPI_API diopiError_t diopiFusedIndiceConvBatchnormMmcv(
 /**
  * @brief The rectangle of least area, turned by any angle, around each set of nine points.
  * @note Source: mmcv.ops.min_area_polygons, which tries the angle of every edge of the convex hull, modulo a quarter
- *       turn and in order along the hull from the lowest point; the first of equal areas counts.
+ *       turn and in order along the hull from the lowest point, of those the one with the smallest x, from x to y; the
+ *       first of equal areas counts. An edge straight down counts as a quarter turn. Points that are all the same give
+ *       that point four times.
  * @param[in] ctx Context of the call.
  * @param[out] polygons Corners x and y; in the turned frame (xmax, ymin), (xmin, ymin), (xmin, ymax), (xmax, ymax).
  *         Dtype: same(pointsets). Shape: [N, 8].
@@ -2323,10 +2327,11 @@ DIOPI_API diopiError_t diopiActiveRotatedFilterBackwardMmcv(diopiContextHandle_t
  *        the areas.
  * @note Source: Guo et al., Beyond bounding-box, CVPR 2021; mmcv.ops.convex_iou.
  * @param[in] ctx Context of the call.
- * @param[out] ious The overlaps, from 0 to 1. Dtype: same(pointsets). Shape: [N, K].
+ * @param[out] ious The overlaps, from 0 to 1; NaN (0 / 0) where neither has an area. Dtype: same(pointsets). Shape: [N,
+ *         K].
  * @param[in] pointsets Sets of points, x and y of nine in each row. Dtype: float16, float32, float64. Shape: [N, 18].
- * @param[in] polygons Quadrilaterals, x and y of the four corners in order around them. Dtype: same(pointsets). Shape:
- *         [K, 8].
+ * @param[in] polygons Quadrilaterals, x and y of the four corners in order around them, either way, of which one may
+ *         point inwards. Dtype: same(pointsets). Shape: [K, 8].
  * @return diopiSuccess, or the error that the call met.
  * @since 1.0
  */
@@ -2339,11 +2344,11 @@ DIOPI_API diopiError_t diopiConvexIouMmcv(diopiContextHandle_t ctx, diopiTensorH
  * @note Source: Guo et al., Beyond bounding-box, CVPR 2021; mmcv.ops.convex_giou. The generalized overlap is the
  *       intersection over union less the share of the common convex hull that the union leaves empty.
  * @param[in] ctx Context of the call.
- * @param[out] output Gradient for the 18 coordinates, 0 for points inside of the hull, then the overlap, from -1 to 1.
- *         Dtype: same(pointsets). Shape: [N, 19].
+ * @param[out] output Gradient for the 18 coordinates, 0 but for the corners of the hull, of equal points the first;
+ *         then the overlap, from -1 to 1. Dtype: same(pointsets). Shape: [N, 19].
  * @param[in] pointsets Sets of points, x and y of nine in each row. Dtype: float16, float32, float64. Shape: [N, 18].
- * @param[in] polygons Quadrilaterals, x and y of the four corners in order around them. Dtype: same(pointsets). Shape:
- *         [N, 8].
+ * @param[in] polygons Quadrilaterals, x and y of the four corners in order around them, either way, of which one may
+ *         point inwards. Dtype: same(pointsets). Shape: [N, 8].
  * @return diopiSuccess, or the error that the call met.
  * @since 1.0
  */
@@ -2354,7 +2359,8 @@ DIOPI_API diopiError_t diopiConvexGiouMmcv(diopiContextHandle_t ctx, diopiTensor
  * @brief Order of the vertices of the intersection of two rotated boxes around its centre, from the positive x axis
  *        towards positive y.
  * @note Source: mmcv.ops.diff_iou_rotated_2d. Where 8 are valid because the boxes are the same, so that each corner
- *       comes twice, the list ends after 4 corners and the first.
+ *       comes twice, the list ends after 4 corners and the first. In one direction the lower index comes first; mmcv
+ *       leaves out all but one of them, and has no rule for a vertex on the x axis: no case depends on either.
  * @note C1: V is at least 9 (else diopiErrorOccurred).
  * @note C2: num_valid counts mask and is at most 8, and a candidate from 8 on is not valid (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
