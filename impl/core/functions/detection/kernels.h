@@ -35,7 +35,8 @@ struct OverlapAxisAligned {
         const double* a = boxes + 4 * order[i];
         const double* b = boxes + 4 * order[k];
         const double common = common_area(a, b, offset);
-        return common / (box_area(a, offset) + box_area(b, offset) - common) > threshold;
+        const double both = box_area(a, offset) + box_area(b, offset) - common;
+        return common / both > threshold;
     }
 };
 
