@@ -1,22 +1,24 @@
-// The focal losses of detectors.
+// The focal losses of detectors. Names are not brought into the global namespace: the functions of numbers have those
+// of CUDA's own.
 #include "detection/focal_losses.h"
 #include "each.h"
 
-using namespace diopi::core;
-using diopi::cuda::Each;
+namespace diopi {
 
-void diopi::kernels::sigmoid_focal_loss_mmcv(const SigmoidFocalLossMmcvArgs& args) {
-    sigmoid_focal<SigmoidFocalLoss>(Each(), args.output, args);
+void kernels::sigmoid_focal_loss_mmcv(const SigmoidFocalLossMmcvArgs& args) {
+    core::sigmoid_focal<core::SigmoidFocalLoss>(cuda::Each(), args.output, args);
 }
 
-void diopi::kernels::sigmoid_focal_loss_backward_mmcv(const SigmoidFocalLossBackwardMmcvArgs& args) {
-    sigmoid_focal<SigmoidFocalSlope>(Each(), args.grad_input, args);
+void kernels::sigmoid_focal_loss_backward_mmcv(const SigmoidFocalLossBackwardMmcvArgs& args) {
+    core::sigmoid_focal<core::SigmoidFocalSlope>(cuda::Each(), args.grad_input, args);
 }
 
-void diopi::kernels::softmax_focal_loss_mmcv(const SoftmaxFocalLossMmcvArgs& args) {
-    softmax_focal<SoftmaxFocalLoss>(Each(), args.output, args);
+void kernels::softmax_focal_loss_mmcv(const SoftmaxFocalLossMmcvArgs& args) {
+    core::softmax_focal<core::SoftmaxFocalLoss>(cuda::Each(), args.output, args);
 }
 
-void diopi::kernels::softmax_focal_loss_backward_mmcv(const SoftmaxFocalLossBackwardMmcvArgs& args) {
-    softmax_focal<SoftmaxFocalSlope>(Each(), args.grad_input, args);
+void kernels::softmax_focal_loss_backward_mmcv(const SoftmaxFocalLossBackwardMmcvArgs& args) {
+    core::softmax_focal<core::SoftmaxFocalSlope>(cuda::Each(), args.grad_input, args);
 }
+
+}  // namespace diopi
