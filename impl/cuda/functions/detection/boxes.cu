@@ -2,8 +2,11 @@
 #include "detection/boxes.h"
 #include "each.h"
 
-using namespace diopi::core;
-using diopi::cuda::Each;
+// Not in the global namespace: functions of numbers have the names of CUDA's own.
+namespace diopi {
+
+using namespace core;
+using cuda::Each;
 
 void diopi::kernels::bbox_overlaps_mmcv(const BboxOverlapsMmcvArgs& args) { bbox_overlaps(Each(), args); }
 
@@ -18,3 +21,5 @@ void diopi::kernels::box_iou_quadri_mmcv(const BoxIouQuadriMmcvArgs& args) {
 void diopi::kernels::iou3d_boxes_overlap_bev_mmcv(const Iou3dBoxesOverlapBevMmcvArgs& args) {
     boxes_overlap_bev(Each(), args);
 }
+
+}  // namespace diopi

@@ -46,8 +46,11 @@ Buffer keep_boxes(const Tensor& boxes, const Tensor& confidence, double threshol
 
 }  // namespace diopi::core
 
-using namespace diopi::core;
-using diopi::cuda::Each;
+// Not in the global namespace: functions of numbers have the names of CUDA's own.
+namespace diopi {
+
+using namespace core;
+using cuda::Each;
 using diopi::cuda::Suppress;
 
 void diopi::kernels::nms_rotated_mmcv(const NmsRotatedMmcvArgs& args) { nms_rotated(Each(), Suppress(), args); }
@@ -57,3 +60,5 @@ void diopi::kernels::iou3d_nms3d_mmcv(const Iou3dNms3dMmcvArgs& args) { nms3d(Ea
 void diopi::kernels::iou3d_nms3d_normal_mmcv(const Iou3dNms3dNormalMmcvArgs& args) {
     nms3d_normal(Each(), Suppress(), args);
 }
+
+}  // namespace diopi

@@ -2,8 +2,11 @@
 #include "detection/point_sets.h"
 #include "each.h"
 
-using namespace diopi::core;
-using diopi::cuda::Each;
+// Not in the global namespace: functions of numbers have the names of CUDA's own.
+namespace diopi {
+
+using namespace core;
+using cuda::Each;
 
 void diopi::kernels::points_in_polygons_mmcv(const PointsInPolygonsMmcvArgs& args) { points_in_polygons(Each(), args); }
 
@@ -16,3 +19,5 @@ void diopi::kernels::convex_giou_mmcv(const ConvexGiouMmcvArgs& args) { convex_g
 void diopi::kernels::diff_iou_rotated_sort_vertices_mmcv(const DiffIouRotatedSortVerticesMmcvArgs& args) {
     sort_vertices(Each(), args);
 }
+
+}  // namespace diopi

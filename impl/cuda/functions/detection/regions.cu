@@ -2,8 +2,11 @@
 #include "detection/regions.h"
 #include "each.h"
 
-using namespace diopi::core;
-using diopi::cuda::Each;
+// Not in the global namespace: functions of numbers have the names of CUDA's own.
+namespace diopi {
+
+using namespace core;
+using cuda::Each;
 
 void diopi::kernels::roi_align_mmcv(const RoiAlignMmcvArgs& args) { align_regions(Each(), args); }
 
@@ -58,3 +61,5 @@ void diopi::kernels::prroi_poolbackward_mmcv(const PrroiPoolbackwardMmcvArgs& ar
 void diopi::kernels::prroi_pool_coor_backward_mmcv(const PrroiPoolCoorBackwardMmcvArgs& args) {
     prroi_pool_coor_backward(Each(), args);
 }
+
+}  // namespace diopi

@@ -2,8 +2,11 @@
 #include "detection/upright_boxes.h"
 #include "each.h"
 
-using namespace diopi::core;
-using diopi::cuda::Each;
+// Not in the global namespace: functions of numbers have the names of CUDA's own.
+namespace diopi {
+
+using namespace core;
+using cuda::Each;
 
 void diopi::kernels::points_in_boxes_part_mmcv(const PointsInBoxesPartMmcvArgs& args) {
     find_boxes<FindFirstBox>(Each(), args, args.box_idx_of_points.numel, 16 * args.boxes.shape[1]);
@@ -20,3 +23,5 @@ void diopi::kernels::roiaware_pool3d_backward_mmcv(const RoiawarePool3dBackwardM
 }
 
 void diopi::kernels::roipoint_pool3d_mmcv(const RoipointPool3dMmcvArgs& args) { roipoint_pool3d(Each(), args); }
+
+}  // namespace diopi
