@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tracing.mapping import Mapper, Row, Unmapped
 from tracing.recorder import Recorder
 from tracing.runs import RUNS, Run
-from tracing.table import row_text, table_text
 
 from diopigen import api
+from diopigen.conformance.cases.aten_calls import Mapper, Row, Unmapped
+from diopigen.conformance.cases.model_text import row_text, table_text
 from diopigen.conformance.cases.models import check_models
 from diopigen.diagnostics import Sink
 from diopigen.ir.models import load_models
@@ -43,7 +43,10 @@ def traced(run: Run, mapper: Mapper) -> str:
         key_text = row_text(row, 0)
         rows[key_text] += 1
         retained.setdefault(key_text, row)
-    return table_text(run, [(row, rows[key]) for key, row in retained.items()], unmapped, recorder)
+    counted = [(row, rows[key]) for key, row in retained.items()]
+    version = torch.__version__.partition("+")[0]
+    source = "tools/trace_models.py"
+    return table_text(run.name, run.doc, version, source, counted, unmapped, recorder.views, recorder.allocations)
 
 
 def main() -> None:

@@ -8,31 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch._decomp import decomposition_table
 from torch.utils._python_dispatch import TorchDispatchMode
 
-
-@dataclass(frozen=True)
-class Seen:
-    """A tensor of a call."""
-
-    shape: tuple[int, ...]
-    dtype: str
-
-
-@dataclass(frozen=True)
-class AtenCall:
-    """A call: `arguments` holds every argument of the schema by name, defaults filled in."""
-
-    phase: str
-    overload: str
-    arguments: dict[str, Any] = field(hash=False)
-    results: tuple[Any, ...]
-
+from diopigen.conformance.cases.aten_calls import AtenCall, Seen
 
 current: Recorder | None = None
 """The recorder at work, for operators that note their call themselves."""

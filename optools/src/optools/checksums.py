@@ -51,12 +51,15 @@ class Event:
 
 
 class Checksums(Tool):
-    """Writes the checksums of a run to a folder. `on_cpu` runs every operator on the CPU."""
+    """Writes the checksums of a run to a folder. `on_cpu` runs every operator on the CPU; `change` is another tool that
+    changes what operators do."""
 
-    def __init__(self, folder: str | Path, *, steps: str | int | None = None, on_cpu: bool = False) -> None:
+    def __init__(
+        self, folder: str | Path, *, steps: str | int | None = None, on_cpu: bool = False, change: Tool | None = None
+    ) -> None:
         super().__init__(Selection())
         self.steps = Steps.of(steps)
-        self.fallback = Fallback() if on_cpu else None
+        self.change = Fallback() if on_cpu else change
         self.folder = Path(folder)
         self._lines: Any = None
         self._handles: list[Any] = []
@@ -77,7 +80,10 @@ class Checksums(Tool):
         Mode.of_thread().api.roots.append(self._loss)
 
     def call(self, call: Call, proceed: Proceed) -> Any:
-        return proceed(call) if self.fallback is None else self.fallback.call(call, proceed)
+        change = self.change
+        if change is None or not change.selection.takes(call.func, call.facts):
+            return proceed(call)
+        return change.call(call, proceed)
 
     def end(self) -> None:
         CONTEXT.watchers.remove(self._watch)
@@ -171,6 +177,8 @@ class Deviation:
     other: Event
     error: float
     units: float
+    size: float
+    """The difference over the magnitudes, which a sum of independent errors hides."""
 
 
 def deviations(events: Sequence[Event], others: Sequence[Event]) -> Iterator[Deviation]:
@@ -180,11 +188,13 @@ def deviations(events: Sequence[Event], others: Sequence[Event]) -> Iterator[Dev
         other = known.get(event.key)
         if other is not None:
             error = difference(event, other)
-            yield Deviation(event, other, error, error / float(torch.finfo(getattr(torch, event.dtype)).eps))
+            eps = float(torch.finfo(getattr(torch, event.dtype)).eps)
+            yield Deviation(event, other, error, error / eps, difference(event, other, independent=False))
 
 
-def difference(one: Event, other: Event) -> float:
-    """An estimate of the relative error of an element: independent errors of n elements add up to sqrt(n) in a sum."""
+def difference(one: Event, other: Event, independent: bool = True) -> float:
+    """An estimate of the relative error of an element: independent errors of n elements add up to sqrt(n) in a sum.
+    Where they are not, it is an upper bound; without `independent` it is what the sums show."""
     if one.elements != other.elements:
         return math.inf
     sums = [(one.total, other.total), (one.weighted, other.weighted), (one.magnitude, other.magnitude)]
@@ -196,7 +206,8 @@ def difference(one: Event, other: Event) -> float:
     magnitude = max(one.magnitude, other.magnitude)
     if magnitude == 0:
         return 0.0
-    found = [abs(a - b) * math.sqrt(one.elements) / magnitude for a, b in sums]
+    scale = math.sqrt(one.elements) if independent else 1.0
+    found = [abs(a - b) * scale / magnitude for a, b in sums]
     mean = magnitude / one.elements
     found += [abs(a - b) / max(abs(a), abs(b), mean) for a, b in zip(one.first, other.first, strict=True)]
     return max(found)
@@ -224,7 +235,7 @@ def step_rows(events: Sequence[Event], others: Sequence[Event], beyond: float) -
         loss = next((one for one in group if one.event.kind == LOSS), None)
         losses = (None, None) if loss is None else (loss.event.total, loss.other.total)
         largest = {
-            kind: max((one.error for one in group if one.event.kind == kind), default=0.0)
+            kind: max((one.size for one in group if one.event.kind == kind), default=0.0)
             for kind in (PARAMETER_GRADIENT, PARAMETER)
         }
         first = next((f"{one.event.kind} of {one.event.name}" for one in group if one.units > beyond), "")

@@ -96,7 +96,23 @@ def build_parser() -> argparse.ArgumentParser:
 
     sums = tool("checksums", _checksums, "write checksums of modules and parameters", "optools_checksums")
     sums.add_argument("--on-cpu", action="store_true", help="run every operator on the CPU")
+    sums.add_argument("--changed", default="", help="operators that run on the CPU, or with --dtypes in another dtype")
+    sums.add_argument("--dtypes", default="", help="float16->float32, or float64 for all")
     program_words(sums)
+
+    effect = add("effect", _effect, "what changes the loss: one run for each operator on the CPU or in another dtype")
+    effect.add_argument("--folder", default="optools_effect", help="where the runs are written")
+    effect.add_argument(
+        "--ops", default="", help="names of operators, separated by commas; default: all that are called"
+    )
+    effect.add_argument("--dtypes", default="", help="cast to these instead of running on the CPU")
+    seeded(effect)
+    program_words(effect)
+
+    page = add("report", _report, "write an HTML page of what other tools wrote")
+    page.add_argument("folders", nargs="+")
+    page.add_argument("--out", default="optools.html")
+    page.add_argument("--title", default="optools")
 
     diff = add("diff", _diff, "compare the checksums of two runs step by step")
     diff.add_argument("folder")
@@ -109,6 +125,12 @@ def build_parser() -> argparse.ArgumentParser:
     shown = add("show", _show, "show captured calls with their operands")
     shown.add_argument("folder")
     shown.add_argument("calls", nargs="+", type=int)
+
+    cases = add("to-cases", _to_cases, "make conformance cases of diopigen, a model table, from captures")
+    cases.add_argument("folder")
+    cases.add_argument("--out", required=True, help="the table: SPEC/models/NAME.yaml; NAME is that of the model")
+    cases.add_argument("--values", type=int, default=32, help="elements of a tensor up to which a case has its values")
+    filters(cases)
 
     again = add("replay", _replay, "run captured calls again and compare them with the CPU")
     again.add_argument("folder")
@@ -348,7 +370,13 @@ def _bisect(options: argparse.Namespace) -> int:
 def _checksums(options: argparse.Namespace) -> tuple[Any, Callable[[], int]]:
     from optools.checksums import Checksums
 
-    tool = Checksums(options.folder, steps=options.steps, on_cpu=options.on_cpu)
+    change: Any = None
+    if options.changed:
+        from optools.casting import Cast
+        from optools.falling_back import Fallback
+
+        change = Cast(options.changed, options.dtypes) if options.dtypes else Fallback(options.changed)
+    tool = Checksums(options.folder, steps=options.steps, on_cpu=options.on_cpu, change=change)
 
     def report() -> int:
         print(f"optools: checksums in {options.folder}")
@@ -364,3 +392,42 @@ def _diff(options: argparse.Namespace) -> int:
     rows = step_rows(read_events(Path(options.folder)), read_events(Path(options.other)), BEYOND)
     print(steps_table(rows))
     return 1 if any(row.first for row in rows) else 0
+
+
+def _to_cases(options: argparse.Namespace) -> int:
+    from optools.cases import table, validated
+    from optools.store import read_calls
+
+    path, takes = Path(options.out), _filtered(options)
+    found = table((call for call in read_calls(Path(options.folder)) if takes(call)), path.stem, options.values)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(found.text, encoding="utf-8")
+    problems = validated(path)
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    for reason, count in found.unmapped.most_common():
+        print(f"optools: no case, {count} times: {reason}", file=sys.stderr)
+    print(f"optools: {found.cases} cases of {found.calls} calls in {path}")
+    return 1 if problems else 0
+
+
+def _effect(options: argparse.Namespace) -> int:
+    from optools.effects import effect_table, effects
+
+    ops = [word for word in options.ops.split(",") if word]
+    change = ["--dtypes", options.dtypes] if options.dtypes else []
+    try:
+        found = effects(options.program, Path(options.folder), change, ops, options.seed or 0)
+    except RuntimeError as reason:
+        print(f"optools: {reason}", file=sys.stderr)
+        return USAGE
+    print(effect_table(found))
+    return 0
+
+
+def _report(options: argparse.Namespace) -> int:
+    from optools.report import report
+
+    Path(options.out).write_text(report([Path(one) for one in options.folders], options.title), encoding="utf-8")
+    print(f"optools: {options.out}")
+    return 0

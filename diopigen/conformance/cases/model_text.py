@@ -5,36 +5,42 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import torch
-
+from diopigen.conformance.cases.aten_calls import Row
 from diopigen.ir.recipe import Drawn, TensorRecipe
-from tracing.mapping import Row
-from tracing.recorder import Recorder
-from tracing.runs import Run
 
 _HEAD = """\
 # yaml-language-server: $schema=../../generated/schema/model.schema.json
-# Written by tools/trace_models.py.
 """
 
 
 def table_text(
-    run: Run, rows: Sequence[tuple[Row, int]], unmapped: Mapping[tuple[str, str, str], int], recorder: Recorder
+    name: str,
+    doc: str,
+    torch: str,
+    source: str,
+    rows: Sequence[tuple[Row, int]],
+    unmapped: Mapping[tuple[str, str, str], int],
+    views: Mapping[tuple[str, str], int],
+    allocations: Mapping[tuple[str, str], int],
 ) -> str:
-    """The whole file. Calls are in the order of their first use."""
-    lines = [f"model: {run.name}", f"doc: {_quoted(run.doc)}", f"torch: {_quoted(torch.__version__.partition('+')[0])}"]
-    lines += ["calls:", *(f"  - {row_text(row, count)}" for row, count in rows)]
+    """The whole file, with `source` as what wrote it. Calls are in the order of their first use."""
+    lines = [f"# Written by {source}.", f"model: {name}", f"doc: {_quoted(doc)}", f"torch: {_quoted(torch)}"]
+    lines += ["calls:" if rows else "calls: []", *(f"  - {row_text(row, count)}" for row, count in rows)]
     lines.append("unmapped:" if unmapped else "unmapped: []")
     lines += [
-        f"  - {{phase: {phase}, aten: {overload}, count: {count}, why: {_quoted(why)}}}"
+        f"  - {{phase: {phase}, aten: {_name(overload)}, count: {count}, why: {_quoted(why)}}}"
         for (phase, overload, why), count in unmapped.items()
     ]
-    for title, counts in (("views", recorder.views), ("allocations", recorder.allocations)):
+    for title, counts in (("views", views), ("allocations", allocations)):
         lines.append(f"{title}:" if counts else f"{title}: []")
         lines += [
             f"  - {{phase: {phase}, aten: {overload}, count: {count}}}" for (phase, overload), count in counts.items()
         ]
     return _HEAD + "\n".join(lines) + "\n"
+
+
+def _name(overload: str) -> str:
+    return _quoted(overload) if ":" in overload else overload
 
 
 def row_text(row: Row, count: int) -> str:
@@ -43,7 +49,7 @@ def row_text(row: Row, count: int) -> str:
     reduced = f"scale: reduced, why: {_quoted(row.why)}, " if row.why else ""
     return (
         f"{{phase: {row.phase}, function: {row.function}, dtype: {row.dtype}, count: {count}, "
-        f"aten: {_quoted(row.aten) if ':' in row.aten else row.aten}, {reduced}arguments: {{{arguments}}}}}"
+        f"aten: {_name(row.aten)}, {reduced}arguments: {{{arguments}}}}}"
     )
 
 
@@ -75,7 +81,9 @@ def _tensor(value: TensorRecipe) -> str:
     if value.dtype is not None:
         parts.append(f"dtype: {value.dtype}")
     if value.values != Drawn("normal"):
-        assert isinstance(value.values, Drawn)
+        if not isinstance(value.values, Drawn):
+            parts.append(f"values: {_value(value.values)}")
+            return "{" + ", ".join(parts) + "}"
         numbers = ", ".join(_number(number) for number in value.values.arguments)
         parts.append(
             "values: " + (f"'{value.values.distribution}({numbers})'" if numbers else value.values.distribution)

@@ -1,7 +1,7 @@
 """From ATen calls to rows of a model table: the function of the spec, and its arguments as a recipe.
 
 Which function serves an overload is in the spec (`aten`). Here is what its names cannot say: arguments that
-are called differently, and numbers in the place of tensors. Every row is resolved by the suite itself, and the shapes
+are called differently, and numbers in the index of tensors. Every row is resolved by the suite itself, and the shapes
 and dtypes of its outputs must be those that were traced.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from diopigen.conformance.cases.choices import Choice, primary_parameter
@@ -17,11 +17,10 @@ from diopigen.conformance.cases.resolve import Resolver
 from diopigen.conformance.cases.values import Unfit
 from diopigen.conformance.model import Operand
 from diopigen.ir.model import Function, Interface
-from diopigen.ir.recipe import Drawn, TensorRecipe
+from diopigen.ir.recipe import Drawn, Literal, TensorRecipe
 from diopigen.ir.types import TENSORS
 from diopigen.spec.expression import Call as Formula
 from diopigen.spec.expression import Number, Unary, parse
-from tracing.recorder import AtenCall, Seen
 
 _AS = {
     "convolution": "convolution_overrideable",
@@ -69,6 +68,25 @@ _DRAWN: dict[tuple[str, str], str] = {
     ("Nms", "boxes"): "uniform(0, 640)",
 }
 """Values that normal numbers are no example of."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A tensor of a call; `values` where they are known to matter."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    values: Drawn | Literal | None = None
+
+
+@dataclass(frozen=True)
+class AtenCall:
+    """A call: `arguments` holds every argument of the schema by name, defaults filled in."""
+
+    phase: str
+    overload: str
+    arguments: dict[str, Any] = field(hash=False)
+    results: tuple[Any, ...]
 
 
 @dataclass(frozen=True)
@@ -124,24 +142,24 @@ class Mapper:
         raise Unmapped("; ".join(reasons) or "no function of the spec names the overload")
 
     def _bound(self, function: Function, call: AtenCall, overload: str, arguments: Mapping[str, Any]) -> Row:
-        given = _arguments(function, overload, arguments, call.results)
+        passed = _arguments(function, overload, arguments, call.results)
         primary = primary_parameter(function)
-        first = given.get(primary.name) if primary is not None else None
+        first = passed.get(primary.name) if primary is not None else None
         first = first[0] if isinstance(first, list) else first
         dtype = (
             first.dtype
             if isinstance(first, Seen)
-            else next((value.dtype for value in [*given.values(), *call.results] if isinstance(value, Seen)), "none")
+            else next((value.dtype for value in [*passed.values(), *call.results] if isinstance(value, Seen)), "none")
         )
-        why = _reduced(function, given)
-        recipe = {name: _recipe(function, name, value, dtype, given) for name, value in given.items()}
-        self._verify(function, recipe, given, call, dtype)
+        why = _reduced(function, passed)
+        recipe = {name: _recipe(function, name, value, dtype, passed) for name, value in passed.items()}
+        self._verify(function, recipe, passed, call, dtype)
         if why:
             recipe = {name: _cut(value) for name, value in recipe.items()}
         return Row(call.phase, function.short_name, dtype, call.overload, recipe, why)
 
     def _verify(
-        self, function: Function, recipe: dict[str, Any], given: Mapping[str, Any], call: AtenCall, dtype: str
+        self, function: Function, recipe: dict[str, Any], passed: Mapping[str, Any], call: AtenCall, dtype: str
     ) -> None:
         """Resolves the row; outputs whose shape or dtype the spec leaves open, or gives otherwise, are written down."""
         written = [p for p in function.params if p.is_written and p.type in TENSORS and not p.is_read]
@@ -152,7 +170,7 @@ class Mapper:
             resolved = Resolver(self.interface, function).resolve(recipe, Choice(dtype))
         except Unfit as reason:
             raise Unmapped(f"{function.name}: {reason}") from None
-        for name, value in given.items():
+        for name, value in passed.items():
             operand = resolved.get(name)
             if isinstance(value, Seen) and isinstance(operand, Operand):
                 assert (operand.shape, operand.dtype) == (value.shape, value.dtype), (call, name, operand)
@@ -173,10 +191,10 @@ _LARGEST = 1 << 26
 _ROWS = 4096
 
 
-def _reduced(function: Function, given: Mapping[str, Any]) -> str:
+def _reduced(function: Function, passed: Mapping[str, Any]) -> str:
     """Why the shapes of an elementwise call are cut: each element is computed alone, and the oracle needs eight bytes
     for each of several operands."""
-    sizes = [value.shape for value in given.values() if isinstance(value, Seen)]
+    sizes = [value.shape for value in passed.values() if isinstance(value, Seen)]
     largest = max(sizes, key=math.prod, default=())
     if function.kernel is None or math.prod(largest) <= _LARGEST:
         return ""
@@ -191,7 +209,7 @@ def _cut(value: Any) -> Any:
 
 
 def _as_numbers(call: AtenCall) -> tuple[str, Mapping[str, Any]]:
-    """The overload for numbers, where a tensor's place holds one."""
+    """The overload for numbers, where a tensor's index holds one."""
     name, _, kind = call.overload.partition(".")
     other = call.arguments.get("other")
     if kind == "Tensor" and isinstance(other, (int, float)):
@@ -224,8 +242,8 @@ def _arguments(
     mask = arguments.get("output_mask")
     found: dict[str, Any] = {}
     if mask is not None:
-        wanted = dict(zip([p.name for p in function.params if p.is_written], mask, strict=False))
-        found.update({name: None for name, keep in wanted.items() if not keep})
+        expected = dict(zip([p.name for p in function.params if p.is_written], mask, strict=False))
+        found.update({name: None for name, keep in expected.items() if not keep})
     for param in function.params:
         name = renamed.get(param.name, param.name)
         if name not in arguments and param.name == "input" and "self" in arguments:
@@ -251,7 +269,7 @@ def _arguments(
 
 def _shortened(function: Function, found: dict[str, Any]) -> dict[str, Any]:
     """Without what the spec gives by default, and with two entries where ATen lets one stand for both."""
-    kept: dict[str, Any] = {}
+    retained: dict[str, Any] = {}
     for name, value in found.items():
         param = function.param(name)
         assert param is not None
@@ -262,8 +280,8 @@ def _shortened(function: Function, found: dict[str, Any]) -> dict[str, Any]:
         default = param.default
         if default is not None and not isinstance(value, Seen) and _plain(default.value) == value and name != "value":
             continue
-        kept[name] = value
-    return kept
+        retained[name] = value
+    return retained
 
 
 _PAIRS = frozenset({"stride", "padding", "dilation", "kernel_size", "output_padding"})
@@ -273,23 +291,25 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _recipe(function: Function, name: str, value: Any, dtype: str, given: Mapping[str, Any]) -> Any:
+def _recipe(function: Function, name: str, value: Any, dtype: str, passed: Mapping[str, Any]) -> Any:
     if isinstance(value, Seen):
-        return _tensor(function, name, value, dtype, given)
+        return _tensor(function, name, value, dtype, passed)
     if isinstance(value, list):
         param = function.param(name)
         assert param is not None
         if param.type in TENSORS:
-            return tuple(None if item is None else _tensor(function, name, item, dtype, given) for item in value)
+            return tuple(None if item is None else _tensor(function, name, item, dtype, passed) for item in value)
         return tuple(value)
     return value
 
 
-def _tensor(function: Function, name: str, value: Seen, dtype: str, given: Mapping[str, Any]) -> TensorRecipe:
+def _tensor(function: Function, name: str, value: Seen, dtype: str, passed: Mapping[str, Any]) -> TensorRecipe:
     drawn = _DRAWN.get((function.short_name, name))
-    limit = _limit(function, name, given)
+    limit = _limit(function, name, passed)
     values: Any = Drawn("normal")
-    if limit is not None:
+    if value.values is not None:
+        values = value.values
+    elif limit is not None:
         values = Drawn("integers", (0, limit))
     elif value.dtype == "bool":
         values = Drawn("bools")
@@ -298,25 +318,25 @@ def _tensor(function: Function, name: str, value: Seen, dtype: str, given: Mappi
     return TensorRecipe(value.shape, None if value.dtype == dtype else value.dtype, values)
 
 
-def _limit(function: Function, name: str, given: Mapping[str, Any]) -> int | None:
+def _limit(function: Function, name: str, passed: Mapping[str, Any]) -> int | None:
     """Below what indices must stay; None for what is no index."""
     short = function.short_name
     if name == "target" and short.startswith("NLLLoss"):
-        shape = given["input"].shape
+        shape = passed["input"].shape
         return int(shape[min(1, len(shape) - 1)])
     if name != "indices" and name != "index":
         return None
     if short == "Embedding":
-        return int(given["weight"].shape[0])
+        return int(passed["weight"].shape[0])
     if short == "EmbeddingBackward":
-        return int(given["num_weights"])
+        return int(passed["num_weights"])
     if short == "MaxPool2dBackward":
-        return int(given["input"].shape[-1] * given["input"].shape[-2])
+        return int(passed["input"].shape[-1] * passed["input"].shape[-2])
     if short in ("Gather", "IndexSelect"):
-        return int(given["input"].shape[given["dim"]])
+        return int(passed["input"].shape[passed["dim"]])
     if short in ("Index", "IndexPut", "IndexPutInp"):
-        place = next(place for place, item in enumerate(given["indices"]) if item is not None)
-        return int(given["input"].shape[place])
+        index = next(index for index, item in enumerate(passed["indices"]) if item is not None)
+        return int(passed["input"].shape[index])
     return None
 
 
