@@ -57,10 +57,15 @@ def gradients(forward: Callable[..., Any], variables: Sequence[Any], grads: Any)
     return [torch.zeros_like(leaf) if one is None else one for leaf, one in zip(leaves, found, strict=True)]
 
 
+_LARGEST = 20_000
+"""The most numbers of a case: compositions go element by element, and small cases have every form of a call."""
+
+
 def assert_agreement(
     interface: Interface, operator: str, composition: Callable[[Arguments], Found], least: int = 10
 ) -> None:
-    """The oracle of an operator and a composition agree on all cases, within the bound of the operator."""
+    """The oracle of an operator and a composition agree on all cases but large ones, within the bound of the
+    operator."""
     function = function_of(interface, operator)
     wrong: list[str] = []
     compared = 0
@@ -68,6 +73,8 @@ def assert_agreement(
         if case.expect != SUCCESS or case.axis == "special":
             continue
         call = call_of(interface, case)
+        if sum(value.size for value in call.values.values() if isinstance(value, np.ndarray)) > _LARGEST:
+            continue
         found = composition(Arguments(call))
         for name, expected, dtype in _expectations(call):
             compared += 1
