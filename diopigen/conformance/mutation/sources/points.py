@@ -193,8 +193,8 @@ def _grain(cursor: Cursor, source: Source) -> tuple[int, int] | None:
     return span(arguments[index]) if index < len(arguments) else None
 
 
-_GRAINS = {"parallel_for": 1, "run_parallel": 1, "reduce_samples": 2}
-"""Which argument of a function is the least work that is worth a thread."""
+_GRAINS = {"parallel_for": 1, "run_parallel": 1, "reduce_samples": 2, "each": 1}
+"""Which argument of a function is the least work that is worth a thread, or what one of its steps costs."""
 
 
 def read(path: Path) -> Source:

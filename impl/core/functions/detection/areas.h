@@ -37,10 +37,11 @@ DIOPI_HOST_DEVICE inline ElementRange elements_of(double start, double extent, i
 }
 
 // A region without area leaves results as they are; a bin outside of the map is 0 and has no position.
+template <typename T>
 struct LargestElements {
-    double* to;
+    T* to;
     Int32* positions;
-    const double* from;
+    const T* from;
     const PlainRegion* regions;
     Maps maps;
     Bins bins;
@@ -54,7 +55,7 @@ struct LargestElements {
         const int64_t bin = at % bins.count();
         const ElementRange rows = elements_of(region.y, region.height, bin / bins.columns, bins.rows, maps.height);
         const ElementRange columns = elements_of(region.x, region.width, bin % bins.columns, bins.columns, maps.width);
-        const double* map = from + (region.image * maps.channels + at / bins.count() % maps.channels) * maps.plane();
+        const T* map = from + (region.image * maps.channels + at / bins.count() % maps.channels) * maps.plane();
         int64_t best = -1;
         for (int64_t row = rows.begin; row < rows.end; ++row) {
             for (int64_t i = row * maps.width + columns.begin; i < row * maps.width + columns.end; ++i) {
@@ -63,7 +64,7 @@ struct LargestElements {
                 }
             }
         }
-        to[at] = best < 0 ? 0 : map[best];
+        to[at] = best < 0 ? T(0) : map[best];
         positions[at] = Int32(static_cast<int32_t>(best));
     }
 };
@@ -136,9 +137,10 @@ struct Area {
 
 DIOPI_HOST_DEVICE inline bool has_area(const PlainRegion& region) { return region.width > 0 && region.height > 0; }
 
+template <typename T>
 struct IntegrateBins {
     double* to;
-    const double* from;
+    const T* from;
     const PlainRegion* regions;
     Maps maps;
     Bins bins;
@@ -148,12 +150,11 @@ struct IntegrateBins {
         double sum = 0;
         if (has_area(region)) {
             const Area area(region, bins, at % bins.count(), maps);
-            const double* map =
-                from + (region.image * maps.channels + at / bins.count() % maps.channels) * maps.plane();
+            const T* map = from + (region.image * maps.channels + at / bins.count() % maps.channels) * maps.plane();
             for (int64_t i = area.down.begin; i < area.down.end; ++i) {
                 double of_row = 0;
                 for (int64_t j = area.across.begin; j < area.across.end; ++j) {
-                    of_row += area.across.weight(j) * map[i * maps.width + j];
+                    of_row += area.across.weight(j) * static_cast<double>(map[i * maps.width + j]);
                 }
                 sum += area.down.weight(i) * of_row;
             }
@@ -191,11 +192,12 @@ struct AddIntegratedBins {
 
 // The gradient of the corners of a region: each bin that has grown by one takes in what is on its side, less the
 // mean.
+template <typename T>
 struct AddCorners {
     double* sums;  // [regions, 5]
     const double* means;
     const double* gradient;
-    const double* from;
+    const T* from;
     const PlainRegion* regions;
     Maps maps;
     Bins bins;
@@ -210,11 +212,11 @@ struct AddCorners {
             const double grad_out = gradient[k * maps.channels * bins.count() + i];
             const double mean = means[k * maps.channels * bins.count() + i];
             const Area area(region, bins, bin, maps);
-            const double* map = from + (region.image * maps.channels + i / bins.count()) * maps.plane();
+            const T* map = from + (region.image * maps.channels + i / bins.count()) * maps.plane();
             double sides[4] = {0, 0, 0, 0};  // integrals along x1, y1, x2, y2
             for (int64_t row = area.down.begin; row < area.down.end; ++row) {
                 for (int64_t column = area.across.begin; column < area.across.end; ++column) {
-                    const double value = map[row * maps.width + column];
+                    const auto value = static_cast<double>(map[row * maps.width + column]);
                     sides[0] += area.down.weight(row) * weight_at(area.across.low, column) * value;
                     sides[1] += weight_at(area.down.low, row) * area.across.weight(column) * value;
                     sides[2] += area.down.weight(row) * weight_at(area.across.high, column) * value;

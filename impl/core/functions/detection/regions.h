@@ -110,10 +110,14 @@ inline Regions<SampledRegion> rotated_regions(const Tensor& rois, int64_t images
 template <typename Each>
 void average_bins(const Each& each, const Tensor& out, const Tensor& input, const Regions<SampledRegion>& regions,
                   const Bins& bins, const Offsets& offsets, int64_t orientations) {
-    const Input<double> features(input);
     const Output<double> means(out);
-    each(out.numel, 256,
-         AverageBins{means.data(), features.data(), regions.data(), maps_of(input), bins, offsets, orientations});
+    dispatch_compute<kFloating>(input.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        const Input<T> features(input);
+        each(
+            out.numel, 256,
+            AverageBins<T>{means.data(), features.data(), regions.data(), maps_of(input), bins, offsets, orientations});
+    });
     means.store();
 }
 
@@ -145,13 +149,16 @@ void align_regions(const Each& each, const kernels::RoiAlignMmcvArgs& args) {
         average_bins(each, args.output, args.input, regions, bins, no_offsets(), 1);
         return;
     }
-    const Input<double> features(args.input);
     const Output<double> largest(args.output);
     const Output<double> rows(args.argmax_y);
     const Output<double> columns(args.argmax_x);
-    each(args.output.numel, 256,
-         LargestInBins{largest.data(), rows.data(), columns.data(), features.data(), regions.data(),
-                       maps_of(args.input), bins});
+    dispatch_compute<kFloating>(args.input.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        const Input<T> features(args.input);
+        each(args.output.numel, 256,
+             LargestInBins<T>{largest.data(), rows.data(), columns.data(), features.data(), regions.data(),
+                              maps_of(args.input), bins});
+    });
     largest.store();
     rows.store();
     columns.store();
@@ -242,11 +249,14 @@ void deform_roi_pool_backward(const Each& each, const kernels::DeformRoiPoolBack
     add_averaged_bins(each, args.grad_input, args.grad_output, regions, bins, offsets, 1);
     if (has_offset) {
         const Input<double> gradient(args.grad_output);
-        const Input<double> features(args.input);
         const Sums sums(args.grad_offset);
-        each(regions.count() * bins.count(), 1 + 256 * args.input.shape[1],
-             AddOffsets{sums.data(), gradient.data(), features.data(), regions.data(), maps_of(args.input), bins,
-                        offsets});
+        dispatch_compute<kFloating>(args.input.dtype, [&](auto sample) {
+            using T = decltype(sample);
+            const Input<T> features(args.input);
+            each(regions.count() * bins.count(), 1 + 256 * args.input.shape[1],
+                 AddOffsets<T>{sums.data(), gradient.data(), features.data(), regions.data(), maps_of(args.input), bins,
+                               offsets});
+        });
         sums.store();
     }
 }
@@ -256,13 +266,16 @@ void deform_roi_pool_backward(const Each& each, const kernels::DeformRoiPoolBack
 template <typename Each>
 void border_align(const Each& each, const kernels::BorderAlignMmcvArgs& args) {
     require_separate({&args.output, &args.argmax_idx}, {&args.input, &args.boxes});
-    const Input<double> features(args.input);
     const Input<double> boxes(args.boxes);
     const Output<double> largest(args.output);
     const Output<Int32> numbers(args.argmax_idx);
-    each(args.output.numel, 16 * args.pool_size,
-         LargestOnSides{largest.data(), numbers.data(), features.data(), BoxSides{boxes.data(), args.pool_size},
-                        args.boxes.shape[1], maps_of(args.input)});
+    dispatch_compute<kFloating>(args.input.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        const Input<T> features(args.input);
+        each(args.output.numel, 16 * args.pool_size,
+             LargestOnSides<T>{largest.data(), numbers.data(), features.data(), BoxSides{boxes.data(), args.pool_size},
+                               args.boxes.shape[1], maps_of(args.input)});
+    });
     largest.store();
     numbers.store();
 }
@@ -296,11 +309,14 @@ template <typename Each>
 void rotated_feature_align(const Each& each, const kernels::RotatedFeatureAlignMmcvArgs& args) {
     require_apart(args.output, {&args.features, &args.best_bboxes});
     const Buffer spots = box_points(each, args.best_bboxes, static_cast<double>(args.spatial_scale), args.points);
-    const Input<double> features(args.features);
     const Output<double> sums(args.output);
-    each(args.output.numel, 16 * args.points,
-         AddBoxPoints{sums.data(), features.data(), static_cast<const Spot*>(spots.data()), args.points,
-                      maps_of(args.features)});
+    dispatch_compute<kFloating>(args.features.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        const Input<T> features(args.features);
+        each(args.output.numel, 16 * args.points,
+             AddBoxPoints<T>{sums.data(), features.data(), static_cast<const Spot*>(spots.data()), args.points,
+                             maps_of(args.features)});
+    });
     sums.store();
 }
 
@@ -338,13 +354,16 @@ template <typename Each>
 void roi_pool(const Each& each, const kernels::RoiPoolMmcvArgs& args) {
     require_separate({&args.output, &args.argmax}, {&args.input, &args.rois});
     const auto regions = plain_regions(args.rois, args.input.shape[0], static_cast<double>(args.spatial_scale), 1);
-    const Input<double> features(args.input);
-    const Changed largest(args.output, Dtype::kFloat64);
     const Changed positions(args.argmax, Dtype::kInt32);
-    each(args.output.numel, 64,
-         LargestElements{largest.as<double>(), positions.as<Int32>(), features.data(), regions.data(),
-                         maps_of(args.input), Bins{args.pooled_height, args.pooled_width}});
-    largest.store();
+    dispatch_compute<kFloating>(args.input.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        const Input<T> features(args.input);
+        const Changed largest(args.output, dtype_of<T>);
+        each(args.output.numel, 64,
+             LargestElements<T>{largest.template as<T>(), positions.as<Int32>(), features.data(), regions.data(),
+                                maps_of(args.input), Bins{args.pooled_height, args.pooled_width}});
+        largest.store();
+    });
     positions.store();
 }
 
@@ -368,11 +387,11 @@ template <typename Each>
 void prroi_pool(const Each& each, const kernels::PrroiPoolMmcvArgs& args) {
     require_apart(args.output, {&args.input, &args.rois});
     const auto regions = plain_regions(args.rois, args.input.shape[0], static_cast<double>(args.spatial_scale), 0);
-    const Input<double> features(args.input);
+    const Input<float> features(args.input);
     const Output<double> means(args.output);
     each(args.output.numel, 256,
-         IntegrateBins{means.data(), features.data(), regions.data(), maps_of(args.input),
-                       Bins{args.pooled_height, args.pooled_width}});
+         IntegrateBins<float>{means.data(), features.data(), regions.data(), maps_of(args.input),
+                              Bins{args.pooled_height, args.pooled_width}});
     means.store();
 }
 
@@ -396,12 +415,12 @@ void prroi_pool_coor_backward(const Each& each, const kernels::PrroiPoolCoorBack
     const auto regions = plain_regions(args.rois, args.input.shape[0], scale, 0);
     const Input<double> means(args.output);
     const Input<double> gradient(args.grad_output);
-    const Input<double> features(args.input);
+    const Input<float> features(args.input);
     const Sums sums(args.grad_rois);
     const Bins bins{args.pooled_height, args.pooled_width};
     each(regions.count(), 1 + 512 * args.input.shape[1] * bins.count(),
-         AddCorners{sums.data(), means.data(), gradient.data(), features.data(), regions.data(), maps_of(args.input),
-                    bins, scale});
+         AddCorners<float>{sums.data(), means.data(), gradient.data(), features.data(), regions.data(),
+                           maps_of(args.input), bins, scale});
     sums.store();
 }
 

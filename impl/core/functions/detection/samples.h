@@ -23,17 +23,20 @@ struct Maps {
 
 // ---- One sample: 0 where it is more than one element outside of the map. ----
 
-DIOPI_HOST_DEVICE inline double read_sample(const double* map, const Maps& maps, double y, double x) {
+template <typename T>
+DIOPI_HOST_DEVICE inline double read_sample(const T* map, const Maps& maps, double y, double x) {
     const Between row = between(y, maps.height);
     const Between column = between(x, maps.width);
     if (!row.is_inside || !column.is_inside) {
         return 0;
     }
-    const double* low = map + row.low * maps.width;
-    const double* high = map + row.high * maps.width;
+    const T* low = map + row.low * maps.width;
+    const T* high = map + row.high * maps.width;
     const double rest = column.rest;
-    return (1 - row.rest) * ((1 - rest) * low[column.low] + rest * low[column.high]) +
-           row.rest * ((1 - rest) * high[column.low] + rest * high[column.high]);
+    return (1 - row.rest) *
+               ((1 - rest) * static_cast<double>(low[column.low]) + rest * static_cast<double>(low[column.high])) +
+           row.rest *
+               ((1 - rest) * static_cast<double>(high[column.low]) + rest * static_cast<double>(high[column.high]));
 }
 
 DIOPI_HOST_DEVICE inline void add_sample(double* map, const Maps& maps, double y, double x, double gradient) {
@@ -116,9 +119,10 @@ DIOPI_HOST_DEVICE inline void for_samples(const SampledRegion& region, const Bin
 }
 
 // The mean of the samples of each bin.
+template <typename T>
 struct AverageBins {
     double* to;
-    const double* from;
+    const T* from;
     const SampledRegion* regions;
     Maps maps;
     Bins bins;
@@ -132,8 +136,8 @@ struct AverageBins {
         const int64_t orientation = channel % orientations;
         const int64_t first = region.image * maps.channels + channel - orientation;
         const int64_t own = (orientation + orientations - region.turn) % orientations;
-        const double* map = from + (first + own) * maps.plane();
-        const double* next = from + (first + (own + 1) % orientations) * maps.plane();
+        const T* map = from + (first + own) * maps.plane();
+        const T* next = from + (first + (own + 1) % orientations) * maps.plane();
         double sum = 0;
         for_samples(region, bins, offsets, k, at % bins.count(), [&](double y, double x) {
             sum += (1 - region.next) * read_sample(map, maps, y, x);
@@ -146,11 +150,12 @@ struct AverageBins {
 };
 
 // The largest sample of each bin, the first of equals, and where it is. A bin without samples has the lowest float.
+template <typename T>
 struct LargestInBins {
     double* to;
     double* rows;
     double* columns;
-    const double* from;
+    const T* from;
     const SampledRegion* regions;
     Maps maps;
     Bins bins;
@@ -158,7 +163,7 @@ struct LargestInBins {
     DIOPI_HOST_DEVICE void operator()(int64_t at) const {
         const int64_t k = at / bins.count() / maps.channels;
         const SampledRegion& region = regions[k];
-        const double* map = from + (region.image * maps.channels + at / bins.count() % maps.channels) * maps.plane();
+        const T* map = from + (region.image * maps.channels + at / bins.count() % maps.channels) * maps.plane();
         double best = -3.4028234663852886e+38;
         double row = -1;
         double column = -1;
@@ -241,26 +246,32 @@ struct Slope {
     double across;
 };
 
-DIOPI_HOST_DEVICE inline Slope slope_of(const double* map, const Maps& maps, double y, double x) {
+template <typename T>
+DIOPI_HOST_DEVICE inline Slope slope_of(const T* map, const Maps& maps, double y, double x) {
     const Between row = between(y, maps.height);
     const Between column = between(x, maps.width);
     if (!row.is_inside || !column.is_inside) {
         return {0, 0};
     }
-    const double* low = map + row.low * maps.width;
-    const double* high = map + row.high * maps.width;
-    const double left = low[column.low] + row.rest * (high[column.low] - low[column.low]);
-    const double right = low[column.high] + row.rest * (high[column.high] - low[column.high]);
-    const double above = low[column.low] + column.rest * (low[column.high] - low[column.low]);
-    const double below = high[column.low] + column.rest * (high[column.high] - high[column.low]);
+    const T* low = map + row.low * maps.width;
+    const T* high = map + row.high * maps.width;
+    const auto low_left = static_cast<double>(low[column.low]);
+    const auto low_right = static_cast<double>(low[column.high]);
+    const auto high_left = static_cast<double>(high[column.low]);
+    const auto high_right = static_cast<double>(high[column.high]);
+    const double left = low_left + row.rest * (high_left - low_left);
+    const double right = low_right + row.rest * (high_right - low_right);
+    const double above = low_left + column.rest * (low_right - low_left);
+    const double below = high_left + column.rest * (high_right - high_left);
     return {y < 0 ? 0 : below - above, x < 0 ? 0 : right - left};
 }
 
 // An owner for each bin of each region.
+template <typename T>
 struct AddOffsets {
     double* sums;
     const double* gradient;
-    const double* from;
+    const T* from;
     const SampledRegion* regions;
     Maps maps;
     Bins bins;
@@ -272,7 +283,7 @@ struct AddOffsets {
         const SampledRegion& region = regions[k];
         Slope sum{0, 0};
         for (int64_t channel = 0; channel < maps.channels; ++channel) {
-            const double* map = from + (region.image * maps.channels + channel) * maps.plane();
+            const T* map = from + (region.image * maps.channels + channel) * maps.plane();
             const double share = gradient[(k * maps.channels + channel) * bins.count() + bin];
             for_samples(region, bins, offsets, k, bin, [&](double y, double x) {
                 const Slope slope = slope_of(map, maps, y, x);
@@ -304,10 +315,11 @@ struct BoxSides {
 };
 
 // [images, channels, boxes, 4], with a quarter of the channels of the maps for each side.
+template <typename T>
 struct LargestOnSides {
     double* to;
     Int32* numbers;
-    const double* from;
+    const T* from;
     BoxSides sides;
     int64_t boxes;
     Maps maps;
@@ -317,7 +329,7 @@ struct LargestOnSides {
         const int64_t side = at % 4;
         const int64_t channel = at / 4 / boxes % quarter;
         const int64_t image = at / 4 / boxes / quarter;
-        const double* map = from + (image * maps.channels + side * quarter + channel) * maps.plane();
+        const T* map = from + (image * maps.channels + side * quarter + channel) * maps.plane();
         double best = 0;
         int64_t number = -1;
         for (int64_t i = 0; i <= sides.steps; ++i) {
@@ -375,9 +387,10 @@ struct MakeBoxPoints {
     }
 };
 
+template <typename T>
 struct AddBoxPoints {
     double* to;
-    const double* from;
+    const T* from;
     const Spot* spots;
     int64_t points;
     Maps maps;
@@ -385,7 +398,7 @@ struct AddBoxPoints {
     DIOPI_HOST_DEVICE void operator()(int64_t at) const {
         const int64_t plane = at / maps.plane();
         const Spot* found = spots + points * (plane / maps.channels * maps.plane() + at % maps.plane());
-        double sum = from[at];
+        auto sum = static_cast<double>(from[at]);
         for (int64_t i = 0; i < points; ++i) {
             sum += read_sample(from + plane * maps.plane(), maps, found[i].y, found[i].x);
         }
