@@ -76,6 +76,13 @@ def list_cases(
     type=click.Choice(("validation",)),
     help="Call the library through the validation layer, which rejects what the spec forbids.",
 )
+@click.option(
+    "--binding",
+    type=click.Choice(("c", "tvm_ffi")),
+    default="c",
+    show_default=True,
+    help="Call the C functions, or packed functions of tvm-ffi over them.",
+)
 @click.option("--device", default="", metavar="VENDOR", help="Insist on this vendor's library and device memory: cuda.")
 @vendor_options
 @click.option("--exceptions", "exceptions_file", metavar="FILE", help="Known exceptions of the vendor (YAML).")
@@ -102,6 +109,7 @@ def run(
     sample: int | None,
     launcher: str | None,
     through: str | None,
+    binding: str,
     device: str,
     impl: str | None,
     chip_file: str | None,
@@ -151,6 +159,7 @@ def run(
             device,
             prefix,
             vendor.accuracy,
+            _packed(session, binding, libraries[0]),
         ),
         shard=shard or "",
         runtime=runtime or "",
@@ -319,6 +328,7 @@ def _run(
     device: str = "",
     launcher: Sequence[str] = (),
     accuracy: Sequence[Declaration] = (),
+    packed: Path | None = None,
 ) -> Results:
     """Runs cases over a library and its runtime, with progress on standard error."""
     from diopigen.conformance.run.runner import run as run_cases
@@ -338,7 +348,20 @@ def _run(
             launcher=launcher,
             processes=processes,
             accuracy=accuracy,
+            packed=packed,
         )
+
+
+def _packed(session: Session, binding: str, library: Path) -> Path | None:
+    """The library of packed functions, where cases are to be called through it: the one nearest to the library, else
+    one built from the sources that diopigen brings along."""
+    if binding != "tvm_ffi":
+        return None
+    from diopigen.conformance.run.locate import packed_library
+    from diopigen.conformance.run.tvm_ffi_library import require_installed, tvm_ffi_library
+
+    require_installed()
+    return packed_library(library) or tvm_ffi_library(session.load().interface, session.workspace().templates)
 
 
 def _write(path: Path, content: str) -> None:

@@ -113,7 +113,8 @@ OUTCOMES: dict[str, str] = {
     "unimplemented": "the library returns diopiNoImplement or asks for the CPU",
     "missing": "the library exports no such function",
     "uncovered": "the call succeeded, but no oracle knows the right values",
-    "inapplicable": "the library's only device is the host, so that nothing can be on the wrong one",
+    "inapplicable": "there is no such call: nothing is on the wrong device where the host is the only one, and packed "
+    "functions have no pointers to results",
 }
 PASSING = frozenset({"passed", "declared", "converted"})
 FAILURES = frozenset({"failed", "crashed", "hung"})

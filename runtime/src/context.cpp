@@ -101,3 +101,17 @@ diopiError_t diopiHostReleaseTemporary(diopiContextHandle_t ctx, diopiTensorHand
         ctx->temporaries.erase(found);
     });
 }
+
+diopiError_t diopiHostReleaseTemporaries(diopiContextHandle_t ctx) {
+    return guarded(__func__, [&] {
+        requireNotNull(ctx, "ctx");
+        if (ctx->temporaries.empty()) {
+            return;
+        }
+        for (const auto& temporary : ctx->temporaries) {
+            temporary.second->storage->requireFreeFunction();
+        }
+        ctx->stream->synchronize();
+        ctx->temporaries.clear();
+    });
+}

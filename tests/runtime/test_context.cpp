@@ -96,6 +96,37 @@ TEST_CASE_FIXTURE(check::FakeDevice, "release_of_one_temporary") {
     CHECK_OK(diopiHostDestroyTensor(made));
 }
 
+TEST_CASE_FIXTURE(check::FakeDevice, "release_of_all_temporaries") {
+    const ContextScope context;
+    diopiStreamHandle_t before = nullptr;
+    CHECK_OK(diopiGetStream(context, &before));
+    CHECK_OK(diopiHostReleaseTemporaries(context));
+    CHECK_EQ(fake::calls(Function::synchronizeStream), 0);
+    diopiTensorHandle_t tensor = nullptr;
+    CHECK_OK(diopiRequireBuffer(context, &tensor, 16, diopi_device));
+    CHECK_OK(diopiRequireBuffer(context, &tensor, 16, diopi_host));
+    diopiTensorHandle_t view = nullptr;
+    const std::vector<int64_t> four = {4};
+    const diopiSize_t size = check::sizeOf(four);
+    CHECK_OK(diopiHostCreateView(&view, tensor, &size, nullptr, 0, diopi_dtype_int8));
+    CHECK_OK(diopiHostReleaseTemporaries(context));
+    CHECK_EQ(fake::calls(Function::synchronizeStream), 1);
+    CHECK_EQ(fake::liveAllocations(), 0);
+    int64_t count = 1;
+    CHECK_OK(diopiHostGetTemporaryCount(context, &count));
+    CHECK_EQ(count, 0);
+    // The stream stays, and so does memory that a view shares.
+    diopiStreamHandle_t after = nullptr;
+    CHECK_OK(diopiGetStream(context, &after));
+    CHECK_EQ(after, before);
+    uint64_t bytes = 0;
+    CHECK_OK(diopiHostGetLiveBytes(diopi_host, &bytes));
+    CHECK_EQ(bytes, 16);
+    CHECK_OK(diopiHostDestroyTensor(view));
+    CHECK_FAILS(diopiHostReleaseTemporaries(nullptr), diopiErrorOccurred,
+                "diopiHostReleaseTemporaries: parameter 'ctx' is null");
+}
+
 TEST_CASE_FIXTURE(check::FakeDevice, "memory_is_freed_after_the_work_that_uses_it") {
     const ContextScope context;
     diopiStreamHandle_t stream = nullptr;

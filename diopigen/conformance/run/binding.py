@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from diopigen.conformance.model import Case
 from diopigen.diagnostics import failure
 from diopigen.header.signature import c_params
 from diopigen.ir.model import Function, Interface
@@ -95,6 +96,10 @@ _HOST: dict[str, tuple[Any, ...]] = {
         ctypes.c_void_p, _POINTER, _SIZE, _SIZE, ctypes.c_int64, ctypes.c_int, ctypes.c_int,
     ),
     "diopiHostCreateView": (_POINTER, ctypes.c_void_p, _SIZE, _SIZE, ctypes.c_int64, ctypes.c_int),
+    "diopiHostWrapMemory": (
+        ctypes.c_void_p, _POINTER, ctypes.c_void_p, ctypes.c_uint64, _SIZE, _SIZE, ctypes.c_int64, ctypes.c_int,
+        ctypes.c_int,
+    ),
     "diopiHostCreateSparseCsr": (_POINTER, _SIZE, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p),
     "diopiHostDestroyTensor": (ctypes.c_void_p,),
     "diopiHostCopyToStorage": (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64),
@@ -105,6 +110,8 @@ _HOST: dict[str, tuple[Any, ...]] = {
     "diopiGetTensorShape": (ctypes.c_void_p, _SIZE),
     "diopiGetTensorStride": (ctypes.c_void_p, _SIZE),
     "diopiGetTensorDtype": (ctypes.c_void_p, ctypes.POINTER(ctypes.c_int)),
+    "diopiGetTensorDevice": (ctypes.c_void_p, ctypes.POINTER(ctypes.c_int)),
+    "diopiGetTensorData": (ctypes.c_void_p, _POINTER),
     "diopiGetTensorStorageNbytes": (ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t)),
     "diopiGetTensorStorageOffset": (ctypes.c_void_p, ctypes.POINTER(ctypes.c_int64)),
     "diopiGeneratorSetSeedAndOffset": (ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64),
@@ -174,6 +181,10 @@ class Library:
             return self.library[name]
         except AttributeError:
             return None
+
+    def expresses(self, function: Function, case: Case) -> bool:
+        """Whether the binding can make the call of a case."""
+        return True
 
     def text(self, name: str) -> str:
         """What a function without parameters, such as diopiGetVendorName, answers; empty where it is missing."""

@@ -57,7 +57,8 @@ class Executor:
         target = self.library.functions.get(case.function)
         if target is None:
             return CaseResult(case, "missing", time.perf_counter() - started)
-        if self.arena.device == 0 and any(operand.on_host for operand in operands_of(case.arguments.values())):
+        on_host = any(operand.on_host for operand in operands_of(case.arguments.values()))
+        if (on_host and self.arena.device == 0) or not self.library.expresses(function, case):
             return CaseResult(case, "inapplicable", time.perf_counter() - started)
         self.values: Mapping[str, Any] = {}
         self.reason = ""

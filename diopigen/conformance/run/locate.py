@@ -10,6 +10,7 @@ from diopigen.diagnostics import Span, failure
 
 RUNTIME_NAME = "libdiopirt.so"
 DISPATCH_NAME = "libdiopi_dispatch.so"
+PACKED_NAME = "libdiopi_tvm_ffi.so"
 _DEPTH = 3
 """Levels of folders below the library's that are searched: `build/runtime`, `build/x/runtime`."""
 _ENTRIES = 20_000
@@ -46,6 +47,11 @@ def dispatch_library(library: Path) -> Path:
         message = f"there is no {DISPATCH_NAME} in the library's folder or {_DEPTH} levels below it"
         raise failure("dispatch-missing", message, Span(str(library.parent)), fix)
     return found
+
+
+def packed_library(library: Path) -> Path | None:
+    """The library of packed functions nearest to a vendor's, in its folder or below; None where there is none."""
+    return _search(library.parent, PACKED_NAME)
 
 
 def _expect_file(path: Path, code: str, fix: str) -> None:

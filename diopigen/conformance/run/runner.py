@@ -35,11 +35,12 @@ def run(
     launcher: Sequence[str] = (),
     processes: Processes | None = None,
     accuracy: Sequence[Declaration] = (),
+    packed: Path | None = None,
 ) -> Results:
     """Runs cases in `jobs` processes; `time_limit` is seconds for a case and for `finalizeLibrary` after the last one,
     `memory_limit` bytes for a process (0: none). `environment` is added to that of the processes.
     `device` is as for `Setup`, `launcher` as for `Processes.take`; `processes` may have some that were started ahead.
-    `accuracy` is what the chip's file declares.
+    `accuracy` is what the chip's file declares, `packed` as for `Setup`.
 
     An interrupt (SIGINT) ends the run: `Results` then has the cases that finished, and counts the others in `not_run`.
     Raises `Failure` where the library, the runtime or the launcher does not load.
@@ -55,6 +56,7 @@ def run(
         environment or {},
         device=device,
         accuracy=tuple(accuracy),
+        packed=packed,
     )
     session = Session(setup, time_limit, progress, launcher, processes)
     found = session.run(called, max(1, min(jobs, -(-sum(map(weight, called)) // _CHUNK))))

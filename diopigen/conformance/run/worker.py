@@ -52,6 +52,8 @@ class Setup:
     device: str = ""
     accuracy: tuple[Declaration, ...] = ()
     """What a chip declares of the results."""
+    packed: Path | None = None
+    """The library of packed functions through which the library is called; None calls the C functions."""
 
 
 def send(pipe: IO[bytes], message: Any) -> None:
@@ -97,6 +99,14 @@ def _leave(answers: BinaryIO) -> int:
     return GAVE_UP
 
 
+def _library(setup: Setup, host: Host) -> Library:
+    if setup.packed is None:
+        return Library(setup.library, Types(setup.interface), setup.interface.functions)
+    from diopigen.conformance.run.tvm_ffi_binding import FfiLibrary
+
+    return FfiLibrary(setup.library, setup.interface, host, setup.packed)
+
+
 def serve(commands: BinaryIO, answers: BinaryIO) -> int:
     """Sets up, then runs batches until the input ends."""
     with contextlib.suppress(Exception):  # named with the first case that needs them
@@ -108,7 +118,7 @@ def serve(commands: BinaryIO, answers: BinaryIO) -> int:
         resource.setrlimit(resource.RLIMIT_DATA, (setup.memory_limit, setup.memory_limit))
     try:
         host = Host(setup.runtime)
-        library = Library(setup.library, Types(setup.interface), setup.interface.functions)
+        library = _library(setup, host)
         counters = Path(setup.acts) if setup.acts else None
         executor = Executor(setup.interface, host, library, seed=setup.seed, counters=counters, accuracy=setup.accuracy)
     except (Failure, HostError) as error:

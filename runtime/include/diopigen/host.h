@@ -52,6 +52,9 @@ diopiError_t diopiHostGetTemporaryCount(diopiContextHandle_t ctx, int64_t* count
 /* Frees one temporary of this context before the context ends. Synchronises the stream first. */
 diopiError_t diopiHostReleaseTemporary(diopiContextHandle_t ctx, diopiTensorHandle_t tensor);
 
+/* Frees all temporaries of the context, and keeps its stream. Synchronises the stream first where there are any. */
+diopiError_t diopiHostReleaseTemporaries(diopiContextHandle_t ctx);
+
 /* ---- Tensors --------------------------------------------------------------------------------------------------- */
 
 /* A tensor with a storage of its own, exactly as large as the tensor reaches: from byte 0 to its last element.

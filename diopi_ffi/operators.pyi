@@ -1,0 +1,1 @@
+../generated/tvm_ffi/operators.pyi

@@ -1,0 +1,85 @@
+"""Shared libraries built from the sources that diopigen brings along: compiled once, and cached under a digest."""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from diopigen.conformance.run.compiler import compile_or_fail, compiler
+from diopigen.output import cache
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What a library is built from. `written` are files that are written first, by their paths in a folder that is
+    searched for headers; those that end in .cpp are compiled, as are those of `sources`. `inputs` is what the result
+    depends on besides. `code` and `product` are for the message where it does not compile."""
+
+    name: str
+    code: str
+    product: str
+    reason: str
+    written: Mapping[str, bytes]
+    sources: tuple[Path, ...]
+    includes: tuple[Path, ...]
+    flags: tuple[str, ...]
+    link: tuple[str, ...] = ()
+    inputs: tuple[Path, ...] = field(default=())
+
+
+def compiled(recipe: Recipe) -> Path:
+    """The library of a recipe. Without a cache folder it lives as long as this process. Raises `Failure` where it
+    cannot be compiled."""
+    words = compiler(recipe.code, recipe.product)
+    read = sorted({*recipe.sources, *recipe.inputs})
+    inputs = (
+        words,
+        recipe.flags,
+        recipe.link,
+        sorted(recipe.written.items()),
+        [(p.name, p.read_bytes()) for p in read],
+    )
+    digest = hashlib.sha256(repr(inputs).encode()).hexdigest()[:32]
+    stem = Path(recipe.name).stem.removeprefix("lib")
+    built = (cache.folder() or _folder_of_this_process()) / f"{stem}-{digest}" / recipe.name
+    if built.is_file():
+        return built
+    print(f"{recipe.reason}: building {recipe.product}, once", file=sys.stderr)
+    built.parent.mkdir(parents=True, exist_ok=True)
+    # Renamed when whole: another process may build the same.
+    with tempfile.TemporaryDirectory(dir=built.parent) as name:
+        folder = Path(name)
+        for path, content in recipe.written.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(content)
+        includes = (f"-I{folder}", *(f"-I{path}" for path in recipe.includes))
+        sources = (*recipe.sources, *(folder / path for path in recipe.written if path.endswith(".cpp")))
+
+        def to_object(numbered: tuple[int, Path]) -> Path:
+            number, source = numbered
+            target = folder / f"{number}-{source.stem}.o"
+            command = [*words, *recipe.flags, *includes, "-c", str(source), "-o", str(target)]
+            compile_or_fail(command, recipe.code, recipe.product)
+            return target
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            objects = list(pool.map(to_object, enumerate(sources)))
+        link = ("-shared", "-pthread", *recipe.link, "-o", str(folder / recipe.name))
+        # Objects before the libraries that they need.
+        compile_or_fail([*words, *map(str, objects), *link], recipe.code, recipe.product)
+        (folder / recipe.name).replace(built)
+    return built
+
+
+def _folder_of_this_process() -> Path:
+    folder = tempfile.mkdtemp(prefix="diopigen-built-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)

@@ -1,0 +1,219 @@
+#include "session.h"
+
+#include <diopigen/host.h>
+#include <tvm/ffi/extra/c_env_api.h>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "failure.h"
+#include "values.h"
+
+namespace diopigen::ffi {
+namespace {
+
+/// Bytes from the first element to the end of the last one.
+uint64_t reached_bytes(const DLTensor& tensor) {
+    const uint64_t item = (static_cast<uint64_t>(tensor.dtype.bits) * tensor.dtype.lanes + 7) / 8;
+    uint64_t reached = 1;
+    bool overflows = false;
+    for (int32_t k = 0; k < tensor.ndim; ++k) {
+        const int64_t size = tensor.shape[k];
+        if (size < 0) {
+            throw Failure{"ValueError", "dimension " + std::to_string(k) + " has the size " + std::to_string(size)};
+        }
+        if (size == 0) {
+            return 0;
+        }
+        if (tensor.strides == nullptr) {
+            overflows |= __builtin_mul_overflow(reached, static_cast<uint64_t>(size), &reached);
+            continue;
+        }
+        if (tensor.strides[k] < 0) {
+            throw Failure{"ValueError", "the stride of dimension " + std::to_string(k) + " is negative"};
+        }
+        uint64_t span = 0;
+        overflows |=
+            __builtin_mul_overflow(static_cast<uint64_t>(size - 1), static_cast<uint64_t>(tensor.strides[k]), &span) ||
+            __builtin_add_overflow(reached, span, &reached);
+    }
+    overflows |= __builtin_mul_overflow(reached, item, &reached);
+    if (overflows || reached > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
+        throw Failure{"ValueError", "the tensor is larger than memory can be"};
+    }
+    return reached;
+}
+
+void* first_element(const DLTensor& tensor) {
+    return tensor.data == nullptr ? nullptr : static_cast<char*>(tensor.data) + tensor.byte_offset;
+}
+
+bool is_same(const Wrapped& entry, const DLTensor& tensor, const void* data) {
+    const auto rank = static_cast<size_t>(tensor.ndim);
+    return entry.handle != nullptr && entry.data == data && entry.rank == tensor.ndim &&
+           entry.dtype.code == tensor.dtype.code && entry.dtype.bits == tensor.dtype.bits &&
+           entry.dtype.lanes == tensor.dtype.lanes && entry.has_strides == (tensor.strides != nullptr) &&
+           std::equal(tensor.shape, tensor.shape + rank, entry.dimensions.begin()) &&
+           (tensor.strides == nullptr ||
+            std::equal(tensor.strides, tensor.strides + rank, entry.dimensions.begin() + Wrapped::most_dimensions));
+}
+
+size_t hash_of(const DLTensor& tensor, const void* data) {
+    constexpr uint64_t odd = 0x9e3779b97f4a7c15u;
+    uint64_t hash = reinterpret_cast<uintptr_t>(data) * odd ^ tensor.dtype.bits;
+    for (int32_t k = 0; k < tensor.ndim; ++k) {
+        hash = (hash ^ static_cast<uint64_t>(tensor.shape[k])) * odd;
+    }
+    return static_cast<size_t>(hash >> 48);
+}
+
+/// The sessions of a thread, which end with it.
+struct Sessions {
+    std::vector<std::shared_ptr<Session>> all;
+    ~Sessions() {
+        for (const auto& session : all) {
+            session->close();
+        }
+    }
+};
+
+thread_local Sessions sessions;
+thread_local Session* latest = nullptr;
+
+}  // namespace
+
+void require(diopiError_t status, const char* what) {
+    if (status == diopiSuccess) {
+        return;
+    }
+    const char* text = "";
+    diopiHostGetLastErrorText(&text);
+    throw Failure{"RuntimeError", std::string(what) + ": " + text};
+}
+
+Session& Session::current(Library& library) {
+    void* const stream = library.is_apart() ? TVMFFIEnvGetStream(library.device_type(), 0) : nullptr;
+    if (latest != nullptr && &latest->library_ == &library && latest->stream_ == stream) {
+        return *latest;
+    }
+    const auto found = std::find_if(sessions.all.begin(), sessions.all.end(), [&](const auto& session) {
+        return &session->library_ == &library && session->stream_ == stream;
+    });
+    if (found == sessions.all.end()) {
+        sessions.all.push_back(std::make_shared<Session>(library, stream));
+        latest = sessions.all.back().get();
+    } else {
+        latest = found->get();
+    }
+    return *latest;
+}
+
+Session::Session(Library& library, void* stream) : library_(library), stream_(stream) {
+    require(diopiHostCreateContext(&context_), "no context");
+}
+
+Session::~Session() { close(); }
+
+void Session::close() {
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        if (!open_) {
+            return;
+        }
+        open_ = false;
+    }
+    if (latest == this) {
+        latest = nullptr;
+    }
+    clear_discarded();
+    for (Wrapped& entry : *cache_) {
+        if (entry.handle != nullptr) {
+            diopiHostDestroyTensor(entry.handle);
+            entry.handle = nullptr;
+        }
+    }
+    diopiHostDestroyContext(context_);
+}
+
+void Session::discard(diopiTensorHandle_t tensor) {
+    if (std::this_thread::get_id() != owner_) {
+        // The owner may be using its stream, on which destroying waits.
+        const std::lock_guard<std::mutex> lock(mutex_);
+        if (open_) {
+            discarded_.push_back(tensor);
+            has_discarded_.store(true, std::memory_order_release);
+            return;
+        }
+    }
+    diopiHostDestroyTensor(tensor);
+}
+
+void Session::clear_discarded() {
+    if (!has_discarded_.load(std::memory_order_acquire)) {
+        return;
+    }
+    std::vector<diopiTensorHandle_t> tensors;
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        tensors.swap(discarded_);
+        has_discarded_.store(false, std::memory_order_release);
+    }
+    for (diopiTensorHandle_t tensor : tensors) {
+        diopiHostDestroyTensor(tensor);
+    }
+}
+
+diopiTensorHandle_t Session::wrap(const DLTensor& tensor) {
+    if (tensor.ndim < 0 || (tensor.ndim > 0 && tensor.shape == nullptr)) {
+        throw Failure{"ValueError", "the tensor has no shape"};
+    }
+    const diopiDtype_t dtype = dtype_of(tensor.dtype);
+    if (dtype == diopi_dtype_unsupported) {
+        throw Failure{"TypeError", "the interface has no dtype for DLPack's code " + std::to_string(tensor.dtype.code) +
+                                       " with " + std::to_string(tensor.dtype.bits) + " bits and " +
+                                       std::to_string(tensor.dtype.lanes) + " lanes"};
+    }
+    const diopiDevice_t device = library_.device_of(tensor.device);
+    const uint64_t bytes = reached_bytes(tensor);
+    const diopiSize_t size{tensor.shape, tensor.ndim};
+    const diopiSize_t stride{tensor.strides, tensor.ndim};
+    diopiTensorHandle_t handle = nullptr;
+    require(diopiHostWrapMemory(context_, &handle, first_element(tensor), bytes, &size,
+                                tensor.strides == nullptr ? nullptr : &stride, 0, dtype, device),
+            "the tensor is rejected");
+    return handle;
+}
+
+Wrapped* Session::cached(const DLTensor& tensor) {
+    if (tensor.ndim < 0 || tensor.ndim > Wrapped::most_dimensions || (tensor.ndim > 0 && tensor.shape == nullptr)) {
+        return nullptr;
+    }
+    const void* const data = first_element(tensor);
+    Wrapped& entry = (*cache_)[hash_of(tensor, data) % cache_size];
+    const diopiDevice_t device = library_.device_of(tensor.device);
+    if (is_same(entry, tensor, data) && entry.device == device) {
+        return &entry;
+    }
+    if (entry.in_use) {
+        return nullptr;
+    }
+    const diopiTensorHandle_t handle = wrap(tensor);
+    if (entry.handle != nullptr) {
+        diopiHostDestroyTensor(entry.handle);
+    }
+    entry.handle = handle;
+    entry.data = data;
+    entry.dtype = tensor.dtype;
+    entry.rank = tensor.ndim;
+    entry.device = device;
+    entry.has_strides = tensor.strides != nullptr;
+    const auto rank = static_cast<size_t>(tensor.ndim);
+    std::copy_n(tensor.shape, rank, entry.dimensions.begin());
+    if (entry.has_strides) {
+        std::copy_n(tensor.strides, rank, entry.dimensions.begin() + Wrapped::most_dimensions);
+    }
+    return &entry;
+}
+
+}  // namespace diopigen::ffi

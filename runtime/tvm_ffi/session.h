@@ -1,0 +1,81 @@
+// What a thread keeps between calls of one library on one stream: a context, and handles over memory of others.
+#ifndef DIOPIGEN_TVM_FFI_SESSION_H_
+#define DIOPIGEN_TVM_FFI_SESSION_H_
+
+#include <diopi/diopirt.h>
+#include <tvm/ffi/c_api.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "library.h"
+
+namespace diopigen::ffi {
+
+/// A handle over the memory of a DLPack tensor. It says no more than pointer, dtype, shape and strides, so that a
+/// later tensor with the same of these is the same to operators, and takes the handle that is there.
+struct Wrapped {
+    static constexpr int32_t most_dimensions = 6;
+
+    diopiTensorHandle_t handle = nullptr;
+    const void* data = nullptr;
+    DLDataType dtype{};
+    int32_t rank = 0;
+    diopiDevice_t device = diopi_host;
+    bool in_use = false;
+    bool has_strides = false;
+    std::array<int64_t, 2 * most_dimensions> dimensions{};
+};
+
+class Session : public std::enable_shared_from_this<Session> {
+  public:
+    /// The session of the calling thread for a library, on the stream that is current in tvm-ffi.
+    static Session& current(Library& library);
+
+    Session(Library& library, void* stream);
+    ~Session();
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+
+    diopiContextHandle_t context() const { return context_; }
+    Library& library() const { return library_; }
+    void* stream() const { return stream_; }
+
+    /// The cached handle of a tensor, marked as in use; null where it has too many dimensions or its entry serves
+    /// another tensor of the same call.
+    Wrapped* cached(const DLTensor& tensor);
+    /// A handle that the caller destroys.
+    diopiTensorHandle_t wrap(const DLTensor& tensor);
+
+    /// Destroys a tensor of this session, from any thread.
+    void discard(diopiTensorHandle_t tensor);
+    /// Destroys what other threads have discarded.
+    void clear_discarded();
+    /// Ends the context. Tensors that were handed out stay valid.
+    void close();
+
+  private:
+    static constexpr size_t cache_size = 256;
+
+    Library& library_;
+    void* stream_;
+    diopiContextHandle_t context_ = nullptr;
+    std::unique_ptr<std::array<Wrapped, cache_size>> cache_ = std::make_unique<std::array<Wrapped, cache_size>>();
+    const std::thread::id owner_ = std::this_thread::get_id();
+    std::mutex mutex_;
+    bool open_ = true;
+    std::vector<diopiTensorHandle_t> discarded_;
+    std::atomic<bool> has_discarded_{false};
+};
+
+/// Raises a RuntimeError with the runtime's text where a function of the host runtime fails.
+void require(diopiError_t status, const char* what);
+
+}  // namespace diopigen::ffi
+
+#endif  // DIOPIGEN_TVM_FFI_SESSION_H_
