@@ -56,7 +56,7 @@ def test_each_content_is_stored_once(tmp_path: Path, device: str) -> None:
 
 def test_the_budget_leaves_shapes(tmp_path: Path, device: str) -> None:
     x = torch.randn(64, 64).to(device)
-    with Capture(tmp_path / "a", budget=64 * 64 * 4 * 2) as tool:
+    with Capture(tmp_path / "a", budget=64 * 64 * 4 * 2 + 1) as tool:
         torch.mm(x, x)
         torch.add(x, x)
     first, second = read_calls(tmp_path / "a")
@@ -65,6 +65,10 @@ def test_the_budget_leaves_shapes(tmp_path: Path, device: str) -> None:
     assert tool.skipped == {"operands beyond the budget; shapes were captured": 1}
     with pytest.raises(FolderError, match="beyond the budget"):
         second.operands()
+    with Capture(tmp_path / "b", budget=0) as tool:
+        torch.mm(x, x)
+    (third,) = read_calls(tmp_path / "b")
+    assert not third.has_operands and tool.store.over == 1
 
 
 def test_strides_and_shared_memory_are_kept(tmp_path: Path, device: str) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from optools.overflowing import Overflows as overflow
     from optools.replaying import replay
     from optools.timing import Timing as timing
+    from optools.trying import Wrong as wrong
 
 __version__ = "0.1.0"
 _HOMES = {
@@ -30,6 +31,7 @@ _HOMES = {
     "overflow": ("overflowing", "Overflows"),
     "replay": ("replaying", "replay"),
     "timing": ("timing", "Timing"),
+    "wrong": ("trying", "Wrong"),
     "OpAutoCompare": ("aliases", "OpAutoCompare"),
     "OpCapture": ("aliases", "OpCapture"),
     "OpDtypeCast": ("aliases", "OpDtypeCast"),
@@ -68,4 +70,5 @@ __all__ = [
     "replay",
     "step",
     "timing",
+    "wrong",
 ]

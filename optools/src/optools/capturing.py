@@ -12,7 +12,7 @@ import torch
 
 from optools.context import CONTEXT, formatted
 from optools.mode import Call, Proceed, Selection, Tool, quiet
-from optools.schema import Facts
+from optools.schema import Facts, facts_of
 from optools.store import FolderError, Store, encoded, ranked
 from optools.tensors import Frozen, Unsupported, freeze, tensors_of
 
@@ -41,7 +41,7 @@ class Capture(Tool):
         self.store = Store(Path(folder), budget)
         self.operands = operands
         self.count = 0
-        self._pending: list[tuple[Any, ...]] = []
+        self._pending: list[tuple[int, tuple[Any, ...]]] = []
         self._texts: dict[Any, str] = {}
 
     def begin(self) -> None:
@@ -62,13 +62,16 @@ class Capture(Tool):
     def call(self, call: Call, proceed: Proceed) -> Any:
         if not self.count:
             self.store.open()  # not before: a process that calls no operator leaves no folder
-        if self.operands and not call.facts.collective:
+        if self.operands and self.store.full:
+            self.store.over += 1
+        elif self.operands and not call.facts.collective:
             return self._with_operands(call, proceed)
         out = proceed(call)
         number = self.count
         self.count = number + 1
-        described = call.func, describe(call.args), describe(call.kwargs) if call.kwargs else (), describe(out)
-        self._pending.append((number, CONTEXT.raw(), call.facts, described))
+        kwargs = call.kwargs
+        key = CONTEXT.raw(), call.func, describe(call.args), describe(kwargs) if kwargs else (), describe(out)
+        self._pending.append((number, key))
         if len(self._pending) >= _PENDING:
             self._format()
         return out
@@ -79,17 +82,14 @@ class Capture(Tool):
             return
         lines = []
         texts = self._texts
-        for number, raw, facts, described in self._pending:
+        for number, key in self._pending:
             try:
-                rest = texts.get(described)
+                rest = texts.get(key)
                 if rest is None:
-                    rest = texts[described] = _described_text(facts, described)
+                    rest = texts[key] = _line_text(key)
             except TypeError:  # an argument that cannot be a key
-                rest = _described_text(facts, described)
-            position = texts.get(raw)
-            if position is None:
-                position = texts[raw] = _position_text(raw)
-            lines.append(f'{{"call": {number}, {position}, {rest}}}\n')
+                rest = _line_text(key)
+            lines.append(f'{{"call": {number}, {rest}}}\n')
         self._pending.clear()
         self.store.write("".join(lines))
         if len(texts) > 1 << 16:
@@ -140,24 +140,28 @@ class Capture(Tool):
         self.store.write(f'{{"call": {number}, {position}, {json.dumps(line)[1:]}\n')
 
 
+_PLAIN = frozenset({type(None), bool, int, float, str, torch.dtype, torch.device, torch.layout, torch.memory_format})
+_TENSORS = frozenset({torch.Tensor, torch.nn.Parameter})
+
+
 def describe(value: Any) -> Any:
     """Shapes, strides, offsets, dtypes and devices of tensors, and other arguments as they are; a key where they are.
 
-    The inner loop of capturing shapes: nothing is formatted here."""
+    The inner loop of capturing shapes: nothing is formatted here, and what is frequent comes first."""
+    kind = type(value)
+    if kind in _TENSORS and value.layout is torch.strided:
+        return value.shape, value.stride(), value.dtype, value.device, value.storage_offset()
+    if kind in _PLAIN:
+        return kind, value  # 1, 1.0 and True are one key of a dict
     if isinstance(value, torch.Tensor):
         try:
             return value.shape, value.stride(), value.dtype, value.device, value.storage_offset()
         except RuntimeError:  # a layout without strides
             return value.shape, None, value.dtype, value.device, str(value.layout)
     if isinstance(value, (list, tuple)):
-        return ("list", *[describe(item) for item in value])
+        return ("list", *map(describe, value))
     if isinstance(value, dict):
         return ("dict", *[(name, describe(item)) for name, item in value.items()])
-    if value is None or isinstance(
-        value, (int, float, str, torch.dtype, torch.device, torch.layout, torch.memory_format)
-    ):
-        # 1, 1.0 and True are one key of a dict.
-        return type(value), value
     return repr, repr(value)
 
 
@@ -183,6 +187,11 @@ def _described_text(facts: Facts, described: Any) -> str:
         "outputs": _plain_description(out if out[0] == "list" else ("list", out)),
     }
     return json.dumps(line)[1:-1]
+
+
+def _line_text(key: tuple[Any, ...]) -> str:
+    raw, func, *described = key
+    return f"{_position_text(raw)}, {_described_text(facts_of(func), (func, *described))}"
 
 
 def _position_text(raw: tuple[int, str, str, str, Any, CodeType | None, int]) -> str:

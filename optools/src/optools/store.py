@@ -198,6 +198,11 @@ class Store:
             self._lines.close()
             self._lines = None
 
+    @property
+    def full(self) -> bool:
+        """Whether no more operands can be stored; contents that are known are not looked for then."""
+        return self.used >= self.budget
+
     def write(self, text: str) -> None:
         """Writes lines of calls."""
         assert self._lines is not None, "the store is not open"
@@ -211,17 +216,17 @@ class Store:
     def add(self, *parts: Frozen) -> list[list[str]] | None:
         """Stores the contents; their digests for each part, or None where the budget does not allow it."""
         found: list[list[str]] = []
-        fresh: dict[str, bytes] = {}
+        fresh: dict[str, Any] = {}
         for part in parts:
             digests = []
             for content in part.contents:
                 data = content_bytes(content)
-                name = hashlib.blake2b(data, digest_size=16).hexdigest() + f"-{str(content.dtype)[6:]}"
+                name = f"{digest_of(data)}-{str(content.dtype)[6:]}"
                 if name not in self._known:
                     fresh[name] = data
                 digests.append(name)
             found.append(digests)
-        size = sum(map(len, fresh.values()))
+        size = sum(memoryview(data).nbytes for data in fresh.values())
         if self.used + size > self.budget:
             self.over += 1
             return None
@@ -234,11 +239,15 @@ class Store:
         return found
 
 
-def content_bytes(content: Any) -> bytes:
-    """The bytes of a flat tensor of the CPU."""
-    content = content.contiguous()
+def content_bytes(content: Any) -> Any:
+    """The memory of a flat contiguous tensor of the CPU, which must outlive it: a large one is not copied for this."""
     size = content.numel() * content.element_size()
-    return ctypes.string_at(content.data_ptr(), size) if size else b""
+    return (ctypes.c_char * size).from_address(content.data_ptr()) if size else b""
+
+
+def digest_of(data: Any) -> str:
+    """The name of some bytes. Processors have instructions for SHA-256, which make it the fastest that is safe."""
+    return hashlib.sha256(data).hexdigest()[:32]
 
 
 def content_path(folder: Path, name: str) -> Path:
@@ -253,7 +262,7 @@ def read_content(folder: Path, name: str, dtype: Any) -> Any:
         data = path.read_bytes()
     except OSError as reason:
         raise FolderError(f"{path} cannot be read: {reason.strerror}") from None
-    if hashlib.blake2b(data, digest_size=16).hexdigest() != name.partition("-")[0]:
+    if digest_of(data) != name.partition("-")[0]:
         raise FolderError(f"{path} is damaged: its digest is another one")
     if not data:
         return torch.empty(0, dtype=dtype, device="cpu")
