@@ -15927,6 +15927,24 @@ diopi_configs = {
             ],
         ),
     ),
+    "active_rotated_filter_mmcv_2": dict(
+        name=["active_rotated_filter_mmcv"],
+        interface=["CustomizedTest"],
+        tag=["diopiActiveRotatedFilterMmcv"],
+        dtype=[np.float16, np.float32, np.float64],
+        atol=0,
+        rtol=0,
+        atol_half=0,
+        rtol_half=0,
+        requires_backward=[0],
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["input"], "shape": ((2, 1, 1, 1, 2),)},
+                {"ins": ["indices"], "shape": ((1, 1, 2, 0),), "dtype": [np.int32]},
+            ],
+        ),
+    ),
     "convex_iou_mmcv": dict(
         name=["convex_iou_mmcv"],
         interface=["CustomizedTest"],

@@ -93,7 +93,8 @@ def _convolve_backward(call: Call) -> Answer:
 def _rotations(call: Call) -> Array:
     """Where each element of a filter goes, [rotations, elements], counted from 0."""
     indices = call["indices"].astype(np.int64)
-    return np.asarray(indices.reshape(-1, indices.shape[3]).T - 1)
+    rows, height, width, rotations = indices.shape
+    return np.asarray(indices.reshape(rows * height * width, rotations).T - 1)
 
 
 @oracle("ActiveRotatedFilterMmcv")

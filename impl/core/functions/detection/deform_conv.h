@@ -2,13 +2,14 @@
 // devices. `Each` is how a library calls an object for all owners of results: each(count, cost, body).
 //
 // Images go one after the other. For one of them the elements that the filters read are columns [channels, elements of
-// a filter, positions], in double.
+// a filter, positions], of T: float, or double for float64. Products with them are those of matrices.
 #ifndef DIOPI_CORE_FUNCTIONS_DETECTION_DEFORM_CONV_H_
 #define DIOPI_CORE_FUNCTIONS_DETECTION_DEFORM_CONV_H_
 
 #include "detection/bilinear.h"
 #include "detection/numbers.h"
 #include "detection_mmcv.h"
+#include "diopi_core/gemm.h"
 #include "diopi_core/kernel_checks.h"
 
 namespace diopi::core {
@@ -72,8 +73,9 @@ struct Displaced {
 };
 
 // An owner for each element of the columns.
+template <typename T>
 struct ReadColumns {
-    double* columns;
+    T* columns;
     const double* image;
     Displaced by;
 
@@ -82,56 +84,27 @@ struct ReadColumns {
         const int64_t k = at / by.sizes.positions() % by.sizes.elements();
         const int64_t channel = at / (by.sizes.positions() * by.sizes.elements());
         const int64_t row = by.row(channel, k);
-        columns[at] = by.factor(row, p) * by.around(row, p).value(image + channel * by.sizes.plane());
+        columns[at] = static_cast<T>(by.factor(row, p) * by.around(row, p).value(image + channel * by.sizes.plane()));
     }
 };
 
-// An owner for each response of an image, [filters, positions].
-struct Respond {
-    double* to;
-    const double* columns;
-    const double* weight;
-    const double* bias;  // null for none
+// An owner for each response, [images, filters, positions].
+template <typename T>
+struct AddBias {
+    T* to;
+    const double* bias;
     DeformSizes sizes;
 
     DIOPI_HOST_DEVICE void operator()(int64_t at) const {
-        const int64_t p = at % sizes.positions();
-        const int64_t filter = at / sizes.positions();
-        const int64_t count = sizes.per_group() * sizes.elements();
-        const double* from = columns + filter / (sizes.filters / sizes.groups) * count * sizes.positions() + p;
-        double sum = 0;
-        for (int64_t i = 0; i < count; ++i) {
-            sum += weight[filter * count + i] * from[i * sizes.positions()];
-        }
-        to[at] = bias == nullptr ? sum : sum + bias[filter];
-    }
-};
-
-// An owner for each gradient of the columns.
-struct ColumnGradients {
-    double* columns;
-    const double* gradient;
-    const double* weight;
-    DeformSizes sizes;
-
-    DIOPI_HOST_DEVICE void operator()(int64_t at) const {
-        const int64_t p = at % sizes.positions();
-        const int64_t i = at / sizes.positions();  // counts channels and elements
-        const int64_t count = sizes.per_group() * sizes.elements();
-        const int64_t of_group = sizes.filters / sizes.groups;
-        const int64_t first = i / count * of_group;
-        double sum = 0;
-        for (int64_t filter = first; filter < first + of_group; ++filter) {
-            sum += weight[filter * count + i % count] * gradient[filter * sizes.positions() + p];
-        }
-        columns[at] = sum;
+        to[at] = static_cast<T>(to[at] + bias[at / sizes.positions() % sizes.filters]);
     }
 };
 
 // An owner for each channel of an image.
+template <typename T>
 struct AddImageGradients {
     double* sums;
-    const double* columns;
+    const T* columns;  // their gradients
     Displaced by;
 
     DIOPI_HOST_DEVICE void operator()(int64_t channel) const {
@@ -145,11 +118,12 @@ struct AddImageGradients {
 };
 
 // An owner for each pair of displacements of an image.
+template <typename T>
 struct DisplacementGradients {
     double* of_offset;
     double* of_mask;  // null where there is no mask
     const double* image;
-    const double* columns;
+    const T* columns;  // their gradients
     Displaced by;
 
     DIOPI_HOST_DEVICE void operator()(int64_t at) const {
@@ -178,29 +152,11 @@ struct DisplacementGradients {
     }
 };
 
-// An owner for each element of the filters.
-struct AddFilterGradients {
-    double* sums;
-    const double* columns;
-    const double* gradient;
-    double scale;
-    DeformSizes sizes;
-
-    DIOPI_HOST_DEVICE void operator()(int64_t at) const {
-        const int64_t count = sizes.per_group() * sizes.elements();
-        const int64_t filter = at / count;
-        const int64_t i = filter / (sizes.filters / sizes.groups) * count + at % count;
-        double sum = 0;
-        for (int64_t p = 0; p < sizes.positions(); ++p) {
-            sum += gradient[filter * sizes.positions() + p] * columns[i * sizes.positions() + p];
-        }
-        sums[at] += scale * sum;
-    }
-};
-
+// An owner for each filter: of the gradients of one image.
+template <typename T>
 struct AddBiasGradients {
     double* sums;
-    const double* gradient;
+    const T* gradient;
     DeformSizes sizes;
 
     DIOPI_HOST_DEVICE void operator()(int64_t filter) const {
@@ -210,6 +166,29 @@ struct AddBiasGradients {
         }
         sums[filter] += sum;
     }
+};
+
+// A contiguous tensor with another shape of as many elements, from an element on.
+inline View reshaped(const Tensor& tensor, const std::vector<int64_t>& shape, int64_t first = 0) {
+    std::vector<int64_t> strides(shape.size(), 1);
+    for (size_t i = shape.size(); i-- > 1;) {
+        strides[i - 1] = strides[i] * shape[i];
+    }
+    return View(tensor, shape, strides, first);
+}
+
+// A copy of a tensor in the type T.
+template <typename T>
+class Converted {
+  public:
+    explicit Converted(const Tensor& tensor) : copy_(shape_of(tensor), dtype_of<T>, tensor) {
+        copy_elements(copy_.tensor(), tensor);
+    }
+    const Tensor& tensor() const { return copy_.tensor(); }
+    T* data() const { return copy_.tensor().template elements<T>(); }
+
+  private:
+    Temporary copy_;
 };
 
 // Operands of one call; a null tensor of mask or bias is not there.
@@ -231,47 +210,72 @@ struct DeformOperands {
 
 inline Tensor bias_where(bool is_there, const Tensor& bias) { return is_there ? bias : Tensor{}; }
 
-template <typename Each>
+// The matrices of one image, in groups. The sizes must outlive it.
+struct DeformMatrices {
+    const DeformSizes& sizes;
+
+    int64_t inner() const { return sizes.per_group() * sizes.elements(); }
+    int64_t responses() const { return sizes.filters * sizes.positions(); }
+    View filters(const Tensor& weight) const {
+        return reshaped(weight, {sizes.groups, sizes.filters / sizes.groups, inner()});
+    }
+    View columns(const Tensor& all) const { return reshaped(all, {sizes.groups, inner(), sizes.positions()}); }
+    View of_image(const Tensor& output, int64_t n) const {
+        return reshaped(output, {sizes.groups, sizes.filters / sizes.groups, sizes.positions()}, n * responses());
+    }
+};
+
+inline View transposed(const View& matrices) { return permuted(matrices.tensor(), {0, 2, 1}); }
+
+template <typename T, typename Each>
 void deform_forward(const Each& each, const Tensor& output, const Tensor& weight, const Tensor& bias,
                     const DeformOperands& operands) {
     const DeformSizes& sizes = operands.sizes;
-    const Input<double> filters(weight);
+    const DeformMatrices matrices{sizes};
+    const Converted<T> filters(weight);
     const Input<double> summands(bias);
-    const Output<double> to(output);
-    const Numbers columns(sizes.columns());
-    const int64_t responses = sizes.filters * sizes.positions();
+    const Temporary columns({sizes.columns()}, dtype_of<T>, weight);
+    const Temporary responses(shape_of(output), dtype_of<T>, weight);
+    const View by_filter = matrices.filters(filters.tensor());
+    const View by_column = matrices.columns(columns.tensor());
     for (int64_t n = 0; n < sizes.images; ++n) {
-        each(sizes.columns(), 16, ReadColumns{columns.data(), operands.image(n), operands.displaced(n)});
-        each(responses, sizes.per_group() * sizes.elements(),
-             Respond{to.data() + n * responses, columns.data(), filters.data(), summands.data(), sizes});
+        each(sizes.columns(), 16,
+             ReadColumns<T>{columns.tensor().elements<T>(), operands.image(n), operands.displaced(n)});
+        const View of_image = matrices.of_image(responses.tensor(), n);
+        multiply_tensors(of_image.tensor(), by_filter.tensor(), by_column.tensor());
     }
-    to.store();
+    if (!bias.is_null()) {
+        each(output.numel, 4, AddBias<T>{responses.tensor().elements<T>(), summands.data(), sizes});
+    }
+    copy_elements(output, responses.tensor());
 }
 
 // Gradients of images, displacements and mask (null where there is none).
-template <typename Each>
+template <typename T, typename Each>
 void deform_backward_input(const Each& each, const Tensor& grad_input, const Tensor& grad_offset,
                            const Tensor& grad_mask, const Tensor& grad_output, const Tensor& weight,
                            const DeformOperands& operands) {
     const DeformSizes& sizes = operands.sizes;
-    const Input<double> filters(weight);
-    const Input<double> gradient(grad_output);
+    const DeformMatrices matrices{sizes};
+    const Converted<T> filters(weight);
+    const Converted<T> gradient(grad_output);
     const Sums sums(grad_input);
     const Output<double> of_offset(grad_offset);
     const Output<double> of_mask(grad_mask);
-    const Numbers columns(sizes.columns());
+    const Temporary columns({sizes.columns()}, dtype_of<T>, weight);
+    const View by_filter = transposed(matrices.filters(filters.tensor()));
+    const View by_column = matrices.columns(columns.tensor());
+    const T* const of_columns = columns.tensor().elements<T>();
     const int64_t pairs = sizes.displacements() / 2;
     for (int64_t n = 0; n < sizes.images; ++n) {
-        const double* of_image = gradient.data() + n * sizes.filters * sizes.positions();
-        each(sizes.columns(), sizes.filters / sizes.groups,
-             ColumnGradients{columns.data(), of_image, filters.data(), sizes});
-        each(
-            sizes.channels, 16 * sizes.elements() * sizes.positions(),
-            AddImageGradients{sums.data() + n * sizes.channels * sizes.plane(), columns.data(), operands.displaced(n)});
+        const View of_image = matrices.of_image(gradient.tensor(), n);
+        multiply_tensors(by_column.tensor(), by_filter.tensor(), of_image.tensor());
+        each(sizes.channels, 16 * sizes.elements() * sizes.positions(),
+             AddImageGradients<T>{sums.data() + n * sizes.channels * sizes.plane(), of_columns, operands.displaced(n)});
         each(pairs, 16 * sizes.channels / sizes.deform_groups,
-             DisplacementGradients{of_offset.data() + 2 * n * pairs,
-                                   grad_mask.is_null() ? nullptr : of_mask.data() + n * pairs, operands.image(n),
-                                   columns.data(), operands.displaced(n)});
+             DisplacementGradients<T>{of_offset.data() + 2 * n * pairs,
+                                      grad_mask.is_null() ? nullptr : of_mask.data() + n * pairs, operands.image(n),
+                                      of_columns, operands.displaced(n)});
     }
     sums.store();
     of_offset.store();
@@ -279,24 +283,29 @@ void deform_backward_input(const Each& each, const Tensor& grad_input, const Ten
 }
 
 // Gradients of filters and bias (null where there is none).
-template <typename Each>
+template <typename T, typename Each>
 void deform_backward_filters(const Each& each, const Tensor& grad_weight, const Tensor& grad_bias,
                              const Tensor& grad_output, float scale, const DeformOperands& operands) {
     const DeformSizes& sizes = operands.sizes;
-    const Input<double> gradient(grad_output);
-    const Sums of_weight(grad_weight);
+    const DeformMatrices matrices{sizes};
+    const Converted<T> gradient(grad_output);
+    const Converted<T> of_weight(grad_weight);
     const Sums of_bias(grad_bias);
-    const Numbers columns(sizes.columns());
+    const Temporary columns({sizes.columns()}, dtype_of<T>, grad_weight);
+    const View by_filter = matrices.filters(of_weight.tensor());
+    const View by_column = transposed(matrices.columns(columns.tensor()));
     for (int64_t n = 0; n < sizes.images; ++n) {
-        const double* of_image = gradient.data() + n * sizes.filters * sizes.positions();
-        each(sizes.columns(), 16, ReadColumns{columns.data(), operands.image(n), operands.displaced(n)});
-        each(grad_weight.numel, sizes.positions(),
-             AddFilterGradients{of_weight.data(), columns.data(), of_image, scale, sizes});
+        each(sizes.columns(), 16,
+             ReadColumns<T>{columns.tensor().elements<T>(), operands.image(n), operands.displaced(n)});
+        const View of_image = matrices.of_image(gradient.tensor(), n);
+        multiply_tensors(by_filter.tensor(), of_image.tensor(), by_column.tensor(), Number::of(scale), Number::of(1),
+                         by_filter.tensor());
         if (!grad_bias.is_null()) {
-            each(sizes.filters, sizes.positions(), AddBiasGradients{of_bias.data(), of_image, sizes});
+            each(sizes.filters, sizes.positions(),
+                 AddBiasGradients<T>{of_bias.data(), gradient.data() + n * matrices.responses(), sizes});
         }
     }
-    of_weight.store();
+    copy_elements(grad_weight, of_weight.tensor());
     of_bias.store();
 }
 
@@ -327,29 +336,40 @@ DeformSizes modulated_sizes(const Args& args, const Tensor& out) {
 template <typename Each>
 void deform_conv(const Each& each, const kernels::DeformConvMmcvArgs& args) {
     require_apart(args.output, {&args.input, &args.weight, &args.offset});
-    deform_forward(each, args.output, args.weight, Tensor{},
-                   {args.input, args.offset, Tensor{}, deform_sizes(args, args.output)});
+    const DeformOperands operands(args.input, args.offset, Tensor{}, deform_sizes(args, args.output));
+    dispatch_compute<kFloating>(args.input.dtype, [&](auto sample) {
+        deform_forward<decltype(sample)>(each, args.output, args.weight, Tensor{}, operands);
+    });
 }
 
 template <typename Each>
 void deform_conv_backward_input(const Each& each, const kernels::DeformConvBackwardInputMmcvArgs& args) {
     require_separate({&args.gradInput, &args.gradOffset}, {&args.input, &args.offset, &args.gradOutput, &args.weight});
-    deform_backward_input(each, args.gradInput, args.gradOffset, Tensor{}, args.gradOutput, args.weight,
-                          {args.input, args.offset, Tensor{}, deform_sizes(args, args.gradOutput)});
+    const DeformOperands operands(args.input, args.offset, Tensor{}, deform_sizes(args, args.gradOutput));
+    dispatch_compute<kFloating>(args.input.dtype, [&](auto sample) {
+        deform_backward_input<decltype(sample)>(each, args.gradInput, args.gradOffset, Tensor{}, args.gradOutput,
+                                                args.weight, operands);
+    });
 }
 
 template <typename Each>
 void deform_conv_backward_filters(const Each& each, const kernels::DeformConvBackwardParametersMmcvArgs& args) {
     require_apart(args.gradWeight, {&args.gradOutput, &args.input, &args.offset});
-    deform_backward_filters(each, args.gradWeight, Tensor{}, args.gradOutput, args.scale,
-                            {args.input, args.offset, Tensor{}, deform_sizes(args, args.gradOutput)});
+    const DeformOperands operands(args.input, args.offset, Tensor{}, deform_sizes(args, args.gradOutput));
+    dispatch_compute<kFloating>(args.input.dtype, [&](auto sample) {
+        deform_backward_filters<decltype(sample)>(each, args.gradWeight, Tensor{}, args.gradOutput, args.scale,
+                                                  operands);
+    });
 }
 
 template <typename Each>
 void modulated_deform_conv(const Each& each, const kernels::ModulatedDeformConvMmcvArgs& args) {
     require_apart(args.output, {&args.input, &args.weight, &args.bias, &args.offset, &args.mask});
-    deform_forward(each, args.output, args.weight, bias_where(args.with_bias, args.bias),
-                   {args.input, args.offset, args.mask, modulated_sizes(args, args.output)});
+    const DeformOperands operands(args.input, args.offset, args.mask, modulated_sizes(args, args.output));
+    const Tensor bias = bias_where(args.with_bias, args.bias);
+    dispatch_compute<kFloating>(args.input.dtype, [&](auto sample) {
+        deform_forward<decltype(sample)>(each, args.output, args.weight, bias, operands);
+    });
 }
 
 template <typename Each>
@@ -357,10 +377,13 @@ void modulated_deform_conv_backward(const Each& each, const kernels::ModulatedDe
     require_separate({&args.grad_input, &args.grad_weight, &args.grad_bias, &args.grad_offset, &args.grad_mask},
                      {&args.input, &args.weight, &args.bias, &args.offset, &args.mask, &args.grad_output});
     const DeformOperands operands(args.input, args.offset, args.mask, modulated_sizes(args, args.grad_output));
-    deform_backward_input(each, args.grad_input, args.grad_offset, args.grad_mask, args.grad_output, args.weight,
-                          operands);
-    deform_backward_filters(each, args.grad_weight, bias_where(args.with_bias, args.grad_bias), args.grad_output, 1,
-                            operands);
+    const Tensor grad_bias = bias_where(args.with_bias, args.grad_bias);
+    dispatch_compute<kFloating>(args.input.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        deform_backward_input<T>(each, args.grad_input, args.grad_offset, args.grad_mask, args.grad_output, args.weight,
+                                 operands);
+        deform_backward_filters<T>(each, args.grad_weight, grad_bias, args.grad_output, 1, operands);
+    });
 }
 
 }  // namespace diopi::core

@@ -16,7 +16,6 @@ namespace diopi::core {
 
 // Where features are read: in the order of their dimensions, or with the channels last.
 struct FeatureSizes {
-    int64_t images;
     int64_t channels;
     int64_t height;
     int64_t width;
@@ -139,8 +138,7 @@ struct AddMaskGradients {
 template <typename Args>
 Carafe carafe_of(const Args& args, const Tensor& features, bool channels_last) {
     const int64_t* shape = features.shape;
-    return {
-        {shape[0], shape[1], shape[2], shape[3], channels_last}, args.kernel_size, args.group_size, args.scale_factor};
+    return {{shape[1], shape[2], shape[3], channels_last}, args.kernel_size, args.group_size, args.scale_factor};
 }
 
 template <typename Each, typename Args>

@@ -322,7 +322,7 @@ void rotate_filters_backward(const Each& each, const kernels::ActiveRotatedFilte
     const Output<double> to(args.grad_in);
     each(args.grad_in.numel, rotations,
          RotateFiltersGradient{to.data(), gradient.data(), static_cast<const int64_t*>(positions.data()),
-                               args.grad_in.shape[1], rotations > 0 ? args.indices.numel / rotations : 0, rotations});
+                               args.grad_in.shape[1], args.indices.numel / rotations, rotations});
     to.store();
 }
 
