@@ -7,6 +7,7 @@ backend; each call here copies its operands to the device and its results back.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -42,6 +43,15 @@ class CallError(Exception):
         self.status = status
 
 
+@dataclass
+class Generator:
+    """The state of a random generator: its seed, and how many numbers have been drawn. A call that takes it advances
+    it."""
+
+    seed: int
+    offset: int = 0
+
+
 class Library:
     """A kernel library, ready to be called."""
 
@@ -66,8 +76,9 @@ class Library:
         """Calls a function, named with `diopi`, and returns what it wrote, by parameter.
 
         Tensors are arrays, lists of tensors lists of arrays; numbers, lists and texts are plain. Outputs may be left
-        out where the spec has rules for them; of those that are passed only shape and dtype matter. Context and
-        generators are made. Results of bfloat16 are float32 arrays. Raises `CallError` where the library rejects the
+        out where the spec has rules for them; of those that are passed only shape and dtype matter. The context is
+        made, and so are generators, unless a `Generator` or a list of them is passed. Results of bfloat16 are float32
+        arrays. Raises `CallError` where the library rejects the
         call, and `Failure` for a function that does not exist and arguments that do not fit the spec.
         """
         function = self.interface.function(name)
@@ -76,8 +87,12 @@ class Library:
             fix = did_you_mean(name, [one.name for one in self.interface.functions])
             what = "the library has no function" if function is not None else "there is no function"
             raise failure("call-unknown-function", f"{what} '{name}'", fix=fix or "list them with `diopigen explain`")
+        generators = [one for value in arguments.values() for one in _generators(value)]
+        plain = {name: value for name, value in arguments.items() if not _generators(value)}
         try:
-            ready = self._preparer.prepare(self._case(function, arguments), function)
+            ready = self._preparer.prepare(self._case(function, plain), function)
+            for (handle, _), generator in zip(ready.generators, generators, strict=False):
+                self._host.call("diopiGeneratorSetSeedAndOffset", handle, generator.seed, generator.offset)
             for param in function.params:
                 if param.is_read:
                     self._fill(ready.blocks.get(param.name, ()), arguments.get(param.name))
@@ -87,6 +102,8 @@ class Library:
                 status = self._statuses.get(late, "an unknown status")
             if status != SUCCESS:
                 raise CallError(status, self._library.text("diopiGetLastErrorString"))
+            for (handle, _), generator in zip(ready.generators, generators, strict=False):
+                generator.seed, generator.offset = self._arena.state(handle)
             return dict(self._results(function, ready))
         finally:
             self._arena.clear()
@@ -138,6 +155,8 @@ class Library:
                 found[param.name] = arrays if param.type == "tensors" else arrays[0] if arrays else None
             elif param.name in ready.slots:
                 found[param.name] = ready.slots[param.name].value
+            elif param.name in ready.numbers:
+                found[param.name] = ready.numbers[param.name].value
         return found
 
 
@@ -149,6 +168,15 @@ def _interface(where: api.Workspace) -> Interface:
     if sink.has_errors:
         raise Failure(*sink.sorted())
     return found
+
+
+def _generators(value: object) -> list[Generator]:
+    """The generators that an argument consists of."""
+    if isinstance(value, Generator):
+        return [value]
+    if isinstance(value, (list, tuple)) and value and all(isinstance(one, Generator) for one in value):
+        return list(value)
+    return []
 
 
 def _argument(value: object) -> Argument:

@@ -25,6 +25,7 @@ SHARED_NAMES = {"conftest.py", "write_sources.py"}
 def main() -> int:
     status = check([])
     status |= check([path for path in listed("tools/*.py") if path.parent.name == "tools"])
+    status |= check(listed("examples/serving/*.py"))
     tests = listed("tests/*.py")
     names = collections.Counter(path.name for path in tests if path.name not in SHARED_NAMES)
     for name in (name for name, count in names.items() if count > 1):

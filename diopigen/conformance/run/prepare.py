@@ -30,6 +30,8 @@ class Prepared:
     arguments: list[Any] = field(default_factory=list)
     blocks: dict[str, list[Block | None]] = field(default_factory=dict)
     slots: dict[str, Any] = field(default_factory=dict)
+    numbers: dict[str, Any] = field(default_factory=dict)
+    """Numbers that the operator reads and writes, by parameter."""
     values: dict[str, Any] = field(default_factory=dict)
     dtypes: dict[str, Any] = field(default_factory=dict)
     shapes: dict[str, Any] = field(default_factory=dict)
@@ -96,7 +98,12 @@ class Preparer:
             ready.values[param.name] = float(np.float32(value))
         plain = self.enum_values.get(value, 0) if isinstance(value, str) else value
         expected_type = c_type(param)
-        return self._held(ready, self.types.pointed(expected_type)(plain)) if "*" in expected_type else plain
+        if "*" not in expected_type:
+            return plain
+        number = self.types.pointed(expected_type)(plain)
+        if param.is_written:
+            ready.numbers[param.name] = number
+        return self._held(ready, number)
 
     def _held(self, ready: Prepared, value: Any) -> Any:
         ready.keep.append(value)
