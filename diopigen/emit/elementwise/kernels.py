@@ -67,6 +67,8 @@ class KernelText:
     members: list[str]
     lines: list[str]
     function: str
+    constants: list[tuple[str, str, str]]
+    """Members with their types and, as C++ text over the function's parameters, their values."""
 
 
 FOLDER = "functions_elementwise"
@@ -192,7 +194,13 @@ def _kernel(function: Function) -> KernelText:
         [f"{_member_type(function, constant)} {constant.name}_;" for constant in printer.constants],
         lines,
         _function_text(function, host, operands, printer.constants, bool_results, dtypes),
+        [(c.name, _member_type(function, c), _value(function, host, c)) for c in printer.constants],
     )
+
+
+def kernel_text(function: Function) -> KernelText:
+    """The kernel of a function that is `expressible`."""
+    return _kernel(function)
 
 
 def _operand_line(k: int, param: Parameter) -> str:

@@ -16,6 +16,7 @@ from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.sources import spec_files
 from diopigen.emit.templates import render
 from diopigen.emit.torch.binding import Unbound
+from diopigen.emit.torch.compiled import COPIES, call_bindings, functions_of, fusible, table_lines
 from diopigen.emit.torch.forms import (
     Family,
     Kernel,
@@ -195,7 +196,8 @@ def _headers(names: Iterable[str]) -> list[str]:
 
 
 def emit(interface: Interface, templates: Path) -> Plan:
-    """`torch/structured.cpp`, `ruled.cpp`, `handwritten.cpp` and `kernels.h`; nothing where the spec has no torch.yaml.
+    """`torch/structured.cpp`, `ruled.cpp`, `handwritten.cpp`, `compiled.cpp` and `kernels.h`; nothing where the spec
+    has no torch.yaml.
 
     Raises `Failure` for every overload that cannot be served as the spec says.
     """
@@ -214,6 +216,7 @@ def emit(interface: Interface, templates: Path) -> Plan:
     if problems or more:
         raise Failure(*problems, *more)
     complete, fillers = _parted(interface, handwritten)
+    calls = call_bindings(interface, known, handwritten)
     values = {
         "release": interface.aten_release,
         "kernels": kernels,
@@ -230,6 +233,9 @@ def emit(interface: Interface, templates: Path) -> Plan:
             for kernel in complete
             for schema in kernel.forms.derived
         ],
+        "compiled_functions": table_lines(functions_of(interface, calls)),
+        "compiled_kernels": fusible(interface, functions_of(interface, calls)),
+        "compiled_bindings": [*COPIES, *(call.text() for call in calls)],
         "handwritten": _registrations(complete),
         "handwritten_headers": _headers(
             operator_header(name) for kernel in complete for name in kernel.forms.overloads
@@ -237,7 +243,7 @@ def emit(interface: Interface, templates: Path) -> Plan:
     }
     inputs = _sources(interface)
     files = []
-    for name in ("structured.cpp", "ruled.cpp", "handwritten.cpp", "kernels.h"):
+    for name in ("structured.cpp", "ruled.cpp", "handwritten.cpp", "compiled.cpp", "kernels.h"):
         template = f"torch/{name}.j2"
         content = render(templates, template, values)
         files.append(PlannedFile(f"torch/{name}", content, (*inputs, f"templates/{template}"), TARGET))

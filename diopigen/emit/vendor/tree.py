@@ -53,21 +53,27 @@ _PACKAGE_START = {"torch_{vendor}/__init__.py": "torch/__init__.py.j2", "pyproje
 _PACKAGE_MODULES = (
     "_backend",
     "amp",
+    "arena",
     "as_cuda",
     "compiler",
     "conversion",
     "device",
+    "fused_source",
+    "fusion",
+    "graphs",
     "indices",
     "libraries",
     "memory",
     "missing",
     "nvtx",
+    "planner",
     "printing",
     "random",
     "report",
     "repro",
     "streams",
     "switches",
+    "table",
 )
 
 # The functions of the newer form of a test library that are not device functions.
@@ -76,7 +82,7 @@ _LIBRARY_FUNCTIONS = ("initLibrary", "finalizeLibrary", "buildGeneratorState")
 # What the host runtime consists of: there may be more in its folder, such as build trees.
 _RUNTIME_FILES = ("CMakeLists.txt", "libdiopirt.map", "kernels/CMakeLists.txt")
 _RUNTIME_FOLDERS = ("adaptor/include", "include", "kernels/include", "kernels/src", "src")
-_TORCH_FOLDERS = ("torch/include", "torch/operators", "torch/src")
+_TORCH_FOLDERS = ("torch/compile", "torch/include", "torch/operators", "torch/src")
 
 _COPIED = "Copied from diopigen by `diopigen scaffold`: do not edit, scaffold again to bring it up to date."
 _BANNERS = {

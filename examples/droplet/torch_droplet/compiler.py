@@ -13,7 +13,7 @@ class _Absent(type):
     def __getattr__(cls, name: str) -> Any:
         raise RuntimeError(
             f"the backend inductor of torch.compile generates no code for {device_name()}: use"
-            ' torch.compile(backend="aot_eager") or backend="eager", which call the kernels of the device'
+            ' torch.compile(backend="diopi"), or backend="aot_eager", which call the kernels of the device'
         )
 
 

@@ -10,18 +10,25 @@ import torch
 
 
 @overload
-def fallback_report(reasons: Literal[False] = False) -> dict[str, int]: ...
+def fallback_report(reasons: Literal[False] = False, compiled: bool = False) -> dict[str, int]: ...
 @overload
-def fallback_report(reasons: Literal[True]) -> dict[str, dict[str, int]]: ...
-def fallback_report(reasons: bool = False) -> dict[str, int] | dict[str, dict[str, int]]:
+def fallback_report(reasons: Literal[True], compiled: bool = False) -> dict[str, dict[str, int]]: ...
+def fallback_report(reasons: bool = False, compiled: bool = False) -> dict[str, int] | dict[str, dict[str, int]]:
     """Calls by ATen overload that ran on the CPU since the start or the last reset, most frequent first.
 
     With `reasons`, by overload and reason: the status and the text of the vendor's function, which names the first
     check that failed; that the chip has no such operator; or what the interface does not have. Dtypes are those of the
     call's tensors.
+
+    With `compiled`, calls that graphs of `torch.compile` made through the dispatcher, since no function serves them as
+    they are; their kernels may still run on the device. `(graph)` stands for graphs that had to be interpreted.
     """
     counts: dict[str, dict[str, int]] = {}
-    for name, reason, _, _, calls in zip(*torch.ops.diopi.fallbacks(), strict=True):
+    if compiled:
+        rows = zip(*torch.ops.diopi.compiled_calls(), strict=True)
+    else:
+        rows = ((name, reason, calls) for name, reason, _, _, calls in zip(*torch.ops.diopi.fallbacks(), strict=True))
+    for name, reason, calls in rows:
         counts.setdefault(name, {})[reason] = calls
     ordered = sorted(counts.items(), key=lambda entry: (-sum(entry[1].values()), entry[0]))
     if not reasons:
@@ -46,3 +53,4 @@ def write_fallback_report(path: str | Path) -> None:
 def reset_fallback_report() -> None:
     """Starts to count again."""
     torch.ops.diopi.reset_fallbacks()
+    torch.ops.diopi.reset_compiled_calls()

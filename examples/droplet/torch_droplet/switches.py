@@ -10,6 +10,20 @@ from contextlib import contextmanager
 import torch
 
 _operators = torch.ops.diopi
+_on = {"now": False}
+
+
+def are_on() -> bool:
+    """Whether a switch wants to see calls one by one."""
+    return _on["now"]
+
+
+def _note() -> None:
+    forced, compared, _, dump = _operators.switches()
+    _on["now"] = bool(forced or compared or dump)
+
+
+_note()
 
 
 @contextmanager
@@ -17,10 +31,12 @@ def _switched(**changes: str | int) -> Iterator[None]:
     names = ("forced", "compared", "folder", "dump")
     before = dict(zip(names, _operators.switches(), strict=True))
     _operators.set_switches(*{**before, **changes}.values())
+    _note()
     try:
         yield
     finally:
         _operators.set_switches(*before.values())
+        _note()
 
 
 @contextmanager

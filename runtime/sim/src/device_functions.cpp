@@ -1,11 +1,14 @@
 #include <diopigen/accelerator.h>
 #include <diopigen/device.h>
+#include <diopigen/kernel_compiler.h>
 #include <diopigen_sim/device.h>
 #include <diopigen_sim/device_functions.h>
 #include <diopigen_sim/memory.h>
 #include <diopigen_sim/stream.h>
 
 #include <string>
+
+#include "kernel_compiler.h"
 
 // A host of the newer form has no registration: these are null there.
 #pragma weak diopiRegisterDeviceMallocFunc
@@ -18,6 +21,7 @@
 #pragma weak diopiRegisterMemcpyD2DAsyncFunc
 #pragma weak diopiRegisterGetLastErrorFunc
 #pragma weak diopigenRegisterAccelerator
+#pragma weak diopigenRegisterKernelCompiler
 
 namespace sim = diopigen::sim;
 
@@ -120,6 +124,27 @@ bool offerAccelerator() {
     return diopigenRegisterAccelerator == nullptr || diopigenRegisterAccelerator(&table) == 0;
 }
 
+int32_t compileKernel(const char* source, const char* name, void** kernel) {
+    return guarded([&] { return sim::compileKernel(source, name, kernel); });
+}
+
+int32_t launchKernel(void* kernel, diopiStreamHandle_t stream, const diopigenKernelBuffer_t* buffers,
+                     uint64_t buffer_count, const int64_t* numbers, uint64_t number_count, int64_t items,
+                     int64_t grain) {
+    return guarded(
+        [&] { return sim::launchKernel(kernel, stream, buffers, buffer_count, numbers, number_count, items, grain); });
+}
+
+int32_t unloadKernel(void* kernel) {
+    return guarded([&] { return sim::unloadKernel(kernel); });
+}
+
+bool offerKernelCompiler() {
+    const diopigenKernelCompiler_t table = {sizeof(diopigenKernelCompiler_t), compileKernel, launchKernel,
+                                            unloadKernel};
+    return diopigenRegisterKernelCompiler == nullptr || diopigenRegisterKernelCompiler(&table) == 0;
+}
+
 }  // namespace
 
 void* diopigenSimMalloc(uint64_t bytes) {
@@ -181,6 +206,7 @@ int32_t diopigenRegisterSimulatedDevice(void) {
         offer(diopiRegisterMemcpyD2DAsyncFunc, diopigenSimMemcpyD2DAsync),
         offer(diopiRegisterGetLastErrorFunc, diopigenSimGetLastErrorString),
         offerAccelerator(),
+        offerKernelCompiler(),
     };
     for (const bool good : offered) {
         if (!good) {

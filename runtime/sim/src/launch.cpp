@@ -6,11 +6,15 @@
 #include <stdexcept>
 #include <string>
 
+#include "launch_compiled.h"
 #include "system.h"
 
 namespace diopigen::sim {
 
-Status launch(StreamHandle stream, const char* name, std::vector<Buffer> buffers, KernelFunction kernel, When when) {
+namespace {
+
+Status launchOn(StreamHandle stream, const char* name, std::vector<Buffer> buffers, KernelFunction kernel, When when,
+                bool isCompiled) {
     if (name == nullptr || *name == '\0' || !kernel) {
         return {Code::invalidArgument, "launch: no name, or no kernel"};
     }
@@ -23,7 +27,7 @@ Status launch(StreamHandle stream, const char* name, std::vector<Buffer> buffers
     if (!status.ok()) {
         return status;
     }
-    if (const Chip* const chip = system->chip) {
+    if (const Chip* const chip = system->chip; chip != nullptr && !isCompiled) {
         status = kernels::admits(*chip, name, buffers.data(), buffers.size());
         if (!status.ok()) {
             return status;
@@ -50,6 +54,16 @@ Status launch(StreamHandle stream, const char* name, std::vector<Buffer> buffers
         kernel(Kernel(addresses, buffers));
     };
     return system->push(queue, ranges, {name, bytes, std::move(run)});
+}
+
+}  // namespace
+
+Status launch(StreamHandle stream, const char* name, std::vector<Buffer> buffers, KernelFunction kernel, When when) {
+    return launchOn(stream, name, std::move(buffers), std::move(kernel), when, false);
+}
+
+Status launchCompiled(StreamHandle stream, const char* name, std::vector<Buffer> buffers, KernelFunction kernel) {
+    return launchOn(stream, name, std::move(buffers), std::move(kernel), When::atOnceIfSmall, true);
 }
 
 }  // namespace diopigen::sim

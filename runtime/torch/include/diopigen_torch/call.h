@@ -81,9 +81,11 @@ class Call {
         }
     }
 
+    /// Throws what a status other than diopiSuccess means, with the library's own text.
+    [[noreturn]] static void fail(const char* name, diopiError_t status);
+
   private:
     [[noreturn]] static void lack(const char* name);
-    [[noreturn]] static void fail(const char* name, diopiError_t status);
 
     diopiContext context_;
     c10::DeviceIndex before_;

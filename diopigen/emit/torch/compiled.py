@@ -1,0 +1,287 @@
+"""What compiled graphs call: the functions of the interface that serve overloads of ATen, and how to call them.
+
+A graph that `torch.compile` hands to the backend consists of functional overloads. Each one that a function of the
+interface serves as it is (a generated kernel would make one call for it) gets a binding: for every parameter of the
+function which result, argument or constant it is, and which dtypes it accepts. The planner in the vendor's package
+reads the bindings as JSON; the C++ side has the functions with their trampolines.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from diopigen.emit.c_text import COLUMNS
+from diopigen.emit.elementwise.kernels import expressible, kernel_text
+from diopigen.emit.torch.arguments import CONVERSIONS, rule_of
+from diopigen.emit.torch.binding import Binding, Unbound, bind
+from diopigen.emit.torch.forms import Family, Kernel
+from diopigen.emit.torch.schema import schema_of
+from diopigen.emit.torch.structured import scalar_forms
+from diopigen.ir.aten import AtenSchema
+from diopigen.ir.model import DtypeList, Function, Interface, Parameter, ShapeRule
+from diopigen.spec.expression import Call
+
+Json = list[object]
+
+ALWAYS = ("diopiCopyInp", "diopiCastDtype")
+"""Functions that the planner calls itself: copies, and conversions of operands that an operator promotes."""
+
+COPIES = (
+    json.dumps(["_to_copy", "diopiCastDtype", "", "plain", [["result", 0, []], ["tensor", "self", "", [], False]]]),
+    json.dumps(["clone", "diopiCopyInp", "", "plain", [["tensor", "self", "same:0", [], False], ["result", 0, []]]]),
+)
+"""Bindings of copies, whose results have the layouts that the graph gives them."""
+
+AS_EAGER: Mapping[str, str] = {
+    "embedding": "diopiEmbedding",
+    "native_layer_norm": "diopiLayerNorm",
+    "index_select": "diopiIndexSelect",
+    "where.self": "diopiWhere",
+}
+"""Overloads with a handwritten kernel that makes this one call, where the operands need no conversion."""
+
+ENUMERATORS: Mapping[str, object] = {
+    "RoundModeNone": None,
+    "RoundModeTrunc": "trunc",
+    "RoundModeFloor": "floor",
+    "ReductionNone": 0,
+    "ReductionMean": 1,
+    "ReductionSum": 2,
+}
+"""Defaults of the interface that ATen writes otherwise."""
+
+_INDEX = frozenset({"bool", "uint8", "int64", "int32"})
+_POINTERS = frozenset({"scalar", "double", "int64", "bool", "float", "int32"})
+
+
+@dataclass(frozen=True, slots=True)
+class CallBinding:
+    """A function that serves an overload. `number` is the argument of ATen that must be a number for it."""
+
+    overload: str
+    function: Function
+    number: str
+    iterator: bool
+    """Whether operands are converted to the dtype that they promote to, and broadcast."""
+    parameters: tuple[Json, ...]
+
+    def text(self) -> str:
+        """A line of JSON."""
+        kind = "iterator" if self.iterator else "plain"
+        return json.dumps([self.overload, self.function.name, self.number, kind, list(self.parameters)])
+
+
+def call_bindings(
+    interface: Interface, known: Mapping[str, Family], handwritten: Sequence[Kernel]
+) -> tuple[CallBinding, ...]:
+    """The bindings of all overloads, by name; of an overload those for numbers first."""
+    found: dict[str, list[CallBinding]] = {}
+    for overload, function, schema, iterator in _served(interface, known, handwritten):
+        for call in _calls(interface, overload, function, schema, iterator):
+            found.setdefault(overload, []).append(call)
+    return tuple(call for _, calls in sorted(found.items()) for call in calls)
+
+
+def functions_of(interface: Interface, calls: Sequence[CallBinding]) -> list[str]:
+    """The names of all functions that compiled graphs call."""
+    names = {call.function.name for call in calls} | set(ALWAYS)
+    return [function.name for function in interface.functions if function.name in names]
+
+
+def table_lines(names: Sequence[str]) -> list[str]:
+    """The entries of the table of functions, as clang-format lays them out."""
+    lines = []
+    for name in names:
+        line = f'{{"{name}", compiled("{name}", {name})}},'
+        broken = f'{{"{name}",\n         compiled("{name}", {name})}},'
+        lines.append(line if len(line) + 8 <= COLUMNS else broken)
+    return lines
+
+
+def fusible(interface: Interface, names: Sequence[str]) -> list[str]:
+    """Lines of JSON, one for each of the functions whose kernel is an expression over elements: its parameters, its
+    operands and whether they are masks, its constants as C++ over the parameters, and the lines of its body."""
+    lines = []
+    for function in expressible(interface):
+        assert function.kernel is not None
+        is_written = any(p.is_read and p.is_written for p in function.params)
+        if function.name not in names or is_written or len(function.kernel.results) != 1:
+            continue
+        kernel = kernel_text(function)
+        operands = [(p.name, _is_mask(p)) for p in function.params if p.type == "tensor" and p.is_read]
+        document = [
+            function.name,
+            [param.name for param in function.params],
+            [list(operand) for operand in operands],
+            [list(constant) for constant in kernel.constants],
+            kernel.lines,
+        ]
+        lines.append(json.dumps(document))
+    return lines
+
+
+def _is_mask(param: Parameter) -> bool:
+    return isinstance(param.dtype, DtypeList) and set(param.dtype.dtypes) <= {"bool", "uint8"}
+
+
+def _served(
+    interface: Interface, known: Mapping[str, Family], handwritten: Sequence[Kernel]
+) -> Iterator[tuple[str, Function, AtenSchema, bool]]:
+    """Functional overloads with the function that serves them, the schema that it is bound by, and whether operands go
+    through a TensorIterator."""
+    owners = {overload.name: function for function in interface.functions for overload in function.aten}
+    by_hand = {overload for kernel in handwritten for overload in kernel.forms.overloads}
+    by_hand |= {entry.overload for entry in interface.aten.left_out}
+    named = {function.name: function for function in interface.functions}
+    structured = set()
+    for group in interface.aten.structured:
+        structured |= {group.out, group.functional}
+        schema = schema_of(interface, group.out)
+        if group.out in owners and group.out not in by_hand and schema is not None:
+            yield group.functional, owners[group.out], schema, group.iterator
+    for name, function in owners.items():
+        family = known.get(name)
+        if family is None or family.functional is None or family.out is None or family.out != name:
+            continue
+        schema = schema_of(interface, family.out)
+        if {family.out, family.functional} & (structured | by_hand) or schema is None:
+            continue
+        if name in interface.aten.needed or family.functional in interface.aten.needed:
+            yield family.functional, function, schema, function.kernel is not None
+    for name, owner in AS_EAGER.items():
+        schema = schema_of(interface, name)
+        if schema is not None and owner in named:
+            yield name, named[owner], schema, False
+
+
+def _calls(
+    interface: Interface, overload: str, function: Function, schema: AtenSchema, iterator: bool
+) -> Iterator[CallBinding]:
+    try:
+        binding = bind(function, schema)
+    except Unbound:
+        return
+    if binding.scales:
+        return
+    for other, operand in scalar_forms(interface, function):
+        argument = binding.arguments.get(operand)
+        if argument is not None and not argument.optional:
+            parameters = _parameters(other, binding, schema, iterator)
+            if parameters is not None:
+                yield CallBinding(overload, other, argument.name, iterator, parameters)
+    parameters = _parameters(function, binding, schema, iterator)
+    if parameters is not None:
+        yield CallBinding(overload, function, "", iterator, parameters)
+
+
+def _parameters(function: Function, binding: Binding, schema: AtenSchema, iterator: bool) -> tuple[Json, ...] | None:
+    """What each parameter of a function is; None where a call cannot be planned."""
+    results = [name.name for name in schema.arguments if name.written and name.keyword_only]
+    count = len(results) if results else len(schema.returns)
+    counts = {p.count: p.name for p in function.params if isinstance(p.count, str)}
+    found: list[Json] = []
+    outputs = list(binding.outputs)
+    for param in function.params:
+        if param.type == "generator" or param.type in ("new_tensor", "new_tensors"):
+            return None
+        if param.is_written:
+            number = next((k for k, output in enumerate(outputs) if output.name == param.name), len(outputs))
+            if param.type != "tensor" or param.is_read:
+                return None
+            if number >= count:
+                if not param.nullable:
+                    return None
+                found.append(["null"])
+                continue
+            found.append(["result", number, _result_rule(param, binding, iterator)])
+        elif param.name in counts:
+            argument = binding.arguments.get(counts[param.name])
+            if argument is None:
+                return None
+            found.append(["count", argument.name])
+        elif param.type in ("tensor", "tensors"):
+            argument = binding.arguments.get(param.name)
+            if argument is None:
+                found.append(["null"])
+                continue
+            dtypes = _listed(param)
+            if param.type == "tensors":
+                found.append(["tensors", argument.name, dtypes])
+                continue
+            expands = iterator and all(_keeps_shape(output) for output in outputs)
+            found.append(["tensor", argument.name, _input_rule(function, param, outputs, iterator), dtypes, expands])
+        else:
+            found.append(_value(param, binding))
+    return tuple(found)
+
+
+def _listed(param: Parameter) -> list[str]:
+    """The dtypes that a tensor may have; empty for any."""
+    if not isinstance(param.dtype, DtypeList) or "any" in param.dtype.names:
+        return []
+    return list(param.dtype.dtypes)
+
+
+def _result_rule(param: Parameter, binding: Binding, iterator: bool) -> object:
+    """What the dtype of a result must be: `type` is the one that operands promote to, a list has what is accepted,
+    `opmath:self` is computed from the dtype of an argument; `accumulate` must stay as it is when sums are widened."""
+    if isinstance(param.dtype, DtypeList):
+        if iterator and set(param.dtype.dtypes) <= {"bool", "uint8"}:
+            return ["bool"]
+        return _listed(param)
+    if iterator:
+        return "type"
+    rule = rule_of(param)
+    if rule is not None and rule[0] == "accumulate":
+        return "accumulate"
+    if rule is not None and rule[0] in CONVERSIONS and rule[1] and rule[1][0] in binding.arguments:
+        return f"{rule[0]}:{binding.arguments[rule[1][0]].name}"
+    return []
+
+
+def _input_rule(function: Function, param: Parameter, outputs: Sequence[Parameter], iterator: bool) -> str:
+    """What an operand is converted to: `type`; `same:0`, the dtype of a result; `accumulate:0`, unless the result has
+    the dtype that the rule makes of the operand's; empty where it stays as it is."""
+    if isinstance(param.dtype, DtypeList) and set(param.dtype.dtypes) <= _INDEX:
+        return ""
+    if iterator:
+        return "type"
+    own = rule_of(param)
+    if own is not None and own[0] == "same" and own[1]:
+        of = function.param(own[1][0])
+        if of is not None and of.direction == "in" and of is not param:
+            return _input_rule(function, of, outputs, iterator)
+    for number, output in enumerate(outputs):
+        rule = rule_of(output)
+        if rule is not None and param.name in rule[1]:
+            return f"{rule[0] if rule[0] in CONVERSIONS else 'same'}:{number}"
+    return ""
+
+
+def _keeps_shape(output: Parameter) -> bool:
+    if not isinstance(output.shape, ShapeRule) or not isinstance(output.shape.formula.expression, Call):
+        return False
+    return output.shape.formula.expression.function == "same"
+
+
+def _plain(value: object) -> object:
+    """A default as a value of ATen."""
+    if isinstance(value, tuple):
+        return list(value)
+    return ENUMERATORS.get(value, value) if isinstance(value, str) else value
+
+
+def _value(param: Parameter, binding: Binding) -> Json:
+    """A parameter that is no tensor: its argument with what replaces None, or a constant."""
+    default = param.default.value if param.default is not None else None
+    standard = _plain(default)
+    if param.name in binding.constants:
+        return ["constant", _plain(binding.constants[param.name].value)]
+    argument = binding.arguments.get(param.name)
+    if argument is None:
+        return ["constant", standard]
+    length = argument.length if argument.length is not None and not argument.optional else None
+    keeps_none = param.nullable or (param.type in _POINTERS and default is None) or param.type == "sizes"
+    return ["value", argument.name, param.type, None if keeps_none else standard, length]

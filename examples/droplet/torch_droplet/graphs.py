@@ -1,0 +1,177 @@
+"""`torch.compile(model, backend="diopi")`: graphs of ATen overloads that the library runs without Python.
+
+PyTorch finds `backend` by the entry point `torch_dynamo_backends` of the package.
+"""
+
+from __future__ import annotations
+
+import collections
+import logging
+import os
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+import torch.fx
+from torch._subclasses.fake_tensor import unset_fake_temporarily
+
+from torch_droplet.planner import Plan, Unplanned, plan
+from torch_droplet.switches import are_on
+
+log = logging.getLogger(__name__)
+
+PLANS = 32
+"""Plans of one graph for different sizes that are kept; the least recently used one goes first."""
+
+
+def decompositions() -> dict[Any, Callable[..., Any]]:
+    """What is composed of other overloads before it is planned: what no function of the interface computes, and whose
+    parts the interface has. A list by name: PyTorch's whole table also has entries that change results."""
+    from torch._decomp import get_decompositions
+
+    aten = torch.ops.aten
+    named = [aten.rsub, aten.native_dropout_backward, aten._fused_rms_norm, aten._fused_rms_norm_backward]
+    return dict(get_decompositions(named))
+
+
+class Program:
+    """A plan in the library; it goes with this object."""
+
+    def __init__(self, planned: Plan) -> None:
+        with unset_fake_temporarily():
+            self.number = torch.ops.diopi.make_program(planned.text(), planned.constants)
+        self.outputs = planned.outputs
+        self.is_plain = all(is_tensor for is_tensor, _ in planned.outputs)
+        weakref.finalize(self, torch.ops.diopi.remove_program, self.number)
+
+    def statistics(self) -> dict[str, int]:
+        """Bytes of the arena, steps, and those that go through the dispatcher."""
+        return dict(torch.ops.diopi.program_statistics(self.number))
+
+
+class Graph:
+    """A compiled graph. It is called with a list of its inputs, which it empties."""
+
+    def __init__(self, module: torch.fx.GraphModule) -> None:
+        self._boxed_call = True  # of the object: PyTorch copies its attributes to what wraps it
+        self.module = module
+        self.programs: collections.OrderedDict[tuple[Any, ...], Program] = collections.OrderedDict()
+        self.plans = 0
+        self._lock = threading.Lock()
+        placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
+        self._tensors = [k for k, node in enumerate(placeholders) if isinstance(node.meta.get("val"), torch.Tensor)]
+        self._all_tensors = len(self._tensors) == len(placeholders)
+        self._symbols = [
+            (k, node.meta["val"].node.expr)
+            for k, node in enumerate(placeholders)
+            if isinstance(node.meta.get("val"), (torch.SymInt, torch.SymFloat)) and node.meta["val"].node.expr.is_symbol
+        ]
+        self._only: Program | None = None
+
+    def __call__(self, args: list[Any]) -> list[Any]:
+        if self._all_tensors:
+            program = self._only if self._only is not None and not are_on() else self.program(())
+            inputs = list(args)
+        else:
+            program = self.program(tuple(args[k] for k, _ in self._symbols))
+            inputs = [args[k] for k in self._tensors]
+        torch.ops.diopi.stage.default(inputs)
+        args.clear()
+        inputs.clear()
+        results = torch.ops.diopi.run_program.default(program.number)
+        if program.is_plain:
+            return list(results)
+        return [results[value] if is_tensor else value for is_tensor, value in program.outputs]
+
+    def program(self, sizes: tuple[int, ...]) -> Program:
+        """The program for the values of the graph's symbols, planned where there is none. While a switch wants to see
+        calls one by one, nothing is fused. Raises `Unplanned`."""
+        is_watched = are_on()
+        key = (is_watched, *sizes)
+        with self._lock:
+            found = self.programs.get(key)
+            if found is None:
+                symbols = {symbol: value for (_, symbol), value in zip(self._symbols, sizes, strict=True)}
+                with unset_fake_temporarily():
+                    planned = plan(self.module, _numbers(symbols), fuses=not is_watched)
+                    _log(planned)
+                    found = Program(planned)
+                self.plans += 1
+                self.programs[key] = found
+                if len(self.programs) > PLANS:
+                    self.programs.popitem(last=False)
+            else:
+                self.programs.move_to_end(key)
+            if self._all_tensors and not is_watched:
+                self._only = found
+            return found
+
+
+def _log(planned: Plan) -> None:
+    """What `DIOPI_COMPILE_LOG` asks for, on standard error: `fusion` (what was fused, and why other nodes were not),
+    `source` (the kernels), `plan` (the plan as JSON); several with commas."""
+    words = os.environ.get("DIOPI_COMPILE_LOG", "").split(",")
+    lines = [f"diopi: fusion: {note}" for note in planned.notes] if "fusion" in words else []
+    if "source" in words:
+        kernels = [step["kernel"] for step in planned.document["steps"] if "kernel" in step]
+        lines += [f"diopi: source of {kernel['name']}:\n{kernel['source']}" for kernel in kernels]
+    if "plan" in words:
+        lines.append(f"diopi: plan: {planned.text()}")
+    if lines:
+        print("\n".join(lines), file=sys.stderr)
+
+
+def _numbers(symbols: dict[Any, Any]) -> dict[Any, Any]:
+    import sympy
+
+    return {symbol: sympy.sympify(value) for symbol, value in symbols.items()}
+
+
+class Interpreted:
+    """A graph that has no plan: PyTorch runs it node by node, and the report says why."""
+
+    def __init__(self, module: torch.fx.GraphModule, reason: str) -> None:
+        self._boxed_call = True
+        self.module = module
+        self.reason = reason
+
+    def __call__(self, args: list[Any]) -> Any:
+        torch.ops.diopi.note_unplanned(self.reason)
+        inputs = list(args)
+        args.clear()
+        return torch.fx.Interpreter(self.module).boxed_run(inputs)
+
+
+def compile_graph(module: torch.fx.GraphModule, inputs: Sequence[Any]) -> Graph | Interpreted:
+    """What runs a graph of ATen overloads; planned now where no size is open."""
+    graph = Graph(module)
+    try:
+        examples = tuple(_hint(inputs[k]) for k, _ in graph._symbols)
+        graph.program(examples)
+    except Unplanned as reason:
+        log.warning("a graph of %d nodes is interpreted: it has %s", len(module.graph.nodes), reason)
+        return Interpreted(module, str(reason))
+    return graph
+
+
+def _hint(value: Any) -> Any:
+    return value.node.hint if isinstance(value, (torch.SymInt, torch.SymFloat)) else value
+
+
+def backend(module: torch.fx.GraphModule, inputs: Sequence[Any], **options: Any) -> Callable[..., Any]:
+    """The backend `diopi` of `torch.compile`. Raises `RuntimeError` for options: it has none."""
+    if any(options.values()):
+        raise RuntimeError(f"the backend diopi has no options, and got {options}")
+    from torch._dynamo.backends.common import aot_autograd
+
+    compiler = aot_autograd(
+        fw_compiler=compile_graph,
+        bw_compiler=compile_graph,
+        inference_compiler=compile_graph,
+        decompositions=decompositions(),
+        keep_inference_input_mutations=True,
+    )
+    return compiler(module, inputs)

@@ -1,0 +1,17 @@
+// The kernel compiler of the simulated device: the C++ compiler of the host.
+#ifndef DIOPIGEN_SIM_SRC_KERNEL_COMPILER_H_
+#define DIOPIGEN_SIM_SRC_KERNEL_COMPILER_H_
+
+#include <diopigen/kernel_compiler.h>
+#include <diopigen_sim/status.h>
+
+namespace diopigen::sim {
+
+Status compileKernel(const char* source, const char* name, void** kernel);
+Status launchKernel(void* kernel, diopiStreamHandle_t stream, const diopigenKernelBuffer_t* buffers,
+                    uint64_t buffer_count, const int64_t* numbers, uint64_t number_count, int64_t items, int64_t grain);
+Status unloadKernel(void* kernel);
+
+}  // namespace diopigen::sim
+
+#endif  // DIOPIGEN_SIM_SRC_KERNEL_COMPILER_H_

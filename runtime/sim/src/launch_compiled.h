@@ -1,0 +1,14 @@
+// Kernels that were compiled for the chip: it has no word in what they take, which is about its native operators.
+#ifndef DIOPIGEN_SIM_SRC_LAUNCH_COMPILED_H_
+#define DIOPIGEN_SIM_SRC_LAUNCH_COMPILED_H_
+
+#include <diopigen_sim/launch.h>
+
+namespace diopigen::sim {
+
+/// As launch(), without the rules of the chip.
+Status launchCompiled(StreamHandle stream, const char* name, std::vector<Buffer> buffers, KernelFunction kernel);
+
+}  // namespace diopigen::sim
+
+#endif  // DIOPIGEN_SIM_SRC_LAUNCH_COMPILED_H_

@@ -1,0 +1,80 @@
+#include <c10/util/Exception.h>
+#include <diopigen_torch/device.h>
+#include <diopigen_torch/device_kernel.h>
+
+#include <iterator>
+#include <map>
+#include <mutex>
+
+#include "registry.h"
+
+namespace diopigen::backend {
+
+namespace {
+
+// From that many kernels on, those that no graph uses are unloaded.
+constexpr size_t kMostUnused = 256;
+
+diopigenKernelCompiler_t compiler{};
+
+void require(int32_t status, const std::string& name, const char* action) {
+    if (status == 0) {
+        return;
+    }
+    const get_last_error_string_func_t text = deviceFunctions().getLastErrorString;
+    TORCH_CHECK(false, "the device does not ", action, " the kernel ", name, " (code ", status, ")",
+                text == nullptr ? "" : ": ", text == nullptr ? "" : text());
+}
+
+}  // namespace
+
+bool hasKernelCompiler() {
+    initialize();
+    return compiler.compile != nullptr;
+}
+
+DeviceKernel::DeviceKernel(const std::string& source, const std::string& name) : name_(name) {
+    TORCH_CHECK(hasKernelCompiler(), "the device compiles no kernels");
+    require(compiler.compile(source.c_str(), name.c_str(), &kernel_), name, "compile");
+}
+
+DeviceKernel::~DeviceKernel() {
+    for (c10::DeviceIndex device = 0; device < deviceCount(); ++device) {
+        synchronizeDevice(device);
+    }
+    compiler.unload(kernel_);
+}
+
+void DeviceKernel::launch(diopiStreamHandle_t stream, const std::vector<diopigenKernelBuffer_t>& buffers,
+                          const std::vector<int64_t>& numbers, int64_t items, int64_t grain) const {
+    require(
+        compiler.launch(kernel_, stream, buffers.data(), buffers.size(), numbers.data(), numbers.size(), items, grain),
+        name_, "run");
+}
+
+std::shared_ptr<const DeviceKernel> deviceKernel(const std::string& source, const std::string& name) {
+    // Never destroyed: at the end of the process the device may be gone before static objects are.
+    static auto* const known = new std::map<std::string, std::shared_ptr<const DeviceKernel>>;
+    static std::mutex mutex;
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (const auto found = known->find(source); found != known->end()) {
+        return found->second;
+    }
+    auto made = std::make_shared<const DeviceKernel>(source, name);
+    for (auto at = known->begin(); known->size() >= kMostUnused && at != known->end();) {
+        at = at->second.use_count() == 1 ? known->erase(at) : std::next(at);
+    }
+    known->emplace(source, made);
+    return made;
+}
+
+}  // namespace diopigen::backend
+
+int32_t diopigenRegisterKernelCompiler(const diopigenKernelCompiler_t* table) {
+    if (table == nullptr || table->size != sizeof(diopigenKernelCompiler_t) || table->compile == nullptr ||
+        table->launch == nullptr || table->unload == nullptr) {
+        return 1;
+    }
+    diopigen::backend::compiler = *table;
+    return 0;
+}

@@ -1,0 +1,254 @@
+#include <c10/util/Exception.h>
+#include <diopigen_torch/json.h>
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+namespace diopigen::backend {
+
+namespace {
+
+constexpr int kDeepest = 64;
+
+void appendUtf8(std::string& text, uint32_t code) {
+    if (code < 0x80) {
+        text += static_cast<char>(code);
+    } else if (code < 0x800) {
+        text += static_cast<char>(0xC0 | code >> 6);
+        text += static_cast<char>(0x80 | (code & 0x3F));
+    } else if (code < 0x10000) {
+        text += static_cast<char>(0xE0 | code >> 12);
+        text += static_cast<char>(0x80 | (code >> 6 & 0x3F));
+        text += static_cast<char>(0x80 | (code & 0x3F));
+    } else {
+        text += static_cast<char>(0xF0 | code >> 18);
+        text += static_cast<char>(0x80 | (code >> 12 & 0x3F));
+        text += static_cast<char>(0x80 | (code >> 6 & 0x3F));
+        text += static_cast<char>(0x80 | (code & 0x3F));
+    }
+}
+
+}  // namespace
+
+class JsonParser {
+  public:
+    explicit JsonParser(std::string_view text) : text_(text) {}
+
+    Json document() {
+        Json value = parse(0);
+        space();
+        require(at_ == text_.size(), "the end of the document");
+        return value;
+    }
+
+  private:
+    Json parse(int depth) {
+        require(depth < kDeepest, "fewer levels");
+        space();
+        require(at_ < text_.size(), "a value");
+        Json value;
+        const char first = text_[at_];
+        if (first == '{') {
+            object(value, depth);
+        } else if (first == '[') {
+            list(value, depth);
+        } else if (first == '"') {
+            value.kind_ = Json::Kind::text;
+            value.text_ = quoted();
+        } else if (take("null")) {
+            value.kind_ = Json::Kind::null;
+        } else if (take("true")) {
+            value.kind_ = Json::Kind::boolean;
+            value.boolean_ = true;
+        } else if (take("false")) {
+            value.kind_ = Json::Kind::boolean;
+        } else if (take("NaN")) {
+            real(value, std::numeric_limits<double>::quiet_NaN());
+        } else if (take("Infinity")) {
+            real(value, std::numeric_limits<double>::infinity());
+        } else if (take("-Infinity")) {
+            real(value, -std::numeric_limits<double>::infinity());
+        } else {
+            number(value);
+        }
+        return value;
+    }
+
+    void object(Json& value, int depth) {
+        value.kind_ = Json::Kind::object;
+        ++at_;
+        if (closes('}')) {
+            return;
+        }
+        do {
+            space();
+            std::string key = quoted();
+            space();
+            require(take(":"), "':'");
+            value.entries_.emplace_back(std::move(key), parse(depth + 1));
+            space();
+        } while (take(","));
+        require(take("}"), "'}'");
+    }
+
+    void list(Json& value, int depth) {
+        value.kind_ = Json::Kind::list;
+        ++at_;
+        if (closes(']')) {
+            return;
+        }
+        do {
+            value.list_.push_back(parse(depth + 1));
+            space();
+        } while (take(","));
+        require(take("]"), "']'");
+    }
+
+    std::string quoted() {
+        require(take("\""), "a text");
+        std::string text;
+        while (at_ < text_.size() && text_[at_] != '"') {
+            if (text_[at_] != '\\') {
+                text += text_[at_++];
+                continue;
+            }
+            ++at_;
+            require(at_ < text_.size(), "an escaped character");
+            const char escaped = text_[at_++];
+            constexpr std::string_view kFrom = "\"\\/bfnrt", kTo = "\"\\/\b\f\n\r\t";
+            if (escaped == 'u') {
+                appendUtf8(text, codePoint());
+            } else {
+                const size_t found = kFrom.find(escaped);
+                require(found != std::string_view::npos, "a known escape");
+                text += kTo[found];
+            }
+        }
+        require(take("\""), "the end of a text");
+        return text;
+    }
+
+    uint32_t hex() {
+        uint32_t code = 0;
+        require(at_ + 4 <= text_.size(), "four digits");
+        const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + at_ + 4, code, 16);
+        require(error == std::errc() && end == text_.data() + at_ + 4, "four digits");
+        at_ += 4;
+        return code;
+    }
+
+    uint32_t codePoint() {
+        const uint32_t high = hex();
+        if (high < 0xD800 || high > 0xDBFF) {
+            return high;
+        }
+        require(take("\\u"), "the second half of a character");
+        const uint32_t low = hex();
+        require(low >= 0xDC00 && low <= 0xDFFF, "the second half of a character");
+        return 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
+    }
+
+    void number(Json& value) {
+        size_t end = at_;
+        while (end < text_.size() && std::string_view("+-.0123456789eE").find(text_[end]) != std::string_view::npos) {
+            ++end;
+        }
+        const std::string_view word = text_.substr(at_, end - at_);
+        const char* const last = word.data() + word.size();
+        if (word.find_first_of(".eE") == std::string_view::npos) {
+            value.kind_ = Json::Kind::integer;
+            const auto [stop, error] = std::from_chars(word.data(), last, value.integer_);
+            require(error == std::errc() && stop == last && !word.empty(), "a number");
+        } else {
+            double parsed = 0;
+            const auto [stop, error] = std::from_chars(word.data(), last, parsed);
+            require(error == std::errc() && stop == last, "a number");
+            real(value, parsed);
+        }
+        at_ = end;
+    }
+
+    static void real(Json& value, double number) {
+        value.kind_ = Json::Kind::real;
+        value.real_ = number;
+    }
+
+    bool closes(char sign) {
+        space();
+        const bool closed = at_ < text_.size() && text_[at_] == sign;
+        at_ += closed ? 1 : 0;
+        return closed;
+    }
+
+    void space() {
+        while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) {
+            ++at_;
+        }
+    }
+
+    bool take(std::string_view word) {
+        const bool found = text_.substr(at_, word.size()) == word;
+        at_ += found ? word.size() : 0;
+        return found;
+    }
+
+    void require(bool condition, const char* expected) const {
+        TORCH_CHECK(condition, "JSON: expected ", expected, " at character ", at_);
+    }
+
+    std::string_view text_;
+    size_t at_ = 0;
+};
+
+Json Json::parse(std::string_view text) { return JsonParser(text).document(); }
+
+bool Json::boolean() const {
+    TORCH_CHECK(kind_ == Kind::boolean, "JSON: expected true or false");
+    return boolean_;
+}
+
+int64_t Json::integer() const {
+    TORCH_CHECK(kind_ == Kind::integer, "JSON: expected an integer");
+    return integer_;
+}
+
+double Json::real() const {
+    TORCH_CHECK(kind_ == Kind::real || kind_ == Kind::integer, "JSON: expected a number");
+    return kind_ == Kind::integer ? static_cast<double>(integer_) : real_;
+}
+
+const std::string& Json::text() const {
+    TORCH_CHECK(kind_ == Kind::text, "JSON: expected a text");
+    return text_;
+}
+
+const std::vector<Json>& Json::list() const {
+    TORCH_CHECK(kind_ == Kind::list, "JSON: expected a list");
+    return list_;
+}
+
+std::vector<int64_t> Json::integers() const {
+    std::vector<int64_t> found;
+    for (const Json& each : list()) {
+        found.push_back(each.integer());
+    }
+    return found;
+}
+
+const Json& Json::at(std::string_view key) const {
+    static const Json missing;
+    for (const auto& [name, value] : entries()) {
+        if (name == key) {
+            return value;
+        }
+    }
+    return missing;
+}
+
+const std::vector<std::pair<std::string, Json>>& Json::entries() const {
+    TORCH_CHECK(kind_ == Kind::object, "JSON: expected an object");
+    return entries_;
+}
+
+}  // namespace diopigen::backend

@@ -1,0 +1,143 @@
+// What the planner in Python sees: programs by number, and what went through the dispatcher.
+#include <diopigen_torch/tape.h>
+#include <torch/library.h>
+
+#include <tuple>
+
+namespace diopigen::backend {
+
+namespace {
+
+struct Programs {
+    std::mutex mutex;
+    std::map<int64_t, std::shared_ptr<Program>> all;
+    int64_t next = 0;
+};
+
+Programs& programs() {
+    static auto* const made = new Programs;
+    return *made;
+}
+
+struct AllCalls {
+    std::mutex mutex;
+    std::map<std::pair<std::string, std::string>, CompiledCalls> all;
+};
+
+AllCalls& calls() {
+    static auto* const made = new AllCalls;
+    return *made;
+}
+
+// The inputs of this thread's next run. Python empties its own list between the two calls, so that the run alone holds
+// them, and frees each after its last use.
+thread_local std::vector<at::Tensor> staged;
+
+using Texts = std::vector<std::string>;
+
+std::tuple<Texts, Texts, std::vector<int64_t>> compiledColumns() {
+    std::tuple<Texts, Texts, std::vector<int64_t>> columns;
+    for (const CompiledCalls* each : allCompiledCalls()) {
+        if (const int64_t count = each->calls.load(); count > 0) {
+            std::get<0>(columns).push_back(each->overload);
+            std::get<1>(columns).push_back(each->reason);
+            std::get<2>(columns).push_back(count);
+        }
+    }
+    return columns;
+}
+
+c10::Dict<std::string, int64_t> statistics(int64_t number) {
+    const std::shared_ptr<Program> program = programOf(number);
+    c10::Dict<std::string, int64_t> values;
+    values.insert("arena_bytes", program->arenaBytes());
+    values.insert("steps", program->stepCount());
+    values.insert("dispatched", program->dispatchedCount());
+    values.insert("fused", program->fusedCount());
+    values.insert("instances", program->instanceCount());
+    return values;
+}
+
+TORCH_LIBRARY_FRAGMENT(diopi, library) {
+    library.def("compiled_bindings() -> str", [] { return std::string(compiledBindings()); });
+    library.def("compiled_kernels() -> str", [] { return std::string(compiledKernels()); });
+    library.def("has_kernel_compiler() -> bool", [] { return hasKernelCompiler(); });
+    library.def("check_kernel(str source, str name) -> str", [](const std::string& source, const std::string& name) {
+        try {
+            static_cast<void>(deviceKernel(source, name));
+            return std::string();
+        } catch (const c10::Error& error) {
+            return std::string(error.what_without_backtrace());
+        }
+    });
+    library.def("has_function(str name) -> bool", [](const std::string& name) {
+        const CompiledFunction* const function = compiledFunction(name);
+        return function != nullptr && function->function != nullptr;
+    });
+    library.def("make_program(str plan, Tensor[] constants) -> int",
+                [](const std::string& plan, std::vector<at::Tensor> constants) {
+                    return addProgram(plan, std::move(constants));
+                });
+    library.def("remove_program(int program) -> ()", [](int64_t number) { removeProgram(number); });
+    library.def("program_statistics(int program) -> Dict(str, int)", &statistics);
+    library.def("stage(Tensor[] inputs) -> ()", [](std::vector<at::Tensor> inputs) { staged = std::move(inputs); });
+    library.def("run_program(int program) -> Tensor[]",
+                [](int64_t number) { return programOf(number)->run(std::exchange(staged, {})); });
+    library.def("note_unplanned(str reason) -> ()",
+                [](const std::string& reason) { compiledCallsOf("(graph)", reason)->calls.fetch_add(1); });
+    library.def("compiled_calls() -> (str[], str[], int[])", &compiledColumns);
+    library.def("reset_compiled_calls() -> ()", [] { resetCompiledCalls(); });
+}
+
+}  // namespace
+
+int64_t addProgram(std::string_view plan, std::vector<at::Tensor> constants) {
+    auto program = std::make_shared<Program>(Json::parse(plan), std::move(constants));
+    const std::lock_guard<std::mutex> lock(programs().mutex);
+    const int64_t number = programs().next++;
+    programs().all.emplace(number, std::move(program));
+    return number;
+}
+
+std::shared_ptr<Program> programOf(int64_t number) {
+    const std::lock_guard<std::mutex> lock(programs().mutex);
+    const auto found = programs().all.find(number);
+    TORCH_CHECK(found != programs().all.end(), "there is no compiled graph ", number);
+    return found->second;
+}
+
+void removeProgram(int64_t number) {
+    std::shared_ptr<Program> last;  // freed after the lock: its memory goes back to the device
+    const std::lock_guard<std::mutex> lock(programs().mutex);
+    const auto found = programs().all.find(number);
+    if (found != programs().all.end()) {
+        last = std::move(found->second);
+        programs().all.erase(found);
+    }
+}
+
+CompiledCalls* compiledCallsOf(const std::string& overload, const std::string& reason) {
+    const std::lock_guard<std::mutex> lock(calls().mutex);
+    CompiledCalls& own = calls().all[{overload, reason}];
+    own.overload = overload;
+    own.reason = reason;
+    return &own;
+}
+
+std::vector<const CompiledCalls*> allCompiledCalls() {
+    const std::lock_guard<std::mutex> lock(calls().mutex);
+    std::vector<const CompiledCalls*> found;
+    for (const auto& [key, each] : calls().all) {
+        found.push_back(&each);
+    }
+    return found;
+}
+
+void resetCompiledCalls() {
+    const std::lock_guard<std::mutex> lock(calls().mutex);
+    for (auto& [key, each] : calls().all) {
+        each.calls.store(0);
+    }
+}
+
+}  // namespace diopigen::backend

@@ -1,0 +1,274 @@
+// Runs of compiled graphs.
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/ops/empty_strided.h>
+#include <diopigen_torch/allocator.h>
+#include <diopigen_torch/call.h>
+#include <diopigen_torch/device.h>
+#include <diopigen_torch/kernel.h>
+#include <diopigen_torch/shaped.h>
+#include <diopigen_torch/tape.h>
+
+#include <utility>
+
+namespace diopigen::backend {
+
+/// Tensors and operands of a run. Those in the arena stay as they are.
+struct Program::Instance {
+    std::vector<at::Tensor> slots;
+    std::vector<Operand> operands;
+    std::deque<std::vector<diopiConstTensorHandle_t>> lists;
+};
+
+namespace {
+
+at::Tensor over(const at::Storage& storage, c10::DispatchKeySet keys, const SlotPlan& plan, int64_t offset) {
+    auto made = c10::make_intrusive<c10::TensorImpl>(c10::TensorImpl::VIEW, c10::Storage(storage), keys,
+                                                     c10::scalarTypeToTypeMeta(plan.type));
+    made->set_sizes_and_strides(plan.sizes, plan.strides, offset);
+    return at::Tensor(std::move(made));
+}
+
+/// Makes a device the current one while it lives.
+class OnDevice {
+  public:
+    explicit OnDevice(c10::DeviceIndex device) : before_(currentDevice()) {
+        if (before_ != device) {
+            setCurrentDevice(device);
+        }
+    }
+    ~OnDevice() { setCurrentDevice(before_); }
+    OnDevice(const OnDevice&) = delete;
+    OnDevice& operator=(const OnDevice&) = delete;
+
+  private:
+    c10::DeviceIndex before_;
+};
+
+}  // namespace
+
+std::shared_ptr<Program::Instance> Program::makeInstance() const {
+    auto made = std::make_shared<Instance>();
+    made->slots.resize(slots_.size());
+    const at::TensorOptions bytes = at::TensorOptions().dtype(at::kByte).device(c10::Device(kDeviceType, device_));
+    at::Tensor arena;
+    if (arena_bytes_ > 0) {
+        arena = makeOutput({arena_bytes_}, {}, bytes);
+    }
+    for (size_t slot = 0; slot < slots_.size(); ++slot) {
+        const SlotPlan& plan = slots_[slot];
+        if (plan.kind == SlotPlan::Kind::constant) {
+            made->slots[slot] = constants_[plan.index];
+        } else if (plan.kind == SlotPlan::Kind::arena) {
+            const auto item = static_cast<int64_t>(c10::elementSize(plan.type));
+            made->slots[slot] = over(arena.storage(), arena.key_set(), plan, plan.offset / item);
+        }
+    }
+    for (const OperandPlan& plan : operands_) {
+        Operand& operand = made->operands.emplace_back(plan.value);
+        if (plan.is_tensor) {
+            operand.tensor = &made->slots[static_cast<size_t>(plan.slots.front())];
+        } else if (plan.is_list) {
+            std::vector<diopiConstTensorHandle_t>& list = made->lists.emplace_back();
+            for (const int64_t slot : plan.slots) {
+                list.push_back(handle(std::as_const(made->slots[static_cast<size_t>(slot)])));
+            }
+            operand.pointer = list.data();
+        }
+    }
+    return made;
+}
+
+std::shared_ptr<Program::Instance> Program::takeInstance(c10::StreamId stream) {
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        auto& idle = idle_[stream];
+        if (!idle.empty()) {
+            std::shared_ptr<Instance> taken = std::move(idle.back());
+            idle.pop_back();
+            return taken;
+        }
+    }
+    ++instances_;
+    return makeInstance();
+}
+
+void Program::prepare(Instance& instance, uint32_t slot, std::vector<at::Tensor>& inputs) const {
+    const SlotPlan& plan = slots_[slot];
+    at::Tensor& tensor = instance.slots[slot];
+    if (plan.kind == SlotPlan::Kind::input) {
+        tensor = std::move(inputs[plan.index]);
+    } else if (plan.kind == SlotPlan::Kind::fresh) {
+        const at::TensorOptions options =
+            at::TensorOptions().dtype(plan.type).device(c10::Device(kDeviceType, device_));
+        tensor = makeOutput(plan.sizes, plan.strides, options);
+    } else {
+        const at::Tensor& base = instance.slots[plan.base];
+        const int64_t start = base.storage_offset() * static_cast<int64_t>(base.itemsize());
+        const auto item = static_cast<int64_t>(c10::elementSize(plan.type));
+        tensor = over(base.storage(), base.key_set(), plan, start / item + plan.offset);
+    }
+}
+
+// A result of the dispatcher. What has memory already is written; what the plan knows the layout of gets that one.
+void Program::store(Instance& instance, int64_t slot, at::Tensor tensor) const {
+    if (slot < 0) {
+        return;
+    }
+    const SlotPlan& plan = slots_[static_cast<size_t>(slot)];
+    at::Tensor& target = instance.slots[static_cast<size_t>(slot)];
+    if (plan.kind != SlotPlan::Kind::result) {
+        target.copy_(tensor);
+        return;
+    }
+    if (plan.has_layout && tensor.defined()) {
+        TORCH_CHECK(tensor.sizes() == plan.sizes && tensor.scalar_type() == plan.type, "the result has sizes ",
+                    tensor.sizes(), " and dtype ", tensor.scalar_type(), "; its meta function said ",
+                    at::IntArrayRef(plan.sizes), " and ", plan.type);
+        if (tensor.numel() > 0 && tensor.strides() != plan.strides) {
+            at::Tensor copy = at::empty_strided(plan.sizes, plan.strides, tensor.options());
+            copy.copy_(tensor);
+            tensor = std::move(copy);
+        }
+    }
+    target = std::move(tensor);
+}
+
+void Program::dispatch(const Step& step, Instance& instance) const {
+    torch::jit::Stack stack;
+    stack.reserve(step.arguments.size());
+    for (const ArgumentPlan& argument : step.arguments) {
+        const auto at = [&](int64_t slot) { return instance.slots[static_cast<size_t>(slot)]; };
+        switch (argument.form) {
+            case ArgumentPlan::Form::value:
+                stack.push_back(argument.value);
+                break;
+            case ArgumentPlan::Form::tensor:
+                stack.emplace_back(at(argument.slots.front()));
+                break;
+            case ArgumentPlan::Form::tensors: {
+                c10::List<at::Tensor> list;
+                for (const int64_t slot : argument.slots) {
+                    list.push_back(at(slot));
+                }
+                stack.emplace_back(std::move(list));
+                break;
+            }
+            case ArgumentPlan::Form::optional_tensors: {
+                c10::List<std::optional<at::Tensor>> list;
+                for (const int64_t slot : argument.slots) {
+                    list.push_back(slot < 0 ? std::nullopt : std::make_optional(at(slot)));
+                }
+                stack.emplace_back(std::move(list));
+                break;
+            }
+        }
+    }
+    try {
+        step.op->callBoxed(&stack);
+        for (size_t i = 0; i < step.results.size() && i < stack.size(); ++i) {
+            const ResultPlan& result = step.results[i];
+            if (!result.is_list) {
+                if (stack[i].isTensor()) {
+                    store(instance, result.slots.front(), stack[i].toTensor());
+                }
+                continue;
+            }
+            const std::vector<at::Tensor> list = stack[i].toTensorVector();
+            TORCH_CHECK(list.size() == result.slots.size(), "the result has ", list.size(),
+                        " tensors; its meta function said ", result.slots.size());
+            for (size_t k = 0; k < list.size(); ++k) {
+                store(instance, result.slots[k], list[k]);
+            }
+        }
+    } catch (c10::Error& error) {
+        error.add_context("in node '" + step.node + "' (" + step.name + ") of a compiled graph" +
+                          (step.source.empty() ? "" : ", " + step.source));
+        throw;
+    }
+    step.calls->calls.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Program::raise(const Step& step, const std::string& what) {
+    TORCH_CHECK(false, step.name, ": ", what, "\nin node '", step.node, "' of a compiled graph",
+                step.source.empty() ? "" : ", ", step.source);
+}
+
+void Program::runDirect(const Step& step, Instance& instance, diopiContext& context) const {
+    const diopiError_t status = step.trampoline(&context, &instance.operands[step.first_operand], step.function);
+    if (C10_UNLIKELY(!context.temporaries.empty())) {
+        context.temporaries.clear();
+    }
+    if (C10_LIKELY(status == diopiSuccess)) {
+        return;
+    }
+    try {
+        Call::fail(step.function_name.c_str(), status);
+    } catch (const Declined&) {
+        step.is_declined.store(true, std::memory_order_relaxed);
+    } catch (const Failed& failure) {
+        raise(step, failure.what());
+    }
+    dispatch(step, instance);
+}
+
+void Program::runFused(const Step& step, const Instance& instance) const {
+    const FusedPlan& fused = *step.fused;
+    std::vector<diopigenKernelBuffer_t> buffers = fused.buffers;
+    for (size_t i = 0; i < buffers.size(); ++i) {
+        const at::Tensor& tensor = instance.slots[static_cast<size_t>(fused.slots[i])];
+        buffers[i].data = tensor.unsafeGetTensorImpl()->mutable_data();
+    }
+    try {
+        fused.kernel->launch(currentHandle(device_), buffers, fused.numbers, fused.items, fused.grain);
+    } catch (const c10::Error& error) {
+        raise(step, error.what_without_backtrace());
+    }
+}
+
+std::vector<at::Tensor> Program::run(std::vector<at::Tensor> inputs) {
+    TORCH_CHECK(inputs.size() == input_count_, "a compiled graph has ", input_count_, " inputs, not ", inputs.size());
+    initialize();
+    const OnDevice here(device_);
+    // Versions of inputs that are written still count.
+    const at::AutoDispatchBelowAutograd below;
+    const c10::StreamId stream = currentStream(device_).id();
+    std::shared_ptr<Instance> instance = takeInstance(stream);
+    const bool is_watched = isWatched.load(std::memory_order_relaxed);
+    diopiContext context;
+    context.device = device_;
+    for (const Step& step : steps_) {
+        for (const uint32_t slot : step.prepared) {
+            prepare(*instance, slot, inputs);
+        }
+        if (step.fused != nullptr) {
+            runFused(step, *instance);
+        } else if (C10_LIKELY(step.trampoline != nullptr && !is_watched &&
+                              !step.is_declined.load(std::memory_order_relaxed))) {
+            runDirect(step, *instance, context);
+        } else {
+            dispatch(step, *instance);
+        }
+        for (const uint32_t slot : step.released) {
+            instance->slots[slot].reset();
+        }
+    }
+    for (const uint32_t slot : prepared_last_) {
+        prepare(*instance, slot, inputs);
+    }
+    std::vector<at::Tensor> outputs;
+    outputs.reserve(outputs_.size());
+    for (const size_t output : outputs_) {
+        outputs.push_back(instance->slots[output]);
+    }
+    for (size_t slot = 0; slot < slots_.size(); ++slot) {
+        const SlotPlan::Kind kind = slots_[slot].kind;
+        if (kind != SlotPlan::Kind::arena && kind != SlotPlan::Kind::constant) {
+            instance->slots[slot].reset();
+        }
+    }
+    const std::lock_guard<std::mutex> lock(mutex_);
+    idle_[stream].push_back(std::move(instance));
+    return outputs;
+}
+
+}  // namespace diopigen::backend
