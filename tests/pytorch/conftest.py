@@ -68,9 +68,12 @@ def backend() -> Any:
 
 
 @pytest.fixture(scope="session")
-def torch_droplet(backend: Any, request: pytest.FixtureRequest) -> Iterator[ModuleType]:
+def torch_droplet(
+    backend: Any, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ModuleType]:
     """The package, loaded. Fails in the end where tensors are left, unless a test failed, whose report keeps some."""
     os.environ.update(backend.environment())
+    os.environ.setdefault("DIOPI_KERNEL_CACHE", str(tmp_path_factory.mktemp("kernels")))
     import torch_droplet
 
     yield torch_droplet

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import gc
 import importlib
+import os
+import re
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -396,3 +401,37 @@ def test_plans_for_sizes_are_kept_up_to_a_number(
         compiled(torch.randn(length).to(droplet))
     (graph,) = compiled.graphs
     assert len(graph.programs) == 3 and graph.plans == 5
+
+
+def test_the_page_about_it_runs(graphs: ModuleType, torch_droplet: ModuleType) -> None:
+    import torch
+
+    torch._dynamo.register_backend(graphs.backend, name="diopi")
+    text = (Path(__file__).resolve().parents[2] / "docs/compile.md").read_text()
+    variables: dict[str, Any] = {}
+    for block in re.findall(r"^```python\n(.*?)^```", text, re.M | re.S):
+        exec(block, variables)
+    assert variables["loss"].grad_fn is not None
+    assert "native_layer_norm_backward" in torch_droplet.fallback_report(compiled=True)
+
+
+@pytest.mark.slow
+def test_pytorch_finds_the_backend_by_its_entry_point(graphs: ModuleType, tmp_path: Path) -> None:
+    """In a process of its own, with the metadata of the package as its wheel has them."""
+    folder = tmp_path / "torch_droplet-0.1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: torch-droplet\nVersion: 0.1.0\n")
+    project = (Path(graphs.__file__).parents[1] / "pyproject.toml").read_text()
+    (entry,) = re.findall(r'^\[project.entry-points."torch_dynamo_backends"\]\n(\w+) = "(.*)"$', project, re.M)
+    (folder / "entry_points.txt").write_text(f"[torch_dynamo_backends]\n{entry[0]} = {entry[1]}\n")
+    code = (
+        "import torch, torch_droplet\n"
+        "call = torch.compile(lambda x: x * 2 + 1, backend='diopi')\n"
+        "print(call(torch.ones(2, device='droplet')).cpu().tolist())\n"
+        "print(torch.ops.diopi.program_statistics(0)['steps'])\n"
+    )
+    path = os.pathsep.join([str(tmp_path), str(Path(graphs.__file__).parents[1])])
+    environment = {**os.environ, "PYTHONPATH": path}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["[3.0,", "3.0]", "1"]

@@ -60,12 +60,12 @@ std::shared_ptr<const DeviceKernel> deviceKernel(const std::string& source, cons
     if (const auto found = known->find(source); found != known->end()) {
         return found->second;
     }
-    auto made = std::make_shared<const DeviceKernel>(source, name);
+    auto created = std::make_shared<const DeviceKernel>(source, name);
     for (auto at = known->begin(); known->size() >= kMostUnused && at != known->end();) {
         at = at->second.use_count() == 1 ? known->erase(at) : std::next(at);
     }
-    known->emplace(source, made);
-    return made;
+    known->emplace(source, created);
+    return created;
 }
 
 }  // namespace diopigen::backend

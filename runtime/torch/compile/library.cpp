@@ -15,8 +15,8 @@ struct Programs {
 };
 
 Programs& programs() {
-    static auto* const made = new Programs;
-    return *made;
+    static auto* const created = new Programs;
+    return *created;
 }
 
 struct AllCalls {
@@ -25,8 +25,8 @@ struct AllCalls {
 };
 
 AllCalls& calls() {
-    static auto* const made = new AllCalls;
-    return *made;
+    static auto* const created = new AllCalls;
+    return *created;
 }
 
 // The inputs of this thread's next run. Python empties its own list between the two calls, so that the run alone holds

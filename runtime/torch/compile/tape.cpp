@@ -22,10 +22,10 @@ struct Program::Instance {
 namespace {
 
 at::Tensor over(const at::Storage& storage, c10::DispatchKeySet keys, const SlotPlan& plan, int64_t offset) {
-    auto made = c10::make_intrusive<c10::TensorImpl>(c10::TensorImpl::VIEW, c10::Storage(storage), keys,
-                                                     c10::scalarTypeToTypeMeta(plan.type));
-    made->set_sizes_and_strides(plan.sizes, plan.strides, offset);
-    return at::Tensor(std::move(made));
+    auto created = c10::make_intrusive<c10::TensorImpl>(c10::TensorImpl::VIEW, c10::Storage(storage), keys,
+                                                        c10::scalarTypeToTypeMeta(plan.type));
+    created->set_sizes_and_strides(plan.sizes, plan.strides, offset);
+    return at::Tensor(std::move(created));
 }
 
 /// Makes a device the current one while it lives.
@@ -47,8 +47,8 @@ class OnDevice {
 }  // namespace
 
 std::shared_ptr<Program::Instance> Program::makeInstance() const {
-    auto made = std::make_shared<Instance>();
-    made->slots.resize(slots_.size());
+    auto created = std::make_shared<Instance>();
+    created->slots.resize(slots_.size());
     const at::TensorOptions bytes = at::TensorOptions().dtype(at::kByte).device(c10::Device(kDeviceType, device_));
     at::Tensor arena;
     if (arena_bytes_ > 0) {
@@ -57,25 +57,25 @@ std::shared_ptr<Program::Instance> Program::makeInstance() const {
     for (size_t slot = 0; slot < slots_.size(); ++slot) {
         const SlotPlan& plan = slots_[slot];
         if (plan.kind == SlotPlan::Kind::constant) {
-            made->slots[slot] = constants_[plan.index];
+            created->slots[slot] = constants_[plan.index];
         } else if (plan.kind == SlotPlan::Kind::arena) {
             const auto item = static_cast<int64_t>(c10::elementSize(plan.type));
-            made->slots[slot] = over(arena.storage(), arena.key_set(), plan, plan.offset / item);
+            created->slots[slot] = over(arena.storage(), arena.key_set(), plan, plan.offset / item);
         }
     }
     for (const OperandPlan& plan : operands_) {
-        Operand& operand = made->operands.emplace_back(plan.value);
+        Operand& operand = created->operands.emplace_back(plan.value);
         if (plan.is_tensor) {
-            operand.tensor = &made->slots[static_cast<size_t>(plan.slots.front())];
+            operand.tensor = &created->slots[static_cast<size_t>(plan.slots.front())];
         } else if (plan.is_list) {
-            std::vector<diopiConstTensorHandle_t>& list = made->lists.emplace_back();
+            std::vector<diopiConstTensorHandle_t>& list = created->lists.emplace_back();
             for (const int64_t slot : plan.slots) {
-                list.push_back(handle(std::as_const(made->slots[static_cast<size_t>(slot)])));
+                list.push_back(handle(std::as_const(created->slots[static_cast<size_t>(slot)])));
             }
             operand.pointer = list.data();
         }
     }
-    return made;
+    return created;
 }
 
 std::shared_ptr<Program::Instance> Program::takeInstance(c10::StreamId stream) {

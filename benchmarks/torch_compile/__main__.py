@@ -1,0 +1,211 @@
+"""`python -m benchmarks.torch_compile`: graphs of the backend `diopi` alongside eager and, on the CPU, inductor.
+
+Needs torch; the backend of droplet is built where the environment does not name one (`tools/torch_build.py`). Times are
+the smallest of several rounds in one process, in which the columns take turns: read the ratios. A row that misses what
+was promised of it ends in `MISSED`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+ROUNDS = 9
+PROMISED_CHAIN = 3.0
+PROMISED_DECODER = 3.0
+
+
+def _backend() -> dict[str, str]:
+    sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "examples"), str(ROOT / "examples/droplet")]
+    import torch_build
+
+    return (torch_build.given() or torch_build.build()).environment()
+
+
+def best(calls: dict[str, Callable[[], Any]], loops: int) -> dict[str, float]:
+    """Microseconds of each call, the smallest of all rounds."""
+    found: dict[str, float] = {}
+    for call in calls.values():
+        for _ in range(3):
+            call()
+    for _ in range(ROUNDS):
+        for name, call in calls.items():
+            start = time.perf_counter()
+            for _ in range(loops):
+                call()
+            found[name] = min((time.perf_counter() - start) / loops * 1e6, found.get(name, float("inf")))
+    return found
+
+
+def _row(name: str, times: dict[str, float], promised: float | None) -> bool:
+    ratio = times["eager"] / times["diopi"]
+    retained = promised is None or ratio >= promised
+    cells = "  ".join(f"{times.get(column, float('nan')):>9.1f}" for column in COLUMNS)
+    limit = "" if promised is None else f"{promised:.1f}{'' if retained else ' MISSED'}"
+    print(f"{name:<34}  {cells}  {ratio:>11.2f}  {limit}")
+    return retained
+
+
+COLUMNS = ("eager", "diopi", "no dynamo", "cpu eager", "inductor")
+
+
+def bias_gelu(x: Any, b: Any) -> Any:
+    """Gelu spelt out after a bias."""
+    import torch
+
+    x = x + b
+    return 0.5 * x * (1 + torch.tanh(0.7978845608 * (x + 0.044715 * x * x * x)))
+
+
+def gated(x: Any, b: Any) -> Any:
+    """A gate and its branch."""
+    import torch
+
+    return torch.nn.functional.silu(x) * b + x * 0.5 - b * 2
+
+
+def arithmetic(x: Any, b: Any) -> Any:
+    """Eight operators that move little more than memory."""
+    for _ in range(4):
+        x = x * 1.5 + b
+    return x
+
+
+def forty(x: Any, b: Any) -> Any:
+    """Forty operators."""
+    for _ in range(20):
+        x = x * 1.01 + b
+    return x
+
+
+def _compiled(function: Callable[..., Any]) -> tuple[Callable[..., Any], list[Any]]:
+    """The function as dynamo calls it, and its graphs."""
+    import torch
+    from torch_droplet import graphs
+
+    found: list[Any] = []
+
+    def record(module: Any, inputs: Any) -> Any:
+        from torch._dynamo.backends.common import aot_autograd
+
+        def compiler(inner: Any, values: Any) -> Any:
+            found.append(graphs.compile_graph(inner, values))
+            return found[-1]
+
+        wrapped = aot_autograd(
+            fw_compiler=compiler,
+            bw_compiler=compiler,
+            inference_compiler=compiler,
+            decompositions=graphs.decompositions(),
+            keep_inference_input_mutations=True,
+        )
+        return wrapped(module, inputs)
+
+    return torch.compile(function, backend=record), found
+
+
+def chains(with_inductor: bool) -> bool:
+    """Chains of elementwise operators at three sizes."""
+    import torch
+
+    module = torch.get_device_module("droplet")
+    retained = True
+    for function in (bias_gelu, gated, arithmetic, forty):
+        for shape in ((1,), (64, 64), (1024, 1024)):
+            torch._dynamo.reset()
+            x, b = torch.rand(shape), torch.rand(shape[-1:])
+            own = x.to("droplet"), b.to("droplet")
+            compiled, found = _compiled(function)
+            with torch.no_grad():
+                result = compiled(*own)
+                torch.testing.assert_close(result.cpu(), function(x, b), rtol=1e-5, atol=1e-5)
+                graph = found[0]
+                calls: dict[str, Callable[[], Any]] = {
+                    "eager": lambda own=own, f=function: (f(*own), module.synchronize()),
+                    "diopi": lambda own=own, f=compiled: (f(*own), module.synchronize()),
+                    "no dynamo": lambda own=own, f=graph: (f(list(own)), module.synchronize()),
+                    "cpu eager": lambda x=x, b=b, f=function: f(x, b),
+                }
+                if with_inductor:
+                    inductor = torch.compile(function)
+                    calls["inductor"] = lambda x=x, b=b, f=inductor: f(x, b)
+                loops = 3 if shape == (1024, 1024) else 50
+                label = f"{function.__name__} {'x'.join(map(str, shape))}"
+                retained &= _row(label, best(calls, loops), PROMISED_CHAIN)
+    return retained
+
+
+def _inputs_of(compiled: Callable[..., Any], *arguments: Any) -> list[Any]:
+    """What dynamo hands to a graph."""
+    import torch
+
+    seen: list[Any] = []
+    stage = torch.ops.diopi.stage.default
+
+    class Recorder:
+        def __call__(self, inputs: list[Any]) -> None:
+            seen[:] = list(inputs)
+            stage(inputs)
+
+    torch.ops.diopi.stage.default = Recorder()
+    try:
+        compiled(*arguments)
+    finally:
+        torch.ops.diopi.stage.default = stage
+    return seen
+
+
+def decoders() -> bool:
+    """The decoder of the examples: one token, sixteen, and a training step."""
+    import torch
+    from models.attention import LlamaDecoder
+
+    module = torch.get_device_module("droplet")
+    retained = True
+    for length, promised in ((1, PROMISED_DECODER), (16, None)):
+        torch._dynamo.reset()
+        torch.manual_seed(0)
+        model = LlamaDecoder().eval()
+        tokens = torch.randint(64, (1, length))
+        expected = model(tokens)
+        model.to("droplet")
+        own = tokens.to("droplet")
+        compiled, found = _compiled(model)
+        with torch.no_grad():
+            torch.testing.assert_close(compiled(own).cpu(), expected, rtol=1e-4, atol=1e-4)
+            graph = found[0]
+            inputs = _inputs_of(compiled, own)
+            calls = {
+                "eager": lambda m=model, t=own: (m(t), module.synchronize()),
+                "diopi": lambda m=compiled, t=own: (m(t), module.synchronize()),
+                "no dynamo": lambda g=graph, i=inputs: (g(list(i)), module.synchronize()),
+            }
+            times = best(calls, 20)
+            retained &= _row(f"decoder, {length} tokens", times, promised)
+            statistics = [graph.program(()).statistics() for graph in found]
+            print(f"    {statistics}")
+    return retained
+
+
+def main() -> int:
+    """Prints the tables; exit code 1 where a promise is missed."""
+    os.environ.update(_backend())
+    import torch
+    import torch_droplet  # noqa: F401  # the device
+
+    torch.set_num_threads(1)
+    header = "  ".join(f"{column:>9}" for column in COLUMNS)
+    print(f"{'microseconds':<34}  {header}  eager/diopi  promised")
+    retained = chains("--inductor" in sys.argv)
+    if "--chains" not in sys.argv:
+        retained &= decoders()
+    return 0 if retained else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
