@@ -16,6 +16,9 @@ from typing import Any
 
 import pytest
 
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "examples/droplet"
+
 
 @pytest.fixture(scope="module")
 def graphs(torch_droplet: ModuleType) -> ModuleType:
@@ -407,7 +410,7 @@ def test_the_page_about_it_runs(graphs: ModuleType, torch_droplet: ModuleType) -
     import torch
 
     torch._dynamo.register_backend(graphs.backend, name="diopi")
-    text = (Path(__file__).resolve().parents[2] / "docs/compile.md").read_text()
+    text = (ROOT / "docs/compile.md").read_text()
     variables: dict[str, Any] = {}
     for block in re.findall(r"^```python\n(.*?)^```", text, re.M | re.S):
         exec(block, variables)
@@ -421,7 +424,7 @@ def test_pytorch_finds_the_backend_by_its_entry_point(graphs: ModuleType, tmp_pa
     folder = tmp_path / "torch_droplet-0.1.0.dist-info"
     folder.mkdir()
     (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: torch-droplet\nVersion: 0.1.0\n")
-    project = (Path(graphs.__file__).parents[1] / "pyproject.toml").read_text()
+    project = (EXAMPLE / "pyproject.toml").read_text()
     (entry,) = re.findall(r'^\[project.entry-points."torch_dynamo_backends"\]\n(\w+) = "(.*)"$', project, re.M)
     (folder / "entry_points.txt").write_text(f"[torch_dynamo_backends]\n{entry[0]} = {entry[1]}\n")
     code = (
@@ -430,7 +433,7 @@ def test_pytorch_finds_the_backend_by_its_entry_point(graphs: ModuleType, tmp_pa
         "print(call(torch.ones(2, device='droplet')).cpu().tolist())\n"
         "print(torch.ops.diopi.program_statistics(0)['steps'])\n"
     )
-    path = os.pathsep.join([str(tmp_path), str(Path(graphs.__file__).parents[1])])
+    path = os.pathsep.join([str(tmp_path), str(EXAMPLE)])
     environment = {**os.environ, "PYTHONPATH": path}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
