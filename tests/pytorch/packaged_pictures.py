@@ -46,7 +46,11 @@ def _timm(name: str, size: int = 32, **options: Any) -> PackageModel:
     def make() -> Any:
         import timm
 
-        return timm.create_model(name, pretrained=False, num_classes=4, **options)
+        network = timm.create_model(name, pretrained=False, num_classes=4, **options)
+        head = network.get_classifier().weight
+        if not head.any():  # as some models start: all gradients would be 0
+            torch.nn.init.trunc_normal_(head, std=0.02)
+        return network
 
     return PackageModel("timm", name, make, images(size, batch=4))
 

@@ -36,13 +36,24 @@ def _to(value: Any, device: torch.device, dtype: torch.dtype) -> Any:
 
 
 def train(
-    model: PackageModel, device: torch.device, dtype: torch.dtype = torch.float32, autocast: torch.dtype | None = None
+    model: PackageModel,
+    device: torch.device,
+    dtype: torch.dtype = torch.float32,
+    autocast: torch.dtype | None = None,
+    rounding: float = 0.0,
 ) -> Trained:
-    """Four steps of AdamW, from the weights and on the batch that belong to the model."""
+    """Four steps of AdamW, from the weights and on the batch that belong to the model. Each weight is changed by the
+    relative error `rounding`, up or down."""
     torch.manual_seed(1)
     network = model.make().to(dtype)
     if dtype == torch.float64:
         model.in_float64(network)
+    if rounding:
+        source = torch.Generator().manual_seed(3)
+        with torch.no_grad():
+            for weight in network.parameters():
+                signs = torch.randint(0, 2, weight.shape, generator=source) * 2 - 1
+                weight.mul_(1 + rounding * signs)
     network.train().to(device)
     batch = {key: _to(value, device, dtype) for key, value in model.data(torch.Generator().manual_seed(2)).items()}
     parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
