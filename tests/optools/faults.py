@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from networks import MODELS
+from optools.capturing import written_arguments
 from optools.context import CONTEXT
 from optools.mode import Call, Proceed, Selection, Tool, quiet
 from optools.tensors import mapped, tensors_of
@@ -38,7 +39,8 @@ class Injected(Tool):
 
 def results(call: Call, out: Any) -> list[Any]:
     """The floating results of a call that may be changed in place."""
-    return [tensor for tensor in tensors_of(out) if tensor.dtype.is_floating_point and tensor.numel()]
+    found = tensors_of(out) or tensors_of(written_arguments(call))
+    return [tensor for tensor in found if tensor.dtype.is_floating_point and tensor.numel()]
 
 
 def overwrite(tensor: Any, values: Any) -> None:

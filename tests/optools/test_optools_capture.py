@@ -151,6 +151,18 @@ def test_nothing_is_installed_when_off(tmp_path: Path, device: str) -> None:
     assert not hooks._global_forward_hooks and not hooks._global_forward_pre_hooks
 
 
+def test_captures_of_a_device_that_torch_does_not_know_are_replayed_elsewhere(tmp_path: Path) -> None:
+    with Capture(tmp_path / "a"):
+        torch.full((3,), 2.0, device="cpu")
+        torch.ones(3) + 1
+    lines = tmp_path / "a/calls.jsonl"
+    lines.write_text(lines.read_text().replace('"cpu"', '"unheard:0"'))
+    outcomes = {one.call.op: one for one in replay(tmp_path / "a", device="cpu")}
+    assert outcomes["full"].state == "right" and outcomes["add.Tensor"].state == "right"
+    failed = {one.call.op: one for one in replay(tmp_path / "a")}["add.Tensor"]
+    assert failed.state == "failed" and "unheard" in failed.why
+
+
 def test_damaged_folders_are_named(tmp_path: Path, device: str) -> None:
     with pytest.raises(FolderError, match="has no captures"):
         list(read_calls(tmp_path))
@@ -187,6 +199,7 @@ print("arguments", sys.argv[1:])
 """
 
 
+@pytest.mark.slow
 def test_the_commands_capture_list_show_and_replay(tmp_path: Path, optools: Callable[..., Any], device: str) -> None:
     (tmp_path / "train.py").write_text(PROGRAM)
     done = optools("capture", "--folder", "kept", "train.py", "--one", "two")

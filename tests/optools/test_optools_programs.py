@@ -264,6 +264,7 @@ dist.destroy_process_group()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not torch.distributed.is_available(), reason="torch without distributed")
 def test_each_rank_has_a_folder(tmp_path: Path, python: Callable[..., Any]) -> None:
     (tmp_path / "train.py").write_text(PARALLEL)

@@ -55,6 +55,42 @@ def test_the_tests_of_optools_pass_on_droplet(names: tuple[str, ...], backend: A
     assert re.search(r"\d+ passed", done.stdout) and " skipped" not in done.stdout, done.stdout[-2000:]
 
 
+TRAIN = """
+import torch
+torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.Softmax(-1), torch.nn.Linear(8, 3)).to("droplet")
+data = torch.randn(4, 6).to("droplet")
+optimizer = torch.optim.SGD(model.parameters(), lr=2.0)
+for _ in range(4):
+    optimizer.zero_grad()
+    (model(data) - 1).square().mean().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize("command", ["compare", pytest.param("bisect", marks=pytest.mark.slow)])
+def test_a_wrong_kernel_of_a_vendor_is_named(command: str, backend: Any, tmp_path: Path) -> None:
+    """The droplet whose gradient of softmax is wrong, as in test_debugging.py."""
+    sys.path.append(str(ROOT / "tests/droplet"))
+    from droplet_tree import built_tree
+
+    (tmp_path / "train.py").write_text(TRAIN)
+    paths = os.pathsep.join([str(ROOT / "optools/src"), installed(tmp_path)])
+    env = {name: value for name, value in os.environ.items() if not name.startswith("TORCH_DEVICE")}
+    env |= {**backend.environment(), "DIOPI_VENDOR_LIBRARY": str(built_tree("faulty").library), "PYTHONPATH": paths}
+    words = [sys.executable, "-m", "optools", command, "train.py"]
+    done = subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 1, done.stdout + done.stderr
+    first = "_softmax_backward_data"
+    expected = (
+        f"the first wrong operator is\n{first} is wrong" if command == "compare" else f"operator is {first}, in step 0"
+    )
+    assert expected in done.stdout, done.stdout + done.stderr
+    if command == "compare":
+        wrong = [line.split()[0] for line in done.stdout.splitlines() if re.match(r"\S+ +\d+ +[1-9]", line)]
+        assert wrong == [first]
+
+
 def test_nothing_in_optools_knows_a_device_by_name() -> None:
     names = re.compile(r"droplet|\bcuda\b|\bnpu\b|\bmlu\b|privateuse", re.IGNORECASE)
     found = [

@@ -5,6 +5,7 @@ diopigen must be installed. Each different call is a case; small operands keep t
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections import Counter
 from collections.abc import Iterable
@@ -51,8 +52,13 @@ def table(calls: Iterable[Stored], name: str, values: int = SMALL) -> Table:
     allocations: Counter[tuple[str, str]] = Counter()
     total = 0
     for call in calls:
-        facts = facts_of(call.func)
         phase = str(call.line["phase"])
+        try:
+            facts = facts_of(call.func)
+        except LookupError as reason:
+            total += 1
+            unmapped[phase, call.op, str(reason)] += 1
+            continue
         if facts.view or facts.uninitialised:
             (views if facts.view else allocations)[phase, call.op] += 1
             continue
@@ -84,11 +90,11 @@ def table(calls: Iterable[Stored], name: str, values: int = SMALL) -> Table:
 def _arguments(call: Stored, facts: Any, values: int) -> tuple[dict[str, Any], tuple[Any, ...]]:
     """The arguments by the names of the schema with defaults filled in, and the results, without their memory."""
     named: dict[str, Any] = {}
+    known: dict[str, Any] = {}
     if call.has_operands:
-        args, kwargs = call.operands().thaw("cpu")
-        known = {facts.argument(index): value for index, value in enumerate(args)} | kwargs
-    else:
-        known = {}
+        with contextlib.suppress(FolderError):  # an argument that no file holds: the shapes are known all the same
+            args, kwargs = call.operands().thaw("cpu")
+            known = {facts.argument(index): value for index, value in enumerate(args)} | kwargs
     lines = {facts.argument(index): value for index, value in enumerate(call.line["args"])} | call.line["kwargs"]
     for argument in call.func._schema.arguments:
         if argument.name in lines:

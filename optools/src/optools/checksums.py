@@ -24,6 +24,8 @@ from optools.store import FolderError, ranked
 from optools.tensors import host, plain, tensors_of
 
 FILE = "checksums.jsonl"
+NOISE = 64.0
+"""Units of the dtype's precision below which a tensor is rounding, next to the largest of its kind."""
 FIRST = 8
 """Elements whose values are written."""
 OUTPUT, GRADIENT, PARAMETER_GRADIENT, PARAMETER, LOSS = "output", "gradient", "parameter gradient", "parameter", "loss"
@@ -182,11 +184,20 @@ class Deviation:
 
 
 def deviations(events: Sequence[Event], others: Sequence[Event]) -> Iterator[Deviation]:
-    """The events that both runs have, in the order of the first."""
+    """The events that both runs have, in the order of the first. Left out is what is nothing but rounding, such as the
+    gradient of a bias before a normalisation: its elements are small by the dtype's precision next to others'."""
     known = {event.key: event for event in others}
+    largest: dict[tuple[int, str], float] = {}
+    for event in events:
+        if event.elements and math.isfinite(event.magnitude):
+            group = event.step, event.kind
+            largest[group] = max(largest.get(group, 0.0), event.magnitude / event.elements)
     for event in events:
         other = known.get(event.key)
-        if other is not None:
+        if other is None:
+            continue
+        least = NOISE * float(torch.finfo(getattr(torch, event.dtype)).eps) * largest.get((event.step, event.kind), 0.0)
+        if max(event.magnitude, other.magnitude) >= least * event.elements or not math.isfinite(event.magnitude):
             error = difference(event, other)
             eps = float(torch.finfo(getattr(torch, event.dtype)).eps)
             yield Deviation(event, other, error, error / eps, difference(event, other, independent=False))

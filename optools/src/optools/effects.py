@@ -61,7 +61,10 @@ def _counts(op: str) -> bool:
     """Whether an operator computes floating results that can be cast or fall back."""
     from optools.schema import facts_of, overload_of
 
-    facts = facts_of(overload_of(op))
+    try:
+        facts = facts_of(overload_of(op))
+    except LookupError:
+        return False
     return facts.computes and not facts.random and not facts.collective
 
 

@@ -17,7 +17,7 @@ from optools.mode import Call, quiet
 from optools.reference import Impossible, Results
 from optools.schema import facts_of
 from optools.store import FolderError, Stored, read_calls
-from optools.tensors import Frozen, View, equal_bits, mapped
+from optools.tensors import Device, Frozen, View, equal_bits, mapped
 from optools.text import shortened, table
 
 NOT_RUN = ("view", "empty", "operands")
@@ -44,7 +44,7 @@ def moved(frozen: Frozen, device: str | None) -> Frozen:
         if isinstance(value, View):
             target = "cpu" if value.device == "cpu" and not _all_on_cpu(frozen) else device
             return replace(value, device=target)
-        return torch.device(device) if isinstance(value, torch.device) else value
+        return Device(device) if isinstance(value, (torch.device, Device)) and str(value) != "cpu" else value
 
     return Frozen(mapped(tuple(frozen.args), leaf), mapped(dict(frozen.kwargs), leaf), frozen.contents)
 
@@ -195,8 +195,11 @@ def show(call: Stored) -> str:
     for key in ("step", "phase", "module", "node", "api", "source", "why"):
         if line.get(key) not in ("", None):
             lines.append(f"  {key}: {line[key]}")
-    facts = facts_of(call.func)
-    named = [(facts.argument(index), value) for index, value in enumerate(line["args"])]
+    try:
+        names = facts_of(call.func).arguments
+    except LookupError:
+        names = ()
+    named = [(names[index] if index < len(names) else str(index), value) for index, value in enumerate(line["args"])]
     frozen = {part: getattr(call, part)() for part in ("operands", "outputs", "written")} if call.has_operands else {}
     for title, entries, part in (
         ("arguments", [*named, *line["kwargs"].items()], "operands"),

@@ -22,7 +22,7 @@ from typing import Any, TextIO
 import torch
 
 from optools.schema import overload_of
-from optools.tensors import Frozen, Random, View
+from optools.tensors import Device, Frozen, Random, View
 
 FORMAT = 1
 _NAMED = (torch.dtype, torch.layout, torch.memory_format)
@@ -152,7 +152,7 @@ class Stored:
             if "torch" in value:
                 return getattr(torch, value["torch"].rpartition(".")[2])
             if "torch_device" in value:
-                return torch.device(value["torch_device"])
+                return Device(value["torch_device"])
             if "complex" in value:
                 return complex(*value["complex"])
             if "float" in value:

@@ -43,6 +43,16 @@ class Random:
     device: str
 
 
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A device that this torch may not know: calls may have been captured on another machine."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
 @dataclass(frozen=True)
 class Frozen:
     """Arguments with a `View` in place of each tensor and a `Random` in place of each generator."""
@@ -81,7 +91,7 @@ class Frozen:
                 return tensor(value)
             if isinstance(value, Random):
                 return generator(value, _target(value.device, device))
-            if isinstance(value, torch.device):
+            if isinstance(value, (torch.device, Device)):
                 return torch.device(_target(str(value), device))
             if isinstance(value, torch.dtype) and convert is not None:
                 return convert(value)
