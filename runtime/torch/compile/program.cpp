@@ -136,6 +136,13 @@ void Program::addSlot(const Json& plan) {
         slot.type = scalarTypeNamed(plan.at("dtype").text());
         slot.sizes = plan.at("sizes").integers();
         slot.strides = plan.at("strides").integers();
+        TORCH_CHECK(slot.sizes.size() == slot.strides.size(), "a compiled graph has a slot with ", slot.sizes.size(),
+                    " sizes and ", slot.strides.size(), " strides");
+        slot.extent = 1;
+        for (size_t i = 0; i < slot.sizes.size(); ++i) {
+            slot.extent =
+                slot.sizes[i] == 0 || slot.extent == 0 ? 0 : slot.extent + (slot.sizes[i] - 1) * slot.strides[i];
+        }
     }
     const bool is_known = slot.kind == SlotPlan::Kind::input      ? slot.index < input_count_
                           : slot.kind == SlotPlan::Kind::constant ? slot.index < constants_.size()

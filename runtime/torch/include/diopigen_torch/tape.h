@@ -40,6 +40,8 @@ struct SlotPlan {
     at::ScalarType type = at::kFloat;
     std::vector<int64_t> sizes;
     std::vector<int64_t> strides;
+    /// Elements from the first to behind the last one.
+    int64_t extent = 0;
     /// Whether sizes and strides are known, which they need not be of a result.
     bool has_layout = false;
 };
