@@ -18,6 +18,8 @@ LEFT_OUT = ("tests/data/", "generated/", "templates/")
 """Sources that are inputs of tests, or written by the generator."""
 
 
+SERVING = "examples/serving/*.py"
+"""An example whose files import each other."""
 SHARED_NAMES = {"conftest.py", "write_sources.py"}
 """Files that several folders of tests have. All others have names of their own: pytest imports them by these."""
 
@@ -25,7 +27,7 @@ SHARED_NAMES = {"conftest.py", "write_sources.py"}
 def main() -> int:
     status = check([])
     status |= check([path for path in listed("tools/*.py") if path.parent.name == "tools"])
-    status |= check(listed("examples/serving/*.py"))
+    status |= check(listed(SERVING))
     tests = listed("tests/*.py")
     names = collections.Counter(path.name for path in tests if path.name not in SHARED_NAMES)
     for name in (name for name, count in names.items() if count > 1):
@@ -54,7 +56,8 @@ def groups(files: Sequence[Path]) -> list[list[Path]]:
 
 def check(files: Sequence[Path]) -> int:
     """Runs mypy over some files, or what pyproject.toml names; returns its exit status."""
-    folders = sorted({str(path.parent) for path in (*listed("tests/*.py"), *listed("tools/*.py"))}) if files else []
+    patterns = ("tests/*.py", "tools/*.py", SERVING)
+    folders = sorted({str(path.parent) for one in patterns for path in listed(one)}) if files else []
     environment = {**os.environ, "MYPYPATH": os.pathsep.join(folders)}
     bases = ["--explicit-package-bases"] if files else []
     command = [sys.executable, "-m", "mypy", *bases, *map(str, files)]
