@@ -16,6 +16,8 @@ from diopigen.conformance.oracles import Allocated, Call, Expected, answer_of
 from diopigen.ir.model import Interface
 
 Found = Mapping[str, Any]
+LAYOUTS = frozenset({"alone", "non-contiguous", "expanded", "channels-last", "strided", "offset"})
+"""Axes of cases that differ in memory alone: to an oracle they are the same calls with other numbers."""
 
 
 def disagreements(
@@ -28,7 +30,7 @@ def disagreements(
     wrong: list[str] = []
     compared = 0
     for case in cases_of(interface, function):
-        if case.expect != SUCCESS or case.axis == "special":
+        if case.expect != SUCCESS or case.axis == "special" or case.axis in LAYOUTS:
             continue
         call = call_of(interface, case)
         if sum(value.size for value in call.values.values() if isinstance(value, np.ndarray)) > largest:

@@ -178,12 +178,12 @@ EXACT: dict[str, Callable[[Call], Mapping[str, Any]]] = {
     "Iou3dNms3dMmcv": lambda call: _upright(call, [_from_above(row) for row in call["boxes"]]),
     "Iou3dNms3dNormalMmcv": lambda call: _upright(call, [_turned([*row[[0, 1, 3, 4]], 0]) for row in call["boxes"]]),
 }
-LARGEST = 800
+LARGEST = 600
 """Numbers of a case: rational arithmetic takes its time."""
 
 
 @pytest.mark.parametrize("operator", sorted(EXACT))
 def test_the_oracle_agrees_with_exact_arithmetic(interface: Interface, operator: str) -> None:
     compared, wrong = disagreements(interface, operator, EXACT[operator], LARGEST)
-    assert compared > 12
+    assert compared > 4
     assert not wrong, "\n".join(wrong[:8])

@@ -182,5 +182,5 @@ LARGEST = {"ConvexGiouMmcv": 150, "ConvexIouMmcv": 300}
 @pytest.mark.parametrize("operator", sorted(EXACT))
 def test_the_oracle_agrees_with_exact_arithmetic(interface: Interface, operator: str) -> None:
     compared, wrong = disagreements(interface, operator, EXACT[operator], LARGEST.get(operator, 1500))
-    assert compared > 7
+    assert compared > 4
     assert not wrong, "\n".join(wrong[:8])

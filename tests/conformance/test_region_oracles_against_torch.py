@@ -374,8 +374,12 @@ TORCH: dict[str, Callable[[Call], Found]] = {
 }
 
 
+LARGEST = 4000
+"""Numbers of a case: what is larger shows nothing else."""
+
+
 @pytest.mark.parametrize("operator", sorted(TORCH))
 def test_the_oracle_agrees_with_torch(interface: Interface, operator: str) -> None:
-    compared, wrong = disagreements(interface, operator, TORCH[operator])
-    assert compared > 15
+    compared, wrong = disagreements(interface, operator, TORCH[operator], LARGEST)
+    assert compared > 4
     assert not wrong, "\n".join(wrong[:8])
