@@ -2,7 +2,7 @@
 #ifndef DIOPI_CORE_FUNCTIONS_DETECTION_NUMBERS_H_
 #define DIOPI_CORE_FUNCTIONS_DETECTION_NUMBERS_H_
 
-#include <optional>
+#include <memory>
 #include <vector>
 
 #include "diopi_core/dense.h"
@@ -43,18 +43,18 @@ class Sums {
   public:
     explicit Sums(const Tensor& tensor) {
         if (!tensor.is_null()) {
-            changed_.emplace(tensor, Dtype::kFloat64);
+            changed_ = std::make_unique<Changed>(tensor, Dtype::kFloat64);
         }
     }
-    double* data() const { return changed_ ? changed_->as<double>() : nullptr; }
+    double* data() const { return changed_ == nullptr ? nullptr : changed_->as<double>(); }
     void store() const {
-        if (changed_) {
+        if (changed_ != nullptr) {
             changed_->store();
         }
     }
 
   private:
-    std::optional<Changed> changed_;
+    std::unique_ptr<Changed> changed_;
 };
 
 // Room for numbers, not initialised.
