@@ -4,6 +4,7 @@ torch.compile, several processes."""
 from __future__ import annotations
 
 import json
+import math
 import os
 import socket
 from collections.abc import Callable
@@ -15,6 +16,7 @@ import torch
 from networks import perceptron, train
 from optools.capturing import Capture
 from optools.comparing import Compare
+from optools.mode import compiled_graphs
 from optools.overflowing import Overflows
 from optools.store import Stored, read_calls
 from optools.timing import Timing
@@ -112,13 +114,27 @@ def test_subclasses_are_counted_by_name_and_their_inner_operators_are_seen(devic
     assert tool.report.totals["add.Tensor"].calls == 1 and tool.report.totals["mul.Tensor"].calls == 1
 
 
-def test_compiled_graphs_are_counted_and_named(device: str) -> None:
+@pytest.mark.parametrize("compiled_before", [False, True])
+def test_compiled_graphs_are_counted_and_named(compiled_before: bool, device: str) -> None:
     torch._dynamo.reset()
     function = torch.compile(lambda value: (value.sin() + 1).sum(), backend="aot_eager")
-    with Capture.__mro__[1]() as tool:
-        function(torch.ones(5).to(device))
-    assert not tool.skipped or all(reason.startswith("torch.compile: graphs") for reason in tool.skipped)
-    assert tool.calls_seen or tool.skipped
+    x = torch.ones(5).to(device)
+    if compiled_before:
+        function(x)
+    graphs = compiled_graphs()
+    with Compare() as tool:
+        found = function(x)
+    assert float(found) == pytest.approx(5 * (1 + math.sin(1)), rel=1e-6) and not tool.report.findings
+    assert compiled_graphs() == graphs + 1  # compiled as without the tool
+    (reason,) = tool.skipped
+    assert reason.startswith("torch.compile: graphs, of which their kernels or none are seen")
+
+
+def test_a_wrong_operator_to_try_the_tools_with(device: str) -> None:
+    x = torch.ones(4).to(device).requires_grad_()
+    with tools.wrong("exp", 2.0, phases="forward"), Compare(quiet=True) as tool:
+        x.exp().sum().backward()
+    assert [one.op for one in tool.report.findings] == ["exp"]
 
 
 def test_steps_can_be_ended_by_hand(tmp_path: Path, device: str) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from types import CodeType
 from typing import Any
 
 import torch
 
-from optools.context import CONTEXT, formatted
+from optools.context import CONTEXT, Raw, formatted
 from optools.mode import Call, Proceed, Selection, Tool, quiet
 from optools.schema import Facts, facts_of
 from optools.store import FolderError, Store, encoded, ranked
@@ -153,6 +152,8 @@ def describe(value: Any) -> Any:
         return value.shape, value.stride(), value.dtype, value.device, value.storage_offset()
     if kind in _PLAIN:
         return kind, value  # 1, 1.0 and True are one key of a dict
+    if kind is tuple or kind is list:
+        return ("list", *map(describe, value))
     if isinstance(value, torch.Tensor):
         try:
             return value.shape, value.stride(), value.dtype, value.device, value.storage_offset()
@@ -194,7 +195,7 @@ def _line_text(key: tuple[Any, ...]) -> str:
     return f"{_position_text(raw)}, {_described_text(facts_of(func), (func, *described))}"
 
 
-def _position_text(raw: tuple[int, str, str, str, Any, CodeType | None, int]) -> str:
+def _position_text(raw: Raw) -> str:
     return json.dumps(formatted(raw)._asdict())[1:-1]
 
 

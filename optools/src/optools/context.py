@@ -11,7 +11,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any, NamedTuple
 
 import torch
@@ -27,6 +27,10 @@ _current_node = torch._C._current_autograd_node
 _sequence_number = torch.autograd._get_sequence_nr
 
 
+Raw = tuple[int, str, str, str, Any, str, int]
+"""Step, phase, module, node, API function, file and line: a position before names are formatted."""
+
+
 class Where(NamedTuple):
     """A position in the program. `api` and `source` are those of the forward call where the phase is backward."""
 
@@ -39,15 +43,15 @@ class Where(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """What is remembered of a forward call: module, API function, code object and line."""
+    """What is remembered of a forward call: module, API function, file and line."""
 
     module: str
     api: Any
-    code: CodeType | None
+    file: str
     line: int
 
 
-NOWHERE = Origin("", None, None, 0)
+NOWHERE = Origin("", None, "", 0)
 
 
 class _Thread(threading.local):
@@ -74,7 +78,7 @@ class Context:
         self._handles: list[Any] = []
         self._names: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
         self._clock: weakref.ref[Any] | None = None
-        self._own_code: dict[CodeType, bool] = {}
+        self._own_files: dict[str, bool] = {}
         self._manual = False
 
     def start(self) -> None:
@@ -159,8 +163,8 @@ class Context:
             for old in list(self.origins)[: _ORIGINS // 2]:
                 del self.origins[old]
         modules = self.thread.modules
-        code, line = self.frame()
-        self.origins[number] = Origin(modules[-1][0] if modules else "", self.thread.api, code, line)
+        file, line = self.frame()
+        self.origins[number] = Origin(modules[-1][0] if modules else "", self.thread.api, file, line)
 
     def module(self) -> str:
         """The innermost module of the current call."""
@@ -177,41 +181,41 @@ class Context:
             return RECOMPUTE if modules and modules[-1][1] else BACKWARD
         return OPTIMIZER if self.thread.optimizers else FORWARD
 
-    def raw(self) -> tuple[int, str, str, str, Any, CodeType | None, int]:
-        """`where`, before anything is formatted: step, phase, module, node, API function, code, line."""
+    def raw(self) -> Raw:
+        """`where`, before anything is formatted: step, phase, module, node, API function, file, line."""
         node = _current_node()
         thread = self.thread
         modules = thread.modules
         if node is not None and not (modules and modules[-1][1]):
             origin = self.origins.get(node._sequence_nr(), NOWHERE)
-            return self.step, BACKWARD, origin.module, node.name(), origin.api, origin.code, origin.line
+            return self.step, BACKWARD, origin.module, node.name(), origin.api, origin.file, origin.line
         phase = RECOMPUTE if node is not None else OPTIMIZER if thread.optimizers else FORWARD
-        code, line = self.frame()
-        return self.step, phase, modules[-1][0] if modules else "", "", thread.api, code, line
+        file, line = self.frame()
+        return self.step, phase, modules[-1][0] if modules else "", "", thread.api, file, line
 
     def where(self) -> Where:
         """The position of the current call."""
         return formatted(self.raw())
 
-    def frame(self) -> tuple[CodeType | None, int]:
-        """The innermost frame that is neither torch's nor a tool's."""
+    def frame(self) -> tuple[str, int]:
+        """File and line of the innermost frame that is neither torch's nor a tool's."""
         frame: FrameType | None = sys._getframe(2)
-        own = self._own_code
+        own = self._own_files
         while frame is not None:
-            code = frame.f_code
-            known = own.get(code)
+            file = frame.f_code.co_filename
+            known = own.get(file)
             if known is None:
-                known = own[code] = code.co_filename.startswith(_OWN)
+                known = own[file] = file.startswith(_OWN)
             if not known:
-                return code, frame.f_lineno
+                return file, frame.f_lineno
             frame = frame.f_back
-        return None, 0
+        return "", 0
 
 
-def formatted(raw: tuple[int, str, str, str, Any, CodeType | None, int]) -> Where:
+def formatted(raw: Raw) -> Where:
     """Names for what `Context.raw` returns."""
-    step, phase, module, node, api, code, line = raw
-    return Where(step, phase, module, node, api_name(api), f"{code.co_filename}:{line}" if code is not None else "")
+    step, phase, module, node, api, file, line = raw
+    return Where(step, phase, module, node, api_name(api), f"{file}:{line}" if file else "")
 
 
 _API_NAMES: dict[Any, str] = {}
