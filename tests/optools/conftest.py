@@ -21,12 +21,17 @@ SOURCES = ROOT / "optools/src"
 sys.path[:0] = [str(SOURCES), str(Path(__file__).parent)]
 DEVICE = os.environ.get("OPTOOLS_TEST_DEVICE", "cpu")
 
-collect_ignore_glob = [] if importlib.util.find_spec("torch") else ["test_optools_[!w]*.py"]
+TORCH = importlib.util.find_spec("torch") is not None
+collect_ignore_glob = (
+    [] if TORCH else [name.name for name in Path(__file__).parent.glob("test_*.py") if "_without_" not in name.name]
+)
 
 
 @pytest.fixture(autouse=True)
 def same_numbers() -> None:
     """The same numbers in each test, on one thread."""
+    if not TORCH:
+        return
     import torch
 
     torch.set_num_threads(1)
