@@ -57,10 +57,10 @@ class Library(Operators):
             os.fspath(path), runtime, lambda: host_runtime(self.interface, where.templates)
         )
         ctypes.CDLL(str(host.resolve()), mode=os.RTLD_GLOBAL | os.RTLD_NOW)
-        self._module = tvm_ffi().load_module(str(packed_library(library) or _packed(where)))
+        self.module = tvm_ffi().load_module(str((packed_library(library) or _packed(where)).resolve()))
         self.path = library.resolve()
-        self._handle = self._module["diopi_open"](str(self.path), DEVICES.get(device or "", 0), True)
-        self.device_type: int = self._module["diopi_device_type"](self._handle)
+        self._handle = self.module["diopi_open"](str(self.path), DEVICES.get(device or "", 0), True)
+        self.device_type: int = self.module["diopi_device_type"](self._handle)
         self._functions = _by_method(where)
         self._operators: dict[str, Operator] = {}
         self._default_generator: Generator | None = None
@@ -84,20 +84,25 @@ class Library(Operators):
 
     def has(self, name: str) -> bool:
         """Whether the library has a function, named as in C: `diopiSoftmax`."""
-        return bool(self._module["diopi_has"](self._handle, name))
+        return bool(self.module["diopi_has"](self._handle, name))
 
     def packed(self, name: str) -> Any:
         """The packed function behind an operator, bound to this library: tensors that it writes come last, and nothing
         is allocated. TVM calls these. `name` is as in C: `diopiSoftmax`."""
-        return self._module["diopi_function"](self._handle, name)
+        return self.module["diopi_function"](self._handle, name)
+
+    def bound(self, name: str) -> Any:
+        """A function of the library of packed functions that takes the library first, as a function of the rest."""
+        function, handle = self.module[name], self._handle
+        return lambda *arguments: function(handle, *arguments)
 
     def empty(self, shape: Sequence[int], dtype: str) -> Any:
         """A tensor of tvm_ffi in the memory of the library's device; its elements are undefined."""
-        return self._module["diopi_empty"](self._handle, list(shape), tvm_ffi().dtype(dtype))
+        return self.module["diopi_empty"](self._handle, list(shape), tvm_ffi().dtype(dtype))
 
     def generator(self, seed: int = 0, offset: int = 0) -> Generator:
         """A random generator."""
-        return Generator(self._module, seed, offset)
+        return Generator(self.module, seed, offset)
 
     def manual_seed(self, seed: int) -> None:
         """Seeds the generator that is used where a call has none; its seed is 0 at first."""
@@ -111,7 +116,7 @@ class Library(Operators):
 
     def synchronize(self) -> None:
         """Waits for the work of the calling thread. Operators called as methods have waited."""
-        self._module["diopi_synchronize"](self._handle)
+        self.module["diopi_synchronize"](self._handle)
 
     def runs_apart(self) -> bool:
         """Whether operators run on streams of a device, and not before the call returns."""

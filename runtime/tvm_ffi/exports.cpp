@@ -6,6 +6,7 @@
 
 #include "failure.h"
 #include "library.h"
+#include "memory.h"
 #include "packed_functions.h"
 #include "session.h"
 #include "tensors_out.h"
@@ -140,6 +141,34 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_diopi_end_generator(void*, const TVMFFIAny* arg
         require_count(count, 1);
         void* const generator = pointer_of(args[0], "generator");
         ffi::require(diopiHostDestroyGenerator(static_cast<diopiGeneratorHandle_t>(generator)), "no generator");
+    });
+}
+
+/// diopi_allocate(library, bytes) -> memory of the library's device, which diopi_free frees.
+TVM_FFI_DLL_EXPORT int __tvm_ffi_diopi_allocate(void*, const TVMFFIAny* args, int32_t count, TVMFFIAny* result) {
+    return ffi::guarded("diopi_allocate", [&] {
+        require_count(count, 2);
+        ffi::Library& library = ffi::Library::of(pointer_of(args[0], "library"));
+        *result = as_pointer(ffi::allocate(ffi::Session::current(library), ffi::Argument{args + 1, "bytes"}.integer()));
+    });
+}
+
+TVM_FFI_DLL_EXPORT int __tvm_ffi_diopi_free(void*, const TVMFFIAny* args, int32_t count, TVMFFIAny*) {
+    return ffi::guarded("diopi_free", [&] {
+        require_count(count, 1);
+        ffi::release(pointer_of(args[0], "memory"));
+    });
+}
+
+/// diopi_copy(library, to, to_device, from, from_device, bytes): copies behind the work of the calling thread, and
+/// returns when it is done. The flags say which side is memory of the library's device.
+TVM_FFI_DLL_EXPORT int __tvm_ffi_diopi_copy(void*, const TVMFFIAny* args, int32_t count, TVMFFIAny*) {
+    return ffi::guarded("diopi_copy", [&] {
+        require_count(count, 6);
+        ffi::Library& library = ffi::Library::of(pointer_of(args[0], "library"));
+        const ffi::Range to{pointer_of(args[1], "to"), ffi::Argument{args + 2, "to_device"}.boolean()};
+        const ffi::Range from{pointer_of(args[3], "from"), ffi::Argument{args + 4, "from_device"}.boolean()};
+        ffi::copy(ffi::Session::current(library), to, from, ffi::Argument{args + 5, "bytes"}.integer());
     });
 }
 

@@ -50,8 +50,9 @@ def dispatch_library(library: Path) -> Path:
 
 
 def packed_library(library: Path) -> Path | None:
-    """The library of packed functions nearest to a vendor's, in its folder or below; None where there is none."""
-    return _search(library.parent, PACKED_NAME)
+    """The library of packed functions nearest to a vendor's, in its folder or below, or in the folder above; None where
+    there is none."""
+    return _search(library.parent, PACKED_NAME) or _search(library.absolute().parent.parent, PACKED_NAME)
 
 
 def _expect_file(path: Path, code: str, fix: str) -> None:

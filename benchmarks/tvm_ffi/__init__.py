@@ -1,0 +1,1 @@
+"""What a packed function of tvm-ffi costs over the C function."""
