@@ -6,6 +6,7 @@ PyTorch finds `backend` by the entry point `torch_dynamo_backends` of the packag
 from __future__ import annotations
 
 import collections
+import contextlib
 import logging
 import os
 import sys
@@ -17,11 +18,13 @@ from typing import Any
 import torch
 import torch.fx
 from torch._subclasses.fake_tensor import unset_fake_temporarily
+from torch.utils._python_dispatch import _disable_current_modes
 
 from torch_droplet.planner import Plan, Unplanned, plan
 from torch_droplet.switches import are_on
 
 log = logging.getLogger(__name__)
+_NOTHING = contextlib.nullcontext()
 
 PLANS = 32
 """Plans of one graph for different sizes that are kept; the least recently used one goes first."""
@@ -78,10 +81,12 @@ class Graph:
         else:
             program = self.program(tuple(args[k] for k, _ in self._symbols))
             inputs = [args[k] for k in self._tensors]
-        torch.ops.diopi.stage.default(inputs)
-        args.clear()
-        inputs.clear()
-        results = torch.ops.diopi.run_program.default(program.number)
+        # PyTorch looks at a graph's first run for operators with results that share memory, which these may have.
+        with _disable_current_modes() if torch._C._len_torch_dispatch_stack() > 0 else _NOTHING:
+            torch.ops.diopi.stage.default(inputs)
+            args.clear()
+            inputs.clear()
+            results = torch.ops.diopi.run_program.default(program.number)
         if program.is_plain:
             return list(results)
         return [results[value] if is_tensor else value for is_tensor, value in program.outputs]

@@ -291,6 +291,9 @@ ArgumentPlan Program::argumentOf(const Json& value, const c10::Argument& argumen
     const bool is_optional = type.kind() == c10::TypeKind::OptionalType;
     const c10::TypePtr inner = is_optional ? type.castRaw<c10::OptionalType>()->getElementType() : argument.type();
     if (value.isNull()) {
+        if (type.kind() == c10::TypeKind::TensorType) {
+            plan.value = at::Tensor();  // PyTorch passes None for tensors that are not there, optional or not
+        }
         return plan;
     }
     if (inner->kind() == c10::TypeKind::TensorType) {

@@ -106,7 +106,8 @@ void Program::prepare(Instance& instance, uint32_t slot, std::vector<at::Tensor>
         const int64_t start = base.storage_offset() * static_cast<int64_t>(base.itemsize());
         const auto item = static_cast<int64_t>(c10::elementSize(plan.type));
         const int64_t end = start + (plan.offset + plan.extent) * item;
-        TORCH_CHECK(plan.extent == 0 || end <= static_cast<int64_t>(base.storage().nbytes()),
+        TORCH_CHECK(slots_[plan.base].kind != SlotPlan::Kind::result || plan.extent == 0 ||
+                        end <= static_cast<int64_t>(base.storage().nbytes()),
                     "a view of a compiled graph is larger than its memory: a meta function was wrong about its base");
         tensor = over(base.storage(), base.key_set(), plan, start / item + plan.offset);
     }
