@@ -124,7 +124,7 @@ void Program::store(Instance& instance, int64_t slot, at::Tensor tensor) const {
         target.copy_(tensor);
         return;
     }
-    // A meta function may be wrong about a result that nobody looks at, such as the seed of an attention without
+    // A meta function may be wrong about a result that is not read, such as the seed of an attention without
     // dropout.
     const bool is_as_planned = tensor.defined() && plan.has_layout && tensor.sizes() == plan.sizes;
     if (is_as_planned && tensor.numel() > 0 && tensor.strides() != plan.strides) {
