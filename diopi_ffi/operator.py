@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from diopi_ffi.generator import Generator
 from diopi_ffi.tensors import allocator, as_kind, described, is_tensor, wait_for
 from diopigen.conformance.cases.choices import Choice, primary_dtypes, primary_parameter
@@ -80,7 +82,9 @@ class Operator:
         name = self._function.name
         if len(args) > len(self._parameters):
             raise TypeError(f"{name} takes {len(self._parameters)} positional arguments, not {len(args)}")
-        bound: dict[str, Any] = {param.name: value for param, value in zip(self._parameters, args, strict=False)}
+        bound: dict[str, Any] = {
+            param.name: _plain_numbers(value) for param, value in zip(self._parameters, args, strict=False)
+        }
         for key, value in kwargs.items():
             param = self._function.param(key) or self._function.param(key.rstrip("_"))
             if param is None:
@@ -88,7 +92,7 @@ class Operator:
                 raise TypeError(f"{name} has no parameter '{key}'" + (f"; {hint}" if hint else ""))
             if param.name in bound:
                 raise TypeError(f"{name}: '{key}' is passed twice")
-            bound[param.name] = value
+            bound[param.name] = _plain_numbers(value)
         for param in self._function.params:
             required = param.type in _TENSORS and param.is_read and not param.nullable
             if required and bound.get(param.name) is None:
@@ -184,14 +188,20 @@ def _signature(value: Any) -> Any:
         return tuple(_signature(item) for item in value)
     if is_tensor(value):
         return described(value)
-    return (type(value), value) if isinstance(value, (bool, int, float, str)) else type(value)
+    # As text: -0.0 equals 0.0.
+    return (type(value), repr(value)) if isinstance(value, (bool, int, float, str)) else type(value)
+
+
+def _plain_numbers(value: Any) -> Any:
+    """Numbers of NumPy as those of Python."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(_plain_numbers(item) for item in value)
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _recipe(name: str, value: Any) -> Argument:
     if isinstance(value, (list, tuple)):
         return tuple(_recipe(name, item) for item in value)
-    if hasattr(value, "item") and not getattr(value, "shape", None) and not is_tensor(value):
-        return _recipe(name, value.item())
     if is_tensor(value):
         shape, dtype = described(value)
         return TensorRecipe(shape, dtype, Drawn("zeros"))

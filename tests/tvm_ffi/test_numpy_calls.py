@@ -80,7 +80,10 @@ def test_lists_of_tensors(library: diopi_ffi.Library) -> None:
 def test_numbers_keep_their_dtype(library: diopi_ffi.Library) -> None:
     counts = np.arange(4)
     assert library.add_scalar(counts, 2).dtype == np.int64
-    np.testing.assert_array_equal(library.add_scalar(X, np.float32(0.5)), X + np.float32(0.5))
+    for number in (np.float32(0.5), np.float32(0.25)):  # what is cached for one number does not serve another
+        np.testing.assert_array_equal(library.add_scalar(X, number), X + number)
+    zeros = [library.mul_scalar(np.ones(1, np.float32), zero)[0] for zero in (0.0, -0.0)]
+    assert [bool(np.signbit(zero)) for zero in zeros] == [False, True]
 
 
 def test_empty_and_zero_dimensional(library: diopi_ffi.Library) -> None:
