@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from packaged_model import PackageModel, images
+from torchvision_schemas import SCHEMAS
 
 
 def _declare_operators() -> None:
@@ -22,7 +23,7 @@ def _declare_operators() -> None:
             lacking = re.search(r"operator torchvision::(\w+) does not exist", str(error))
             if lacking is None:
                 raise
-            library.define(f"{lacking[1]}() -> ()")
+            library.define(lacking[1] + SCHEMAS.get(lacking[1], "() -> ()"))
         except ImportError:
             return
         else:

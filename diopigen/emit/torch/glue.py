@@ -17,6 +17,7 @@ from diopigen.emit.sources import spec_files
 from diopigen.emit.templates import render
 from diopigen.emit.torch.binding import Unbound
 from diopigen.emit.torch.compiled import COPIES, call_bindings, functions_of, fusible, table_lines
+from diopigen.emit.torch.custom import class_text, definition, operators, promotes
 from diopigen.emit.torch.forms import (
     Family,
     Kernel,
@@ -27,6 +28,7 @@ from diopigen.emit.torch.forms import (
     takes,
     wrapper_name,
 )
+from diopigen.emit.torch.gradients import gradients, lines
 from diopigen.emit.torch.reasons import wrong_reasons
 from diopigen.emit.torch.ruled import RuledKernel, ruled_kernel
 from diopigen.emit.torch.schema import operator_class, operator_header, signature
@@ -195,9 +197,23 @@ def _headers(names: Iterable[str]) -> list[str]:
     return sorted(set(names))
 
 
+def _customs(interface: Interface) -> dict[str, object]:
+    """What the template of the operators of the namespace `diopi` shows."""
+    found, _ = operators(interface)
+    return {
+        "custom_headers": sorted({one.function.header for one in found}),
+        "customs": [class_text(one) for one in found],
+        "custom_definitions": [line for one in found for line in definition(one)],
+        "custom_kernels": [(one.name, one.function.short_name, one.is_shaped) for one in found],
+        "custom_gradients": lines(gradients(interface, found)[0]),
+        "custom_promoted": [one.name for one in found if promotes(one)],
+    }
+
+
 def emit(interface: Interface, templates: Path) -> Plan:
-    """`torch/structured.cpp`, `ruled.cpp`, `handwritten.cpp`, `compiled.cpp` and `kernels.h`; nothing where the spec
-    has no torch.yaml.
+    """`torch/structured.cpp`, `ruled.cpp`, `handwritten.cpp`, `compiled.cpp`, `custom.cpp` and `kernels.h`.
+
+    Nothing where the spec has no torch.yaml.
 
     Raises `Failure` for every overload that cannot be served as the spec says.
     """
@@ -240,11 +256,14 @@ def emit(interface: Interface, templates: Path) -> Plan:
         "handwritten_headers": _headers(
             operator_header(name) for kernel in complete for name in kernel.forms.overloads
         ),
+        **_customs(interface),
     }
     inputs = _sources(interface)
+    every = tuple(name for name in interface.files if name.startswith("specs/ops/"))
     files = []
-    for name in ("structured.cpp", "ruled.cpp", "handwritten.cpp", "compiled.cpp", "kernels.h"):
+    for name in ("structured.cpp", "ruled.cpp", "handwritten.cpp", "compiled.cpp", "custom.cpp", "kernels.h"):
         template = f"torch/{name}.j2"
         content = render(templates, template, values)
-        files.append(PlannedFile(f"torch/{name}", content, (*inputs, f"templates/{template}"), TARGET))
+        read = sorted({*inputs, *every}) if name == "custom.cpp" else inputs
+        files.append(PlannedFile(f"torch/{name}", content, (*read, f"templates/{template}"), TARGET))
     return Plan(tuple(files))

@@ -1,0 +1,126 @@
+// What the operators of the namespace `diopi` share: they call functions that no overload of ATen names.
+#ifndef DIOPIGEN_TORCH_CUSTOM_H_
+#define DIOPIGEN_TORCH_CUSTOM_H_
+
+#include <ATen/OpMathType.h>
+#include <c10/core/SymInt.h>
+#include <diopigen_torch/call.h>
+#include <torch/library.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace diopigen::backend {
+
+using Sizes = std::vector<c10::SymInt>;
+
+/// One size of an argument, which has `rank` dimensions; any other rank is rejected.
+c10::SymInt sizeOf(const at::Tensor& tensor, const char* name, int64_t rank, int64_t dimension);
+/// The same, of an argument that has `rank` dimensions or more. A negative dimension counts from the end.
+c10::SymInt sizeOfAtLeast(const at::Tensor& tensor, const char* name, int64_t rank, int64_t dimension);
+
+/// All sizes of an argument.
+Sizes sizesOf(const at::Tensor& tensor);
+/// A quotient without its remainder; a divisor below 1 is rejected.
+c10::SymInt quotient(const c10::SymInt& dividend, const c10::SymInt& divisor);
+
+/// A result on the device of `like`.
+at::Tensor makeEmpty(const at::Tensor& like, at::ScalarType type, const Sizes& sizes);
+at::Tensor makeZeros(const at::Tensor& like, at::ScalarType type, const Sizes& sizes);
+
+/// The first tensor of a list, whose device the call runs on.
+const at::Tensor& firstOf(at::TensorList tensors);
+
+/// For functions that only read what their declaration does not call const.
+inline diopiTensorHandle_t mutableOf(const Input& input) {
+    return const_cast<diopiTensorHandle_t>(static_cast<diopiConstTensorHandle_t>(input));
+}
+inline diopiTensorHandle_t mutableOf(const OptionalInput& input) {
+    return const_cast<diopiTensorHandle_t>(static_cast<diopiConstTensorHandle_t>(input));
+}
+
+/// A tensor of the caller that the function writes; null where there is none.
+class Written {
+  public:
+    Written(const Call& call, const at::Tensor& tensor);
+    Written(const Call& call, const std::optional<at::Tensor>& tensor);
+    operator diopiTensorHandle_t() const { return handle_; }
+
+  private:
+    diopiTensorHandle_t handle_ = nullptr;
+};
+
+inline diopiSize_t arrayOf(at::IntArrayRef values) { return {values.data(), static_cast<int64_t>(values.size())}; }
+
+/// Sizes that may be absent: null then.
+class OptionalSizes {
+  public:
+    explicit OptionalSizes(at::OptionalIntArrayRef values)
+        : hasValue_(values.has_value()), value_(backend::sizes(values)) {}
+    operator const diopiSize_t*() const { return hasValue_ ? &value_ : nullptr; }
+    operator diopiSize_t*() const { return hasValue_ ? &value_ : nullptr; }
+
+  private:
+    bool hasValue_;
+    mutable diopiSize_t value_;
+};
+
+/// Tensors that an operator makes.
+template <size_t kCount>
+class AllocatedList {
+  public:
+    diopiTensorHandle_t* data() { return handles_.data(); }
+    at::Tensor tensor(size_t index) const {
+        TORCH_CHECK(handles_[index] != nullptr, "the vendor's operator made no tensor ", index);
+        return tensorOf(handles_[index]);
+    }
+
+  private:
+    std::array<diopiTensorHandle_t, kCount> handles_{};
+};
+
+/// Text as an argument of a template.
+template <size_t kSize>
+struct Text {
+    // NOLINTNEXTLINE: reads as a string
+    constexpr Text(const char (&text)[kSize]) { std::copy_n(text, kSize, characters); }
+    char characters[kSize];
+};
+
+/// Throws for PyTorch what a call raised. There is no kernel for the CPU: what the vendor leaves to others is an error.
+[[noreturn]] void raiseLeft(const char* name, const FallbackRequested& requested);
+
+template <Text kName, auto* Body>
+struct CustomKernel;
+
+template <Text kName, typename Result, typename... Arguments, Result (*Body)(Arguments...)>
+struct CustomKernel<kName, Body> {
+    static Result run(Arguments... arguments) {
+        try {
+            return Body(arguments...);
+        } catch (const FallbackRequested& requested) {
+            raiseLeft(kName.characters, requested);
+        } catch (const Failed& failure) {
+            failure.raise((std::string("diopi::") + kName.characters).c_str(), "");
+        }
+    }
+};
+
+/// Registers `Body` for the operator of that name.
+template <Text kName, auto* Body>
+void addCustom(torch::Library& library) {
+    library.impl(kName.characters, TORCH_FN((CustomKernel<kName, Body>::run)));
+}
+
+/// Below torch.autocast: floating operands are float32, and results have the dtype of the first operand.
+void computeInFloat32(const c10::OperatorHandle& op, torch::jit::Stack* stack);
+/// Registers a kernel for torch.autocast: floating operands have the widest of their dtypes.
+void promoteOperands(torch::Library& library, const char* name);
+
+}  // namespace diopigen::backend
+
+#endif  // DIOPIGEN_TORCH_CUSTOM_H_
