@@ -73,7 +73,8 @@ class Plan:
 
 
 def _key(value: torch.Tensor) -> int:
-    return int(value.untyped_storage()._cdata)
+    """What tensors over the same memory share; tensors of other layouts have none."""
+    return int(value.untyped_storage()._cdata) if value.layout == torch.strided else -id(value)
 
 
 def overload_name(target: torch._ops.OpOverload) -> str:
