@@ -180,7 +180,7 @@ def decoders() -> bool:
             torch.testing.assert_close(compiled(own).cpu(), expected, rtol=1e-4, atol=1e-4)
             graph = found[0]
             inputs = _inputs_of(compiled, own)
-            calls = {
+            calls: dict[str, Callable[[], Any]] = {
                 "eager": lambda m=model, t=own: (m(t), module.synchronize()),
                 "diopi": lambda m=compiled, t=own: (m(t), module.synchronize()),
                 "no dynamo": lambda g=graph, i=inputs: (g(list(i)), module.synchronize()),
