@@ -31,30 +31,34 @@ def fresh(torch_droplet: ModuleType) -> Iterator[None]:
 
 def _decoder() -> tuple[Callable[[], Any], Any]:
     import torch
-    from models.attention import LlamaDecoder
 
-    return LlamaDecoder, torch.randint(64, (2, 8))
+    models = importlib.import_module("models.attention")
+
+    return models.LlamaDecoder, torch.randint(64, (2, 8))
 
 
 def _lstm() -> tuple[Callable[[], Any], Any]:
     import torch
-    from models.simple import LSTMClassifier
 
-    return LSTMClassifier, torch.randint(64, (2, 8))
+    models = importlib.import_module("models.simple")
+
+    return models.LSTMClassifier, torch.randint(64, (2, 8))
 
 
 def _unet() -> tuple[Callable[[], Any], Any]:
     import torch
-    from models.convolution import UNet
 
-    return UNet, torch.randn(1, 3, 16, 16)
+    models = importlib.import_module("models.convolution")
+
+    return models.UNet, torch.randn(1, 3, 16, 16)
 
 
 def _resnet() -> tuple[Callable[[], Any], Any]:
     import torch
-    from models.convolution import BasicBlock, ResNet
 
-    return lambda: ResNet(BasicBlock, (1, 1, 1, 1), 8, 10), torch.randn(2, 3, 32, 32)
+    models = importlib.import_module("models.convolution")
+
+    return lambda: models.ResNet(models.BasicBlock, (1, 1, 1, 1), 8, 10), torch.randn(2, 3, 32, 32)
 
 
 @pytest.mark.parametrize("amp", [False, True], ids=["float32", "bfloat16"])

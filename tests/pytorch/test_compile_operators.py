@@ -19,7 +19,7 @@ def _operators() -> list[Any]:
     import torch
     from torch.testing._internal.common_methods_invocations import op_db
 
-    found = {}
+    found: dict[str, Any] = {}
     for one in op_db:
         if torch.float32 in one.dtypes and not one.name.startswith(
             ("_refs", "ops.", "sparse.", "linalg.", "nn.attention")
@@ -49,7 +49,7 @@ def _copies(inputs: list[Any]) -> list[Any]:
 def differences(graphs: ModuleType, operator: Any, device: Any) -> list[str] | None:
     """Where compiled samples of an operator differ from eager; None where eager or the tracing rejects all of them."""
     import torch
-    from functorch.compile import aot_function
+    from torch._functorch.aot_autograd import aot_function
     from torch.utils._pytree import tree_flatten, tree_unflatten
 
     found: list[str] = []
