@@ -18,6 +18,7 @@ from diopigen.conformance.cases.suite import tested as functions_of
 from diopigen.conformance.cases.values import Unfit, draw, seed_of, specials
 from diopigen.conformance.model import ANY_FAILURE, SUCCESS, Case, Number, Operand
 from diopigen.conformance.rules import RULES
+from diopigen.conformance.run import host_runtime, tvm_ffi_library
 from diopigen.diagnostics import Failure
 from diopigen.ir.model import Function, Interface
 from diopigen.ir.recipe import Drawn
@@ -191,5 +192,6 @@ def test_every_finding_of_the_suite_has_a_rule() -> None:
     used = set(re.findall(r'(?:failure|error|warning|note|found)\(\s*"([a-z]+-[a-z-]+)"', text))
     used |= set(re.findall(r'"code": "([a-z-]+)"', text))  # told by a worker process
     used |= set(re.findall(r'^_CODE = "([a-z-]+)"', text, re.MULTILINE))
+    used |= set(re.findall(r'\bcode="([a-z-]+)"', text))
     used |= {f"unknown-case-{what}" for what in re.findall(r'_known\("(\w+)"', text)}
-    assert used == set(RULES)
+    assert used == {*RULES, *host_runtime.RULES, *tvm_ffi_library.RULES}
