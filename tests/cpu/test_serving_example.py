@@ -39,7 +39,7 @@ def test_tokens_are_those_of_the_page_and_of_plain_torch(interface: Interface) -
 
 def test_droplet_generates_the_same_and_draws_reproducibly() -> None:
     libraries = {
-        "DIOPI_VENDOR_LIBRARY": str(artefact("droplet/clean/libdiopi_impl.so")),
+        "DIOPI_VENDOR_LIBRARY": str(artefact("droplet/injected/libdiopi_impl.so")),
         "DIOPI_REFERENCE_LIBRARY": str(artefact("libdiopi_impl.so")),
     }
     page = (EXAMPLE / "README.md").read_text(encoding="utf-8")
