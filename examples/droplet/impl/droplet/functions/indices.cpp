@@ -167,6 +167,11 @@ diopiError_t indexPut(Context ctx, Call call, In* indices, int64_t count, bool a
     if (status != diopiSuccess) {
         return status;
     }
+    for (int64_t i = 0; i < count; ++i) {  // the result may not share their memory
+        if (indices[i] != nullptr) {
+            call.add(indices[i], Access::read);
+        }
+    }
     const Shape block = plan.result();
     Shape joined = block;
     const bool isPlain = broadcast(&joined, call.shape(2)) && joined == block;
