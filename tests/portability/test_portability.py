@@ -14,7 +14,7 @@ import pytest
 import pythons
 import suite
 import table
-from configurations import BUILDS, CONFIGURATIONS, EIGHT, Build, Configuration
+from configurations import BUILDS, CONFIGURATIONS, EIGHT, SETTINGS, Build, Configuration
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOL = ROOT / "tools/portability"
@@ -94,6 +94,16 @@ def test_a_setting_that_nothing_heeds_breaks_its_row() -> None:
     assert row.broken == (
         "probes.nothing() gives 'AttributeError: module '__main__' has no attribute 'nothing'', not 'perhaps'"
     )
+
+
+def test_a_row_has_no_settings_but_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENBLAS_CORETYPE", "ONEDNN_MAX_CPU_ISA", "NPY_DISABLE_CPU_FEATURES", "GLIBC_TUNABLES"):
+        assert name in SETTINGS
+        monkeypatch.setenv(name, "of the user")
+    monkeypatch.setenv("OTHER", "kept")
+    environment = suite._environment(Configuration("a", "b", environment={"ONEDNN_MAX_CPU_ISA": "AVX2"}))
+    assert {name: environment[name] for name in SETTINGS & environment.keys()} == {"ONEDNN_MAX_CPU_ISA": "AVX2"}
+    assert environment["OTHER"] == "kept"
 
 
 def test_a_library_must_say_what_the_configuration_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:

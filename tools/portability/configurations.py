@@ -174,3 +174,6 @@ PYTHONS = tuple(
 CONFIGURATIONS: tuple[Configuration, ...] = (
     *LIBRARIES, *OURS, *ONEDNN, *OPENBLAS, *NUMPY, *LIBM, *COMPILERS, *EMULATED, *AARCH64, *PYTHONS,
 )  # fmt: skip
+
+SETTINGS = frozenset(name for one in CONFIGURATIONS for name in one.environment)
+"""The environment variables that a configuration sets: the others run without them."""

@@ -18,7 +18,7 @@ import aarch64
 import builds
 import pythons
 from builds import ROOT, WORK, Broken, Libraries, Skipped
-from configurations import BUILDS, Build, Configuration
+from configurations import BUILDS, SETTINGS, Build, Configuration
 
 HERE = Path(__file__).parent
 _VARIABLE = "DIOPI_CPU_CAPABILITY"
@@ -98,11 +98,18 @@ def _run(configuration: Configuration, limits: Limits) -> Row:
     python = Path(sys.executable)
     if configuration.python:
         python = pythons.environment(configuration.python, configuration.numpy)
-    environment = {**os.environ, **configuration.environment, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+    environment = _environment(configuration)
     effect = _probed(configuration, [*launcher, str(python)], environment)
     if configuration.tests:
         return _tests(configuration, python, environment, effect)
     return _suite(configuration, limits, python, environment, effect)
+
+
+def _environment(configuration: Configuration) -> dict[str, str]:
+    """That of this process, with the configuration's own settings alone: one that a user has, such as an OpenBLAS core
+    that the emulated processor cannot run, would change the row."""
+    inherited = {name: value for name, value in os.environ.items() if name not in SETTINGS}
+    return {**inherited, **configuration.environment, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
 
 
 def _aarch64(configuration: Configuration, limits: Limits) -> Row:
@@ -110,8 +117,7 @@ def _aarch64(configuration: Configuration, limits: Limits) -> Row:
     if configuration.aarch64 == "suite":
         created = replace(limits, libraries=aarch64.libraries(limits.jobs))
         emulated = replace(configuration, emulated=str(aarch64.interpreter()))
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
-        return _suite(emulated, created, Path(sys.executable), environment, aarch64.EMULATOR)
+        return _suite(emulated, created, Path(sys.executable), _environment(configuration), aarch64.EMULATOR)
     found = aarch64.programs(sanitized=configuration.aarch64 == "sanitizers")
     failed = tuple(name for name, text in found.items() if text)
     log = WORK / "logs" / f"aarch64-{configuration.aarch64}.log"
