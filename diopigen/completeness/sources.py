@@ -36,8 +36,8 @@ def defined_kernels(root: Path, library: str) -> Mapping[Kernel, Span]:
 
 
 def _sources(root: Path, library: str) -> Iterator[Path]:
-    for folder in (_SHARED, library):
-        for path in sorted((root / "impl" / folder / "functions").rglob("*")):
+    for folder in (f"{_SHARED}/functions", f"{_SHARED}/kernels", f"{library}/functions"):
+        for path in sorted((root / "impl" / folder).rglob("*")):
             if path.suffix in _SUFFIXES and path.is_file():
                 yield path
 

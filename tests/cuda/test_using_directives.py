@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = [ROOT / name for name in ("impl/core/include", "impl/core/functions", "impl/cuda/include")]
-SOURCES = sorted((ROOT / "impl/cuda").rglob("*.cu"))
+SOURCES = sorted([*(ROOT / "impl/cuda").rglob("*.cu"), *(ROOT / "impl/core/kernels").rglob("*.cpp")])
 
 
 @cache

@@ -4,8 +4,7 @@
 #include <vector>
 
 #include "detection/boxes.h"
-#include "each.h"
-#include "suppress.h"
+#include "diopi_library/suppress.h"
 
 namespace diopi::core {
 
@@ -28,13 +27,3 @@ Buffer keep_boxes(const Tensor& boxes, const Tensor& confidence, double threshol
 }
 
 }  // namespace diopi::core
-
-using namespace diopi::core;
-
-void diopi::kernels::nms_rotated_mmcv(const NmsRotatedMmcvArgs& args) { nms_rotated(Each(), Suppress(), args); }
-
-void diopi::kernels::iou3d_nms3d_mmcv(const Iou3dNms3dMmcvArgs& args) { nms3d(Each(), Suppress(), args); }
-
-void diopi::kernels::iou3d_nms3d_normal_mmcv(const Iou3dNms3dNormalMmcvArgs& args) {
-    nms3d_normal(Each(), Suppress(), args);
-}

@@ -1,10 +1,9 @@
-// Suppression of boxes that overlap a better one.
+// The boxes that no better one overlaps.
 #include "detection/boxes.h"
 #include "diopi_cuda/launch.h"
 #include "diopi_cuda/primitives.h"
-#include "each.h"
+#include "diopi_library/suppress.h"
 #include "sorting/order_keys.h"
-#include "suppress.h"
 
 namespace diopi::cuda {
 
@@ -36,29 +35,12 @@ Buffer keep_boxes(const Tensor& boxes, const Tensor& confidence, double threshol
     order.sort(64);
     Buffer rows = room_for_rows(count);
     auto* const retained = static_cast<int64_t*>(rows.data());
-    const cuda::Suppress suppress;
+    const Suppress suppress;
     suppress(retained, count,
              OverlapAxisAligned{corners.data(), order.indices(), threshold, static_cast<double>(offset)});
-    found = cuda::Suppress::number(retained + count);
+    found = Suppress::number(retained + count);
     cuda::pick(retained, order.indices(), found);
     return rows;
 }
 
 }  // namespace diopi::core
-
-// Not in the global namespace: functions of numbers have the names of CUDA's own.
-namespace diopi {
-
-using namespace core;
-using cuda::Each;
-using diopi::cuda::Suppress;
-
-void diopi::kernels::nms_rotated_mmcv(const NmsRotatedMmcvArgs& args) { nms_rotated(Each(), Suppress(), args); }
-
-void diopi::kernels::iou3d_nms3d_mmcv(const Iou3dNms3dMmcvArgs& args) { nms3d(Each(), Suppress(), args); }
-
-void diopi::kernels::iou3d_nms3d_normal_mmcv(const Iou3dNms3dNormalMmcvArgs& args) {
-    nms3d_normal(Each(), Suppress(), args);
-}
-
-}  // namespace diopi

@@ -1,6 +1,6 @@
-// How the objects of detection are called: owners are spread over the threads.
-#ifndef DIOPI_CPU_FUNCTIONS_DETECTION_EACH_H_
-#define DIOPI_CPU_FUNCTIONS_DETECTION_EACH_H_
+// How kernels that libraries share (impl/core/kernels) run over their owners: owners are spread over the threads.
+#ifndef DIOPI_LIBRARY_EACH_H_
+#define DIOPI_LIBRARY_EACH_H_
 
 #include <cstdint>
 
@@ -22,4 +22,4 @@ struct Each {
 
 }  // namespace diopi::core
 
-#endif  // DIOPI_CPU_FUNCTIONS_DETECTION_EACH_H_
+#endif  // DIOPI_LIBRARY_EACH_H_

@@ -1,7 +1,7 @@
 // How a GPU goes down a list (detection/boxes.h): which overlap is found for all pairs at once, as bits; then one group
 // goes down the list.
-#ifndef DIOPI_CUDA_FUNCTIONS_DETECTION_SUPPRESS_H_
-#define DIOPI_CUDA_FUNCTIONS_DETECTION_SUPPRESS_H_
+#ifndef DIOPI_LIBRARY_SUPPRESS_H_
+#define DIOPI_LIBRARY_SUPPRESS_H_
 
 #include "diopi_core/dense.h"
 #include "diopi_cuda/launch.h"
@@ -51,27 +51,32 @@ inline void keep(int64_t* retained, uint64_t* gone, const uint64_t* masks, int64
     });
 }
 
+}  // namespace diopi::cuda
+
+namespace diopi::core {
+
 struct Suppress {
     template <typename Overlaps>
     void operator()(int64_t* retained, int64_t count, const Overlaps& overlaps) const {
         constexpr int64_t kBytes = sizeof(uint64_t);
-        const int64_t per_box = (count + kBits - 1) / kBits;
-        core::Buffer masks;
+        const int64_t per_box = (count + cuda::kBits - 1) / cuda::kBits;
+        Buffer masks;
         masks.allocate(count * per_box * kBytes);
-        find_overlaps(static_cast<uint64_t*>(masks.data()), count, per_box, overlaps);
-        core::Buffer gone;
+        cuda::find_overlaps(static_cast<uint64_t*>(masks.data()), count, per_box, overlaps);
+        Buffer gone;
         gone.allocate(per_box * kBytes);
-        clear(gone.data(), static_cast<size_t>(per_box * kBytes));
-        keep(retained, static_cast<uint64_t*>(gone.data()), static_cast<const uint64_t*>(masks.data()), count, per_box);
+        cuda::clear(gone.data(), static_cast<size_t>(per_box * kBytes));
+        cuda::keep(retained, static_cast<uint64_t*>(gone.data()), static_cast<const uint64_t*>(masks.data()), count,
+                   per_box);
     }
 
     static int64_t number(const int64_t* retained) {
         int64_t found = 0;
-        read_back(&found, retained, sizeof found);
+        cuda::read_back(&found, retained, sizeof found);
         return found;
     }
 };
 
-}  // namespace diopi::cuda
+}  // namespace diopi::core
 
-#endif  // DIOPI_CUDA_FUNCTIONS_DETECTION_SUPPRESS_H_
+#endif  // DIOPI_LIBRARY_SUPPRESS_H_

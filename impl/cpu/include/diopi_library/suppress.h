@@ -1,6 +1,6 @@
 // How the CPU goes down a list (detection/boxes.h): what each one that stays overlaps is found by all threads.
-#ifndef DIOPI_CPU_FUNCTIONS_DETECTION_SUPPRESS_H_
-#define DIOPI_CPU_FUNCTIONS_DETECTION_SUPPRESS_H_
+#ifndef DIOPI_LIBRARY_SUPPRESS_H_
+#define DIOPI_LIBRARY_SUPPRESS_H_
 
 #include <cstdint>
 #include <vector>
@@ -37,4 +37,4 @@ struct Suppress {
 
 }  // namespace diopi::core
 
-#endif  // DIOPI_CPU_FUNCTIONS_DETECTION_SUPPRESS_H_
+#endif  // DIOPI_LIBRARY_SUPPRESS_H_

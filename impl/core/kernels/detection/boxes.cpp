@@ -1,0 +1,24 @@
+// Overlaps of boxes.
+#include "detection/boxes.h"
+
+#include "diopi_library/each.h"
+
+namespace diopi {
+
+using namespace core;
+
+void kernels::bbox_overlaps_mmcv(const BboxOverlapsMmcvArgs& args) { bbox_overlaps(Each(), args); }
+
+void kernels::box_iou_rotated_mmcv(const BoxIouRotatedMmcvArgs& args) {
+    overlaps_of_quadrilaterals(Each(), args, BoxForm::kRotated);
+}
+
+void kernels::box_iou_quadri_mmcv(const BoxIouQuadriMmcvArgs& args) {
+    overlaps_of_quadrilaterals(Each(), args, BoxForm::kCorners);
+}
+
+void kernels::iou3d_boxes_overlap_bev_mmcv(const Iou3dBoxesOverlapBevMmcvArgs& args) {
+    boxes_overlap_bev(Each(), args);
+}
+
+}  // namespace diopi
