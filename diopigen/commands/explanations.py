@@ -17,12 +17,17 @@ RULES = {"unknown-function-name": "What is to be explained is a function of the 
 
 def explain_function(interface: Interface, name: str) -> str:
     """All that the spec says about a function. Raises `Failure` with the nearest name where there is none."""
+    return _text(named_function(interface, name), interface)
+
+
+def named_function(interface: Interface, name: str) -> Function:
+    """A function by its name, with or without `diopi`. Raises `Failure` with the nearest name where there is none."""
     function = interface.function(name) or interface.function(f"diopi{name}")
     if function is None:
         near = nearest(name if name.startswith("diopi") else f"diopi{name}", (f.name for f in interface.functions))
         fix = f"did you mean '{near}'?" if near else "diopigen explain --rules lists the rules"
         raise failure("unknown-function-name", f"there is no function or rule '{name}'", fix=fix)
-    return _text(function, interface)
+    return function
 
 
 def _open_shapes(function: Function) -> Iterator[str]:

@@ -106,16 +106,30 @@ def generate(
 @click.command()
 @click.argument("name", required=False, shell_complete=completion.functions_and_rules)
 @click.option("--rules", is_flag=True, help="List every rule with its purpose.")
+@click.option("--fusion", is_flag=True, help="What compiled graphs fuse: NAME is a function, or a saved report.")
+@click.option("--sources", is_flag=True, help="With --fusion and a report, the sources of the kernels too.")
 @common_options
 def explain(
-    name: str | None, rules: bool, spec: str | None, templates: str | None, output_format: str, strict: bool
+    name: str | None,
+    rules: bool,
+    fusion: bool,
+    sources: bool,
+    spec: str | None,
+    templates: str | None,
+    output_format: str,
+    strict: bool,
 ) -> None:
     """Show all that the spec says about a function, or what a rule is for."""
     from diopigen.commands.explanations import explain_function
+    from diopigen.commands.fusion_explained import explain_fusion
     from diopigen.rulebook.text import explain_rule, rules_table
 
     if rules:
         click.echo(rules_table())
+        return
+    if fusion:
+        session = Session(spec, templates, output_format, strict)
+        click.echo(explain_fusion(session.load().interface, name, sources))
         return
     if name is None:
         raise click.UsageError("name a function (diopiAdd) or a rule (unknown-dtype), or use --rules")

@@ -125,7 +125,7 @@ def test_the_generator_is_left_as_without_the_tool(device: str) -> None:
         assert numbers() == expected
 
 
-def test_float64_of_the_cpu_decides_for_half_precision() -> None:  # words: allow judge
+def test_float64_of_the_cpu_decides_for_half_precision() -> None:
     """A sum in float16 that is rounded once is right although it differs from the CPU's."""
     exact = torch.linspace(1, 2, 1000, dtype=torch.float64)
     same = exact.half()

@@ -177,6 +177,25 @@ def test_what_is_not_fused_has_a_reason(
     assert "// diopiMulScalar" in text and 'extern "C"' in text and '"kernel": {"name": "fused_' in text
 
 
+def test_a_report_is_what_the_command_line_explains(
+    graphs: ModuleType, droplet: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """`DIOPI_COMPILE_REPORT`, read by `diopigen explain --fusion`."""
+    import torch
+    from click.testing import CliRunner
+
+    from diopigen.cli import cli
+
+    path = tmp_path / "graphs.json"
+    monkeypatch.setenv("DIOPI_COMPILE_REPORT", str(path))
+    x = torch.randn(5, 5).to(droplet)
+    check(graphs, lambda x: (x @ x * 3 + 1).relu(), x)
+    text = CliRunner().invoke(cli, ["explain", "--fusion", str(path), "--sources"]).output
+    assert ": mul.Tensor, add.Tensor, relu\n" in text and "3 nodes fused" in text
+    assert "in <lambda>: check(graphs, lambda x: (x @ x * 3 + 1).relu(), x)" in text
+    assert "| // diopiMulScalar" in text and "1  mm: its function has no kernel expression" in text
+
+
 def test_without_fusion_the_functions_run(graphs: ModuleType, droplet: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 

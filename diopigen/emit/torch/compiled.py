@@ -9,7 +9,7 @@ reads the bindings as JSON; the C++ side has the functions with their trampoline
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from diopigen.emit.c_text import COLUMNS
@@ -105,9 +105,7 @@ def fusible(interface: Interface, names: Sequence[str]) -> list[str]:
     operands and whether they are masks, its constants as C++ over the parameters, and the lines of its body."""
     lines = []
     for function in expressible(interface):
-        assert function.kernel is not None
-        is_written = any(p.is_read and p.is_written for p in function.params)
-        if function.name not in names or is_written or len(function.kernel.results) != 1:
+        if function.name not in names or _unsuited(function):
             continue
         kernel = kernel_text(function)
         operands = [(p.name, _is_mask(p)) for p in function.params if p.type == "tensor" and p.is_read]
@@ -120,6 +118,31 @@ def fusible(interface: Interface, names: Sequence[str]) -> list[str]:
         ]
         lines.append(json.dumps(document))
     return lines
+
+
+def fusibility(interface: Interface, calls: Sequence[CallBinding]) -> dict[str, str]:
+    """For each function of the interface why chains of compiled graphs cannot have it; empty for those that can."""
+    called = set(functions_of(interface, calls))
+    texts = {function.name for function in expressible(interface)}
+    return {function.name: _why_not(function, called, texts) for function in interface.functions}
+
+
+def _why_not(function: Function, called: Set[str], texts: Set[str]) -> str:
+    if function.kernel is None:
+        return "the spec has no kernel expression for it"
+    if function.name not in texts:
+        return "its kernel is no loop over floating elements"
+    if reason := _unsuited(function):
+        return reason
+    return "" if function.name in called else "no functional overload of ATen calls it as it is"
+
+
+def _unsuited(function: Function) -> str:
+    """Why a chain cannot have a function whose kernel is an expression."""
+    assert function.kernel is not None
+    if any(p.is_read and p.is_written for p in function.params):
+        return "it writes to an operand"
+    return "it has several results" if len(function.kernel.results) != 1 else ""
 
 
 def _is_mask(param: Parameter) -> bool:

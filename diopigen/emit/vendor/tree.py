@@ -60,6 +60,8 @@ _PACKAGE_MODULES = (
     "device",
     "fused_source",
     "fusion",
+    "fusion_report",
+    "graph_nodes",
     "graphs",
     "indices",
     "libraries",

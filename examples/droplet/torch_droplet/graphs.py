@@ -8,8 +8,6 @@ from __future__ import annotations
 import collections
 import contextlib
 import logging
-import os
-import sys
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -20,7 +18,9 @@ import torch.fx
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.utils._python_dispatch import _disable_current_modes
 
-from torch_droplet.planner import Plan, Unplanned, plan
+from torch_droplet.fusion_report import show
+from torch_droplet.graph_nodes import Unplanned
+from torch_droplet.planner import Plan, plan
 from torch_droplet.switches import are_on
 
 log = logging.getLogger(__name__)
@@ -102,7 +102,7 @@ class Graph:
                 symbols = {symbol: value for (_, symbol), value in zip(self._symbols, sizes, strict=True)}
                 with unset_fake_temporarily():
                     planned = plan(self.module, _numbers(symbols), fuses=not is_watched)
-                    _log(planned)
+                    show(planned.document, planned.notes)
                     found = Program(planned)
                 self.plans += 1
                 self.programs[key] = found
@@ -113,20 +113,6 @@ class Graph:
             if self._all_tensors and not is_watched:
                 self._only = found
             return found
-
-
-def _log(planned: Plan) -> None:
-    """What `DIOPI_COMPILE_LOG` asks for, on standard error: `fusion` (what was fused, and why other nodes were not),
-    `source` (the kernels), `plan` (the plan as JSON); several with commas."""
-    words = os.environ.get("DIOPI_COMPILE_LOG", "").split(",")
-    lines = [f"diopi: fusion: {note}" for note in planned.notes] if "fusion" in words else []
-    if "source" in words:
-        kernels = [step["kernel"] for step in planned.document["steps"] if "kernel" in step]
-        lines += [f"diopi: source of {kernel['name']}:\n{kernel['source']}" for kernel in kernels]
-    if "plan" in words:
-        lines.append(f"diopi: plan: {planned.text()}")
-    if lines:
-        print("\n".join(lines), file=sys.stderr)
 
 
 def _numbers(symbols: dict[Any, Any]) -> dict[Any, Any]:

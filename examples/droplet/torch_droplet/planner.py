@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import operator
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +19,26 @@ from torch_droplet import fusion
 from torch_droplet.arena import Lifetime, assign
 from torch_droplet.fused_source import GRAIN, Chain
 from torch_droplet.fused_source import source_of as kernel_source
+from torch_droplet.fusion_report import Note
+from torch_droplet.graph_nodes import (
+    ACCUMULATED,
+    DataDependent,
+    Declined,
+    Unplanned,
+    converted_by_rule,
+    dense_strides,
+    mapped,
+    named_arguments,
+    overload_name,
+    plain_operand,
+    product,
+    refilled,
+    slots_in,
+    source_of,
+    storage_key,
+    tensors_of,
+    written_argument,
+)
 from torch_droplet.table import Binding, bindings, dtype_name, has_function
 
 VERSION = 1
@@ -29,21 +48,7 @@ _MEMORY_FORMATS = {
     torch.channels_last: 2,
     torch.channels_last_3d: 3,
 }
-_ACCUMULATED = {torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32}
-_HALVES = {torch.float16: torch.float32, torch.bfloat16: torch.float32}
 _NUMBERS = (bool, int, float, torch.SymInt, torch.SymFloat, torch.SymBool)
-
-
-class Unplanned(Exception):
-    """The graph has something that no plan can have; the text says what."""
-
-
-class Declined(Exception):
-    """A function cannot be called for a node; the text is the reason."""
-
-
-class DataDependent(Exception):
-    """A size is known at run time only."""
 
 
 @dataclass
@@ -64,24 +69,12 @@ class Plan:
     constants: list[torch.Tensor]
     outputs: list[tuple[bool, Any]]
     lifetimes: list[Lifetime] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
     """What was fused, and why nodes were not."""
 
     def text(self) -> str:
         """The document as the library reads it."""
         return json.dumps(self.document)
-
-
-def _key(value: torch.Tensor) -> int:
-    """What tensors over the same memory share; tensors of other layouts have none."""
-    return int(value.untyped_storage()._cdata) if value.layout == torch.strided else -id(value)
-
-
-def overload_name(target: torch._ops.OpOverload) -> str:
-    """`mul.Tensor`; operators of other libraries keep their namespace."""
-    name = target._schema.name
-    name = name.removeprefix("aten::")
-    return f"{name}.{target._schema.overload_name}" if target._schema.overload_name else name
 
 
 class Planner:
@@ -107,13 +100,13 @@ class Planner:
         self.planned_outputs: list[tuple[bool, Any]] = []
         self.elements: dict[torch.fx.Node, fusion.Element] = {}
         self.reasons: dict[torch.fx.Node, str] = {}
-        self.notes: list[str] = []
+        self.notes: list[Note] = []
 
     # What the graph is about.
 
     def _device(self) -> torch.device | None:
         for node in self.nodes:
-            for value in _tensors(node.meta.get("val")):
+            for value in tensors_of(node.meta.get("val")):
                 if value.device.type == torch._C._get_privateuse1_backend_name():
                     return value.device
         return None
@@ -121,7 +114,7 @@ class Planner:
     def _kept(self) -> set[int]:
         """Storages that leave the graph."""
         (output,) = [node for node in self.nodes if node.op == "output"]
-        return {_key(value) for node in output.all_input_nodes for value in _tensors(node.meta.get("val"))}
+        return {storage_key(value) for node in output.all_input_nodes for value in tensors_of(node.meta.get("val"))}
 
     def number(self, value: Any) -> Any:
         """A size, or another number that may follow from symbols."""
@@ -187,7 +180,7 @@ class Planner:
             if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
                 continue
             try:
-                arguments = _named_arguments(node, node.target)
+                arguments = named_arguments(node, node.target)
                 name = overload_name(node.target)
                 elements[node] = fusion.element_of(node, name, arguments, self._plain, self.device)
             except (fusion.NotFused, DataDependent) as reason:
@@ -204,7 +197,7 @@ class Planner:
         chain = Chain(tuple(operations), dtypes, tuple(outputs), loop.inner, len(loop.sizes))
         source, name = kernel_source(chain)
         if failure := torch.ops.diopi.check_kernel(source, name):
-            self.notes.append(f"{', '.join(node.name for node in group.nodes)}: not compiled: {failure}")
+            self.notes.append(Note(tuple(group.nodes), why=f"not compiled: {failure}"))
             for node in group.nodes:
                 self._node(node)
             return
@@ -212,10 +205,10 @@ class Planner:
         for node in stored:
             value = node.meta["val"]
             size = self.number(value.untyped_storage().nbytes())
-            slot = self.add_result(value, size, _key(value) in self.kept, _key(value))
+            slot = self.add_result(value, size, storage_key(value) in self.kept, storage_key(value))
             self.values[node] = slot
             slots.append(slot)
-        items = loop.sizes[0] if len(loop.sizes) == 1 else _product(loop.sizes[:-1])
+        items = loop.sizes[0] if len(loop.sizes) == 1 else product(loop.sizes[:-1])
         step = {
             "node": name,
             "nodes": [node.name for node in group.nodes],
@@ -234,7 +227,7 @@ class Planner:
                 "grain": GRAIN if len(loop.sizes) == 1 else max(1, GRAIN // max(1, loop.sizes[-1])),
             },
         }
-        self.notes.append(f"{name}: {', '.join(f'{node.name} ({node.target})' for node in group.nodes)}")
+        self.notes.append(Note(tuple(group.nodes), kernel=name))
         self.add_step(step, slots, None)
 
     def _broadcast_strides(self, value: torch.Tensor, shape: Sequence[int]) -> list[int]:
@@ -269,7 +262,7 @@ class Planner:
             start = self.number(value.storage_offset()) * value.element_size()
         except DataDependent:
             return
-        self.storages.setdefault(_key(value), Storage(slot, start))
+        self.storages.setdefault(storage_key(value), Storage(slot, start))
 
     def _constant(self, node: torch.fx.Node) -> None:
         value = self.module
@@ -302,7 +295,7 @@ class Planner:
             raise Unplanned(f"a call of {node.target}")
         try:
             if self._is_view(node, node.target):
-                self.values[node] = _mapped(value, self._view)
+                self.values[node] = mapped(value, self._view)
                 return
             self._call(node, node.target)
         except DataDependent:
@@ -310,20 +303,20 @@ class Planner:
 
     def _is_view(self, node: torch.fx.Node, target: torch._ops.OpOverload) -> bool:
         """Whether all results look at memory that is there already."""
-        found = list(_tensors(node.meta.get("val")))
+        found = list(tensors_of(node.meta.get("val")))
         if target._schema.is_mutable or not found:
             return False
         if any(value.is_conj() or value.is_neg() for value in found):
             return False
         if any(
-            value.is_conj() or value.is_neg() for each in node.all_input_nodes for value in _tensors(each.meta["val"])
+            value.is_conj() or value.is_neg() for each in node.all_input_nodes for value in tensors_of(each.meta["val"])
         ):
             return False
-        return all(_key(value) in self.storages for value in found)
+        return all(storage_key(value) in self.storages for value in found)
 
     def _view(self, value: torch.Tensor) -> int:
         """A slot over the storage of another one."""
-        storage = self.storages[_key(value)]
+        storage = self.storages[storage_key(value)]
         start = self.number(value.storage_offset()) * value.element_size()
         if storage.slot is None:
             return self.add_slot({"kind": "arena", "storage": storage, "start": start, **self.layout(value)}, value)
@@ -338,7 +331,7 @@ class Planner:
         dimensions = zip(value.shape, value.stride(), strict=True)
         if any(self.number(stride) == 0 and self.number(length) > 1 for length, stride in dimensions):
             raise Declined("a result with elements that share memory")
-        return self.add_result(value, size, _key(value) in self.kept, _key(value))
+        return self.add_result(value, size, storage_key(value) in self.kept, storage_key(value))
 
     def add_result(self, value: torch.Tensor, size: int, is_kept: bool, key: int) -> int:
         """A slot of `size` bytes, in the arena unless it leaves the graph."""
@@ -367,13 +360,13 @@ class Planner:
 
     def _direct(self, node: torch.fx.Node, target: torch._ops.OpOverload, binding: Binding) -> None:
         """A step that calls a function. Raises `Declined`."""
-        arguments = _named_arguments(node, target)
+        arguments = named_arguments(node, target)
         if binding.number and not isinstance(self._plain(arguments[binding.number]), (bool, int, float)):
             raise Declined("no function of the interface serves it")
         if not has_function(binding.function):
             raise Declined(f"{binding.function}: the chip has no such operator")
-        results = list(_tensors(node.meta["val"]))
-        for value in (*results, *(v for each in node.all_input_nodes for v in _tensors(each.meta.get("val")))):
+        results = list(tensors_of(node.meta["val"]))
+        for value in (*results, *(v for each in node.all_input_nodes for v in tensors_of(each.meta.get("val")))):
             if value.device != self.device:
                 raise Declined(f"a tensor on {value.device}")
             if value.is_complex() or value.is_neg() or value.layout != torch.strided:
@@ -392,7 +385,7 @@ class Planner:
         step["function"] = binding.function
         step["operands"] = [slots[one[1]] if one[0] == "result" else next(remaining) for one in binding.parameters]
         step["results"] = slots
-        self.values[node] = _refilled(node.meta["val"], iter(slots))
+        self.values[node] = refilled(node.meta["val"], iter(slots))
         self.add_step(step, [], binding)
 
     def _promoted(self, binding: Binding, arguments: Mapping[str, Any], results: Sequence[torch.Tensor]) -> torch.dtype:
@@ -416,10 +409,10 @@ class Planner:
         if rule == "type":
             fits = value.dtype == promoted
         elif rule == "accumulate":
-            fits = value.dtype not in _ACCUMULATED
+            fits = value.dtype not in ACCUMULATED
         elif isinstance(rule, str):
             helper, _, name = rule.partition(":")
-            fits = value.dtype == _converted(helper, self._operand_value(arguments[name]).dtype)
+            fits = value.dtype == converted_by_rule(helper, self._operand_value(arguments[name]).dtype)
         else:
             fits = not rule or dtype_name(value.dtype) in rule
         if not fits:
@@ -445,7 +438,7 @@ class Planner:
             return self._tensor_operand(argument, *parameter[2:], results, promoted)
         _, _, type_name, standard, length = parameter
         value = self._plain(argument)
-        return _plain_operand(standard if value is None else value, type_name, length)
+        return plain_operand(standard if value is None else value, type_name, length)
 
     def _plain(self, argument: Any) -> Any:
         """A number, a list of numbers, a text, or None; a tensor node stays as it is."""
@@ -470,7 +463,7 @@ class Planner:
         elif rule:
             helper, _, number = rule.partition(":")
             result = results[int(number)].dtype
-            expected = value.dtype if helper != "same" and _converted(helper, value.dtype) == result else result
+            expected = value.dtype if helper != "same" and converted_by_rule(helper, value.dtype) == result else result
         if dtypes and dtype_name(expected) not in dtypes:
             raise Declined(f"{dtype_name(expected)} is not accepted")
         if expected != value.dtype:
@@ -484,10 +477,10 @@ class Planner:
         """A step that converts an operand."""
         target = torch.ops.aten._to_copy.default
         made = torch.empty_strided(
-            [self.number(n) for n in value.shape], _dense_strides([self.number(n) for n in value.shape]), dtype=dtype,
+            [self.number(n) for n in value.shape], dense_strides([self.number(n) for n in value.shape]), dtype=dtype,
             device="meta",
         )  # fmt: skip
-        result = self.add_result(made, made.untyped_storage().nbytes(), False, _key(made))
+        result = self.add_result(made, made.untyped_storage().nbytes(), False, storage_key(made))
         # The key is the address of a storage: it must stay one of its own.
         self._made.append(made)
         step = {
@@ -519,18 +512,18 @@ class Planner:
         step = self.step(node, target)
         step["reason"] = reason
         schema = target._schema
-        arguments = _named_arguments(node, target)
+        arguments = named_arguments(node, target)
         results: list[Any] = []
         values = node.meta.get("val")
         listed = list(values) if isinstance(values, (tuple, list)) and len(schema.returns) > 1 else [values]
         found: list[Any] = []
         for returned, value in zip(schema.returns, listed, strict=False):
-            written = _written_argument(schema, returned)
+            written = written_argument(schema, returned)
             if written is not None:
                 found.append(self.values[arguments[written]] if isinstance(arguments[written], torch.fx.Node) else None)
                 results.append(None)
                 continue
-            slots = _mapped(value, self._dispatched) if value is not None else None
+            slots = mapped(value, self._dispatched) if value is not None else None
             found.append(slots)
             results.append(slots if slots is None or isinstance(slots, int) else list(slots))
         step["results"] = results
@@ -551,7 +544,7 @@ class Planner:
 
     def step(self, node: torch.fx.Node, target: torch._ops.OpOverload) -> dict[str, Any]:
         """A step with what the dispatcher needs, which also runs the node where a function declines it."""
-        arguments = _named_arguments(node, target)
+        arguments = named_arguments(node, target)
         return {
             "node": node.name,
             "source": source_of(node),
@@ -585,7 +578,7 @@ class Planner:
 
     def add_step(self, step: dict[str, Any], operands: Iterable[int], binding: Binding | None) -> None:
         """Appends a step; all that it uses lives until then."""
-        used = {*operands, *_slots_in(step["arguments"]), *_slots_in(step["results"], plain=True)}
+        used = {*operands, *slots_in(step["arguments"]), *slots_in(step["results"], plain=True)}
         if binding is not None:
             for parameter, operand in zip(binding.parameters, step["operands"], strict=True):
                 if parameter[0] in ("tensor", "result") and operand is not None:
@@ -631,124 +624,8 @@ class Planner:
             "steps": self.steps,
             "outputs": self.returned,
         }
-        notes = [*self.notes, *(f"{node.name} ({node.target}): {why}" for node, why in self.reasons.items())]
+        notes = [*self.notes, *(Note((node,), why=why) for node, why in self.reasons.items())]
         return Plan(document, self.constants, outputs, lifetimes, notes)
-
-
-def _tensors(value: Any) -> Iterable[torch.Tensor]:
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for one in value:
-            yield from _tensors(one)
-
-
-def _mapped(value: Any, change: Callable[[torch.Tensor], int]) -> Any:
-    """`change` of each tensor of a value, which is one or has several."""
-    if isinstance(value, (list, tuple)):
-        return [_mapped(one, change) for one in value]
-    return change(value) if isinstance(value, torch.Tensor) else None
-
-
-def _refilled(value: Any, slots: Any) -> Any:
-    return _mapped(value, lambda _: next(slots))
-
-
-def _slots_in(value: Any, plain: bool = False) -> Iterable[int]:
-    """The slots that arguments, or `plain` results, name."""
-    if isinstance(value, dict):
-        if "slot" in value:
-            yield value["slot"]
-    elif isinstance(value, list):
-        for one in value:
-            yield from _slots_in(one, plain)
-    elif plain and isinstance(value, int):
-        yield value
-
-
-def _named_arguments(node: torch.fx.Node, target: torch._ops.OpOverload) -> dict[str, Any]:
-    """All arguments by name, defaults included."""
-    arguments = {}
-    for number, argument in enumerate(target._schema.arguments):
-        if number < len(node.args):
-            value = node.args[number]
-        elif argument.name in node.kwargs:
-            value = node.kwargs[argument.name]
-        else:
-            value = argument.default_value if argument.has_default_value() else None
-        if argument.N is not None and isinstance(value, int):
-            value = [value] * argument.N
-        arguments[argument.name] = value
-    return arguments
-
-
-def _written_argument(schema: Any, returned: Any) -> str | None:
-    """The argument that a result is, of overloads that write to one."""
-    if returned.alias_info is None or not returned.alias_info.is_write:
-        return None
-    for argument in schema.arguments:
-        if argument.alias_info is not None and argument.alias_info.before_set == returned.alias_info.before_set:
-            return str(argument.name)
-    return None
-
-
-def _converted(helper: str, dtype: torch.dtype) -> torch.dtype:
-    """What the dtype rules of the interface make of a dtype."""
-    if helper == "accumulate":
-        return torch.int64 if dtype in _ACCUMULATED else dtype
-    if helper == "to_float":
-        return dtype if dtype.is_floating_point or dtype.is_complex else torch.get_default_dtype()
-    return _HALVES.get(dtype, dtype)
-
-
-def _plain_operand(value: Any, type_name: str, length: int | None) -> Any:
-    if isinstance(value, torch.fx.Node):
-        raise Declined("a tensor where the function takes a number")
-    if value is None:
-        return None
-    if type_name == "sizes":
-        sizes = list(value) if isinstance(value, (list, tuple)) else [value]
-        return sizes * length if length is not None and length > 1 and len(sizes) == 1 else sizes
-    if type_name in ("int64", "int32", "diopiReduction_t"):
-        return int(value)
-    if type_name in ("double", "float"):
-        return float(value)
-    if type_name == "bool":
-        return bool(value)
-    return value
-
-
-def _product(sizes: Iterable[int]) -> int:
-    result = 1
-    for size in sizes:
-        result *= size
-    return result
-
-
-def _dense_strides(sizes: Sequence[int]) -> list[int]:
-    strides, step = [], 1
-    for size in reversed(sizes):
-        strides.append(step)
-        step *= max(size, 1)
-    return strides[::-1]
-
-
-_FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)\n\s*(.*)')
-
-
-def source_of(node: torch.fx.Node) -> str:
-    """The line of the model that a node comes from, and the module that it is in; empty where neither is known."""
-    frames = _FRAME.findall(node.meta.get("stack_trace") or "")
-    modules = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack") or {}
-    parts = []
-    if frames:
-        path, line, function, code = frames[-1]
-        parts.append(f"{path}:{line}, in {function}: {code}")
-    if modules:
-        path, kind = list(modules.values())[-1]
-        name = re.sub(r"^L\['self'\]\.?|\.?_modules|\['?|'?\]", lambda match: "." if match[0][0] == "[" else "", path)
-        parts.append(f"module {name.strip('.') or path} ({kind if isinstance(kind, str) else kind.__name__})")
-    return "; ".join(parts)
 
 
 def plan(module: torch.fx.GraphModule, symbols: Mapping[Any, int], fuses: bool = True) -> Plan:
