@@ -55,13 +55,17 @@ int main(int, char** argv) {
     TVMFFIAny library{};
     require(open(nullptr, opening, 3, &library) == 0, "diopi_open");
 
-    // 1024 sets of tensors: more than handles are cached for, where each call takes another one.
-    constexpr int sets = 1024;
+    // More sets of tensors than handles are cached for: of one shape, and each of another one. The library does not
+    // read them.
+    constexpr int sets = 4096;
     int64_t shape[] = {4};
-    std::vector<float> memory(sets * 3 * 4);
-    std::vector<DLTensor> tensors(sets * 3);
+    std::vector<int64_t> shapes(sets);
+    std::vector<float> memory(sets * 3 + sets);
+    std::vector<DLTensor> tensors(sets * 3), varied(sets * 3);
     for (int k = 0; k < sets * 3; ++k) {
-        tensors[k] = {&memory[k * 4], {kDLCPU, 0}, 1, {kDLFloat, 32, 1}, shape, nullptr, 0};
+        shapes[k / 3] = 1 + k / 3;
+        tensors[k] = {&memory[k], {kDLCPU, 0}, 1, {kDLFloat, 32, 1}, shape, nullptr, 0};
+        varied[k] = {&memory[k], {kDLCPU, 0}, 1, {kDLFloat, 32, 1}, &shapes[k / 3], nullptr, 0};
     }
     diopiContextHandle_t context = nullptr;
     diopiTensorHandle_t handles[3] = {};
@@ -75,7 +79,7 @@ int main(int, char** argv) {
     one.ival = 1;
 
     const auto direct = [&](int) { function(context, handles[0], handles[1], handles[2], &one); };
-    const auto call = [&](int set) {
+    const auto call = [&](std::vector<DLTensor>& tensors, int set) {
         TVMFFIAny args[4] = {};
         for (int k = 0; k < 3; ++k) {
             args[k == 2 ? 3 : k].type_index = kTVMFFIDLTensorPtr;
@@ -86,11 +90,12 @@ int main(int, char** argv) {
         TVMFFIAny result{};
         require(add(library.v_ptr, args, 4, &result) == 0, "the call");
     };
-    std::vector<double> first, second, third;
+    std::vector<double> first, second, third, fourth;
     for (int round = 0; round < rounds; ++round) {
         first.push_back(nanoseconds(direct));
-        second.push_back(nanoseconds([&](int) { call(0); }));
-        third.push_back(nanoseconds([&](int k) { call(k % sets); }));
+        second.push_back(nanoseconds([&](int) { call(tensors, 0); }));
+        third.push_back(nanoseconds([&](int k) { call(tensors, k % sets); }));
+        fourth.push_back(nanoseconds([&](int k) { call(varied, k % sets); }));
     }
-    std::printf("%.1f %.1f %.1f\n", median(first), median(second), median(third));
+    std::printf("%.1f %.1f %.1f %.1f\n", median(first), median(second), median(third), median(fourth));
 }

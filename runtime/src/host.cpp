@@ -16,6 +16,21 @@ using diopigen::fail;
 using diopigen::guarded;
 using diopigen::requireNotNull;
 
+namespace {
+
+/// The size of memory that a caller passes.
+int64_t checkedBytes(const void* data, uint64_t bytes) {
+    if (bytes > 0) {
+        requireNotNull(data, "data");
+    }
+    if (bytes > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
+        fail("parameter 'bytes' is " + std::to_string(bytes) + ", which does not fit into int64");
+    }
+    return static_cast<int64_t>(bytes);
+}
+
+}  // namespace
+
 diopiError_t diopiHostCreateTensor(diopiContextHandle_t ctx, diopiTensorHandle_t* tensor, const diopiSize_t* size,
                                    const diopiSize_t* stride, int64_t storage_offset, diopiDtype_t dtype,
                                    diopiDevice_t device) {
@@ -44,16 +59,19 @@ diopiError_t diopiHostWrapMemory(diopiContextHandle_t ctx, diopiTensorHandle_t* 
     return guarded(__func__, [&] {
         requireNotNull(ctx, "ctx");
         requireNotNull(tensor, "tensor");
-        if (bytes > 0) {
-            requireNotNull(data, "data");
-        }
-        if (bytes > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
-            fail("parameter 'bytes' is " + std::to_string(bytes) + ", which does not fit into int64");
-        }
+        const int64_t reachable = checkedBytes(data, bytes);
         diopigen::requireDevice(device);
-        auto storage = diopigen::Storage::borrow(data, static_cast<int64_t>(bytes), device, ctx->stream);
+        auto storage = diopigen::Storage::borrow(data, reachable, device, ctx->stream);
         *tensor = diopigen::makeTensor(diopigen::makeLayout(size, stride), storage_offset, dtype, std::move(storage))
                       .release();
+    });
+}
+
+diopiError_t diopiHostSetWrappedMemory(diopiTensorHandle_t tensor, void* data, uint64_t bytes) {
+    return guarded(__func__, [&] {
+        diopigen::requireStorage(tensor, "tensor");
+        const int64_t reachable = checkedBytes(data, bytes);
+        diopigen::setBorrowed(*tensor, data, reachable);
     });
 }
 

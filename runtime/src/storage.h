@@ -30,6 +30,14 @@ class Storage {
     void* data() const { return data_; }
     int64_t bytes() const { return bytes_; }
     diopiDevice_t device() const { return device_; }
+    /// Whether the memory was allocated here.
+    bool isOwned() const { return owned_; }
+
+    /// Other memory of the caller, for a storage that is not owned.
+    void setBorrowed(void* data, int64_t bytes) {
+        data_ = data;
+        bytes_ = bytes;
+    }
 
     /// Throws where a function that freeing the memory needs is not registered.
     void requireFreeFunction() const;

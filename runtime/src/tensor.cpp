@@ -15,6 +15,15 @@ void requireDense(const diopiTensor& tensor, const char* parameter) {
     }
 }
 
+/// Throws where a tensor reaches beyond the end of its storage.
+void requireReach(const Layout& layout, int64_t storageOffset, int64_t bytesPerElement, int64_t bytes) {
+    const int64_t reached = reachedBytes(layout, storageOffset, bytesPerElement);
+    if (reached > bytes) {
+        fail("the tensor reaches " + std::to_string(reached) + " bytes into a storage of " + std::to_string(bytes) +
+             " bytes");
+    }
+}
+
 void* elementAddress(const diopiTensor& tensor) {
     void* const start = tensor.storage->data();
     if (start == nullptr) {
@@ -28,11 +37,7 @@ void* elementAddress(const diopiTensor& tensor) {
 std::unique_ptr<diopiTensor> makeTensor(Layout layout, int64_t storageOffset, diopiDtype_t dtype,
                                         std::shared_ptr<Storage> storage) {
     const int64_t bytesPerElement = elementSize(dtype);
-    const int64_t reached = reachedBytes(layout, storageOffset, bytesPerElement);
-    if (reached > storage->bytes()) {
-        fail("the tensor reaches " + std::to_string(reached) + " bytes into a storage of " +
-             std::to_string(storage->bytes()) + " bytes");
-    }
+    requireReach(layout, storageOffset, bytesPerElement, storage->bytes());
     auto tensor = std::make_unique<diopiTensor>();
     tensor->description = describe(layout, dtype);
     tensor->layout = std::move(layout);
@@ -49,6 +54,14 @@ std::unique_ptr<diopiTensor> allocateTensor(Layout layout, int64_t storageOffset
     requireDevice(device);
     const int64_t bytes = reachedBytes(layout, storageOffset, elementSize(dtype));
     return makeTensor(std::move(layout), storageOffset, dtype, Storage::allocate(bytes, device, stream));
+}
+
+void setBorrowed(diopiTensor& tensor, void* data, int64_t bytes) {
+    if (tensor.storage->isOwned() || tensor.storage.use_count() != 1) {
+        fail("parameter 'tensor' is not the only one over memory of the caller");
+    }
+    requireReach(tensor.layout, tensor.storageOffset, tensor.elementSize, bytes);
+    tensor.storage->setBorrowed(data, bytes);
 }
 
 const Storage& requireStorage(diopiConstTensorHandle_t tensor, const char* parameter) {

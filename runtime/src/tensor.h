@@ -41,6 +41,10 @@ std::unique_ptr<diopiTensor> makeTensor(Layout layout, int64_t storageOffset, di
 std::unique_ptr<diopiTensor> allocateTensor(Layout layout, int64_t storageOffset, diopiDtype_t dtype,
                                             diopiDevice_t device, const std::shared_ptr<Stream>& stream);
 
+/// Puts a tensor over other memory of the caller. Throws unless its storage is memory of the caller that no other
+/// tensor views, and where the tensor reaches beyond `bytes`.
+void setBorrowed(diopiTensor& tensor, void* data, int64_t bytes);
+
 /// The tensor's storage. Throws for null and for sparse tensors; `parameter` is the tensor's name in the C function.
 const Storage& requireStorage(diopiConstTensorHandle_t tensor, const char* parameter);
 

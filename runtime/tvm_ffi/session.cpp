@@ -49,9 +49,10 @@ void* first_element(const DLTensor& tensor) {
     return tensor.data == nullptr ? nullptr : static_cast<char*>(tensor.data) + tensor.byte_offset;
 }
 
-bool is_same(const Wrapped& entry, const DLTensor& tensor, const void* data) {
+/// Whether they differ in the pointer at most.
+bool is_laid_out(const Wrapped& entry, const DLTensor& tensor, diopiDevice_t device) {
     const auto rank = static_cast<size_t>(tensor.ndim);
-    return entry.handle != nullptr && entry.data == data && entry.rank == tensor.ndim &&
+    return entry.handle != nullptr && entry.device == device && entry.rank == tensor.ndim &&
            entry.dtype.code == tensor.dtype.code && entry.dtype.bits == tensor.dtype.bits &&
            entry.dtype.lanes == tensor.dtype.lanes && entry.has_strides == (tensor.strides != nullptr) &&
            std::equal(tensor.shape, tensor.shape + rank, entry.dimensions.begin()) &&
@@ -59,13 +60,27 @@ bool is_same(const Wrapped& entry, const DLTensor& tensor, const void* data) {
             std::equal(tensor.strides, tensor.strides + rank, entry.dimensions.begin() + Wrapped::most_dimensions));
 }
 
-size_t hash_of(const DLTensor& tensor, const void* data) {
+size_t hash_of(const DLTensor& tensor) {
     constexpr uint64_t odd = 0x9e3779b97f4a7c15u;
-    uint64_t hash = reinterpret_cast<uintptr_t>(data) * odd ^ tensor.dtype.bits;
+    uint64_t hash = (tensor.dtype.code * 256u + tensor.dtype.bits) * odd;
     for (int32_t k = 0; k < tensor.ndim; ++k) {
         hash = (hash ^ static_cast<uint64_t>(tensor.shape[k])) * odd;
     }
     return static_cast<size_t>(hash >> 48);
+}
+
+/// An index below twice the count.
+size_t wrapped_around(size_t index, size_t count) { return index < count ? index : index - count; }
+
+/// Puts the handle over the memory of a tensor with its layout. False where an operator has kept its storage, in a view
+/// that was handed out.
+bool put_over(Wrapped& entry, const DLTensor& tensor) {
+    void* const data = first_element(tensor);
+    if (diopiHostSetWrappedMemory(entry.handle, data, reached_bytes(tensor)) != diopiSuccess) {
+        return false;
+    }
+    entry.data = data;
+    return true;
 }
 
 /// The sessions of a thread, which end with it.
@@ -127,11 +142,11 @@ void Session::close() {
         latest = nullptr;
     }
     clear_discarded();
-    for (Wrapped& entry : *cache_) {
-        if (entry.handle != nullptr) {
-            diopiHostDestroyTensor(entry.handle);
-            entry.handle = nullptr;
+    for (Group& group : cache_) {
+        for (const auto& entry : group.entries) {
+            diopiHostDestroyTensor(entry->handle);
         }
+        group.entries.clear();
     }
     diopiHostDestroyContext(context_);
 }
@@ -190,30 +205,66 @@ Wrapped* Session::cached(const DLTensor& tensor) {
         return nullptr;
     }
     const void* const data = first_element(tensor);
-    Wrapped& entry = (*cache_)[hash_of(tensor, data) % cache_size];
     const diopiDevice_t device = library_.device_of(tensor.device);
-    if (is_same(entry, tensor, data) && entry.device == device) {
-        return &entry;
+    Group& group = cache_[hash_of(tensor) % groups];
+    const size_t count = group.entries.size();
+    for (size_t k = 0; k < count; ++k) {
+        const size_t index = wrapped_around(group.next + k, count);
+        Wrapped& entry = *group.entries[index];
+        if (entry.data == data && is_laid_out(entry, tensor, device)) {
+            group.next = index + 1;
+            return &entry;
+        }
     }
-    if (entry.in_use) {
-        return nullptr;
+    return replaced(group, tensor, device);
+}
+
+Wrapped* Session::replaced(Group& group, const DLTensor& tensor, diopiDevice_t device) {
+    const size_t count = group.entries.size();
+    if (count >= Group::few) {
+        Wrapped* unused = nullptr;
+        for (size_t k = 0; k < count; ++k) {
+            const size_t index = wrapped_around(group.next + k, count);
+            Wrapped& entry = *group.entries[index];
+            if (entry.in_use) {
+                continue;
+            }
+            if (is_laid_out(entry, tensor, device) && put_over(entry, tensor)) {
+                group.next = index + 1;
+                return &entry;
+            }
+            unused = unused == nullptr ? &entry : unused;
+        }
+        if (unused != nullptr) {
+            const diopiTensorHandle_t handle = wrap(tensor);
+            diopiHostDestroyTensor(unused->handle);
+            unused->describe(handle, first_element(tensor), tensor, device);
+            return unused;
+        }
+        if (count >= Group::most) {
+            return nullptr;
+        }
     }
-    const diopiTensorHandle_t handle = wrap(tensor);
-    if (entry.handle != nullptr) {
-        diopiHostDestroyTensor(entry.handle);
+    auto entry = std::make_unique<Wrapped>();
+    group.entries.reserve(count + 1);
+    entry->describe(wrap(tensor), first_element(tensor), tensor, device);
+    group.entries.push_back(std::move(entry));
+    group.next = count + 1;
+    return group.entries.back().get();
+}
+
+void Wrapped::describe(diopiTensorHandle_t of, const void* first, const DLTensor& tensor, diopiDevice_t on) {
+    handle = of;
+    data = first;
+    dtype = tensor.dtype;
+    rank = tensor.ndim;
+    device = on;
+    has_strides = tensor.strides != nullptr;
+    const auto count = static_cast<size_t>(rank);
+    std::copy_n(tensor.shape, count, dimensions.begin());
+    if (has_strides) {
+        std::copy_n(tensor.strides, count, dimensions.begin() + most_dimensions);
     }
-    entry.handle = handle;
-    entry.data = data;
-    entry.dtype = tensor.dtype;
-    entry.rank = tensor.ndim;
-    entry.device = device;
-    entry.has_strides = tensor.strides != nullptr;
-    const auto rank = static_cast<size_t>(tensor.ndim);
-    std::copy_n(tensor.shape, rank, entry.dimensions.begin());
-    if (entry.has_strides) {
-        std::copy_n(tensor.strides, rank, entry.dimensions.begin() + Wrapped::most_dimensions);
-    }
-    return &entry;
 }
 
 }  // namespace diopigen::ffi

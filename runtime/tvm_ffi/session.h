@@ -18,7 +18,8 @@
 namespace diopigen::ffi {
 
 /// A handle over the memory of a DLPack tensor. It says no more than pointer, dtype, shape and strides, so that a
-/// later tensor with the same of these is the same to operators, and takes the handle that is there.
+/// later tensor with the same of these is the same to operators, and takes the handle that is there. One that differs
+/// in the pointer alone takes it too: the handle is put over the other memory.
 struct Wrapped {
     static constexpr int32_t most_dimensions = 6;
 
@@ -30,6 +31,8 @@ struct Wrapped {
     bool in_use = false;
     bool has_strides = false;
     std::array<int64_t, 2 * most_dimensions> dimensions{};
+
+    void describe(diopiTensorHandle_t of, const void* first, const DLTensor& tensor, diopiDevice_t on);
 };
 
 class Session : public std::enable_shared_from_this<Session> {
@@ -46,8 +49,8 @@ class Session : public std::enable_shared_from_this<Session> {
     Library& library() const { return library_; }
     void* stream() const { return stream_; }
 
-    /// The cached handle of a tensor, marked as in use; null where it has too many dimensions or its entry serves
-    /// another tensor of the same call.
+    /// The cached handle of a tensor; null where it has too many dimensions, or too many of its layout are in use by
+    /// the same call.
     Wrapped* cached(const DLTensor& tensor);
     /// A handle that the caller destroys.
     diopiTensorHandle_t wrap(const DLTensor& tensor);
@@ -60,12 +63,23 @@ class Session : public std::enable_shared_from_this<Session> {
     void close();
 
   private:
-    static constexpr size_t cache_size = 256;
+    /// Handles of some layouts. It has more than `few` only where a single call uses more.
+    struct Group {
+        static constexpr size_t few = 8;
+        static constexpr size_t most = 256;
+        std::vector<std::unique_ptr<Wrapped>> entries;
+        /// Behind the entry that was used last: a call with the same tensors uses them in the same order.
+        size_t next = 0;
+    };
+    static constexpr size_t groups = 64;
+
+    /// The entry that a tensor without one takes; null where all are in use and there are enough.
+    Wrapped* replaced(Group& group, const DLTensor& tensor, diopiDevice_t device);
 
     Library& library_;
     void* stream_;
     diopiContextHandle_t context_ = nullptr;
-    std::unique_ptr<std::array<Wrapped, cache_size>> cache_ = std::make_unique<std::array<Wrapped, cache_size>>();
+    std::array<Group, groups> cache_;
     const std::thread::id owner_ = std::this_thread::get_id();
     std::mutex mutex_;
     bool open_ = true;

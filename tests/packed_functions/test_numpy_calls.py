@@ -91,6 +91,16 @@ def test_empty_and_zero_dimensional(library: diopi_ffi.Library) -> None:
     assert library.neg(np.array(2.0)) == -2.0
 
 
+def test_more_arrays_than_handles_are_cached_for(library: diopi_ffi.Library) -> None:
+    arrays = [np.full((2, 3), k, np.float32) for k in range(40)]
+    for _ in range(2):
+        for array in arrays:  # handles of this shape are put over the memory of others
+            assert library.add(array, arrays[0])[1, 2] == array[0, 0]
+    np.testing.assert_array_equal(library.cat(arrays, dim=0)[::2, 0], range(40))  # all in use by one call
+    for rows in range(1, 700):  # more shapes than handles are cached for
+        assert library.relu(np.ones((rows, 2), np.float32)).shape == (rows, 2)
+
+
 def test_generators(library: diopi_ffi.Library) -> None:
     def drawn(generator: diopi_ffi.Generator | None = None) -> Any:
         mask = np.empty((64,), np.uint8)

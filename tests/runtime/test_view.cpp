@@ -123,4 +123,36 @@ TEST_CASE_FIXTURE(check::FakeDevice, "wrapped_memory_is_used_and_not_freed") {
     CHECK_OK(diopiHostDestroyTensor(tensor));
 }
 
+TEST_CASE_FIXTURE(check::FakeDevice, "a_wrapped_tensor_moves_to_other_memory") {
+    const ContextScope context;
+    const Values shape = {2, 2};
+    const diopiSize_t size = sizeOf(shape);
+    float first[4] = {};
+    float second[5] = {1, 2, 3, 4, 5};
+    diopiTensorHandle_t tensor = nullptr;
+    CHECK_OK(diopiHostWrapMemory(context, &tensor, first, sizeof(first), &size, nullptr, 0, diopi_dtype_float32,
+                                 diopi_host));
+    CHECK_OK(diopiHostSetWrappedMemory(tensor, second, sizeof(second)));
+    const Facts facts = factsOf(tensor);
+    CHECK_EQ(facts.data, static_cast<void*>(second));
+    CHECK_EQ(facts.bytes, sizeof(second));
+
+    CHECK_FAILS(diopiHostSetWrappedMemory(tensor, first, 12), diopiErrorOccurred,
+                "diopiHostSetWrappedMemory: the tensor reaches 16 bytes into a storage of 12 bytes");
+    CHECK_FAILS(diopiHostSetWrappedMemory(tensor, nullptr, 16), diopiErrorOccurred,
+                "diopiHostSetWrappedMemory: parameter 'data' is null");
+    CHECK_FAILS(diopiHostSetWrappedMemory(nullptr, first, 16), diopiErrorOccurred,
+                "diopiHostSetWrappedMemory: parameter 'tensor' is null");
+    diopiTensorHandle_t view = nullptr;
+    CHECK_OK(diopiHostCreateView(&view, tensor, &size, nullptr, 0, diopi_dtype_float32));
+    CHECK_FAILS(diopiHostSetWrappedMemory(tensor, first, sizeof(first)), diopiErrorOccurred,
+                "diopiHostSetWrappedMemory: parameter 'tensor' is not the only one over memory of the caller");
+    CHECK_EQ(factsOf(tensor).data, static_cast<void*>(second));
+    CHECK_OK(diopiHostDestroyTensor(view));
+    CHECK_OK(diopiHostDestroyTensor(tensor));
+    CHECK_FAILS(diopiHostSetWrappedMemory(context.temporary({2}, diopi_dtype_float32, diopi_host), first, 16),
+                diopiErrorOccurred,
+                "diopiHostSetWrappedMemory: parameter 'tensor' is not the only one over memory of the caller");
+}
+
 TEST_SUITE_END();

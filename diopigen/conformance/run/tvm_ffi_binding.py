@@ -205,8 +205,9 @@ class FfiLibrary(Library):
         if param.type == "new_tensor":
             argument._obj.value = self._wrapped(result)
         elif param.type == "new_tensors":
-            items = items_of(result)
-            ctypes.cast(argument, ctypes.POINTER(ctypes.c_void_p))[0] = self._wrapped(items[0])
+            slots = ctypes.cast(argument, ctypes.POINTER(ctypes.c_void_p))
+            for k, item in enumerate(items_of(result)):
+                slots[k] = self._wrapped(item)
         else:
             content = argument._obj if hasattr(argument, "_obj") else argument.contents
             content.value = result.v_float64 if c_type(param).startswith("double") else result.v_int64

@@ -76,6 +76,12 @@ diopiError_t diopiHostWrapMemory(diopiContextHandle_t ctx, diopiTensorHandle_t* 
                                  const diopiSize_t* size, const diopiSize_t* stride, int64_t storage_offset,
                                  diopiDtype_t dtype, diopiDevice_t device);
 
+/* Lets a tensor that diopiHostWrapMemory made be over other memory of the same device, with the shape, strides and
+ * dtype that it has: far cheaper than a new tensor. Nothing is synchronised: work that is enqueued has the address it
+ * was called with. Fails, with nothing done, for a tensor whose storage is its own or is shared with a view, and where
+ * the tensor reaches beyond `bytes`. */
+diopiError_t diopiHostSetWrappedMemory(diopiTensorHandle_t tensor, void* data, uint64_t bytes);
+
 /* A sparse tensor in CSR form over three dense 1-d tensors of one device: `crow_indices` of rows + 1 and
  * `col_indices` of nnz elements, both int32 or both int64, and `values` of nnz elements, which give the dtype. `size`
  * is {rows, columns}. The parts' storages are shared, so the three handles may be destroyed first. The indices
