@@ -23,14 +23,14 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "optools/src"))
 
 import torch  # noqa: E402  # after the path
-from optools.capturing import Capture  # noqa: E402
-from optools.comparing import Compare  # noqa: E402
-from optools.overflowing import Overflows  # noqa: E402
-from optools.timing import Timing  # noqa: E402
-from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
+from optools.capturing import Capture  # noqa: E402  # after the path
+from optools.comparing import Compare  # noqa: E402  # after the path
+from optools.overflowing import Overflows  # noqa: E402  # after the path
+from optools.timing import Timing  # noqa: E402  # after the path
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402  # after the path
 
-from benchmarks.machine import describe  # noqa: E402
-from benchmarks.optools.resnet import ResNet18  # noqa: E402
+from benchmarks.machine import describe  # noqa: E402  # after the path
+from benchmarks.optools.resnet import ResNet18  # noqa: E402  # after the path
 
 LOOPS, REPEATS = 2000, 9
 METADATA_PROMISED = 25.0

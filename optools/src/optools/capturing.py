@@ -236,7 +236,7 @@ def restore(call: Call, state: tuple[str, Any]) -> None:
 def _states(device: Any, name: str) -> Callable[..., Any] | None:
     """`get_rng_state` or `set_rng_state` of a device."""
     if device.type == "cpu":
-        return getattr(torch, name)  # type: ignore[no-any-return]
+        return getattr(torch, name)  # type: ignore[no-any-return]  # looked up by name
     function = getattr(torch.get_device_module(device), name, None)
     if function is None:
         return None

@@ -151,7 +151,8 @@ def _medians(error: Tensor, own: Tensor, size: Tensor, tiny: float) -> tuple[flo
     used = size > tiny
     if not bool(used.any()):
         return 0.0, 0.0
-    return tuple(float((one[used] / size[used]).median()) for one in (error, own))  # type: ignore[return-value]
+    relative = [float((one[used] / size[used]).median()) for one in (error, own)]
+    return relative[0], relative[1]
 
 
 def _number(value: Tensor) -> str:
