@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from diopigen import api
+from diopigen.commands.conformance_cards import of_shard, parts_of, variables_of
 from diopigen.conformance.cases.suite import select
 from diopigen.conformance.model import FAILURES, PASSING, Case, CaseResult, Results
 from diopigen.conformance.report.results import ending_text, failure_text, why_not_tested
+from diopigen.conformance.run.cards import WorkerPlan
 from diopigen.conformance.run.exceptions import read, with_waivers
 from diopigen.conformance.run.host_runtime import host_runtime
 from diopigen.conformance.run.locate import library_and_runtime
@@ -93,12 +97,18 @@ def collect(session: pytest.Session) -> list[pytest.Item]:
     option = session.config.getoption
     try:
         interface, cases, vendor = _cases(session.config)
+        variables = variables_of("--diopi-worker-env", option("--diopi-worker-env"))
+        variables = of_shard(variables, option("--diopi-shard") or "")
+        # The workers of pytest-xdist are gw0, gw1 and so on; without it there is one.
+        worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw") or 0)
         templates = api.workspace(option("--diopi-spec")).templates
         library, runtime = library_and_runtime(
             option("--diopi-lib"), option("--diopi-runtime"), lambda: host_runtime(interface, templates)
         )
     except Failure as fault:
         raise pytest.UsageError(_shown(fault.diagnostics)) from None
+    except click.UsageError as error:
+        raise pytest.UsageError(error.message) from None
     parent = CaseCollector.from_parent(session, name="diopi", nodeid="diopi")
     seed, limit = option("--diopi-seed"), option("--diopi-time-limit")
     parent.run = Results(
@@ -106,8 +116,9 @@ def collect(session: pytest.Session) -> list[pytest.Item]:
         declarations={one.where: str(one) for one in vendor.accuracy},
     )  # fmt: skip
     parent.runner = CaseRunner(
-        cases, interface, library, runtime, seed=seed, time_limit=limit, accuracy=vendor.accuracy
-    )
+        cases, interface, library, runtime, seed=seed, time_limit=limit, accuracy=vendor.accuracy,
+        environment=WorkerPlan(variables).environment(worker), repeat=max(1, option("--diopi-repeat")),
+    )  # fmt: skip
     items: list[pytest.Item] = []
     for case in cases:
         item = CaseItem.from_parent(parent, name=case.id)
@@ -131,6 +142,7 @@ def _cases(config: pytest.Config) -> tuple[Interface, list[Case], VendorSide]:
         tables=tables,
         models=option("--diopi-model"),
     )
+    cases = parts_of(cases, option("--diopi-shard"), option("--diopi-costs"), option("--diopi-only-failures")).cases
     file = option("--diopi-exceptions")
     if file and not sink.has_errors:
         cases = with_waivers(cases, read(Path(file), file, sink), interface, sink)

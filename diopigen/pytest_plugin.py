@@ -22,6 +22,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--diopi-exceptions", metavar="FILE", help="known exceptions of the vendor (YAML)")
     group.addoption("--diopi-seed", type=int, default=0, metavar="N", help="seed of the drawn values")
     group.addoption("--diopi-time-limit", type=float, default=20.0, metavar="S", help="seconds that a case may take")
+    group.addoption("--diopi-shard", metavar="I/N", help="only the I-th of N parts of the cases, for N machines")
+    group.addoption("--diopi-costs", metavar="FILE", help="earlier results: parts then take equally long")
+    group.addoption("--diopi-only-failures", metavar="FILE", help="only the cases that failed in these earlier results")
+    group.addoption("--diopi-repeat", type=int, default=1, metavar="N", help="run each case N times, and compare bytes")
+    help_text = "a variable of the process with the library, NAME=VALUE; {worker} is the number of the xdist worker"
+    group.addoption("--diopi-worker-env", action="append", default=[], metavar="NAME=VALUE", help=help_text)
     for name in _REPEATED:
         text = f"only this {name.rstrip('s') if name != 'ops' else 'function, or a glob'} (may be repeated)"
         group.addoption(f"--diopi-{name}", action="append", default=[], metavar="NAME", help=text)

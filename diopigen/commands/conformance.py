@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from diopigen.commands.conformance_cards import CardOptions, card_options, parts_of, repeat_option, resumed
 from diopigen.commands.conformance_options import (
     libraries_of,
     library_options,
     selection_options,
-    shard_option,
+    shard_options,
     spec_option,
 )
 from diopigen.commands.conformance_vendor import vendor_options, vendor_side
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from diopigen.conformance.model import Case, CaseResult, Results
     from diopigen.conformance.run.exceptions import Known
     from diopigen.conformance.run.processes import Processes
+    from diopigen.conformance.run.runner import Fleet
 
 
 @click.group()
@@ -41,7 +43,7 @@ def conformance() -> None:
 
 @conformance.command("list")
 @selection_options
-@shard_option
+@shard_options
 @click.option("--format", "output_format", type=click.Choice(("text", "json")), default="text", help="Form.")
 @spec_option
 def list_cases(
@@ -51,13 +53,16 @@ def list_cases(
     axis: tuple[str, ...],
     model: tuple[str, ...],
     shard: str | None,
+    costs_file: str | None,
+    failures_file: str | None,
     output_format: str,
     spec: str | None,
 ) -> None:
     """List the cases."""
     from diopigen.conformance.report.results import case_record
 
-    cases = _part(_select(Session(spec, None, "text", False), ops, family, dtype, axis, model), shard)
+    selected = _select(Session(spec, None, "text", False), ops, family, dtype, axis, model)
+    cases = parts_of(selected, shard, costs_file, failures_file).cases
     if output_format == "json":
         click.echo(json.dumps([case_record(case) for case in cases], indent=1))
         return
@@ -68,8 +73,9 @@ def list_cases(
 @conformance.command()
 @library_options
 @selection_options
-@shard_option
+@shard_options
 @click.option("--sample", type=click.IntRange(1), metavar="N", help="At most N cases of each function.")
+@card_options
 @click.option("--launcher", metavar="COMMAND", help="Start processes by this command: 'qemu-x86_64 -cpu Haswell'.")
 @click.option(
     "--through",
@@ -106,7 +112,10 @@ def run(
     axis: tuple[str, ...],
     model: tuple[str, ...],
     shard: str | None,
+    costs_file: str | None,
+    failures_file: str | None,
     sample: int | None,
+    cards: CardOptions,
     launcher: str | None,
     through: str | None,
     binding: str,
@@ -132,9 +141,11 @@ def run(
         switches = {"DIOPI_VALIDATE": "refuse", "DIOPI_VALIDATE_VALUES": "1", "DIOPI_FALLBACK": "off"}
         os.environ.update(switches, DIOPI_VENDOR_LIBRARY=str(Path(lib).absolute()))
     processes = _started_ahead()
+    from diopigen.conformance.model import Results
     from diopigen.conformance.report.results import text
     from diopigen.conformance.run.exceptions import unneeded
     from diopigen.conformance.run.factors import free_factors
+    from diopigen.conformance.run.identity import library_digest, settings_digest, spec_digest
     from diopigen.conformance.run.locate import dispatch_library
 
     session = Session(spec, None, "text", False)
@@ -142,15 +153,36 @@ def run(
     if through == "validation":
         libraries = dispatch_library(libraries[0]), libraries[1]
     prefix = _words("--launcher", launcher)
-    cases = _part(_select(session, ops, family, dtype, axis, model), shard, sample)
+    selected = _select(session, ops, family, dtype, axis, model)
+    selection = parts_of(selected, shard, costs_file, failures_file, sample)
     known = _known_exceptions(session, exceptions_file)
-    cases = _waived(session, cases, known)
+    cases = _waived(session, selection.cases, known)
     vendor = vendor_side(session, impl, chip_file)
     cases = vendor.converted(cases, session.load().interface)
-    results = replace(
-        _run(
+    head = Results(
+        (),
+        0.0,
+        seed,
+        str(libraries[0]),
+        runtime=runtime or "",
+        options=vendor.options,
+        shard=shard or "",
+        declarations={one.where: str(one) for one in vendor.accuracy},
+        identity={
+            "library": library_digest(libraries[0]),
+            "spec": spec_digest(session.workspace().spec),
+            "settings": settings_digest(
+                (through, binding, device, cards.repeat, known, vendor.options, sorted(map(str, vendor.accuracy)))
+            ),
+        },
+        plan=selection.plan,
+        expected=tuple(case.id for case in cases),
+    )
+
+    def run_these(these: list[Case], fleet: Fleet) -> Results:
+        return _run(
             session,
-            cases,
+            these,
             libraries,
             seed,
             (time_limit, memory_limit),
@@ -160,12 +192,10 @@ def run(
             prefix,
             vendor.accuracy,
             _packed(session, binding, libraries[0]),
-        ),
-        shard=shard or "",
-        runtime=runtime or "",
-        options=vendor.options,
-        declarations={one.where: str(one) for one in vendor.accuracy},
-    )
+            fleet,
+        )
+
+    results = resumed(cards, head, cases, run_these, cards.fleet(selected, shard or ""))
     write_reports(session, results, json_file, junit_file, html_file)
     afterwards = Sink()
     unneeded(known, results.results, afterwards)
@@ -197,11 +227,13 @@ def _saved_call(_context: click.Context, _param: click.Parameter, value: str) ->
 
 @conformance.command()
 @click.argument("case_id", metavar="CASE", is_eager=True, callback=_saved_call)
+@repeat_option
 @library_options
 @vendor_options
 @spec_option
 def repro(
     case_id: str,
+    repeat: int,
     lib: str,
     runtime: str | None,
     seed: int,
@@ -219,6 +251,7 @@ def repro(
     processes = _started_ahead()
     from diopigen.conformance.cases.suite import find
     from diopigen.conformance.report.results import ending_text, failure_text
+    from diopigen.conformance.run.runner import Fleet
 
     session = Session(spec, None, "text", False)
     libraries = libraries_of(session, lib, runtime)
@@ -226,7 +259,8 @@ def repro(
     vendor = vendor_side(session, impl, chip_file)
     cases = vendor.converted([case], session.load().interface)
     limits = (time_limit, memory_limit)
-    results = _run(session, cases, libraries, seed, limits, processes, accuracy=vendor.accuracy)
+    fleet = Fleet(repeat=repeat)
+    results = _run(session, cases, libraries, seed, limits, processes, accuracy=vendor.accuracy, fleet=fleet)
     results = replace(results, runtime=runtime or "", options=vendor.options)
     if results.not_run:
         raise KeyboardInterrupt
@@ -265,13 +299,6 @@ def _select(
         interface, ops=ops, families=family, dtypes=dtype, axes=axis, tables=tables, models=model, small=small,
         derived=derived,
     )  # fmt: skip
-
-
-def _part(cases: list[Case], shard: str | None, count: int | None = None) -> list[Case]:
-    from diopigen.conformance.run.shards import parse_shard, part, sample
-
-    cases = part(cases, parse_shard(shard)) if shard else cases
-    return sample(cases, count) if count else cases
 
 
 def _words(option: str, text: str | None) -> list[str]:
@@ -329,6 +356,7 @@ def _run(
     launcher: Sequence[str] = (),
     accuracy: Sequence[Declaration] = (),
     packed: Path | None = None,
+    fleet: Fleet | None = None,
 ) -> Results:
     """Runs cases over a library and its runtime, with progress on standard error."""
     from diopigen.conformance.run.runner import run as run_cases
@@ -349,6 +377,7 @@ def _run(
             processes=processes,
             accuracy=accuracy,
             packed=packed,
+            fleet=fleet,
         )
 
 

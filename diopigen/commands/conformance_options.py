@@ -69,10 +69,17 @@ def selection_options(command: _Command) -> _Command:
     return _with(command, *options)
 
 
-def shard_option(command: _Command) -> _Command:
-    """The option that chooses a part of the cases."""
-    help_text = "Only the I-th of N parts of the cases, for N machines (`report merge` joins the results)."
-    return click.option("--shard", metavar="I/N", help=help_text)(command)
+def shard_options(command: _Command) -> _Command:
+    """The options that choose a part of the cases."""
+    shard = "Only the I-th of N parts of the cases, for N machines (`report merge` joins the results)."
+    costs = "Earlier results, or a history: parts of --shard then take equally long."
+    failures = "Only the cases that count against the library in these earlier results."
+    return _with(
+        command,
+        click.option("--shard", metavar="I/N", help=shard),
+        click.option("--costs", "costs_file", metavar="FILE", help=costs),
+        click.option("--only-failures", "failures_file", metavar="FILE", help=failures),
+    )
 
 
 def library_options(command: _Command) -> _Command:

@@ -13,7 +13,7 @@ import click
 
 from diopigen.commands.conformance import exit_code, write_reports
 from diopigen.commands.conformance_options import selection_options, spec_option
-from diopigen.console import Session
+from diopigen.console import Session, show_findings
 
 if TYPE_CHECKING:
     from diopigen.conformance.model import Results
@@ -45,6 +45,7 @@ def _forms(command: click.decorators.FC) -> click.decorators.FC:
         click.option("--json", "json_file", metavar="FILE", help="Write the results as JSON."),
         click.option("--junit", "junit_file", metavar="FILE", help="Write the results as JUnit XML."),
         click.option("--html", "html_file", metavar="FILE", help="Write a page, made to be read."),
+        click.option("--no-times", is_flag=True, help="Write all times as 0: equal results then give equal files."),
     )
     for option in reversed(options):
         command = option(command)
@@ -62,38 +63,50 @@ def show(
     json_file: str | None,
     junit_file: str | None,
     html_file: str | None,
+    no_times: bool,
     spec: str | None,
 ) -> None:
     """Show results that `conformance run --json` wrote, in any form."""
+    from diopigen.conformance.run.merging import without_times
     from diopigen.conformance.run.shards import read_results
 
     session = Session(spec, None, "text", False)
     results = read_results(Path(file))
+    results = without_times(results) if no_times else results
     write_reports(session, results, json_file, junit_file, html_file)
     _show(results, failures, by, accuracy)
 
 
 @report.command()
 @click.argument("files", metavar="RESULTS...", nargs=-1, required=True)
+@click.option("--allow-missing", is_flag=True, help="Merge although shards or cases are missing; they are named.")
 @_forms
 def merge(
     files: tuple[str, ...],
+    allow_missing: bool,
     by: str,
     failures: int,
     accuracy: bool,
     json_file: str | None,
     junit_file: str | None,
     html_file: str | None,
+    no_times: bool,
     spec: str | None,
 ) -> None:
-    """Put the results of several machines together. Missing shards and cases given twice are findings."""
-    from diopigen.conformance.run.shards import merge as merge_results
+    """Put the results of several machines together. Missing shards, cases without a result and cards that differ from
+    others are findings."""
+    from diopigen.conformance.run.merging import merge as merge_results
+    from diopigen.conformance.run.merging import without_times
     from diopigen.conformance.run.shards import read_results
 
     session = Session(spec, None, "text", False)
-    results = merge_results({file: read_results(Path(file)) for file in files}, session.sink)
+    parts = {file: read_results(Path(file)) for file in files}
+    results = merge_results(parts, session.sink, allow_missing=allow_missing)
     if session.sink.has_errors:
         session.finish()
+    if len(session.sink):
+        show_findings(session.sink.sorted(), "text")
+    results = without_times(results) if no_times else results
     write_reports(session, results, json_file, junit_file, html_file)
     _show(results, failures, by, accuracy)
 

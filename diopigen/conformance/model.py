@@ -110,6 +110,7 @@ OUTCOMES: dict[str, str] = {
     "failed": "the result, the status or the memory around it is wrong",
     "crashed": "the process ended during the call",
     "hung": "the call did not return within the time limit",
+    "nondeterministic": "the same call gave other bytes, or another outcome, when it was repeated",
     "unimplemented": "the library returns diopiNoImplement or asks for the CPU",
     "missing": "the library exports no such function",
     "uncovered": "the call succeeded, but no oracle knows the right values",
@@ -117,7 +118,7 @@ OUTCOMES: dict[str, str] = {
     "functions have no pointers to results",
 }
 PASSING = frozenset({"passed", "declared", "converted"})
-FAILURES = frozenset({"failed", "crashed", "hung"})
+FAILURES = frozenset({"failed", "crashed", "hung", "nondeterministic"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +158,10 @@ class CaseResult:
     reason: str = ""
     declared: tuple[str, ...] = ()
     errors: tuple[Measured, ...] = ()
+    digest: str = ""
+    """A digest of the bytes of its outputs; empty where none was asked for, or where the call has no outputs."""
+    worker: int = 0
+    """The worker that ran it, from 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +171,30 @@ class Ending:
 
     message: str
     printed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentinel:
+    """What came of a sentinel case on one card; `phase` is `before` or `after` the worker's other cases."""
+
+    worker: int
+    phase: str
+    case: str
+    outcome: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """A card whose sentinel cases differ from those of the other cards, or change in the run."""
+
+    card: str
+    """The worker, and the variables that bind it to a card."""
+    message: str
+    cases: tuple[str, ...]
+    """The sentinel cases that differ."""
+    discarded: int = 0
+    """Results of the card that do not count: they came from other cards, or are missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +220,16 @@ class Results:
     """What the chip's file declares of accuracy, in words, by file:line."""
     not_run: int = 0
     """Cases without a result, since the run was interrupted."""
+    identity: Mapping[str, str] = field(default_factory=dict)
+    """Digests of what results follow from: `library`, `spec` (with the suite itself) and `settings`."""
+    plan: str = ""
+    """A digest of which case is in which shard; empty where that is not recorded."""
+    expected: tuple[str, ...] = ()
+    """The ids of the cases that the run is about, where they are recorded: those without a result are holes."""
+    sentinels: tuple[Sentinel, ...] = ()
+    suspects: tuple[Suspect, ...] = ()
+    workers: Mapping[int, str] = field(default_factory=dict)
+    """What binds each worker to its card, in words."""
 
     @property
     def failures(self) -> tuple[CaseResult, ...]:
@@ -199,5 +238,12 @@ class Results:
 
     @property
     def good(self) -> bool:
-        """Whether nothing counts against the library: every case ran, none failed, and each process ended properly."""
-        return not self.failures and not self.endings and not self.not_run
+        """Whether nothing counts against the library or the cards: every case ran, none failed, each process ended
+        properly, and no card is suspect."""
+        return not (self.failures or self.endings or self.not_run or self.suspects)
+
+    @property
+    def holes(self) -> tuple[str, ...]:
+        """The ids of the cases that are expected and have no result, in order."""
+        found = {result.case.id for result in self.results}
+        return tuple(name for name in self.expected if name not in found)

@@ -5,8 +5,8 @@ const search = document.getElementById("search");
 const family = document.getElementById("family");
 const outcome = document.getElementById("outcome");
 // What is worst comes first: a cell of the map has the colour of the worst that happened in it.
-const worst = ["crashed", "hung", "failed", "missing", "unimplemented", "uncovered", "excepted", "converted", "declared", "passed"];
-const failing = ["failed", "crashed", "hung"];
+const worst = ["crashed", "hung", "failed", "nondeterministic", "missing", "unimplemented", "uncovered", "excepted", "converted", "declared", "passed"];
+const failing = ["failed", "crashed", "hung", "nondeterministic"];
 const sorting = { column: "name", rising: true };
 let mapAxis = "dtype";
 

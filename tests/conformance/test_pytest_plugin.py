@@ -110,6 +110,20 @@ def test_workers_of_xdist_share_the_cases(tmp_path: Path, tiny_library: Path, ru
 
 
 @pytest.mark.slow
+def test_a_worker_is_bound_to_its_card_and_repeats_are_compared(
+    tmp_path: Path, tiny_library: Path, runtime: Path
+) -> None:
+    provided = (*library(tiny_library, runtime), "--diopi-ops", "diopiAdd", "--diopi-dtype", "float32")
+    words = ("--diopi-axis", "recipe", "--diopi-repeat", "2", "--diopi-worker-env", "TINY_FAULT={worker}")
+    done = pytest_run(tmp_path, "-n", "1", *provided, *words, plugins=("xdist.plugin",), fault="varies")
+    assert done.returncode == 0, "the variable of the worker replaces that of the environment" + done.stdout
+    done = pytest_run(tmp_path, *provided, *words[:4], "--diopi-shard", "1/1", fault="varies")
+    assert "nondeterminism: out: run 2 of 2: 1 of 6 elements have other bytes" in done.stdout
+    done = pytest_run(tmp_path, *provided, "--diopi-worker-env", "CARD={rank}")
+    assert (done.returncode, "--diopi-worker-env 'CARD={rank}': {rank} is not known" in done.stderr) == (4, True)
+
+
+@pytest.mark.slow
 def test_known_exceptions_are_skipped_with_their_reason(tmp_path: Path, tiny_library: Path, runtime: Path) -> None:
     (tmp_path / "known.yaml").write_text("skip:\n  - cases: diopiAdd/int32/*\n    reason: not planned\n")
     options = ("-rs", "--diopi-exceptions", "known.yaml", "--diopi-dtype", "int32")

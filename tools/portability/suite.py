@@ -20,6 +20,8 @@ import pythons
 from builds import ROOT, WORK, Broken, Libraries, Skipped
 from configurations import BUILDS, SETTINGS, Build, Configuration
 
+FAILURES = ("failed", "crashed", "hung", "nondeterministic")
+
 HERE = Path(__file__).parent
 _VARIABLE = "DIOPI_CPU_CAPABILITY"
 _ONE_LEVEL = b"in this build, which has one instruction set"
@@ -173,7 +175,7 @@ def _row(title: str, path: Path) -> Row:
     """The row of a file of results."""
     results = json.loads(path.read_text(encoding="utf-8"))
     counts = results["counts"]
-    failed = tuple(case["id"] for case in results["cases"] if case["outcome"] in ("failed", "crashed", "hung"))
+    failed = tuple(case["id"] for case in results["cases"] if case["outcome"] in FAILURES)
     endings = tuple(ending["message"] for ending in results.get("endings", ()))
     cases, passed = len(results["cases"]), int(counts["passed"])
     return Row(

@@ -14,7 +14,14 @@ from diopigen.conformance.cases.suite import AXES
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import FAILURES, OUTCOMES, CaseResult, Results
 from diopigen.conformance.report.accuracy import recorded, rows_of, to_records
-from diopigen.conformance.report.results import distinct_endings, ending_text, exception_uses, repro, unended
+from diopigen.conformance.report.results import (
+    distinct_endings,
+    ending_text,
+    exception_uses,
+    repro,
+    suspect_text,
+    unended,
+)
 from diopigen.conformance.report.vendor import converted_counts, declared_uses
 from diopigen.emit.templates import render
 from diopigen.ir.model import Interface
@@ -38,6 +45,8 @@ def to_html(results: Results, interface: Interface, templates: Path) -> str:
         verdict += f"; {unended(results)}"
     if results.not_run:
         verdict += f"; interrupted, {results.not_run} cases were not run"
+    if results.suspects:
+        verdict += f"; suspect: {', '.join(one.card for one in results.suspects)}"
     facts = [
         ("library", results.library),
         ("functions", str(len(data["functions"]))),
@@ -51,7 +60,10 @@ def to_html(results: Results, interface: Interface, templates: Path) -> str:
         "facts": facts,
         "good": results.good,
         "verdict": verdict,
-        "endings": [ending_text(*entry) for entry in distinct_endings(results)],
+        "endings": [
+            *(ending_text(*entry) for entry in distinct_endings(results)),
+            *(suspect_text(suspect) for suspect in results.suspects),
+        ],
         "share": f"{_percent(passed, total)} of all cases passed",
         "failures": failed,
         "exceptions": len(data["exceptions"]),
@@ -152,5 +164,5 @@ def _failure(result: CaseResult, results: Results) -> dict[str, Any]:
         "outcome": result.outcome,
         "faults": [{name: getattr(fault, name) for name in names} for fault in result.faults],
         "operands": list(result.operands),
-        "repeat": repro(result.case, results),
+        "repeat": repro(result.case, results, result.outcome),
     }

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from xml.etree import ElementTree
 
-from diopigen.conformance.model import OUTCOMES, PASSING, Case, CaseResult, Ending, Results, Waiver
+from diopigen.conformance.model import OUTCOMES, PASSING, Case, CaseResult, Ending, Results, Suspect, Waiver
 from diopigen.conformance.oracles import oracle_of
 from diopigen.conformance.report.accuracy import accuracy_text, rows_of, to_records
 from diopigen.conformance.report.left import left_text
@@ -19,17 +19,19 @@ from diopigen.ir.model import Function
 
 _RED, _GREEN, _YELLOW, _PLAIN = "\033[31m", "\033[32m", "\033[33m", "\033[0m"
 _COLUMNS = (
-    "passed", "declared", "converted", "failed", "crashed", "hung", "excepted", "unimplemented", "missing",
-    "uncovered", "inapplicable",
+    "passed", "declared", "converted", "failed", "crashed", "hung", "nondeterministic", "excepted", "unimplemented",
+    "missing", "uncovered", "inapplicable",
 )  # fmt: skip
 
 
-def repro(case: Case, results: Results) -> str:
-    """The command that runs one case again as `results` had it, ready for a shell."""
+def repro(case: Case, results: Results, outcome: str = "") -> str:
+    """The command that runs one case again as `results` had it, ready for a shell; often enough to see again what an
+    `outcome` depends on chance for."""
     words = ["--lib", results.library]
     words += ["--runtime", results.runtime] if results.runtime else []
     words += results.options
     words += ["--seed", str(results.seed)] if results.seed else []
+    words += ["--repeat", "10"] if outcome == "nondeterministic" else []
     return f"diopigen conformance repro '{case.id}' {shlex.join(words)}"
 
 
@@ -50,7 +52,7 @@ def failure_text(result: CaseResult, results: Results) -> str:
     if result.outcome == "unimplemented" and result.reason:
         lines.append(f"  left to the reference library: {result.reason}")
     lines += [f"  {operand}" for operand in result.operands]
-    lines.append(f"  repeat with: {repro(result.case, results)}")
+    lines.append(f"  repeat with: {repro(result.case, results, result.outcome)}")
     return "\n".join(lines)
 
 
@@ -76,6 +78,12 @@ def ending_text(ending: Ending, processes: int = 1) -> str:
     return "\n".join([f"LIBRARY {ending.message}{several}", *(f"  {line}" for line in ending.printed.splitlines())])
 
 
+def suspect_text(suspect: Suspect) -> str:
+    """A card that is not to be trusted, and what became of its results."""
+    discarded = f"\n  {suspect.discarded} results of this card are discarded" if suspect.discarded else ""
+    return f"CARD {suspect.card}: {suspect.message}{discarded}"
+
+
 def text(
     results: Results, *, colour: bool = False, failures: int = 20, by: str = "family", accuracy: bool = False
 ) -> str:
@@ -95,7 +103,11 @@ def text(
         summary += f"; {unended(results)}"
     if results.not_run:
         summary += f"; interrupted: {results.not_run} cases were not run"
+    if results.suspects:
+        cards = "1 card is suspect" if len(results.suspects) == 1 else f"{len(results.suspects)} cards are suspect"
+        summary += f"; {cards}"
     parts += [ending_text(ending, count) for ending, count in distinct_endings(results)]
+    parts += [suspect_text(suspect) for suspect in results.suspects]
     vendor = (*declared_text(results), *converted_text(results), *_exceptions_text(results))
     errors = accuracy_text(results.results, full=accuracy)
     return "\n\n".join([*parts, table, *left_text(results.results), *vendor, *errors, summary]) + "\n"
@@ -166,7 +178,9 @@ def _row(name: str, members: Sequence[CaseResult], used: Sequence[str]) -> list[
 def _coloured(cell: str, column: str) -> str:
     if cell.strip() == "." or column not in OUTCOMES:
         return cell
-    colour = {"passed": _GREEN, "failed": _RED, "crashed": _RED, "hung": _RED}.get(column, _YELLOW)
+    colour = {"passed": _GREEN, "failed": _RED, "crashed": _RED, "hung": _RED, "nondeterministic": _RED}.get(
+        column, _YELLOW
+    )
     return f"{colour}{cell}{_PLAIN}"
 
 
@@ -177,33 +191,36 @@ def case_record(case: Case) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def result_record(result: CaseResult, repeat: str = "") -> dict[str, Any]:
+    """A result as an object; `repeat` is the command that repeats a case with faults."""
+    record = {**case_record(result.case), "outcome": result.outcome, "seconds": round(result.seconds, 6)}
+    if result.faults:
+        names = ("kind", "parameter", "message", "expected", "actual")
+        record["faults"] = [{name: getattr(fault, name) for name in names} for fault in result.faults]
+        record["operands"] = list(result.operands)
+        record.update({"repeat": repeat} if repeat else {})
+    if result.reason:
+        record["reason"] = result.reason
+    if result.case.waiver is not None:
+        waiver = result.case.waiver
+        record["exception"] = {
+            "kind": waiver.kind, "where": waiver.where, "reason": waiver.reason, "factor": waiver.factor,
+        }  # fmt: skip
+    if result.case.conversion is not None:
+        record["conversion"] = {name: dict(casts) for name, casts in result.case.conversion.casts.items()}
+    if result.declared:
+        record["declared"] = list(result.declared)
+    if result.errors:
+        record["ulp"] = [
+            {**asdict(one), "worst": float(f"{one.worst:.6g}"), "mean": float(f"{one.mean:.6g}")}
+            for one in result.errors
+        ]
+    return record
+
+
 def to_json(results: Results) -> str:
     """Everything as one JSON object."""
-    records = []
-    for result in results.results:
-        record = {**case_record(result.case), "outcome": result.outcome, "seconds": round(result.seconds, 6)}
-        if result.faults:
-            names = ("kind", "parameter", "message", "expected", "actual")
-            record["faults"] = [{name: getattr(fault, name) for name in names} for fault in result.faults]
-            record["operands"] = list(result.operands)
-            record["repeat"] = repro(result.case, results)
-        if result.reason:
-            record["reason"] = result.reason
-        if result.case.waiver is not None:
-            waiver = result.case.waiver
-            record["exception"] = {
-                "kind": waiver.kind, "where": waiver.where, "reason": waiver.reason, "factor": waiver.factor,
-            }  # fmt: skip
-        if result.case.conversion is not None:
-            record["conversion"] = {name: dict(casts) for name, casts in result.case.conversion.casts.items()}
-        if result.declared:
-            record["declared"] = list(result.declared)
-        if result.errors:
-            record["ulp"] = [
-                {**asdict(one), "worst": float(f"{one.worst:.6g}"), "mean": float(f"{one.mean:.6g}")}
-                for one in result.errors
-            ]
-        records.append(record)
+    records = [result_record(result, repro(result.case, results, result.outcome)) for result in results.results]
     document = {
         "library": results.library, "vendor": results.vendor, "version": results.library_version,
         "seed": results.seed, "seconds": round(results.seconds, 3), "counts": dict(results.counts), "cases": records,
@@ -214,6 +231,10 @@ def to_json(results: Results) -> str:
         **({"accuracy": to_records(rows)} if (rows := rows_of(results.results)) else {}),
         **({"endings": [asdict(ending) for ending in results.endings]} if results.endings else {}),
         **({"not_run": results.not_run} if results.not_run else {}),
+        **({"identity": dict(results.identity)} if results.identity else {}),
+        **({"plan": results.plan} if results.plan else {}),
+        **({"holes": list(holes)} if (holes := results.holes) else {}),
+        **({"suspects": [asdict(one) for one in results.suspects]} if results.suspects else {}),
     }  # fmt: skip
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
@@ -228,7 +249,7 @@ def to_junit(results: Results) -> str:
         counts = Counter(result.outcome for result in members)
         skipped = sum(counts[outcome] for outcome in _NOT_TESTED)
         attributes = {
-            "name": name, "tests": str(len(members)), "failures": str(counts["failed"]),
+            "name": name, "tests": str(len(members)), "failures": str(counts["failed"] + counts["nondeterministic"]),
             "errors": str(counts["crashed"] + counts["hung"]), "skipped": str(skipped),
             "time": f"{sum(result.seconds for result in members):.3f}",
         }  # fmt: skip
@@ -237,6 +258,8 @@ def to_junit(results: Results) -> str:
             _junit_case(suite, result, results)
     if results.endings:
         _junit_endings(root, results)
+    if results.suspects:
+        _junit_suspects(root, results)
     if results.not_run:
         _junit_not_run(root, results.not_run)
     ElementTree.indent(root)
@@ -253,6 +276,18 @@ def _junit_endings(root: ElementTree.Element, results: Results) -> None:
         case = ElementTree.SubElement(suite, "testcase", names)
         error = ElementTree.SubElement(case, "error", message=_printable(ending.message))
         error.text = _printable(ending_text(ending))
+
+
+def _junit_suspects(root: ElementTree.Element, results: Results) -> None:
+    """A suite of its own for cards: one test for each that is suspect."""
+    count = str(len(results.suspects))
+    attributes = {"name": "cards", "tests": count, "failures": "0", "errors": count, "skipped": "0", "time": "0.000"}
+    suite = ElementTree.SubElement(root, "testsuite", attributes)
+    for suspect in results.suspects:
+        names = {"classname": "cards", "name": f"cards/{_printable(suspect.card)}", "time": "0.000"}
+        case = ElementTree.SubElement(suite, "testcase", names)
+        error = ElementTree.SubElement(case, "error", message=_printable(suspect.message))
+        error.text = _printable(suspect_text(suspect))
 
 
 def _junit_not_run(root: ElementTree.Element, count: int) -> None:
@@ -277,7 +312,7 @@ def _junit_case(suite: ElementTree.Element, result: CaseResult, results: Results
         ElementTree.SubElement(case, "skipped", message=_printable(why_not_tested(result)))
         return
     message = _printable(result.faults[0].message) if result.faults else result.outcome
-    tag = "failure" if result.outcome == "failed" else "error"
+    tag = "failure" if result.outcome in ("failed", "nondeterministic") else "error"
     ElementTree.SubElement(case, tag, message=message).text = _printable(failure_text(result, results))
 
 

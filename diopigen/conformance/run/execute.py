@@ -17,6 +17,7 @@ from diopigen.conformance.model import ANY_FAILURE, SUCCESS, Case, CaseResult, F
 from diopigen.conformance.oracles import Call
 from diopigen.conformance.run.binding import Host, Library
 from diopigen.conformance.run.memory import Arena, Block
+from diopigen.conformance.run.outputs import Output, digest_of, outputs_of
 from diopigen.conformance.run.prepare import ALLOCATED, Prepared, Preparer
 from diopigen.conformance.run.verdict import Accuracies, Validator, Verdict
 from diopigen.conformance.run.views import loses_integers
@@ -37,9 +38,13 @@ class Executor:
         seed: int = 0,
         counters: Path | None = None,
         accuracy: Sequence[Declaration] = (),
+        observes: bool = False,
     ) -> None:
         """`counters` is a file of numbers: a call that leaves them as they are passes without being checked. `accuracy`
-        is what a chip declares of its results."""
+        is what a chip declares of its results. With `observes` the bytes of outputs stay in `outputs` until the next
+        case, and results have their digest."""
+        self.observes = observes
+        self.outputs: tuple[Output, ...] = ()
         self.accuracies = Accuracies(accuracy)
         self.counters = None if counters is None else np.memmap(counters, dtype=np.uint64, mode="r")
         self.functions: Mapping[str, Function] = {function.name: function for function in interface.functions}
@@ -61,6 +66,7 @@ class Executor:
         if (on_host and self.arena.device == 0) or not self.library.expresses(function, case):
             return CaseResult(case, "inapplicable", time.perf_counter() - started)
         self.values: Mapping[str, Any] = {}
+        self.outputs = ()
         self.reason = ""
         self.verdict = Verdict("passed")
         try:
@@ -72,7 +78,7 @@ class Executor:
         operands = describe(case, self.values) if faults else ()
         return CaseResult(
             case, outcome, time.perf_counter() - started, tuple(faults), operands, self.reason,
-            self.verdict.sources, self.verdict.errors,
+            self.verdict.sources, self.verdict.errors, digest_of(self.outputs),
         )  # fmt: skip
 
     def _check(self, case: Case, function: Function, target: Any) -> tuple[str, list[Fault]]:
@@ -104,6 +110,8 @@ class Executor:
             return "failed", faults
         validator = Validator(self.arena, self.accuracies)
         self.verdict = validator.verdict(case, ready, call)
+        if self.observes:
+            self.outputs = outputs_of(self.arena, function, ready, validator.compared)
         if self.verdict.outcome == "uncovered":
             faults += self._undetermined(function, ready)
             return ("failed" if faults else "uncovered"), faults

@@ -5,18 +5,31 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from diopigen.chip.accuracy import Declaration
 from diopigen.conformance.cases.models import AXIS as MODEL_AXIS
-from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Ending, Results
+from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Ending, Results, Suspect
+from diopigen.conformance.run.cards import WorkerPlan, suspects
 from diopigen.conformance.run.processes import Processes
+from diopigen.conformance.run.recorder import Recorder
 from diopigen.conformance.run.session import Progress, Session
 from diopigen.conformance.run.worker import Setup
 from diopigen.ir.model import Function, Header, Interface
 
 MEMORY_LIMIT = 8 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """How a run over many cards differs from one in a few processes of one machine."""
+
+    plan: WorkerPlan = field(default_factory=WorkerPlan)
+    repeat: int = 1
+    """How often each case runs; its outputs must have the same bytes each time."""
+    recorder: Recorder | None = None
+    """Where each result is recorded as it comes."""
 
 
 def run(
@@ -36,16 +49,19 @@ def run(
     processes: Processes | None = None,
     accuracy: Sequence[Declaration] = (),
     packed: Path | None = None,
+    fleet: Fleet | None = None,
 ) -> Results:
     """Runs cases in `jobs` processes; `time_limit` is seconds for a case and for `finalizeLibrary` after the last one,
     `memory_limit` bytes for a process (0: none). `environment` is added to that of the processes.
     `device` is as for `Setup`, `launcher` as for `Processes.take`; `processes` may have some that were started ahead.
-    `accuracy` is what the chip's file declares, `packed` as for `Setup`.
+    `accuracy` is what the chip's file declares, `packed` as for `Setup`. Results of cards that turn out to be suspect
+    are discarded; where other cards are left, the cases run again there.
 
     An interrupt (SIGINT) ends the run: `Results` then has the cases that finished, and counts the others in `not_run`.
     Raises `Failure` where the library, the runtime or the launcher does not load.
     """
     started = time.monotonic()
+    fleet = fleet or Fleet()
     called = [case for case in cases if not is_skipped(case)]
     setup = Setup(
         _slim(interface, called),
@@ -57,9 +73,37 @@ def run(
         device=device,
         accuracy=tuple(accuracy),
         packed=packed,
+        repeat=fleet.repeat,
+        digests=bool(fleet.plan.sentinels),
     )
-    session = Session(setup, time_limit, progress, launcher, processes)
-    found = session.run(called, max(1, min(jobs, -(-sum(map(weight, called)) // _CHUNK))))
+    recorder = fleet.recorder or Recorder()
+    for case in cases:
+        if is_skipped(case):
+            recorder.add(CaseResult(case, "excepted", 0.0))
+    limit = time_limit * fleet.repeat
+    session = Session(setup, limit, None, launcher, processes, fleet.plan)
+
+    def note(done: int, total: int, result: CaseResult) -> None:
+        recorder.add(result, session.vendor, session.version)
+        if progress is not None:
+            progress(done, total, result)
+
+    session.progress, session.on_sentinel = note, recorder.add_sentinel
+    processes_needed = -(-sum(map(weight, called)) // _CHUNK)
+    found = session.run(called, jobs if fleet.plan.variables else max(1, min(jobs, processes_needed)))
+    marked = _suspects(session, fleet, found)
+    endings, vendor, version = session.endings, session.vendor, session.version
+    if marked:
+        found = [None if one is not None and one.worker in marked else one for one in found]
+        for number in marked:
+            recorder.discard(number)
+        left = tuple(sorted({one.worker for one in session.sentinels} - set(marked)))
+        again = [index for index, one in enumerate(found) if one is None]
+        if left and again and not session.interrupted:
+            session = Session(setup, limit, note, launcher, processes, replace(fleet.plan, sentinels=(), workers=left))
+            for index, result in zip(again, session.run([called[index] for index in again], len(left)), strict=True):
+                found[index] = result
+            endings = endings + session.endings
     finished = iter(found)
     every = [CaseResult(case, "excepted", 0.0) if is_skipped(case) else next(finished) for case in cases]
     results = tuple(result for result in every if result is not None)
@@ -69,12 +113,24 @@ def run(
         time.monotonic() - started,
         seed,
         str(library),
-        session.vendor,
-        session.version,
+        vendor,
+        version,
         {outcome: counts[outcome] for outcome in OUTCOMES},
-        endings=tuple(session.endings),
+        endings=tuple(endings),
         not_run=len(every) - len(results),
+        suspects=tuple(marked.values()),
     )
+
+
+def _suspects(session: Session, fleet: Fleet, found: Sequence[CaseResult | None]) -> Mapping[int, Suspect]:
+    if not session.sentinels:
+        return {}
+    of_cards = {
+        number: [one for one in session.sentinels if one.worker == number]
+        for number in sorted({one.worker for one in session.sentinels})
+    }
+    results = Counter(one.worker for one in found if one is not None)
+    return suspects(of_cards, {number: fleet.plan.card(number) for number in of_cards}, results)
 
 
 _CHUNK = 200
@@ -122,12 +178,13 @@ class CaseRunner:
         stays: bool = False,
         acts: str = "",
         accuracy: Sequence[Declaration] = (),
+        repeat: int = 1,
     ) -> None:
-        """`cases` are all that may be asked about; limits and `accuracy` are as for `run`. `environment` is added to
-        that of the process; `stays` and `acts` are those of `Setup`."""
+        """`cases` are all that may be asked about; limits and `accuracy` are as for `run`, `repeat` as for `Fleet`.
+        `environment` is added to that of the process; `stays` and `acts` are those of `Setup`."""
         setup = Setup(_slim(interface, cases), library, runtime, seed, memory_limit, environment or {}, stays, acts)
-        setup = replace(setup, accuracy=tuple(accuracy))
-        self._session = Session(setup, time_limit)
+        setup = replace(setup, accuracy=tuple(accuracy), repeat=repeat)
+        self._session = Session(setup, time_limit * repeat)
         self._session.open = True
 
     def check(self, case: Case) -> CaseResult:

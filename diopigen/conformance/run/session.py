@@ -16,7 +16,8 @@ from typing import IO, Any
 
 from diopigen.conformance.cases.models import AXIS as MODEL_AXIS
 from diopigen.conformance.compare.describe import describe
-from diopigen.conformance.model import Case, CaseResult, Ending, Fault, Measured
+from diopigen.conformance.model import Case, CaseResult, Ending, Fault, Measured, Sentinel
+from diopigen.conformance.run.cards import AFTER, BEFORE, WorkerPlan
 from diopigen.conformance.run.processes import Processes
 from diopigen.conformance.run.worker import Setup, send
 from diopigen.diagnostics import failure
@@ -37,10 +38,13 @@ _START_CASES = 6
 class _Worker:
     process: subprocess.Popen[bytes]
     errors: Any
+    number: int = 0
     waiting: deque[tuple[int, Case]] = field(default_factory=deque)
     buffer: bytes = b""
     since: float = 0.0
     ready: bool = False
+    checked: bool = False
+    """Its last sentinel cases were handed out."""
     done: bool = False
     leaving: bool = False
     """It ends by itself, without leaving the library."""
@@ -70,9 +74,18 @@ class Session:
         progress: Progress | None = None,
         launcher: Sequence[str] = (),
         processes: Processes | None = None,
+        plan: WorkerPlan | None = None,
     ) -> None:
         """`time_limit` is seconds for a case, and for leaving the library; `launcher` is as for `Processes.take`, and
-        `processes` where they are from."""
+        `processes` where they are from. `plan` binds workers to cards."""
+        self.plan = plan or WorkerPlan()
+        self.sentinels: list[Sentinel] = []
+        self.on_sentinel: Callable[[Sentinel], None] | None = None
+        """Called with what came of each sentinel case."""
+        self._free: list[int] = []
+        """Numbers of workers that may be started."""
+        self._begun: set[int] = set()
+        """Workers that have been handed sentinel cases: one that comes in place of another is not tested again."""
         self.setup = setup
         self.time_limit = time_limit
         self.progress = progress
@@ -98,7 +111,8 @@ class Session:
         """
         try:
             self._take_on(cases)
-            for _ in range(jobs if cases else 0):
+            self._free = list(range(jobs) if self.plan.workers is None else self.plan.workers)
+            for _ in range(len(self._free) if cases else 0):
                 self._start()
             self._wait()
             self.end()
@@ -148,7 +162,7 @@ class Session:
         self.queue.extend(enumerate(cases))
 
     def _wait(self) -> list[CaseResult]:
-        while self.finished < len(self.cases):
+        while self.finished < len(self.cases) or (self.plan.sentinels and any(one.waiting for one in self.workers)):
             for key, _ in self.selector.select(timeout=0.2):
                 self._read(key.data)
             self._stop_hanging()
@@ -157,8 +171,10 @@ class Session:
     # ---- workers ----------------------------------------------------------------------------------------------------
 
     def _start(self) -> None:
-        process, errors = self.processes.take(self.setup.environment, self.launcher)
-        worker = _Worker(process, errors, since=time.monotonic())
+        number = self._free.pop(0) if self._free else 0
+        variables = {**self.setup.environment, **self.plan.environment(number)}
+        process, errors = self.processes.take(variables, self.launcher)
+        worker = _Worker(process, errors, number, since=time.monotonic())
         self.workers.append(worker)
         self.selector.register(worker.stdout, selectors.EVENT_READ, worker)
         self._send(worker, self.setup)
@@ -172,6 +188,10 @@ class Session:
         """Gives a worker its next cases, or the end of its input."""
         if worker.done:
             return
+        if self.plan.sentinels and worker.number not in self._begun:
+            self._begun.add(worker.number)
+            self._hand_out(worker, self._tests(0))
+            return
         chunk = max(1, min(_BATCH, len(self.queue) // (2 * max(len(self.workers), 1)) or 1))
         if self.queue and self.queue[0][1].axis == MODEL_AXIS:
             chunk = min(chunk, _LONG_BATCH)
@@ -179,14 +199,26 @@ class Session:
         if not batch:
             if self.open:
                 return
+            if self.plan.sentinels and not worker.checked:
+                worker.checked = True
+                self._hand_out(worker, self._tests(1))
+                return
             worker.done = True
             with contextlib.suppress(OSError):
                 worker.stdin.close()
             return
+        self._hand_out(worker, batch)
+
+    def _hand_out(self, worker: _Worker, batch: list[tuple[int, Case]]) -> None:
         if worker.ready and not worker.waiting:
             worker.since = time.monotonic()
         worker.waiting.extend(batch)
         self._send(worker, batch)
+
+    def _tests(self, phase: int) -> list[tuple[int, Case]]:
+        """The sentinel cases as work: their indices follow those of the cases, first those of the phase before."""
+        start = len(self.cases) + phase * len(self.plan.sentinels)
+        return list(enumerate(self.plan.sentinels, start))
 
     def _read(self, worker: _Worker) -> None:
         data = os.read(worker.stdout, 1 << 16)
@@ -226,7 +258,7 @@ class Session:
             worker.waiting.popleft()
         if worker.waiting:
             worker.waiting.popleft()
-        case = self.cases[index]
+        case = self.cases[index] if index < len(self.cases) else self._sentinel(index)
         faults = tuple(Fault(**fault) for fault in line.get("faults", ()))
         operands = tuple(line.get("operands", ()))
         if "text" in line:
@@ -235,9 +267,21 @@ class Session:
         outcome, seconds, reason = str(line["outcome"]), float(line["seconds"]), str(line.get("reason", ""))
         declared = tuple(line.get("declared", ()))
         errors = tuple(Measured(*one) for one in line.get("errors", ()))
-        self._finish(index, CaseResult(case, outcome, seconds, faults, operands, reason, declared, errors))
+        digest = str(line.get("digest", ""))
+        result = CaseResult(case, outcome, seconds, faults, operands, reason, declared, errors, digest, worker.number)
+        self._finish(index, result)
+
+    def _sentinel(self, index: int) -> Case:
+        return self.plan.sentinels[(index - len(self.cases)) % len(self.plan.sentinels)]
 
     def _finish(self, index: int, result: CaseResult) -> None:
+        if index >= len(self.cases):
+            phase = BEFORE if index - len(self.cases) < len(self.plan.sentinels) else AFTER
+            found = Sentinel(result.worker, phase, result.case.id, result.outcome, result.digest)
+            self.sentinels.append(found)
+            if self.on_sentinel is not None:
+                self.on_sentinel(found)
+            return
         if self.results[index] is None:
             self.finished += 1
         self.results[index] = result
@@ -260,7 +304,7 @@ class Session:
             index, case = worker.waiting.popleft()
             message = f"the process ended with {_ending(code)}{': ' + text if text else ''}"
             fault = Fault("crash", "", message)
-            self._finish(index, CaseResult(case, "crashed", 0.0, (fault,), describe(case)))
+            self._finish(index, CaseResult(case, "crashed", 0.0, (fault,), describe(case), worker=worker.number))
         self._requeue(worker)
 
     def _regret(self, worker: _Worker, message: str) -> None:
@@ -268,7 +312,8 @@ class Session:
         self.endings.append(Ending(message, _printed(worker.errors, worker.ending or 0)))
 
     def _requeue(self, worker: _Worker) -> None:
-        self.queue.extendleft(reversed(worker.waiting))
+        # A sentinel case is of its worker alone: what this one has not run, no other runs in its place.
+        self.queue.extendleft(entry for entry in reversed(worker.waiting) if entry[0] < len(self.cases))
         if self.queue and len(self.workers) < 1 + len(self.queue):
             self._start()
 
@@ -287,12 +332,13 @@ class Session:
             self._end(worker, kill=True)
             index, case = worker.waiting.popleft()
             fault = Fault("hang", "", f"the call has not returned within {limit:g} s")
-            self._finish(index, CaseResult(case, "hung", limit, (fault,), describe(case)))
+            self._finish(index, CaseResult(case, "hung", limit, (fault,), describe(case), worker=worker.number))
             self._requeue(worker)
 
     def _end(self, worker: _Worker, *, kill: bool) -> None:
         self.selector.unregister(worker.stdout)
         self.workers.remove(worker)
+        self._free.append(worker.number)
         if kill:
             worker.process.kill()
         worker.process.wait()

@@ -1,4 +1,4 @@
-"""Parts of all cases for machines that share the work, and results put together again.
+"""Parts of all cases for machines that share the work, and results read again.
 
 A case belongs to a shard by its id alone, so that what is added to the spec moves no other case to another machine.
 """
@@ -9,16 +9,29 @@ import hashlib
 import itertools
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Conversion, Ending, Fault, Measured, Results, Waiver
-from diopigen.diagnostics import Sink, Span, failure
+from diopigen.conformance.model import (
+    OUTCOMES,
+    Case,
+    CaseResult,
+    Conversion,
+    Ending,
+    Fault,
+    Measured,
+    Results,
+    Suspect,
+    Waiver,
+)
+from diopigen.conformance.run.recorder import is_recording, read_recording
+from diopigen.diagnostics import Span, failure
 from diopigen.spec.json_form import Form, FormFault, read_json
+from diopigen.spec.text_file import read_regular
 
 _CODE = "report-unreadable"
-_FIX = "name a file that `conformance run --json` wrote"
+_FIX = "name a file that `conformance run --json` or `--resume` wrote"
 _SHARD = re.compile(r"([1-9][0-9]{0,5})/([1-9][0-9]{0,5})\Z")
 
 
@@ -34,10 +47,10 @@ class Shard:
 
     def holds(self, case_id: str) -> bool:
         """Whether a case is of this part."""
-        return _number(case_id) % self.count == self.index - 1
+        return number_of(case_id) % self.count == self.index - 1
 
 
-def _number(text: str) -> int:
+def number_of(text: str) -> int:
     """A number of 64 bits that has nothing to do with the order of texts."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
@@ -55,21 +68,34 @@ def part(cases: Sequence[Case], shard: Shard | None) -> list[Case]:
     return [case for case in cases if shard is None or shard.holds(case.id)]
 
 
+def divided(cases: Sequence[Case], count: int) -> list[list[Case]]:
+    """The cases of all `count` shards, each in the order of `cases`."""
+    parts: list[list[Case]] = [[] for _ in range(count)]
+    for case in cases:
+        parts[number_of(case.id) % count].append(case)
+    return parts
+
+
 def sample(cases: Sequence[Case], count: int) -> list[Case]:
     """At most `count` cases of each function, in their order: one of each axis in turn, which and in which turn follows
     from ids alone."""
     groups: dict[str, dict[str, list[Case]]] = {}
-    for case in sorted(cases, key=lambda case: _number(case.id)):
+    for case in sorted(cases, key=lambda case: number_of(case.id)):
         groups.setdefault(case.function, {}).setdefault(case.axis, []).append(case)
     retained: set[str] = set()
     for function, axes in groups.items():
-        turns = itertools.zip_longest(*(axes[axis] for axis in sorted(axes, key=lambda axis: _number(function + axis))))
+        turns = itertools.zip_longest(
+            *(axes[axis] for axis in sorted(axes, key=lambda axis: number_of(function + axis)))
+        )
         retained.update(case.id for case in itertools.islice((case for turn in turns for case in turn if case), count))
     return [case for case in cases if case.id in retained]
 
 
 def read_results(path: Path) -> Results:
-    """Results that `report.to_json` wrote. Their cases have no arguments. Raises `Failure` for any other file."""
+    """Results that `report.to_json` or a `Recorder` wrote. Their cases have no arguments. Raises `Failure` for any
+    other file."""
+    if _begins_as_recording(path):
+        return read_recording(path)
     document = read_json(path, _CODE, _FIX)
     try:
         return _results(document)
@@ -77,8 +103,15 @@ def read_results(path: Path) -> Results:
         raise failure(_CODE, f"holds no results of a run: {error}", Span(str(path)), _FIX) from None
 
 
+def _begins_as_recording(path: Path) -> bool:
+    try:
+        return is_recording(read_regular(path, 64))
+    except (OSError, ValueError):
+        return False  # what is wrong is said where the file is read
+
+
 def _results(document: Form) -> Results:
-    results = tuple(_result(record) for record in document["cases"].items())
+    results = tuple(result_of(record) for record in document["cases"].items())
     shard = document.get("shard", "")
     if shard.text() and _SHARD.match(shard.text()) is None:
         raise shard.fault("a shard, such as '1/4'")
@@ -97,11 +130,22 @@ def _results(document: Form) -> Results:
         ),
         not_run=document.get("not_run", 0).whole(0),
         declarations={one["where"].text(): one["text"].text() for one in document.get("declared", []).items()},
+        identity={key: text.text() for key, text in document.get("identity", {}).entries()},
+        plan=document.get("plan", "").text(),
+        suspects=tuple(_suspect(one) for one in document.get("suspects", []).items()),
     )
-    return _counted(whole)
+    holes = [name.text() for name in document.get("holes", []).items()]
+    expected = (*(one.case.id for one in results), *holes) if whole.plan else ()
+    return counted(replace(whole, expected=expected))
 
 
-def _result(record: Form) -> CaseResult:
+def _suspect(record: Form) -> Suspect:
+    cases = tuple(case.text() for case in record["cases"].items())
+    return Suspect(record["card"].text(), record["message"].text(), cases, record["discarded"].whole(0))
+
+
+def result_of(record: Form) -> CaseResult:
+    """A result that `report.result_record` wrote. Raises `FormFault` for anything else."""
     waiver = None
     if "exception" in record:
         waived = record["exception"]
@@ -137,66 +181,7 @@ def _measured(record: Form) -> Measured:
     return Measured(record["dtype"].text(), worst, mean, record["elements"].whole(1), record["converted"].text())
 
 
-def _counted(results: Results) -> Results:
+def counted(results: Results) -> Results:
+    """The results with their outcomes counted."""
     counts = Counter(result.outcome for result in results.results)
     return replace(results, counts={outcome: counts[outcome] for outcome in OUTCOMES})
-
-
-def merge(parts: Mapping[str, Results], sink: Sink) -> Results:
-    """Results by file as one, cases by family and id; seconds are added up.
-
-    What does not belong together goes to `sink`: other libraries or seeds, cases given twice, shards left out.
-    """
-    files = list(parts)
-    first = parts[files[0]]
-    for file in files[1:]:
-        other = parts[file]
-        for what, one, two in (
-            ("seed", first.seed, other.seed),
-            ("vendor", first.vendor, other.vendor),
-            ("version", first.library_version, other.library_version),
-        ):
-            if one != two:
-                message = f"the {what} is '{two}' here and '{one}' in {files[0]}"
-                sink.error("report-mixed", message, Span(file), fix="merge the results of one run")
-    _check_shards(parts, sink)
-    seen: dict[str, str] = {}
-    merged: list[CaseResult] = []
-    for file, results in parts.items():
-        twice = [result.case.id for result in results.results if result.case.id in seen]
-        if twice:
-            more = f" and {len(twice) - 1} more cases" if len(twice) > 1 else ""
-            message = f"{twice[0]}{more} is in {seen[twice[0]]} too"
-            sink.error("report-case-twice", message, Span(file), fix="give each shard once")
-        for result in results.results:
-            seen.setdefault(result.case.id, file)
-        merged += results.results
-    merged.sort(key=lambda result: (result.case.family, result.case.id))
-    whole = replace(
-        first,
-        results=tuple(merged),
-        seconds=sum(results.seconds for results in parts.values()),
-        shard="",
-        endings=tuple(ending for results in parts.values() for ending in results.endings),
-        not_run=sum(results.not_run for results in parts.values()),
-        declarations={key: text for results in parts.values() for key, text in results.declarations.items()},
-    )
-    return _counted(whole)
-
-
-def _check_shards(parts: Mapping[str, Results], sink: Sink) -> None:
-    shards = {file: parse_shard(results.shard) for file, results in parts.items() if results.shard}
-    if not shards:
-        return
-    count = next(iter(shards.values())).count
-    for file, results in parts.items():
-        if file not in shards or shards[file].count != count:
-            message = f"holds {'shard ' + results.shard if results.shard else 'no shard'}, others one of {count}"
-            sink.error("report-mixed", message, Span(file), fix="merge the shards of one run")
-            return
-    missing = sorted(set(range(1, count + 1)) - {shard.index for shard in shards.values()})
-    if missing:
-        names = ", ".join(f"{index}/{count}" for index in missing)
-        span = Span(next(iter(shards)))
-        fix = "run it with --shard, then merge again"
-        sink.error("report-shard-missing", f"no file holds shard {names}", span, fix=fix)

@@ -25,6 +25,7 @@ from diopigen.conformance.model import Case, CaseResult
 from diopigen.conformance.oracles import oracles
 from diopigen.conformance.run.binding import Host, HostError, Library, Types
 from diopigen.conformance.run.execute import Executor
+from diopigen.conformance.run.repeat import run_repeated
 from diopigen.diagnostics import Failure
 from diopigen.ir.model import Interface
 
@@ -54,6 +55,10 @@ class Setup:
     """What a chip declares of the results."""
     packed: Path | None = None
     """The library of packed functions through which the library is called; None calls the C functions."""
+    repeat: int = 1
+    """How often each case runs; its outputs must have the same bytes each time."""
+    digests: bool = False
+    """Whether results have digests of their outputs."""
 
 
 def send(pipe: IO[bytes], message: Any) -> None:
@@ -86,6 +91,8 @@ def result_line(index: int, result: CaseResult) -> dict[str, Any]:
         line["operands"] = list(result.operands)
     if result.reason:
         line["reason"] = result.reason
+    if result.digest:
+        line["digest"] = result.digest
     if result.declared:
         line["declared"] = list(result.declared)
     if result.errors:
@@ -120,7 +127,10 @@ def serve(commands: BinaryIO, answers: BinaryIO) -> int:
         host = Host(setup.runtime)
         library = _library(setup, host)
         counters = Path(setup.acts) if setup.acts else None
-        executor = Executor(setup.interface, host, library, seed=setup.seed, counters=counters, accuracy=setup.accuracy)
+        executor = Executor(
+            setup.interface, host, library, seed=setup.seed, counters=counters, accuracy=setup.accuracy,
+            observes=setup.digests or setup.repeat > 1,
+        )  # fmt: skip
     except (Failure, HostError) as error:
         fixes = [found.fix or "" for found in error.diagnostics] if isinstance(error, Failure) else [""]
         codes = [found.code for found in error.diagnostics] if isinstance(error, Failure) else ["library-init"]
@@ -141,7 +151,7 @@ def serve(commands: BinaryIO, answers: BinaryIO) -> int:
             break
         for index, case in batch:
             try:
-                result = executor.run(case)
+                result = run_repeated(executor, case, setup.repeat)
             except MemoryError:
                 _line(answers, {"case": index, "outcome": "crashed", "seconds": 0.0, "text": "memory is exhausted"})
                 return _leave(answers)
