@@ -12,6 +12,10 @@ namespace {
 
 const std::map<std::string_view, CompiledFunction>& functions() {
     static const auto* const made = new std::map<std::string_view, CompiledFunction>{
+        {"diopiConvolution2d", compiled("diopiConvolution2d", diopiConvolution2d)},
+        {"diopiConvolution2dBackward", compiled("diopiConvolution2dBackward", diopiConvolution2dBackward)},
+        {"diopiBatchNorm", compiled("diopiBatchNorm", diopiBatchNorm)},
+        {"diopiBatchNormBackward", compiled("diopiBatchNormBackward", diopiBatchNormBackward)},
         {"diopiRelu", compiled("diopiRelu", diopiRelu)},
         {"diopiHardtanhBackward", compiled("diopiHardtanhBackward", diopiHardtanhBackward)},
         {"diopiHardswish", compiled("diopiHardswish", diopiHardswish)},
@@ -84,6 +88,7 @@ const std::map<std::string_view, CompiledFunction>& functions() {
         {"diopiClampMax", compiled("diopiClampMax", diopiClampMax)},
         {"diopiClampMinScalar", compiled("diopiClampMinScalar", diopiClampMinScalar)},
         {"diopiClampMin", compiled("diopiClampMin", diopiClampMin)},
+        {"diopiFill", compiled("diopiFill", diopiFill)},
         {"diopiLogicalAnd", compiled("diopiLogicalAnd", diopiLogicalAnd)},
         {"diopiLogicalOr", compiled("diopiLogicalOr", diopiLogicalOr)},
         {"diopiLogicalNot", compiled("diopiLogicalNot", diopiLogicalNot)},
@@ -116,15 +121,22 @@ const std::map<std::string_view, CompiledFunction>& functions() {
         {"diopiLogSoftmaxBackward", compiled("diopiLogSoftmaxBackward", diopiLogSoftmaxBackward)},
         {"diopiIndexSelect", compiled("diopiIndexSelect", diopiIndexSelect)},
         {"diopiEmbedding", compiled("diopiEmbedding", diopiEmbedding)},
+        {"diopiEmbeddingBackward", compiled("diopiEmbeddingBackward", diopiEmbeddingBackward)},
         {"diopiTril", compiled("diopiTril", diopiTril)},
         {"diopiCat", compiled("diopiCat", diopiCat)},
         {"diopiSort", compiled("diopiSort", diopiSort)},
         {"diopiTopk", compiled("diopiTopk", diopiTopk)},
         {"diopiWhere", compiled("diopiWhere", diopiWhere)},
         {"diopiReciprocal", compiled("diopiReciprocal", diopiReciprocal)},
+        {"diopiConvTranspose2d", compiled("diopiConvTranspose2d", diopiConvTranspose2d)},
+        {"diopiConvTranspose2dBackward", compiled("diopiConvTranspose2dBackward", diopiConvTranspose2dBackward)},
+        {"diopiConvTranspose3d", compiled("diopiConvTranspose3d", diopiConvTranspose3d)},
+        {"diopiConvTranspose3dBackward", compiled("diopiConvTranspose3dBackward", diopiConvTranspose3dBackward)},
         {"diopiCumsum", compiled("diopiCumsum", diopiCumsum)},
         {"diopiArgmax", compiled("diopiArgmax", diopiArgmax)},
         {"diopiArgmin", compiled("diopiArgmin", diopiArgmin)},
+        {"diopiConvolution3d", compiled("diopiConvolution3d", diopiConvolution3d)},
+        {"diopiConvolution3dBackward", compiled("diopiConvolution3dBackward", diopiConvolution3dBackward)},
         {"diopiAvgPool3d", compiled("diopiAvgPool3d", diopiAvgPool3d)},
         {"diopiAvgPool3dBackward", compiled("diopiAvgPool3dBackward", diopiAvgPool3dBackward)},
         {"diopiAdaptiveMaxPool3dWithIndices",
@@ -135,6 +147,8 @@ const std::map<std::string_view, CompiledFunction>& functions() {
         {"diopiMm", compiled("diopiMm", diopiMm)},
         {"diopiPad", compiled("diopiPad", diopiPad)},
         {"diopiNorm", compiled("diopiNorm", diopiNorm)},
+        {"diopiGroupNorm", compiled("diopiGroupNorm", diopiGroupNorm)},
+        {"diopiGroupNormBackward", compiled("diopiGroupNormBackward", diopiGroupNormBackward)},
         {"diopiLinalgVecNorm", compiled("diopiLinalgVecNorm", diopiLinalgVecNorm)},
         {"diopiProd", compiled("diopiProd", diopiProd)},
         {"diopiLerpTensor", compiled("diopiLerpTensor", diopiLerpTensor)},
@@ -146,6 +160,7 @@ const std::map<std::string_view, CompiledFunction>& functions() {
         {"diopiScatter", compiled("diopiScatter", diopiScatter)},
         {"diopiScatterScalar", compiled("diopiScatterScalar", diopiScatterScalar)},
         {"diopiLayerNorm", compiled("diopiLayerNorm", diopiLayerNorm)},
+        {"diopiLayerNormBackward", compiled("diopiLayerNormBackward", diopiLayerNormBackward)},
         {"diopiCopyInp", compiled("diopiCopyInp", diopiCopyInp)},
         {"diopiErfinv", compiled("diopiErfinv", diopiErfinv)},
         {"diopiCastDtype", compiled("diopiCastDtype", diopiCastDtype)},
@@ -154,6 +169,10 @@ const std::map<std::string_view, CompiledFunction>& functions() {
         {"diopiSgn", compiled("diopiSgn", diopiSgn)},
         {"diopiLinalgQR", compiled("diopiLinalgQR", diopiLinalgQR)},
         {"diopiAmax", compiled("diopiAmax", diopiAmax)},
+        {"diopiRMSNorm", compiled("diopiRMSNorm", diopiRMSNorm)},
+        {"diopiRMSNormBackward", compiled("diopiRMSNormBackward", diopiRMSNormBackward)},
+        {"diopiFlashAttention", compiled("diopiFlashAttention", diopiFlashAttention)},
+        {"diopiFlashAttentionBackward", compiled("diopiFlashAttentionBackward", diopiFlashAttentionBackward)},
     };
     return *made;
 }
@@ -172,6 +191,7 @@ constexpr std::string_view kBindings = R"json(
 ["adaptive_max_pool2d_backward", "diopiAdaptiveMaxPool2dBackward", "", "plain", [["result", 0, []], ["tensor", "grad_output", "same:0", [], false], ["tensor", "self", "same:0", ["float16", "bfloat16", "float32", "float64"], false], ["tensor", "indices", "", ["int64"], false]]]
 ["adaptive_max_pool3d", "diopiAdaptiveMaxPool3dWithIndices", "", "plain", [["result", 0, []], ["result", 1, ["int64"]], ["tensor", "self", "same:0", ["float16", "bfloat16", "float32", "float64"], false], ["value", "output_size", "sizes", null, 3]]]
 ["adaptive_max_pool3d_backward", "diopiAdaptiveMaxPool3dBackward", "", "plain", [["result", 0, []], ["tensor", "grad_output", "same:0", [], false], ["tensor", "self", "same:0", ["float16", "bfloat16", "float32", "float64"], false], ["tensor", "indices", "", ["int64"], false]]]
+["add.Scalar", "diopiAddScalar", "other", "iterator", [["result", 0, "type"], ["tensor", "self", "type", [], false], ["value", "other", "scalar", null, null], ["value", "alpha", "scalar", 1, null]]]
 ["add.Tensor", "diopiAddScalar", "other", "iterator", [["result", 0, "type"], ["tensor", "self", "type", [], false], ["value", "other", "scalar", null, null], ["value", "alpha", "scalar", 1, null]]]
 ["add.Tensor", "diopiAdd", "", "iterator", [["result", 0, "type"], ["tensor", "self", "type", [], false], ["tensor", "other", "type", [], false], ["value", "alpha", "scalar", 1, null]]]
 ["addcdiv", "diopiAddcdiv", "", "iterator", [["result", 0, "type"], ["tensor", "self", "type", ["float16", "bfloat16", "float32", "float64", "complex64", "complex128"], false], ["tensor", "tensor1", "type", ["float16", "bfloat16", "float32", "float64", "complex64", "complex128"], false], ["tensor", "tensor2", "type", ["float16", "bfloat16", "float32", "float64", "complex64", "complex128"], false], ["value", "value", "scalar", 1, null]]]
@@ -192,9 +212,11 @@ constexpr std::string_view kBindings = R"json(
 ["avg_pool2d_backward", "diopiAvgPool2dBackward", "", "plain", [["result", 0, []], ["tensor", "grad_output", "same:0", [], false], ["tensor", "self", "same:0", ["float16", "bfloat16", "float32", "float64"], false], ["value", "kernel_size", "sizes", null, 2], ["value", "stride", "sizes", null, 2], ["value", "padding", "sizes", null, 2], ["value", "ceil_mode", "bool", false, null], ["value", "count_include_pad", "bool", true, null], ["value", "divisor_override", "int64", null, null]]]
 ["avg_pool3d", "diopiAvgPool3d", "", "plain", [["result", 0, []], ["tensor", "self", "same:0", ["float16", "bfloat16", "float32", "float64"], false], ["value", "kernel_size", "sizes", null, 3], ["value", "stride", "sizes", null, 3], ["value", "padding", "sizes", null, 3], ["value", "ceil_mode", "bool", false, null], ["value", "count_include_pad", "bool", true, null], ["value", "divisor_override", "int64", null, null]]]
 ["avg_pool3d_backward", "diopiAvgPool3dBackward", "", "plain", [["result", 0, []], ["tensor", "grad_output", "same:0", [], false], ["tensor", "self", "same:0", ["float16", "bfloat16", "float32", "float64"], false], ["value", "kernel_size", "sizes", null, 3], ["value", "stride", "sizes", null, 3], ["value", "padding", "sizes", null, 3], ["value", "ceil_mode", "bool", false, null], ["value", "count_include_pad", "bool", true, null], ["value", "divisor_override", "int64", null, null]]]
+["bitwise_and.Scalar", "diopiBitwiseAndScalar", "other", "iterator", [["result", 0, "type"], ["tensor", "self", "type", ["bool", "uint8", "int8", "int16", "int32", "int64"], false], ["value", "other", "scalar", null, null]]]
 ["bitwise_and.Tensor", "diopiBitwiseAndScalar", "other", "iterator", [["result", 0, "type"], ["tensor", "self", "type", ["bool", "uint8", "int8", "int16", "int32", "int64"], false], ["value", "other", "scalar", null, null]]]
 ["bitwise_and.Tensor", "diopiBitwiseAnd", "", "iterator", [["result", 0, "type"], ["tensor", "self", "type", ["bool", "uint8", "int8", "int16", "int32", "int64"], false], ["tensor", "other", "type", ["bool", "uint8", "int8", "int16", "int32", "int64"], false]]]
 ["bitwise_not", "diopiBitwiseNot", "", "iterator", [["result", 0, "type"], ["tensor", "self", "type", ["bool", "uint8", "int8", "int16", "int32", "int64"], true]]]
+["bitwise_or.Scalar", "diopiBitwiseOrScalar", "other", "iterator", [["result", 0, "type"], ["tensor", "self", "type", ["bool", "uint8", "int8", "int16", "int32", "int64"], false], ["value", "other", "scalar", null, null]]]
 ["bitwise_or.Tensor", "diopiBitwiseOrScalar", "other", "iterator", [["result", 0, "type"], ["tensor", "self", "type", ["bool", "uint8", "int8", "int16", "int32", "int64"], false], ["value", "other", "scalar", null, null]]]
 ["bitwise_or.Tensor", "diopiBitwiseOr", "", "iterator", [["result", 0, "type"], ["tensor", "self", "type", ["bool", "uint8", "int8", "int16", "int32", "int64"], false], ["tensor", "other", "type", ["bool", "uint8", "int8", "int16", "int32", "int64"], false]]]
 ["bmm", "diopiBmm", "", "plain", [["result", 0, []], ["tensor", "self", "same:0", ["uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"], false], ["tensor", "mat2", "same:0", [], false]]]
@@ -212,6 +234,7 @@ constexpr std::string_view kBindings = R"json(
 ["cos", "diopiCos", "", "iterator", [["result", 0, "type"], ["tensor", "self", "type", [], true]]]
 ["cosh", "diopiCosh", "", "iterator", [["result", 0, "type"], ["tensor", "self", "type", [], true]]]
 ["cumsum", "diopiCumsum", "", "plain", [["result", 0, "accumulate"], ["tensor", "self", "accumulate:0", [], false], ["value", "dim", "int64", null, null]]]
+["div.Scalar", "diopiDivScalar", "other", "iterator", [["result", 0, ["uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"]], ["tensor", "self", "type", [], false], ["value", "other", "scalar", null, null], ["constant", null]]]
 ["div.Tensor", "diopiDivScalar", "other", "iterator", [["result", 0, ["uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"]], ["tensor", "self", "type", [], false], ["value", "other", "scalar", null, null], ["constant", null]]]
 ["div.Tensor", "diopiDiv", "", "iterator", [["result", 0, ["uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"]], ["tensor", "self", "type", [], false], ["tensor", "other", "type", [], false], ["constant", null]]]
 ["div.Tensor_mode", "diopiDivScalar", "other", "iterator", [["result", 0, ["uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"]], ["tensor", "self", "type", [], false], ["value", "other", "scalar", null, null], ["value", "rounding_mode", "diopiRoundMode_t", null, null]]]
@@ -267,6 +290,7 @@ constexpr std::string_view kBindings = R"json(
 ["min.dim", "diopiMin", "", "plain", [["result", 0, []], ["result", 1, ["int32", "int64"]], ["tensor", "self", "same:0", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"], false], ["value", "dim", "int64", null, null]]]
 ["minimum", "diopiMinimum", "", "iterator", [["result", 0, "type"], ["tensor", "self", "type", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"], false], ["tensor", "other", "type", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"], false]]]
 ["mm", "diopiMm", "", "plain", [["result", 0, []], ["tensor", "self", "same:0", ["uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"], false], ["tensor", "mat2", "same:0", [], false]]]
+["mul.Scalar", "diopiMulScalar", "other", "iterator", [["result", 0, "type"], ["tensor", "self", "type", [], false], ["value", "other", "scalar", null, null]]]
 ["mul.Tensor", "diopiMulScalar", "other", "iterator", [["result", 0, "type"], ["tensor", "self", "type", [], false], ["value", "other", "scalar", null, null]]]
 ["mul.Tensor", "diopiMul", "", "iterator", [["result", 0, "type"], ["tensor", "self", "type", [], false], ["tensor", "other", "type", [], false]]]
 ["native_layer_norm", "diopiLayerNorm", "", "plain", [["result", 0, []], ["result", 1, []], ["result", 2, []], ["tensor", "input", "same:0", ["float16", "bfloat16", "float32", "float64"], false], ["tensor", "weight", "same:0", [], false], ["tensor", "bias", "same:0", [], false], ["value", "normalized_shape", "sizes", null, null], ["value", "eps", "double", 1e-05, null]]]
@@ -287,6 +311,8 @@ constexpr std::string_view kBindings = R"json(
 ["reflection_pad1d", "diopiPad", "", "plain", [["result", 0, []], ["tensor", "self", "same:0", [], false], ["value", "padding", "sizes", null, 2], ["constant", "reflect"], ["constant", null]]]
 ["reflection_pad3d", "diopiPad", "", "plain", [["result", 0, []], ["tensor", "self", "same:0", [], false], ["value", "padding", "sizes", null, 6], ["constant", "reflect"], ["constant", null]]]
 ["relu", "diopiRelu", "", "iterator", [["result", 0, "type"], ["tensor", "self", "type", ["uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"], true]]]
+["remainder.Scalar", "diopiRemainderScalar", "other", "iterator", [["result", 0, "type"], ["tensor", "self", "type", ["uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"], false], ["value", "other", "scalar", null, null]]]
+["remainder.Scalar", "diopiRemainder", "self", "iterator", [["result", 0, "type"], ["value", "self", "scalar", null, null], ["tensor", "other", "type", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"], false]]]
 ["remainder.Tensor", "diopiRemainderScalar", "other", "iterator", [["result", 0, "type"], ["tensor", "self", "type", ["uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"], false], ["value", "other", "scalar", null, null]]]
 ["remainder.Tensor", "diopiRemainder", "self", "iterator", [["result", 0, "type"], ["value", "self", "scalar", null, null], ["tensor", "other", "type", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"], false]]]
 ["remainder.Tensor", "diopiRemainderTensor", "", "iterator", [["result", 0, "type"], ["tensor", "self", "type", ["uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"], false], ["tensor", "other", "type", ["uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"], false]]]
@@ -309,6 +335,7 @@ constexpr std::string_view kBindings = R"json(
 ["sinh", "diopiSinh", "", "iterator", [["result", 0, "type"], ["tensor", "self", "type", [], true]]]
 ["sort.stable", "diopiSort", "", "plain", [["result", 0, []], ["result", 1, ["int32", "int64"]], ["tensor", "self", "same:0", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"], false], ["value", "dim", "int64", -1, null], ["value", "descending", "bool", false, null], ["value", "stable", "bool", null, null]]]
 ["sqrt", "diopiSqrt", "", "iterator", [["result", 0, "type"], ["tensor", "self", "type", [], true]]]
+["sub.Scalar", "diopiSubScalar", "other", "iterator", [["result", 0, "type"], ["tensor", "self", "type", ["uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"], false], ["value", "other", "scalar", null, null], ["value", "alpha", "scalar", 1, null]]]
 ["sub.Tensor", "diopiSubScalar", "other", "iterator", [["result", 0, "type"], ["tensor", "self", "type", ["uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"], false], ["value", "other", "scalar", null, null], ["value", "alpha", "scalar", 1, null]]]
 ["sub.Tensor", "diopiSub", "", "iterator", [["result", 0, "type"], ["tensor", "self", "type", ["uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"], false], ["tensor", "other", "type", ["uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"], false], ["value", "alpha", "scalar", 1, null]]]
 ["sum.dim_IntList", "diopiSum", "", "plain", [["result", 0, "accumulate"], ["tensor", "self", "accumulate:0", [], false], ["value", "dim", "sizes", null, null]]]
@@ -385,6 +412,7 @@ constexpr std::string_view kKernels = R"json(
 ["diopiClampMax", ["out", "input", "max"], [["input", false], ["max", false]], [], ["const T input = operands[0];", "const T max = operands[1];", "results[0] = minimum(input, max);"]]
 ["diopiClampMinScalar", ["out", "input", "min"], [["input", false]], [["min", "Number", "min_number"]], ["const T input = operands[0];", "const T min = min_.as<T>();", "results[0] = maximum(input, min);"]]
 ["diopiClampMin", ["out", "input", "min"], [["input", false], ["min", false]], [], ["const T input = operands[0];", "const T min = operands[1];", "results[0] = maximum(input, min);"]]
+["diopiFill", ["input", "value"], [], [["value", "Number", "value_number"]], ["const T value = value_.as<T>();", "results[0] = value;"]]
 ["diopiLogicalAnd", ["out", "input", "other"], [["input", false], ["other", false]], [], ["const T input = operands[0];", "const T other = operands[1];", "results[0] = T(isTrue(input) && isTrue(other));"]]
 ["diopiLogicalOr", ["out", "input", "other"], [["input", false], ["other", false]], [], ["const T input = operands[0];", "const T other = operands[1];", "results[0] = T(isTrue(input) || isTrue(other));"]]
 ["diopiLogicalNot", ["out", "input"], [["input", false]], [], ["const T input = operands[0];", "results[0] = T(!isTrue(input));"]]

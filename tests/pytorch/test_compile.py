@@ -415,7 +415,7 @@ def test_the_page_about_it_runs(graphs: ModuleType, torch_droplet: ModuleType) -
     for block in re.findall(r"^```python\n(.*?)^```", text, re.M | re.S):
         exec(block, variables)
     assert variables["loss"].grad_fn is not None
-    assert "native_layer_norm_backward" in torch_droplet.fallback_report(compiled=True)
+    assert torch_droplet.fallback_report(compiled=True) == {}
 
 
 @pytest.mark.slow

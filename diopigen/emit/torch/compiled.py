@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from diopigen.emit.c_text import COLUMNS
 from diopigen.emit.elementwise.kernels import expressible, kernel_text
@@ -25,8 +25,31 @@ from diopigen.spec.expression import Call
 
 Json = list[object]
 
-ALWAYS = ("diopiCopyInp", "diopiCastDtype")
-"""Functions that the planner calls itself: copies, and conversions of operands that an operator promotes."""
+ALWAYS = (
+    "diopiCopyInp",
+    "diopiCastDtype",
+    "diopiFill",
+    "diopiConvolution2d",
+    "diopiConvolution2dBackward",
+    "diopiConvolution3d",
+    "diopiConvolution3dBackward",
+    "diopiConvTranspose2d",
+    "diopiConvTranspose2dBackward",
+    "diopiConvTranspose3d",
+    "diopiConvTranspose3dBackward",
+    "diopiBatchNorm",
+    "diopiBatchNormBackward",
+    "diopiLayerNormBackward",
+    "diopiGroupNorm",
+    "diopiGroupNormBackward",
+    "diopiRMSNorm",
+    "diopiRMSNormBackward",
+    "diopiEmbeddingBackward",
+    "diopiFlashAttention",
+    "diopiFlashAttentionBackward",
+)
+"""Functions that the planner calls by rules of its own (`graph_calls.py` of a vendor's package), copies and conversions
+of operands that an operator promotes among them."""
 
 COPIES = (
     json.dumps(["_to_copy", "diopiCastDtype", "", "plain", [["result", 0, []], ["tensor", "self", "", [], False]]]),
@@ -81,7 +104,21 @@ def call_bindings(
     for overload, function, schema, iterator in _served(interface, known, handwritten):
         for call in _calls(interface, overload, function, schema, iterator):
             found.setdefault(overload, []).append(call)
+    for overload, own in list(found.items()):
+        name = f"{overload.removesuffix('.Tensor')}.Scalar"
+        if overload.endswith(".Tensor") and name not in found and (calls := _for_numbers(interface, name, own)):
+            found[name] = calls
     return tuple(call for _, calls in sorted(found.items()) for call in calls)
+
+
+def _for_numbers(interface: Interface, name: str, calls: Sequence[CallBinding]) -> list[CallBinding]:
+    """The bindings of `mul.Tensor` for numbers, as those of `mul.Scalar`."""
+    schema = schema_of(interface, name)
+    if schema is None:
+        return []
+    known = {argument.name for argument in schema.arguments}
+    named = [(call, {str(one[1]) for one in call.parameters if one[0] in ("tensor", "value")}) for call in calls]
+    return [replace(call, overload=name) for call, names in named if call.number and names <= known]
 
 
 def functions_of(interface: Interface, calls: Sequence[CallBinding]) -> list[str]:

@@ -36,7 +36,7 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     from torch._decomp import get_decompositions
 
     aten = torch.ops.aten
-    named = [aten.rsub, aten.native_dropout_backward, aten._fused_rms_norm, aten._fused_rms_norm_backward]
+    named = [aten.rsub, aten.native_dropout_backward, aten._safe_softmax, aten.stack]
     return dict(get_decompositions(named))
 
 
@@ -156,6 +156,7 @@ def backend(module: torch.fx.GraphModule, inputs: Sequence[Any], **options: Any)
     """The backend `diopi` of `torch.compile`. Raises `RuntimeError` for options: it has none."""
     if any(options.values()):
         raise RuntimeError(f"the backend diopi has no options, and got {options}")
+    import torch._functorch.config
     from torch._dynamo.backends.common import aot_autograd
 
     compiler = aot_autograd(
@@ -165,4 +166,6 @@ def backend(module: torch.fx.GraphModule, inputs: Sequence[Any], **options: Any)
         decompositions=decompositions(),
         keep_inference_input_mutations=True,
     )
-    return compiler(module, inputs)
+    # Eager mode runs the backward pass outside autocast; PyTorch would compile it as if it ran inside, in other dtypes.
+    with torch._functorch.config.patch(backward_pass_autocast="off"):
+        return compiler(module, inputs)

@@ -6,6 +6,7 @@ it. An overload that the table serves calls its function; every other one goes t
 
 from __future__ import annotations
 
+import functools
 import json
 import operator
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,9 +18,11 @@ import torch.fx
 
 from torch_droplet import fusion
 from torch_droplet.arena import Lifetime, assign
+from torch_droplet.folding import folded
 from torch_droplet.fused_source import GRAIN, Chain
 from torch_droplet.fused_source import source_of as kernel_source
 from torch_droplet.fusion_report import Note
+from torch_droplet.graph_calls import RULES, Caller
 from torch_droplet.graph_nodes import (
     ACCUMULATED,
     DataDependent,
@@ -83,6 +86,8 @@ class Planner:
     def __init__(self, module: torch.fx.GraphModule, symbols: Mapping[Any, int], fuses: bool) -> None:
         self.module = module
         self.fuses = fuses and fusion.is_enabled()
+        self.folds = fuses
+        self.folded: dict[torch.fx.Node, torch.Tensor] = {}
         self.symbols = symbols
         self.nodes = list(module.graph.nodes)
         self.slots: list[dict[str, Any]] = []
@@ -150,6 +155,8 @@ class Planner:
 
     def plan(self) -> Plan:
         """The whole graph. Raises `Unplanned`."""
+        if self.folds:
+            self.folded = folded(self)
         for unit in self._units():
             if isinstance(unit, fusion.Group):
                 self._fused(unit)
@@ -162,6 +169,10 @@ class Planner:
             self._placeholder(node)
         elif node.op == "get_attr":
             self._constant(node)
+        elif node in self.folded:
+            if any(user not in self.folded for user in node.users):
+                self.values[node] = self.add_constant(self.folded[node])
+                self._own(node.meta["val"], self.values[node])
         elif node.op == "call_function":
             self._function(node)
         elif node.op == "output":
@@ -179,10 +190,12 @@ class Planner:
         for node in self.nodes:
             if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
                 continue
+            if node in self.folded:
+                continue
             try:
                 arguments = named_arguments(node, node.target)
                 name = overload_name(node.target)
-                elements[node] = fusion.element_of(node, name, arguments, self._plain, self.device)
+                elements[node] = fusion.element_of(node, name, arguments, self.plain, self.device)
             except (fusion.NotFused, DataDependent) as reason:
                 self.reasons[node] = str(reason)
         self.elements = elements
@@ -283,7 +296,7 @@ class Planner:
         if node.target is operator.getitem:
             whole, index = node.args
             found = self.values[whole]  # type: ignore[index]
-            self.values[node] = found[index]  # type: ignore[index]
+            self.values[node] = self.number(value) if isinstance(value, _NUMBERS) else found[index]  # type: ignore[index]
             return
         if isinstance(value, _NUMBERS):
             try:
@@ -325,7 +338,7 @@ class Planner:
             raise Unplanned("a view between elements")
         return self.add_slot({"kind": "view", "base": storage.slot, "offset": offset, **self.layout(value)}, value)
 
-    def _result(self, value: torch.Tensor) -> int:
+    def result(self, value: torch.Tensor) -> int:
         """A slot with memory of its own, which a function writes."""
         size = self.number(value.untyped_storage().nbytes())
         dimensions = zip(value.shape, value.stride(), strict=True)
@@ -346,10 +359,12 @@ class Planner:
 
     def _call(self, node: torch.fx.Node, target: torch._ops.OpOverload) -> None:
         reason = "no function of the interface serves it"
-        for binding in bindings().get(overload_name(target), ()):
+        name = overload_name(target)
+        ways = [functools.partial(self._direct, binding=binding) for binding in bindings().get(name, ())]
+        for way in [self._by_rule] if name in RULES else ways:
             before = len(self.slots), len(self.steps), len(self.constants), dict(self.storages)
             try:
-                self._direct(node, target, binding)
+                way(node, target)
                 return
             except Declined as declined:
                 reason = str(declined)
@@ -358,10 +373,82 @@ class Planner:
                 self.storages = before[3]
         self._dispatch(node, target, reason)
 
+    def _by_rule(self, node: torch.fx.Node, target: torch._ops.OpOverload) -> None:
+        """The calls of an overload with a rule of its own. Raises `Declined`."""
+        RULES[overload_name(target)](Caller(self, node, named_arguments(node, target)))
+
+    def hand_call(
+        self, node: torch.fx.Node, function: str, operands: list[Any], used: Sequence[int], results: list[Any],
+        writes: int | None,
+    ) -> None:  # fmt: skip
+        """A step that a rule makes. `writes` is an input of the graph that it changes."""
+        returned = node.meta["val"]
+        values = list(returned) if isinstance(returned, (list, tuple)) else [returned]
+        step = self.step(node, node.target)  # type: ignore[arg-type]
+        step["function"] = function
+        step["operands"] = operands
+        step["results"] = [
+            slot if isinstance(value, torch.Tensor) else None for slot, value in zip(results, values, strict=True)
+        ]
+        if writes is not None:
+            step["writes"] = writes
+        else:
+            self.values[node] = results if isinstance(returned, (list, tuple)) else results[0]
+        self.add_step(step, used, None)
+
+    def copy_step(self, node: torch.fx.Node, source: int, target: int) -> None:
+        """A step that copies a tensor to another of its dtype."""
+        step = {
+            "node": node.name,
+            "source": source_of(node),
+            "overload": "copy_",
+            "arguments": [{"slot": target}, {"slot": source}, False],
+            "function": "diopiCopyInp",
+            "operands": [source, target],
+            "results": [None],
+        }
+        self.add_step(step, [source, target], None)
+
+    def fill_step(self, node: torch.fx.Node, target: int, number: float) -> None:
+        """A step that sets all elements of a tensor."""
+        step = {
+            "node": node.name,
+            "source": source_of(node),
+            "overload": "fill_.Scalar",
+            "arguments": [{"slot": target}, number],
+            "function": "diopiFill",
+            "operands": [target, number],
+            "results": [None],
+        }
+        self.add_step(step, [target], None)
+
+    def scratch(self, sizes: Sequence[int], dtype: torch.dtype) -> int:
+        """A dense tensor in the arena that no node has."""
+        made = torch.empty_strided(list(sizes), dense_strides(sizes), dtype=dtype, device="meta")
+        # The key is the address of a storage: it must stay one of its own.
+        self._made.append(made)
+        return self.add_result(made, made.untyped_storage().nbytes(), False, storage_key(made))
+
+    def permuted(self, slot: int, dimensions: Sequence[int]) -> int:
+        """A slot over the same memory."""
+        value = self._layouts[slot]
+        assert value is not None
+        return self.inside(slot, value.permute(*dimensions))
+
+    def inside(self, slot: int, seen: torch.Tensor) -> int:
+        """A slot for a view of what is in another one."""
+        own, value = self.slots[slot], self._layouts[slot]
+        assert value is not None
+        ahead = self.number(seen.storage_offset()) - self.number(value.storage_offset())
+        if own["kind"] == "arena":
+            start = own["start"] + ahead * seen.element_size()
+            return self.add_slot({**own, "start": start, **self.layout(seen)}, seen)
+        return self.add_slot({"kind": "view", "base": slot, "offset": ahead, **self.layout(seen)}, seen)
+
     def _direct(self, node: torch.fx.Node, target: torch._ops.OpOverload, binding: Binding) -> None:
         """A step that calls a function. Raises `Declined`."""
         arguments = named_arguments(node, target)
-        if binding.number and not isinstance(self._plain(arguments[binding.number]), (bool, int, float)):
+        if binding.number and not isinstance(self.plain(arguments[binding.number]), (bool, int, float)):
             raise Declined("no function of the interface serves it")
         if not has_function(binding.function):
             raise Declined(f"{binding.function}: the chip has no such operator")
@@ -379,7 +466,7 @@ class Planner:
         for parameter in binding.parameters:
             if parameter[0] != "result":
                 operands.append(self._operand(parameter, arguments, results, promoted))
-        slots = [self._result(value) for value in results]
+        slots = [self.result(value) for value in results]
         remaining = iter(operands)
         step = self.step(node, target)
         step["function"] = binding.function
@@ -437,15 +524,15 @@ class Planner:
                 return None
             return self._tensor_operand(argument, *parameter[2:], results, promoted)
         _, _, type_name, standard, length = parameter
-        value = self._plain(argument)
+        value = self.plain(argument)
         return plain_operand(standard if value is None else value, type_name, length)
 
-    def _plain(self, argument: Any) -> Any:
+    def plain(self, argument: Any) -> Any:
         """A number, a list of numbers, a text, or None; a tensor node stays as it is."""
         if isinstance(argument, torch.fx.Node):
             return argument if isinstance(argument.meta.get("val"), torch.Tensor) else self.number(argument)
         if isinstance(argument, (list, tuple)):
-            return [self._plain(one) for one in argument]
+            return [self.plain(one) for one in argument]
         return self.number(argument)
 
     def _tensor_operand(
@@ -476,13 +563,7 @@ class Planner:
     def _cast(self, value: torch.Tensor, slot: int, dtype: torch.dtype) -> int:
         """A step that converts an operand."""
         target = torch.ops.aten._to_copy.default
-        made = torch.empty_strided(
-            [self.number(n) for n in value.shape], dense_strides([self.number(n) for n in value.shape]), dtype=dtype,
-            device="meta",
-        )  # fmt: skip
-        result = self.add_result(made, made.untyped_storage().nbytes(), False, storage_key(made))
-        # The key is the address of a storage: it must stay one of its own.
-        self._made.append(made)
+        result = self.scratch([self.number(n) for n in value.shape], dtype)
         step = {
             "node": f"to_{dtype_name(dtype)}",
             "overload": overload_name(target),

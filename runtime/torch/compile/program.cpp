@@ -2,6 +2,7 @@
 #include <ATen/ScalarOps.h>
 #include <diopigen_torch/call.h>
 #include <diopigen_torch/device.h>
+#include <diopigen_torch/generator.h>
 #include <diopigen_torch/tape.h>
 
 #include <algorithm>
@@ -192,6 +193,7 @@ void Program::addStep(const Json& plan, Step& step) {
             step.trampoline = function->trampoline;
             step.first_operand = operands_.size();
             addOperands(plan.at("operands"), *function);
+            step.writes = plan.at("writes").isNull() ? -1 : static_cast<int64_t>(slotIndex(plan.at("writes")));
         }
     }
     step.calls = compiledCallsOf(step.name, reason);
@@ -258,6 +260,16 @@ OperandPlan Program::operandOf(const Json& value, char kind) {
                 const std::vector<int64_t>& sizes = sizes_.emplace_back(value.integers());
                 operand.value.sizes = {sizes.data(), static_cast<int64_t>(sizes.size())};
             }
+            break;
+        case 'Z':
+            if (!is_missing) {
+                const std::vector<int64_t>& sizes = sizes_.emplace_back(value.integers());
+                operand.value.pointer =
+                    &size_pointers_.emplace_back(diopiSize_t{sizes.data(), static_cast<int64_t>(sizes.size())});
+            }
+            break;
+        case 'g':
+            operand.value.pointer = generatorHandle(std::nullopt, device_);
             break;
         case 'r':
             operand.value.integer = static_cast<int64_t>(roundMode(

@@ -201,6 +201,9 @@ void Program::runDirect(const Step& step, Instance& instance, diopiContext& cont
         context.temporaries.clear();
     }
     if (C10_LIKELY(status == diopiSuccess)) {
+        if (step.writes >= 0) {
+            instance.slots[static_cast<size_t>(step.writes)].unsafeGetTensorImpl()->bump_version();
+        }
         return;
     }
     try {

@@ -47,6 +47,10 @@ constexpr char letter() {
         return 's';
     } else if constexpr (std::is_same_v<Type, diopiSize_t>) {
         return 'z';
+    } else if constexpr (std::is_same_v<std::remove_const_t<std::remove_pointer_t<Type>>, diopiSize_t>) {
+        return 'Z';  // sizes that may be missing
+    } else if constexpr (std::is_same_v<Type, diopiGeneratorHandle_t>) {
+        return 'g';  // the device's own
     } else if constexpr (std::is_same_v<Type, diopiRoundMode_t>) {
         return 'r';
     } else if constexpr (std::is_same_v<Type, const char*>) {

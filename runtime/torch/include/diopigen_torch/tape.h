@@ -102,6 +102,8 @@ struct Step {
     std::vector<ArgumentPlan> arguments;
     std::vector<ResultPlan> results;
     CompiledCalls* calls = nullptr;
+    /// The slot of the input that the function changes, whose version counts; -1 for none.
+    int64_t writes = -1;
     /// Instead of a call.
     std::unique_ptr<FusedPlan> fused;
     /// Set once the function has declined the call.
@@ -156,6 +158,7 @@ class Program {
     // What operands point to.
     std::deque<diopiScalar_t> scalars_;
     std::deque<std::vector<int64_t>> sizes_;
+    std::deque<diopiSize_t> size_pointers_;
     std::deque<std::string> texts_;
     std::deque<int64_t> integers_;
     std::deque<double> reals_;
