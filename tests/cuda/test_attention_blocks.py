@@ -6,12 +6,13 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from attention_program import CASES, DROPPED, Case
+from attention_program import CASES, DROPPED, FUSED, Case
 from cpu_build import run_checked
 from cpu_library import BFLOAT16
 from reference_libraries import without_kernel
@@ -25,9 +26,11 @@ PROGRAM = Path(__file__).with_name("attention_program.py")
 Array = np.ndarray[Any, Any]
 
 
-def attended(libraries: tuple[Path, Path], file: Path, settings: Mapping[str, str], times: int = 1) -> dict[str, Array]:
+def attended(
+    libraries: tuple[Path, Path], file: Path, settings: Mapping[str, str], runs: int | str = 1
+) -> dict[str, Array]:
     """What a library gives for all cases under settings of its own."""
-    run_checked([sys.executable, PROGRAM, *libraries, file, str(times)], {**os.environ, **settings})
+    run_checked([sys.executable, PROGRAM, *libraries, file, str(runs)], {**os.environ, **settings})
     with np.load(file) as results:
         return dict(results)
 
@@ -38,7 +41,15 @@ def by_tiles(emulated: tuple[Path, Path], tmp_path_factory: pytest.TempPathFacto
     return attended(emulated, tmp_path_factory.mktemp("attention") / "found.npz", {})
 
 
-def expected(case: Case) -> dict[str, Array]:
+@dataclass(frozen=True)
+class Expected:
+    """Results by the definition, and the sums of the magnitudes of what each is a sum of."""
+
+    results: dict[str, Array]
+    terms: dict[str, Array]
+
+
+def expected(case: Case) -> Expected:
     """The definition in float64, from operands as they are stored."""
     q, k, v, grad = (case.operands()[name].astype(np.float64).swapaxes(1, 2) for name in ("q", "k", "v", "grad"))
     shared = case.heads // case.kv_heads
@@ -67,22 +78,35 @@ def expected(case: Case) -> dict[str, Array]:
         batch, _, keys, size = array.shape
         return np.asarray(array.reshape(batch, case.kv_heads, shared, keys, size).sum(axis=2))
 
-    results = {
-        "out": out,
-        "grad_q": np.einsum("bhqk,bhqkd->bhqd", to_score, np.where(sees[..., None], k[..., None, :, :], 0)),
-        "grad_k": joined(to_score.swapaxes(-1, -2) @ q),
-        "grad_v": joined(np.einsum("bhqk,bhqkd->bhkd", fractions, np.where(sees[..., None], grad[..., :, None, :], 0))),
-    }
+    def gradients(fractions: Array, to_score: Array, q: Array, k: Array, grad: Array) -> dict[str, Array]:
+        return {
+            "grad_q": np.einsum("bhqk,bhqkd->bhqd", to_score, np.where(sees[..., None], k[..., None, :, :], 0)),
+            "grad_k": joined(to_score.swapaxes(-1, -2) @ q),
+            "grad_v": joined(
+                np.einsum("bhqk,bhqkd->bhkd", fractions, np.where(sees[..., None], grad[..., :, None, :], 0))
+            ),
+        }
+
+    results = {"out": out, **gradients(fractions, to_score, q, k, grad)}
+    magnitudes = gradients(fractions, np.abs(to_score) + np.finfo(np.float16).tiny, *map(np.abs, (q, k, grad)))
+    seen_values = np.where(sees[..., None], np.abs(v[..., None, :, :]), 0)
+    magnitudes["out"] = np.einsum("bhqk,bhqkd->bhqd", fractions, seen_values)
     with np.errstate(divide="ignore"):
         lse = np.where(total == 0, np.inf, np.log(total) + top)[..., 0]
-    return {"lse": lse, **{name: array.swapaxes(1, 2) for name, array in results.items()}}
+    swapped = {name: array.swapaxes(1, 2) for name, array in results.items()}
+    terms = {name: array.swapaxes(1, 2) for name, array in magnitudes.items()}
+    return Expected({"lse": lse, **swapped}, {"lse": np.zeros_like(lse), **terms})
 
 
-def faults(case: Case, found: Mapping[str, Array]) -> list[str]:
-    """Results that are farther off than the rounding of outputs tells, from which gradients come as well."""
+def faults(case: Case, found: Mapping[str, Array], *, is_fused: bool = False) -> list[str]:
+    """Results that are farther off than the rounding of outputs tells, from which gradients come as well.
+
+    Fused kernels round probabilities and gradients of scores to the dtype, too.
+    """
     rounding = {np.dtype("float16"): 2.0**-11, BFLOAT16: 2.0**-8, np.dtype("float32"): 2e-6}[case.dtype]
     texts = []
-    for name, right in expected(case).items():
+    provided = expected(case)
+    for name, right in provided.results.items():
         result = found[f"{case.name}/{name}"].astype(np.float64)
         scale = np.max(np.abs(right), where=np.isfinite(right), initial=0)
         allowed = 1e-5 * scale + (0 if name == "lse" else rounding * np.abs(right))
@@ -90,6 +114,8 @@ def faults(case: Case, found: Mapping[str, Array]) -> list[str]:
             allowed = allowed + 2.0**-25  # half the distance of subnormal numbers
         if name in ("grad_q", "grad_k"):
             allowed = allowed + 2 * rounding * scale  # `out` is rounded before its product with the gradient
+        if is_fused:
+            allowed = allowed + rounding * provided.terms[name]
         with np.errstate(invalid="ignore"):
             good = (result == right) | (np.abs(result - right) <= allowed) | (np.isnan(result) & np.isnan(right))
         if not good.all():
@@ -117,6 +143,24 @@ def test_attention_is_what_its_definition_gives(
     """Blocks of few queries and of many, over own products and over those of the stand-in."""
     found = attended(emulated, tmp_path / "found.npz", settings) if settings else by_tiles
     assert [text for case in CASES for text in faults(case, found)] == []
+
+
+@pytest.mark.parametrize(
+    ("mode", "plans"), first([("1", 6), ("refuse", 0)]), ids=["plans of cuDNN", "plans that do not run"]
+)
+def test_fused_attention_is_what_its_definition_gives(
+    emulated: tuple[Path, Path], tmp_path: Path, mode: str, plans: int
+) -> None:
+    """cuDNN takes what it serves; where its plan does not run, own kernels give what they give without it."""
+    notes = tmp_path / "notes.txt"
+    notes.touch()
+    settings = {"DIOPI_CUDA_EMULATION_DNN": mode, "DIOPI_CUDA_EMULATION_NOTES": str(notes)}
+    found = attended(emulated, tmp_path / "found.npz", settings, "fused")
+    counts = Counter(notes.read_text().splitlines())
+    assert counts["attention"] == counts["attention, gradient"] == plans
+    assert [text for case in FUSED for text in faults(case, found, is_fused=plans > 0)] == []
+    if plans > 0:
+        assert all(faults(case, found) for case in FUSED), "probabilities of halves show"
 
 
 def test_the_other_operators_of_attention(by_tiles: dict[str, Array]) -> None:
@@ -178,6 +222,25 @@ def test_the_suite_passes_by_blocks(
     found = run(sampled(cases, share), interface, emulated[1], emulated[0], jobs=2, time_limit=120.0)
     assert [f"{result.case.id}: {result.faults}" for result in found.failures] == []
     assert {result.outcome for result in found.results} == {"passed"}
+
+
+def test_the_suite_passes_by_plans(
+    emulated: tuple[Path, Path], interface: Interface, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Joined sequences, dropout and gradients through cuDNN's stand-in, which validates what it is asked for."""
+    notes = tmp_path / "notes.txt"
+    for name, value in (("ATTENTION_BYTES", "4096"), ("EMULATION_DNN", "1"), ("EMULATION_NOTES", str(notes))):
+        monkeypatch.setenv(f"DIOPI_CUDA_{name}", value)
+    cases = [
+        case
+        for case in select(interface, families=["attention_llm_ext"])
+        if case.function.startswith(("diopiFlashAttention", "diopiMultiHeadAttention"))
+    ]
+    assert len(cases) > 900
+    found = run(sampled(cases, 6), interface, emulated[1], emulated[0], jobs=2, time_limit=120.0)
+    assert [f"{result.case.id}: {result.faults}" for result in found.failures] == []
+    served = set(notes.read_text().splitlines())
+    assert served >= {"attention", "attention, joined", "attention, gradient", "attention, gradient, joined"}
 
 
 @pytest.mark.slow

@@ -45,18 +45,40 @@ if(DIOPIGEN_CUDNN)
               PATH_SUFFIXES include)
     find_library(DIOPIGEN_CUDNN_LIBRARY NAMES cudnn libcudnn.so.9 HINTS ${wheels} ENV CUDNN_PATH ENV CUDA_PATH
                  PATHS /usr/local/cuda PATH_SUFFIXES lib lib64)
+    # The wheel of the frontend has its headers where the environment has those of Python packages.
+    file(GLOB frontends "$ENV{VIRTUAL_ENV}/include" "${CMAKE_CURRENT_SOURCE_DIR}/../../.venv/include"
+                        "$ENV{VIRTUAL_ENV}/lib/python3*/site-packages/include"
+                        "${CMAKE_CURRENT_SOURCE_DIR}/../../.venv/lib/python3*/site-packages/include")
+    find_path(DIOPIGEN_CUDNN_FRONTEND_INCLUDE cudnn_frontend.h HINTS ${frontends} ENV CUDNN_FRONTEND_PATH
+              PATH_SUFFIXES include)
 endif()
-if(DIOPIGEN_CUDNN AND DIOPIGEN_CUDNN_INCLUDE AND DIOPIGEN_CUDNN_LIBRARY)
+set(dnn_source no_dnn)
+set(attention_source no_fused_attention)
+if(DIOPIGEN_CUDA_EMULATION)
+    set(dnn_source dnn)
+    set(attention_source fused_attention)
+elseif(DIOPIGEN_CUDNN AND DIOPIGEN_CUDNN_INCLUDE AND DIOPIGEN_CUDNN_LIBRARY)
     message(STATUS "diopi_cuda: convolutions by ${DIOPIGEN_CUDNN_LIBRARY}")
-    list(APPEND library_sources "${CMAKE_CURRENT_SOURCE_DIR}/libraries/dnn.cpp")
     list(APPEND library_includes "${DIOPIGEN_CUDNN_INCLUDE}")
     list(APPEND libraries "${DIOPIGEN_CUDNN_LIBRARY}")
-    # The functions of descriptors are marked as old ones; they are what there is without cuDNN's graphs.
-    set_source_files_properties("${CMAKE_CURRENT_SOURCE_DIR}/libraries/dnn.cpp" PROPERTIES
-                                COMPILE_OPTIONS -Wno-deprecated-declarations)
-elseif(DIOPIGEN_CUDA_EMULATION)
-    list(APPEND library_sources "${CMAKE_CURRENT_SOURCE_DIR}/libraries/dnn.cpp")
+    set(dnn_source dnn)
+    if(DIOPIGEN_CUDNN_FRONTEND_INCLUDE)
+        message(STATUS "diopi_cuda: attention by it, with the frontend in ${DIOPIGEN_CUDNN_FRONTEND_INCLUDE}")
+        list(APPEND library_includes "${DIOPIGEN_CUDNN_FRONTEND_INCLUDE}")
+        set(attention_source fused_attention)
+    else()
+        message(STATUS "diopi_cuda: no frontend of cuDNN, attention by own kernels")
+    endif()
 else()
-    message(STATUS "diopi_cuda: no cuDNN, convolutions by own kernels")
-    list(APPEND library_sources "${CMAKE_CURRENT_SOURCE_DIR}/libraries/no_dnn.cpp")
+    message(STATUS "diopi_cuda: no cuDNN, convolutions and attention by own kernels")
+endif()
+set(dnn_source "${CMAKE_CURRENT_SOURCE_DIR}/libraries/${dnn_source}.cpp")
+set(attention_source "${CMAKE_CURRENT_SOURCE_DIR}/libraries/${attention_source}.cpp")
+list(APPEND library_sources "${dnn_source}" "${attention_source}")
+if(NOT DIOPIGEN_CUDA_EMULATION)
+    # The functions of descriptors are marked as old ones; they are what there is without cuDNN's graphs.
+    set_source_files_properties("${dnn_source}" PROPERTIES COMPILE_OPTIONS -Wno-deprecated-declarations)
+    # The frontend builds plans, each once: optimising its headers takes longer than all that it does.
+    set_source_files_properties("${attention_source}" PROPERTIES COMPILE_OPTIONS -O0
+                                COMPILE_DEFINITIONS "NV_CUDNN_FRONTEND_DISABLE_LOGGING;CUDNN_FRONTEND_SKIP_JSON_LIB")
 endif()

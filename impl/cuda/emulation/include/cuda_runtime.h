@@ -15,7 +15,7 @@ enum cudaError_t {
     cudaErrorNotSupported = 801,
 };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
-enum cudaDeviceAttr { cudaDevAttrMemoryPoolsSupported };
+enum cudaDeviceAttr { cudaDevAttrMemoryPoolsSupported, cudaDevAttrComputeCapabilityMajor };
 enum cudaMemPoolAttr {
     cudaMemPoolAttrReleaseThreshold,
     cudaMemPoolAttrReservedMemCurrent,

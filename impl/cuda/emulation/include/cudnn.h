@@ -38,9 +38,11 @@ using cudnnConvolutionFwdAlgoPerf_t = EmulatedPerformance<cudnnConvolutionFwdAlg
 using cudnnConvolutionBwdDataAlgoPerf_t = EmulatedPerformance<cudnnConvolutionBwdDataAlgo_t>;
 using cudnnConvolutionBwdFilterAlgoPerf_t = EmulatedPerformance<cudnnConvolutionBwdFilterAlgo_t>;
 
+size_t cudnnGetVersion();
 const char* cudnnGetErrorString(cudnnStatus_t status);
 cudnnStatus_t cudnnCreate(cudnnHandle_t* handle);
 cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream);
+cudnnStatus_t cudnnGetStream(cudnnHandle_t handle, cudaStream_t* stream);
 
 cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t* description);
 cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t description);

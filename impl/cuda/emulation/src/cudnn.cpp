@@ -255,6 +255,8 @@ cudnnStatus_t destroy(Object* object) {
 
 }  // namespace
 
+size_t cudnnGetVersion() { return 91300; }
+
 const char* cudnnGetErrorString(cudnnStatus_t status) {
     return status == CUDNN_STATUS_SUCCESS     ? "success"
            : status == CUDNN_STATUS_BAD_PARAM ? "bad parameter"
@@ -269,6 +271,11 @@ cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) {
 
 cudnnStatus_t cudnnSetStream(cudnnHandle_t /*handle*/, cudaStream_t stream) {
     stream_of_calls = stream;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnGetStream(cudnnHandle_t /*handle*/, cudaStream_t* stream) {
+    *stream = stream_of_calls;
     return CUDNN_STATUS_SUCCESS;
 }
 

@@ -221,8 +221,8 @@ cudaError_t cudaSetDevice(int device) {
     return cudaSuccess;
 }
 
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int device) {
-    *value = 1;
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+    *value = attribute == cudaDevAttrComputeCapabilityMajor ? 9 : 1;
     return answer(is_device(device) ? cudaSuccess : cudaErrorInvalidDevice);
 }
 

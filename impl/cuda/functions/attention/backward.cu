@@ -5,6 +5,7 @@
 #include "backward.h"
 #include "block_gradients.h"
 #include "diopi_core/raw_elements.h"
+#include "diopi_cuda/to_device.h"
 #include "passes.h"
 
 namespace diopi::cuda {
@@ -46,13 +47,6 @@ void recompute(const Block& all, const DeviceProblem& problem, const Scoring& sc
                        }
                    }
                });
-}
-
-Buffer cleared(int64_t bytes) {
-    Buffer buffer;
-    buffer.allocate(bytes);
-    clear(buffer.data(), static_cast<size_t>(bytes));
-    return buffer;
 }
 
 // What is common to all blocks of a call.

@@ -6,6 +6,7 @@
 #include "diopi_core/raw_elements.h"
 #include "diopi_cuda/launch.h"
 #include "forward.h"
+#include "fused.h"
 
 namespace diopi::cuda {
 
@@ -56,14 +57,18 @@ std::vector<int64_t> indices(const Tensor& tensor) {
 void forward_with_lse(const Problem& problem, const Scoring& scoring, const Operands& operands,
                       const Tensor& out_tensor, float* lse, int64_t longest) {
     const RawOutput out(out_tensor);
-    cuda::attend(problem, scoring, operands, out.as<char>(), {{problem.heads, longest}, lse, nullptr, nullptr});
+    if (!cuda::attend_fused(problem, scoring, operands, out.as<char>(), lse, longest)) {
+        cuda::attend(problem, scoring, operands, out.as<char>(), {{problem.heads, longest}, lse, nullptr, nullptr});
+    }
     out.store();
 }
 
 void backward_from_lse(const Problem& problem, const Scoring& scoring, const Operands& operands,
                        const GradientTensors& tensors, const Tensor& lse_tensor, int64_t longest) {
     const Input<float> lse(lse_tensor);
-    cuda::attend_backward(problem, scoring, operands, tensors, {problem.heads, longest}, lse.data(), nullptr);
+    if (!cuda::attend_fused_backward(problem, scoring, operands, tensors, lse.data(), longest)) {
+        cuda::attend_backward(problem, scoring, operands, tensors, {problem.heads, longest}, lse.data(), nullptr);
+    }
 }
 
 void record_mask(const Tensor& mask, const Dropout& dropout) {
