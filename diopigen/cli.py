@@ -18,6 +18,7 @@ from diopigen.commands import (
     adaptors,
     chip,
     conformance,
+    conformance_history,
     conformance_mutation,
     conformance_reports,
     conformance_sources,
@@ -89,6 +90,9 @@ for command in (
 ):
     cli.add_command(command)
 conformance.conformance.add_command(conformance_reports.report)
+conformance_reports.report.add_command(conformance_history.diff)
+conformance_reports.report.add_command(conformance_history.balance)
+conformance.conformance.add_command(conformance_history.history)
 conformance.conformance.add_command(conformance_reports.coverage)
 conformance.conformance.add_command(conformance_reports.device_configs)
 conformance.conformance.add_command(conformance_mutation.mutate)

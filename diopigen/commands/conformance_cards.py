@@ -135,8 +135,12 @@ def parts_of(
 
 def costs_of(file: Path) -> dict[str, float]:
     """The seconds of each case in earlier results. What did not run to its end cost nothing that is worth knowing."""
+    from diopigen.conformance.history.store import is_history, opened
     from diopigen.conformance.run.shards import read_results
 
+    if is_history(file):
+        with opened(file) as history:
+            return history.costs()
     left_out = ("crashed", "excepted")
     return {one.case.id: one.seconds for one in read_results(file).results if one.outcome not in left_out}
 

@@ -42,6 +42,7 @@ RULES = {
     "report-conflict": "A case that two files of one run have has the same outcome in both.",
     "report-hole": "Results that are merged have all cases that their runs are about.",
     "report-shard-missing": "Results that are merged are those of all shards.",
+    "history-unreadable": "A history of runs is a file that `conformance history add` wrote.",
     "launcher-missing": "The command that starts the processes of a run (--launcher) is there.",
     "dispatch-missing": "The dispatch library is in the folder of the library under test, where --through asks for it.",
     "runtime-missing": "The host runtime is in the folder of the library under test, or is named.",

@@ -1,0 +1,1 @@
+"""Results of many runs in one file, and how they change."""
