@@ -11,6 +11,7 @@ import shutil
 import subprocess
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -118,13 +119,13 @@ def test_an_empty_history_and_functions_that_come_and_go(tmp_path: Path) -> None
     path = tmp_path / "runs.sqlite"
     with opened(path, create=True) as history:
         assert trends(history)["runs"] == []
-    assert "No runs" in to_html({**trends_of(path)}, workspace().templates)
+    assert "No runs" in to_html(trends_of(path), workspace().templates)
     stored(path, run("pppp"), run("ppp"))
     sub = trends_of(path)["functions"][1]
     assert (sub["points"], sub["seconds"]) == ([[0, 1, 1, 0], [1, 0, 0, 0]], None)
 
 
-def trends_of(path: Path) -> dict[str, object]:
+def trends_of(path: Path) -> dict[str, Any]:
     with opened(path) as history:
         return trends(history)
 
@@ -164,8 +165,8 @@ def test_a_browser_draws_the_page(tmp_path: Path) -> None:
     if browser is None:
         (pytest.fail if os.environ.get("DIOPIGEN_REQUIRE_TOOLS") else pytest.skip)("chromium is missing")
     path = stored(tmp_path / "runs.sqlite", run("pppp"), run("ppFp"))
-    found = {**trends_of(path)}
-    found["runs"][1]["suspects"] = [Suspect("worker 3 (CARD=3)", "", ()).card]  # type: ignore[index]
+    found = trends_of(path)
+    found["runs"][1]["suspects"] = [Suspect("worker 3 (CARD=3)", "", ()).card]
     page = tmp_path / "runs.html"
     page.write_text(to_html(found, workspace().templates), encoding="utf-8")
     assert not re.findall(r'(?:src|href)="(?!#|data:,)', page.read_text().partition('<script id="data"')[0])
