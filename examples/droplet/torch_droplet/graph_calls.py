@@ -151,7 +151,9 @@ def batch_norm_functional(call: Caller) -> None:
 
 
 def batch_norm_evaluation(call: Caller) -> None:
-    """The function writes statistics that PyTorch has no elements of."""
+    """The function writes statistics that PyTorch returns without elements, whatever its meta function says."""
+    if any(user.args[1] != 0 and user.users for user in call.node.users):
+        raise Declined("statistics of a batch in evaluation")
     operands = _normalized(call)
     running = [call.tensor(name, torch.float32, torch.float64) for name in ("running_mean", "running_var")]
     wide = _wide(call.meta("input").dtype)
