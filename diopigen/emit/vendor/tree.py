@@ -58,6 +58,7 @@ _PACKAGE_MODULES = (
     "compiler",
     "conversion",
     "device",
+    "export",
     "folding",
     "fused_source",
     "fusion",
@@ -86,7 +87,7 @@ _LIBRARY_FUNCTIONS = ("initLibrary", "finalizeLibrary", "buildGeneratorState")
 # What the host runtime consists of: there may be more in its folder, such as build trees.
 _RUNTIME_FILES = ("CMakeLists.txt", "libdiopirt.map", "kernels/CMakeLists.txt")
 _RUNTIME_FOLDERS = ("adaptor/include", "include", "kernels/include", "kernels/src", "src")
-_TORCH_FOLDERS = ("torch/compile", "torch/include", "torch/operators", "torch/src")
+_TORCH_FOLDERS = ("torch/compile", "torch/include", "torch/operators", "torch/run", "torch/src")
 
 _COPIED = "Copied from diopigen by `diopigen scaffold`: do not edit, scaffold again to bring it up to date."
 _BANNERS = {

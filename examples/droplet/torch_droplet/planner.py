@@ -83,8 +83,16 @@ class Plan:
 class Planner:
     """Plans one graph for given values of its symbols."""
 
-    def __init__(self, module: torch.fx.GraphModule, symbols: Mapping[Any, int], fuses: bool) -> None:
+    def __init__(
+        self,
+        module: torch.fx.GraphModule,
+        symbols: Mapping[Any, int],
+        fuses: bool,
+        given: Mapping[str, torch.Tensor] | None = None,
+    ) -> None:
         self.module = module
+        self.given = given or {}
+        """Inputs, by name, that are the same in all runs."""
         self.fuses = fuses and fusion.is_enabled()
         self.folds = fuses
         self.folded: dict[torch.fx.Node, torch.Tensor] = {}
@@ -260,7 +268,10 @@ class Planner:
 
     def _placeholder(self, node: torch.fx.Node) -> None:
         value = node.meta.get("val")
-        if isinstance(value, torch.Tensor):
+        if node.name in self.given:
+            self.values[node] = self.add_constant(self.given[node.name])
+            self._own(value, self.values[node])
+        elif isinstance(value, torch.Tensor):
             slot = self.add_slot({"kind": "input", "index": self.inputs}, value)
             self.values[node] = slot
             self.inputs += 1
@@ -709,7 +720,12 @@ class Planner:
         return Plan(document, self.constants, outputs, lifetimes, notes)
 
 
-def plan(module: torch.fx.GraphModule, symbols: Mapping[Any, int], fuses: bool = True) -> Plan:
+def plan(
+    module: torch.fx.GraphModule,
+    symbols: Mapping[Any, int],
+    fuses: bool = True,
+    given: Mapping[str, torch.Tensor] | None = None,
+) -> Plan:
     """The plan of a graph for given values of its symbols; with `fuses`, chains of elementwise operators are one kernel
-    where the device compiles kernels. Raises `Unplanned`."""
-    return Planner(module, symbols, fuses).plan()
+    where the device compiles kernels. Inputs that are `given` by name are constants. Raises `Unplanned`."""
+    return Planner(module, symbols, fuses, given).plan()

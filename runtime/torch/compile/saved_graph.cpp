@@ -1,0 +1,127 @@
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/ops/empty_strided.h>
+#include <c10/core/DeviceType.h>
+#include <diopigen_torch/device.h>
+#include <diopigen_torch/saved_graph.h>
+#include <diopigen_torch/tape.h>
+#include <torch/csrc/jit/serialization/pickle.h>
+#include <torch/library.h>
+
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace diopigen::backend {
+
+namespace {
+
+constexpr int64_t kFormat = 1;
+
+c10::IValue contentOf(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    TORCH_CHECK(file.good(), "no saved graph at ", path);
+    const std::vector<char> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    try {
+        c10::IValue value = torch::jit::pickle_load(bytes);
+        if (value.isGenericDict()) {
+            return value;
+        }
+    } catch (const std::exception& error) {
+        TORCH_CHECK(false, path, " is no saved graph: ", error.what());
+    }
+    TORCH_CHECK(false, path, " is no saved graph: it has no dictionary");
+}
+
+c10::IValue entry(const c10::IValue& content, const char* key) {
+    const auto values = content.toGenericDict();
+    const auto found = values.find(key);
+    TORCH_CHECK(found != values.end(), "a saved graph without '", key, "'");
+    return found->value();
+}
+
+struct Graphs {
+    std::mutex mutex;
+    std::map<int64_t, std::shared_ptr<SavedGraph>> all;
+    int64_t next = 0;
+};
+
+Graphs& graphs() {
+    static auto* const created = new Graphs;
+    return *created;
+}
+
+std::shared_ptr<SavedGraph> graphOf(int64_t number) {
+    const std::lock_guard<std::mutex> lock(graphs().mutex);
+    const auto found = graphs().all.find(number);
+    TORCH_CHECK(found != graphs().all.end(), "there is no saved graph ", number);
+    return found->second;
+}
+
+TORCH_LIBRARY_FRAGMENT(diopi, library) {
+    library.def("load_graph(str path) -> int", [](const std::string& path) {
+        auto loaded = std::make_shared<SavedGraph>(path);
+        const std::lock_guard<std::mutex> lock(graphs().mutex);
+        graphs().all.emplace(graphs().next, std::move(loaded));
+        return graphs().next++;
+    });
+    library.def("run_graph(int graph, Tensor[] inputs) -> Tensor[]",
+                [](int64_t number, std::vector<at::Tensor> inputs) { return graphOf(number)->run(std::move(inputs)); });
+    library.def("remove_graph(int graph) -> ()", [](int64_t number) {
+        const std::shared_ptr<SavedGraph> last = graphOf(number);  // freed after the lock
+        const std::lock_guard<std::mutex> lock(graphs().mutex);
+        graphs().all.erase(number);
+    });
+}
+
+}  // namespace
+
+SavedGraph::SavedGraph(const std::string& path) {
+    const c10::IValue content = contentOf(path);
+    const int64_t format = entry(content, "format").toInt();
+    TORCH_CHECK(format == kFormat, path, " has the format ", format, "; this library reads ", kFormat);
+    const std::string name = entry(content, "device").toStringRef();
+    if (c10::get_privateuse1_backend() != name) {
+        // A program without Python has not named the device yet; the name of another one cannot be changed.
+        c10::register_privateuse1_backend(name);
+    }
+    initialize();
+    const Json plan = Json::parse(entry(content, "plan").toStringRef());
+    device_ = plan.at("device").integer();
+    for (const c10::IValue& each : entry(content, "inputs").toListRef()) {
+        const auto& values = each.toListRef();
+        TORCH_CHECK(values.size() == 2 && values[1].isTensor(), path, " has an input without a form");
+        const at::Tensor form = values[1].toTensor();
+        inputs_.push_back({values[0].toStringRef(), form.scalar_type(), form.sizes().vec(), form.strides().vec()});
+    }
+    std::vector<at::Tensor> constants;
+    for (const c10::IValue& each : entry(content, "constants").toListRef()) {
+        constants.push_back(each.toTensor().to(device()));
+    }
+    program_ = std::make_unique<Program>(plan, std::move(constants));
+}
+
+SavedGraph::~SavedGraph() = default;
+
+at::Device SavedGraph::device() const { return {kDeviceType, static_cast<c10::DeviceIndex>(device_)}; }
+
+std::vector<at::Tensor> SavedGraph::run(std::vector<at::Tensor> inputs) const {
+    TORCH_CHECK(inputs.size() == inputs_.size(), "the saved graph has ", inputs_.size(), " inputs, not ",
+                inputs.size());
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        const Input& expected = inputs_[i];
+        TORCH_CHECK(inputs[i].scalar_type() == expected.type && inputs[i].sizes() == expected.sizes, "the input ",
+                    expected.name, " is ", inputs[i].scalar_type(), " ", inputs[i].sizes(),
+                    "; the graph was saved for ", expected.type, " ", at::IntArrayRef(expected.sizes));
+        if (inputs[i].device() != device() || inputs[i].strides() != expected.strides) {
+            at::Tensor moved =
+                at::empty_strided(expected.sizes, expected.strides, inputs[i].options().device(device()));
+            moved.copy_(inputs[i]);
+            inputs[i] = std::move(moved);
+        }
+    }
+    return program_->run(std::move(inputs));
+}
+
+}  // namespace diopigen::backend

@@ -1,0 +1,48 @@
+// A graph that `torch_<vendor>.export.save` wrote, for programs without Python.
+//
+//     diopigen::backend::SavedGraph graph("model.diopi");
+//     std::vector<at::Tensor> results = graph.run({input});
+#ifndef DIOPIGEN_TORCH_SAVED_GRAPH_H_
+#define DIOPIGEN_TORCH_SAVED_GRAPH_H_
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace diopigen::backend {
+
+class Program;
+
+class SavedGraph {
+  public:
+    /// Reads a file, and moves its constants to the device. Throws `c10::Error` where the file is not what this version
+    /// reads.
+    explicit SavedGraph(const std::string& path);
+    ~SavedGraph();
+    SavedGraph(const SavedGraph&) = delete;
+    SavedGraph& operator=(const SavedGraph&) = delete;
+
+    struct Input {
+        std::string name;
+        at::ScalarType type;
+        std::vector<int64_t> sizes;
+        std::vector<int64_t> strides;
+    };
+    const std::vector<Input>& inputs() const { return inputs_; }
+    at::Device device() const;
+
+    /// The results, on the device. Inputs on the CPU are moved there. Throws where an input has another dtype or shape
+    /// than the graph was saved with. Threads may run a graph at once.
+    std::vector<at::Tensor> run(std::vector<at::Tensor> inputs) const;
+
+  private:
+    std::unique_ptr<Program> program_;
+    std::vector<Input> inputs_;
+    int64_t device_ = 0;
+};
+
+}  // namespace diopigen::backend
+
+#endif  // DIOPIGEN_TORCH_SAVED_GRAPH_H_
