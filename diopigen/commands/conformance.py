@@ -159,6 +159,7 @@ def run(
     cases = _waived(session, selection.cases, known)
     vendor = vendor_side(session, impl, chip_file)
     cases = vendor.converted(cases, session.load().interface)
+    entries = [(one.waiver.kind, one.waiver.factor, one.glob, sorted(one.dtypes)) for one in known]
     head = Results(
         (),
         0.0,
@@ -172,7 +173,7 @@ def run(
             "library": library_digest(libraries[0]),
             "spec": spec_digest(session.workspace().spec),
             "settings": settings_digest(
-                (through, binding, device, cards.repeat, known, vendor.options, sorted(map(str, vendor.accuracy)))
+                (through, binding, device, cards.repeat, entries, vendor.options, sorted(map(str, vendor.accuracy)))
             ),
         },
         plan=selection.plan,
@@ -195,7 +196,12 @@ def run(
             fleet,
         )
 
-    results = resumed(cards, head, cases, run_these, cards.fleet(selected, shard or ""))
+    # What a known exception is about is called on no card for its own sake.
+    candidates = [case for case in selected if not any(one.names(case) for one in known)]
+    fleet = cards.fleet(candidates, shard or "")
+    sentinels = vendor.converted(list(fleet.plan.sentinels), session.load().interface)
+    fleet = replace(fleet, plan=replace(fleet.plan, sentinels=tuple(sentinels)))
+    results = resumed(cards, head, cases, run_these, fleet)
     write_reports(session, results, json_file, junit_file, html_file)
     afterwards = Sink()
     unneeded(known, results.results, afterwards)

@@ -22,7 +22,8 @@ VISIBLE=${VISIBLE:-CUDA_VISIBLE_DEVICES}
 COSTS=${COSTS:-}
 
 shard=$SLURM_ARRAY_TASK_ID
-count=$SLURM_ARRAY_TASK_COUNT
+# Of the whole run: an array that starts single shards again (--array=3) counts fewer.
+count=${COUNT:-$SLURM_ARRAY_TASK_COUNT}
 exec diopigen conformance run --lib "$LIB" -j "$CARDS" \
     --shard "$shard/$count" ${COSTS:+--costs "$COSTS"} \
     --worker-env "$VISIBLE={worker}" --sentinels 50 \
