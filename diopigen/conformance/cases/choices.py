@@ -59,10 +59,12 @@ def distribution(param: Parameter) -> Drawn:
 
 
 def primary_parameter(function: Function) -> Parameter | None:
-    """The parameter whose dtype a case is named after: the first tensor that is read with a list of dtypes, else the
-    first output with one."""
+    """The parameter whose dtype a case is named after: the first tensor that is read with several dtypes, such as
+    features behind a list of indices; else the first that is read with a list of dtypes, else the first output."""
     tensors = [p for p in function.params if p.type in ("tensor", "tensors") and isinstance(p.dtype, DtypeList)]
-    return next((p for p in tensors if p.is_read), next(iter(tensors), None))
+    read = [p for p in tensors if p.is_read]
+    several = (p for p in read if isinstance(p.dtype, DtypeList) and len(run_with(p.dtype.dtypes)) > 1)
+    return next(several, next(iter(read), next(iter(tensors), None)))
 
 
 def primary_dtypes(function: Function) -> tuple[str, ...]:

@@ -17,7 +17,9 @@ from diopigen.emit.sources import spec_files
 from diopigen.emit.templates import render
 from diopigen.emit.torch.binding import Unbound
 from diopigen.emit.torch.compiled import COPIES, call_bindings, functions_of, fusible, table_lines
-from diopigen.emit.torch.custom import class_text, definition, operators, promotes
+from diopigen.emit.torch.custom import operators
+from diopigen.emit.torch.custom_autocast import promotion_lines
+from diopigen.emit.torch.custom_text import class_text, definition
 from diopigen.emit.torch.forms import (
     Family,
     Kernel,
@@ -206,7 +208,7 @@ def _customs(interface: Interface) -> dict[str, object]:
         "custom_definitions": [line for one in found for line in definition(one)],
         "custom_kernels": [(one.name, one.function.short_name, one.is_shaped) for one in found],
         "custom_gradients": lines(gradients(interface, found)[0]),
-        "custom_promoted": [one.name for one in found if promotes(one)],
+        "custom_promotions": promotion_lines(found),
     }
 
 

@@ -3,6 +3,13 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <diopigen_torch/custom.h>
 
+#include <map>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace diopigen::backend {
 
 namespace {
@@ -11,26 +18,46 @@ bool isFloating(const c10::IValue& value) {
     return value.isTensor() && value.toTensor().defined() && value.toTensor().is_floating_point();
 }
 
-void castArguments(torch::jit::Stack& stack, size_t begin, at::ScalarType type) {
-    for (size_t i = begin; i < stack.size(); ++i) {
-        if (isFloating(stack[i])) {
-            stack[i] = at::autocast::cached_cast(type, stack[i].toTensor(), c10::DeviceType::PrivateUse1);
-        }
-    }
+void castArgument(c10::IValue& value, at::ScalarType type) {
+    value = at::autocast::cached_cast(type, value.toTensor(), c10::DeviceType::PrivateUse1);
 }
 
-void computeInWidest(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
-    const c10::impl::ExcludeDispatchKeyGuard guard(c10::DispatchKey::AutocastPrivateUse1);
-    const size_t begin = stack->size() - op.schema().arguments().size();
+struct Operands {
+    std::vector<size_t> positions;
+    bool isHalf;
+};
+
+// By operator. Filled while the library loads, read afterwards.
+std::map<std::string, std::vector<Operands>>& table() {
+    static std::map<std::string, std::vector<Operands>> promotions;
+    return promotions;
+}
+
+/// The widest dtype of some operands, if any is floating.
+std::optional<at::ScalarType> widestOf(const torch::jit::Stack& stack, size_t begin, const Operands& operands) {
     std::optional<at::ScalarType> widest;
-    for (size_t i = begin; i < stack->size(); ++i) {
-        if (isFloating((*stack)[i])) {
-            const at::ScalarType type = (*stack)[i].toTensor().scalar_type();
+    for (const size_t position : operands.positions) {
+        if (isFloating(stack[begin + position])) {
+            const at::ScalarType type = stack[begin + position].toTensor().scalar_type();
             widest = widest.has_value() ? at::promote_types(*widest, type) : type;
         }
     }
-    if (widest.has_value()) {
-        castArguments(*stack, begin, *widest);
+    return widest;
+}
+
+void promote(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+    const c10::impl::ExcludeDispatchKeyGuard guard(c10::DispatchKey::AutocastPrivateUse1);
+    const size_t begin = stack->size() - op.schema().arguments().size();
+    for (const Operands& operands : table().at(op.operator_name().name)) {
+        std::optional<at::ScalarType> type = widestOf(*stack, begin, operands);
+        if (operands.isHalf && type.has_value() && *type != at::kHalf && *type != at::kBFloat16) {
+            type = at::autocast::get_autocast_dtype(c10::DeviceType::PrivateUse1);
+        }
+        for (const size_t position : operands.positions) {
+            if (isFloating((*stack)[begin + position])) {
+                castArgument((*stack)[begin + position], *type);
+            }
+        }
     }
     op.callBoxed(stack);
 }
@@ -48,7 +75,11 @@ void computeInFloat32(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
             return;
         }
     }
-    castArguments(*stack, begin, at::kFloat);
+    for (size_t i = begin; i < stack->size(); ++i) {
+        if (isFloating((*stack)[i])) {
+            castArgument((*stack)[i], at::kFloat);
+        }
+    }
     op.callBoxed(stack);
     for (size_t i = begin; i < stack->size(); ++i) {
         if (isFloating((*stack)[i])) {
@@ -57,8 +88,17 @@ void computeInFloat32(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     }
 }
 
+void addPromotion(const char* name, const char* positions, bool isHalf) {
+    Operands operands{{}, isHalf};
+    std::istringstream stream(positions);
+    for (size_t position = 0; stream >> position;) {
+        operands.positions.push_back(position);
+    }
+    table()[std::string("diopi::") + name].push_back(std::move(operands));
+}
+
 void promoteOperands(torch::Library& library, const char* name) {
-    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&computeInWidest>());
+    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&promote>());
 }
 
 }  // namespace diopigen::backend

@@ -118,7 +118,10 @@ void addCustom(torch::Library& library) {
 
 /// Below torch.autocast: floating operands are float32, and results have the dtype of the first operand.
 void computeInFloat32(const c10::OperatorHandle& op, torch::jit::Stack* stack);
-/// Registers a kernel for torch.autocast: floating operands have the widest of their dtypes.
+/// Operands of an operator, by position, that torch.autocast gives one dtype: the widest of theirs. With `isHalf` the
+/// function takes 16 bits alone: where theirs is wider, they get the dtype of autocast.
+void addPromotion(const char* name, const char* positions, bool isHalf);
+/// Registers a kernel for torch.autocast, for an operator that addPromotion() names.
 void promoteOperands(torch::Library& library, const char* name);
 
 }  // namespace diopigen::backend

@@ -1,0 +1,245 @@
+"""Cases of the conformance suite as calls of `torch.ops.diopi`: tensors of torch on the device instead of those of the
+host runtime. Expected values, bounds and the order that the spec leaves open are the suite's.
+
+What an operator returns is copied into the memory that the case has for it, so that the suite validates it there.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from diopigen.conformance.cases.suite import cases_of
+from diopigen.conformance.dtypes import STORAGE, Array
+from diopigen.conformance.model import SUCCESS, Case, Number, operands_of
+from diopigen.conformance.oracles import Call
+from diopigen.conformance.run.memory import CANARY, Arena, Block
+from diopigen.conformance.run.prepare import Prepared, Preparer
+from diopigen.conformance.run.verdict import Accuracies, Validator
+from diopigen.conformance.strides import GUARD, Dims, reach, strides_of
+from diopigen.emit.torch.custom import Argument, Custom
+from diopigen.ir.model import Interface, Parameter
+
+DTYPES = {name: getattr(torch, name) for name in STORAGE if hasattr(torch, name)}
+NAMES = {dtype: name for name, dtype in DTYPES.items()}
+
+LARGEST = 40_000
+"""Elements of a case. Larger ones are for the suite, which calls the same functions."""
+
+
+class TorchArena(Arena):
+    """Tensors of torch on a device, between guard zones as in the suite's arena."""
+
+    def __init__(self, interface: Interface, device: torch.device) -> None:
+        values = {value.name: value.value for enum in interface.enums for value in enum.values}
+        self.dtypes = {info.name: values[info.enum] for info in interface.dtypes}
+        self.context, self.device = ctypes.c_void_p(), 1
+        self.where = device
+        self.tensors: dict[int, torch.Tensor] = {}
+        self.storages: dict[int, torch.Tensor] = {}
+        self.sources: dict[int, torch.Generator] = {}
+
+    def register(self, tensor: torch.Tensor) -> ctypes.c_void_p:
+        """A handle for a tensor."""
+        handle = len(self.tensors) + 1
+        self.tensors[handle] = tensor
+        return ctypes.c_void_p(handle)
+
+    def of(self, block: Block) -> torch.Tensor:
+        """The tensor of a block."""
+        return self.tensors[block.handle.value or 0]
+
+    def tensor(self, stored: Array, dtype: str, layout: str = "contiguous", *, on_host: bool = False) -> Block:
+        assert not on_host, "a case with a tensor on the host"
+        shape = stored.shape
+        strides = strides_of(shape, layout)
+        item = STORAGE[dtype].itemsize
+        count = reach(shape, strides)
+        if count == 0:
+            empty = torch.empty_strided(shape, strides, dtype=DTYPES[dtype], device=self.where)
+            return Block(self.register(empty), None, shape, strides, dtype, np.empty(0, dtype=np.uint8))
+        shift = 1 if layout == "offset" else 0
+        before = np.full(2 * GUARD + (shift + count) * item, CANARY, dtype=np.uint8)
+        base = ctypes.c_void_p(len(self.storages) + 1)
+        block = Block(ctypes.c_void_p(), base, shape, strides, dtype, before, start=GUARD + shift * item)
+        block.elements(before)[...] = stored
+        storage = torch.from_numpy(_padded(before)).to(self.where)
+        self.storages[base.value or 0] = storage
+        view = torch.as_strided(storage.view(DTYPES[dtype]), shape, strides, GUARD // item + shift)
+        block.handle = self.register(view)
+        return block
+
+    def alias(self, block: Block, shape: Dims, layout: str) -> Block:
+        del shape, layout  # the memory is laid out as the first tensor has it
+        handle = self.register(self.of(block))
+        return Block(
+            handle, block.base, block.shape, block.strides, block.dtype, block.before, owner=False, start=block.start
+        )
+
+    def read(self, block: Block) -> Array:
+        if block.base is None:
+            return np.empty_like(block.before)
+        return np.asarray(self.storages[block.base.value or 0].cpu().numpy()[: block.before.size])
+
+    def fetch(self, handle: Any) -> tuple[Array, str, Dims]:
+        tensor = self.tensors[handle.value]
+        return stored_of(tensor), NAMES[tensor.dtype], tuple(tensor.stride())
+
+    def generator(self, seed: int, offset: int = 0) -> ctypes.c_void_p:
+        source = torch.Generator(device=self.where)
+        source.manual_seed(seed)
+        self.sources[len(self.sources) + 1] = source
+        return ctypes.c_void_p(len(self.sources))
+
+
+def _padded(storage: Array) -> Array:
+    """With bytes behind it, so that it is a whole number of elements of any dtype."""
+    return np.concatenate([storage, np.full(-storage.size % 16, CANARY, dtype=np.uint8)])
+
+
+def stored_of(tensor: torch.Tensor) -> Array:
+    """The elements of a tensor as the suite has them in memory."""
+    dense = tensor.detach().cpu().contiguous()
+    item = STORAGE[NAMES[tensor.dtype]]
+    if dense.numel() == 0:
+        return np.empty(tuple(tensor.shape), dtype=item)
+    return dense.reshape(-1).view(torch.uint8).numpy().view(item).reshape(tuple(tensor.shape))
+
+
+@dataclass(slots=True)
+class OperatorCall:
+    """A case that is ready to be called as an operator."""
+
+    custom: Custom
+    case: Case
+    ready: Prepared
+    arena: TorchArena
+    arguments: list[Any]
+
+    @property
+    def operator(self) -> Any:
+        return getattr(torch.ops.diopi, self.custom.name).default
+
+    def __call__(self) -> list[torch.Tensor]:
+        """The results, as a list."""
+        return listed(self.operator(*self.arguments))
+
+    def complaints(self, results: Sequence[torch.Tensor]) -> list[str]:
+        """What the suite has against the results."""
+        position = 0
+        for result in dict.fromkeys(self.custom.results):
+            param = result.param
+            count = param.count if isinstance(param.count, int) else 1
+            said = self._take(param, results[position : position + count], is_sum=result.zeros)
+            if said:
+                return [said]
+            position += count
+        call = Call(self.ready.function, self.ready.values, self.ready.dtypes, self.ready.shapes)
+        verdict = Validator(self.arena, Accuracies(())).verdict(self.case, self.ready, call)
+        said = [f"{fault.parameter}: {fault.message} ({fault.expected}, {fault.actual})" for fault in verdict.faults]
+        return said if verdict.outcome == "passed" else said or [verdict.outcome]
+
+    def _take(self, param: Parameter, found: Sequence[torch.Tensor], *, is_sum: bool) -> str:
+        """Puts results where the case has memory for them. What a gradient is added to starts from zeros here."""
+        if param.type in ("new_tensor", "new_tensors"):
+            if param.name in self.ready.slots:
+                handles = [self.arena.register(one).value for one in found]
+                slot = self.ready.slots[param.name]
+                if isinstance(slot, ctypes.Array):
+                    slot[:] = handles
+                else:
+                    slot.value = handles[0]
+            return ""
+        (block,) = self.ready.blocks[param.name]
+        assert block is not None, f"{param.name} is a result, which is never absent"
+        (one,) = found
+        if (tuple(one.shape), one.dtype) != (block.shape, DTYPES[block.dtype]):
+            wanted, got = f"{block.dtype}{list(block.shape)}", f"{NAMES[one.dtype]}{list(one.shape)}"
+            return f"{param.name} has the form {got}, the case has {wanted}"
+        self.arena.of(block).copy_(one)
+        if is_sum:
+            self.ready.values[param.name] = np.zeros_like(self.ready.values[param.name])
+            block.elements(block.before)[...] = 0
+        return ""
+
+
+def listed(results: Any) -> list[torch.Tensor]:
+    """What an operator returns, as a list."""
+    if results is None:
+        return []
+    return [results] if isinstance(results, torch.Tensor) else list(results)
+
+
+def prepared(interface: Interface, custom: Custom, case: Case, device: torch.device) -> OperatorCall:
+    """The call of a case."""
+    arena = TorchArena(interface, device)
+    preparer = Preparer(interface, arena)
+    ready = preparer.prepare(case, custom.function)
+    generators = iter(ready.generators)
+    arguments = []
+    for one in custom.arguments:
+        if one.param.type == "generator":
+            is_null = case.arguments.get(one.name, True) is None
+            arguments.append(None if is_null else arena.sources[next(generators)[0].value or 0])
+        else:
+            arguments.append(_argument(one, case, ready, arena, preparer.enum_values))
+    return OperatorCall(custom, case, ready, arena, arguments)
+
+
+def _argument(one: Argument, case: Case, ready: Prepared, arena: TorchArena, enum_values: dict[str, int]) -> Any:
+    value = case.arguments.get(one.name)
+    if one.param.type in ("tensor", "tensors"):
+        tensors = [None if block is None else arena.of(block) for block in ready.blocks.get(one.name, [None])]
+        return tensors if one.param.type == "tensors" else tensors[0]
+    if isinstance(value, Number):
+        return {"bool": bool, "int64": int}.get(value.dtype, float)(value.value)
+    if one.param.type == "sizes" and value is not None:
+        return list(value) if isinstance(value, tuple) else [value]
+    if isinstance(value, str) and one.param.type != "string":
+        return enum_values[value]
+    return value
+
+
+def _size(case: Case) -> int:
+    return sum(math.prod(operand.shape) for operand in operands_of(case.arguments.values()))
+
+
+def _is_expressible(custom: Custom, case: Case) -> bool:
+    """Whether the operator can make the call: results have memory of their own, and are never absent; torch has no
+    tensors that share memory only in part, and no bool with another byte."""
+    if case.expect != SUCCESS or case.waiver is not None or case.axis == "distribution":
+        return False
+    operands = list(operands_of(case.arguments.values()))
+    if any(one.on_host or one.shift or one.dtype not in DTYPES for one in operands) or _size(case) > LARGEST:
+        return False
+    owned = {result.param.name for result in custom.results}
+    for name in owned:
+        if name in case.arguments and case.arguments[name] is None:
+            return False
+    for name, value in case.arguments.items():
+        if any(one.alias is not None and (name in owned or one.alias in owned) for one in operands_of([value])):
+            return False
+    return True
+
+
+def expressible(interface: Interface, custom: Custom) -> Iterator[Case]:
+    """The accepted cases of a function that its operator can call."""
+    return (case for case in cases_of(interface, custom.function) if _is_expressible(custom, case))
+
+
+def chosen(cases: Sequence[Case], dtypes: int = 3) -> list[Case]:
+    """A few cases: one of each axis, and one in each of some dtypes; the largest of equals, which shows most."""
+    found: dict[tuple[str, str], Case] = {}
+    for case in cases:
+        for key in (("axis", case.axis), ("dtype", case.dtype)):
+            if key[0] == "dtype" and sum(k[0] == "dtype" for k in found) >= dtypes and key not in found:
+                continue
+            if key not in found or _size(case) > _size(found[key]):
+                found[key] = case
+    return list({case.id: case for case in found.values()}.values())
