@@ -16953,17 +16953,27 @@ diopi_configs = {
         rtol=0,
         atol_half=0,
         rtol_half=0,
-        para=dict(batch_size=[4, 5], top_k=[0, 0], top_ks_size=[4, 5], top_p=[0.0, 0.0], top_ps_size=[4, 5]),
+        para=dict(
+            batch_size=[4, 5, 2],
+            top_k=[0, 0, 9],
+            top_ks_size=[4, 5, 2],
+            top_p=[0.0, 0.0, 0.75],
+            top_ps_size=[4, 5, 2],
+        ),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
                 {
                     "ins": ["top_ks"],
-                    "shape": ((4,), (5,)),
+                    "shape": ((4,), (5,), (2,)),
                     "dtype": [np.int32],
-                    "value": ([0, 5, 2000, 1], [1, 1023, 1024, 1025, 0]),
+                    "value": ([0, 5, 2000, 1], [1, 1023, 1024, 1025, 0], [6, 0]),
                 },
-                {"ins": ["top_ps"], "shape": ((4,), (5,)), "value": ([0.0, 0.0, 0.5, 1.5], [1.0, 0.0, 0.25, 0.0, 1.0])},
+                {
+                    "ins": ["top_ps"],
+                    "shape": ((4,), (5,), (2,)),
+                    "value": ([0.0, 0.0, 0.5, 1.5], [1.0, 0.0, 0.25, 0.0, 1.0], [0.5, 0.25]),
+                },
             ],
         ),
     ),

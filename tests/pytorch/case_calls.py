@@ -109,7 +109,7 @@ def stored_of(tensor: torch.Tensor) -> Array:
     item = STORAGE[NAMES[tensor.dtype]]
     if dense.numel() == 0:
         return np.empty(tuple(tensor.shape), dtype=item)
-    return dense.reshape(-1).view(torch.uint8).numpy().view(item).reshape(tuple(tensor.shape))
+    return np.asarray(dense.reshape(-1).view(torch.uint8).numpy().view(item).reshape(tuple(tensor.shape)))
 
 
 @dataclass(slots=True)
@@ -142,8 +142,10 @@ class OperatorCall:
             position += count
         call = Call(self.ready.function, self.ready.values, self.ready.dtypes, self.ready.shapes)
         verdict = Validator(self.arena, Accuracies(())).verdict(self.case, self.ready, call)
-        said = [f"{fault.parameter}: {fault.message} ({fault.expected}, {fault.actual})" for fault in verdict.faults]
-        return said if verdict.outcome == "passed" else said or [verdict.outcome]
+        if verdict.outcome == "passed":
+            return []
+        lines = [f"{fault.parameter}: {fault.message} ({fault.expected}, {fault.actual})" for fault in verdict.faults]
+        return lines or [verdict.outcome]
 
     def _take(self, param: Parameter, found: Sequence[torch.Tensor], *, is_sum: bool) -> str:
         """Puts results where the case has memory for them. What a gradient is added to starts from zeros here."""
@@ -235,11 +237,12 @@ def expressible(interface: Interface, custom: Custom) -> Iterator[Case]:
 
 def chosen(cases: Sequence[Case], dtypes: int = 3) -> list[Case]:
     """A few cases: one of each axis, and one in each of some dtypes; the largest of equals, which shows most."""
-    found: dict[tuple[str, str], Case] = {}
+    by_axis: dict[str, Case] = {}
+    by_dtype: dict[str, Case] = {}
     for case in cases:
-        for key in (("axis", case.axis), ("dtype", case.dtype)):
-            if key[0] == "dtype" and sum(k[0] == "dtype" for k in found) >= dtypes and key not in found:
+        for found, key in ((by_axis, case.axis), (by_dtype, case.dtype)):
+            if found is by_dtype and key not in found and len(found) == dtypes:
                 continue
             if key not in found or _size(case) > _size(found[key]):
                 found[key] = case
-    return list({case.id: case for case in found.values()}.values())
+    return list({case.id: case for found in (by_axis, by_dtype) for case in found.values()}.values())

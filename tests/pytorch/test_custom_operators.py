@@ -40,7 +40,9 @@ def _roi_align(
             + (torch.arange(count * samples, dtype=roi.dtype) + 0.5) * size[1 - axis] / (count * samples)
             for axis, count in enumerate((height, width))
         ]
-        y, x = torch.meshgrid(*along, indexing="ij")
+        # Samples less than a pixel outside are those at the edge.
+        inside = [one.clamp(0, most - 1) for one, most in zip(along, maps.shape[2:], strict=True)]
+        y, x = torch.meshgrid(*inside, indexing="ij")
         sampled = _bilinear(maps[int(roi[0])], y, x)
         results.append(sampled.reshape(-1, height, samples, width, samples).mean((2, 4)))
     return torch.stack(results)

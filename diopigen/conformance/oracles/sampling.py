@@ -15,7 +15,7 @@ import numpy as np
 from diopigen.conformance.dtypes import Array, epsilon
 from diopigen.conformance.oracles import Answer, Call, Expected, Property, oracle
 from diopigen.conformance.oracles.random import independent
-from diopigen.conformance.oracles.serving_layers import asks_for_size, unchanged
+from diopigen.conformance.oracles.serving_layers import asks_for_size, sizes_of, unchanged
 
 _ENOUGH = 50
 _SIGMAS = 5.5
@@ -192,12 +192,13 @@ _RESULTS = ("output_ids", "finished", "sequence_lengths", "cum_log_probs", "outp
 @oracle("TopKSampling")
 def _top_k(call: Call) -> Answer:
     if asks_for_size(call, "workspace"):
-        return unchanged(call, *_RESULTS)
+        return {**sizes_of("workspace"), **unchanged(call, *_RESULTS)}
     return _answer(call, Draws.of(call, top_k=True), among_candidates=True)
 
 
 @oracle("TopPSampling")
 def _top_p(call: Call) -> Answer:
     if asks_for_size(call, "persistent_workspace", "workspace"):
-        return unchanged(call, *_RESULTS, "runtime_top_p")
+        sizes = sizes_of("persistent_workspace", "workspace")
+        return {**sizes, **unchanged(call, *_RESULTS, "runtime_top_p")}
     return {**_answer(call, Draws.of(call, top_k=False), among_candidates=False), **unchanged(call, "runtime_top_p")}

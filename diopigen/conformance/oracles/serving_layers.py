@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from diopigen.conformance.dtypes import SMALLEST_NORMAL, Array
-from diopigen.conformance.oracles import Answer, Call, Expected, oracle
+from diopigen.conformance.oracles import Answer, Call, Expected, Property, oracle
 from diopigen.conformance.oracles.attention import Scores
 from diopigen.conformance.products import product, size_of_product
 from diopigen.contract.dtypes import LARGEST
@@ -23,6 +23,16 @@ from diopigen.contract.dtypes import LARGEST
 def asks_for_size(call: Call, *memories: str) -> bool:
     """Whether a memory is null or a size negative: then a call only sets the sizes."""
     return any(not call.has(name) or int(call[f"{name}_size"]) < 0 for name in memories)
+
+
+def sizes_of(*memories: str) -> Answer:
+    """What a call that asks for sizes gets: how many bytes a library needs is its own."""
+
+    def complaint(found: Array) -> str | None:
+        size = int(found)
+        return f"the size of a memory is {size}" if size < 0 else None
+
+    return {f"{name}_size": Property(complaint) for name in memories}
 
 
 def unchanged(call: Call, *names: str) -> Answer:
@@ -70,7 +80,7 @@ def _add_and_rms(call: Call) -> Answer:
 @oracle("FusedSiluFfnInp")
 def _silu_ffn(call: Call) -> Answer:
     if asks_for_size(call, "workspace"):
-        return unchanged(call, "inoutput")
+        return {**sizes_of("workspace"), **unchanged(call, "inoutput")}
     x, first, second, third = (call.wide(name) for name in ("inoutput", "weight1", "weight2", "weight3"))
     gate, up = product(x, first), product(x, third)
     gate_size, up_size = size_of_product(x, first), size_of_product(x, third)
@@ -206,7 +216,7 @@ def _over_caches(call: Call, new: Sequence[tuple[int, slice, int]]) -> Answer:
 @oracle("FusedContextAttentionInp")
 def _context(call: Call) -> Answer:
     if asks_for_size(call, "pre_work", "workspace"):
-        return unchanged(call, "inoutput", "key_cache", "value_cache")
+        return {**sizes_of("pre_work", "workspace"), **unchanged(call, "inoutput", "key_cache", "value_cache")}
     count, start = int(call["max_q_len"]), int(call["max_kv_len"]) - int(call["max_q_len"])
     batch = call.shapes["key_cache"][1]
     return _over_caches(call, [(b, slice(b * count, (b + 1) * count), start) for b in range(batch)])
@@ -215,7 +225,7 @@ def _context(call: Call) -> Answer:
 @oracle("FusedDecoderAttentionInp")
 def _decoder(call: Call) -> Answer:
     if asks_for_size(call, "workspace"):
-        return unchanged(call, "inoutput", "key_cache", "value_cache")
+        return {**sizes_of("workspace"), **unchanged(call, "inoutput", "key_cache", "value_cache")}
     batch = call.shapes["inoutput"][0]
     over = call["finished"] if call.has("finished") else np.zeros(batch, dtype=bool)
     return _over_caches(

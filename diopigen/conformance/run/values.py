@@ -82,6 +82,9 @@ class ValueCheck:
                         faults += self._property_faults(name, one)
                     elif block is not None and one is not None:
                         faults += self._tensor(name, block, one)
+            elif name in ready.numbers and isinstance(expected, Property):
+                complaint = expected.check(np.array(ready.numbers[name].value))
+                faults += [Fault("values", name, complaint)] if complaint else []
             elif name in ready.slots and isinstance(expected, Expected):
                 number = np.array(ready.slots[name].value, dtype=np.float64)
                 faults += self._compared(name, Stored(number, "float64"), expected)

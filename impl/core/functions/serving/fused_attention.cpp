@@ -82,8 +82,7 @@ void run(const Args& args, const std::vector<CacheIndex>& tokens, const std::vec
 
 void diopi::kernels::fused_context_attention_inp(const FusedContextAttentionInpArgs& args) {
     if (asks_for_size(args.pre_work, args.pre_work_size) || asks_for_size(args.workspace, args.workspace_size)) {
-        *args.pre_work_size = 0;
-        *args.workspace_size = 0;
+        no_memory({args.pre_work_size, args.workspace_size});
         return;
     }
     attention::require_separate({&args.inoutput, &args.key_cache, &args.value_cache},
@@ -102,7 +101,7 @@ void diopi::kernels::fused_context_attention_inp(const FusedContextAttentionInpA
 
 void diopi::kernels::fused_decoder_attention_inp(const FusedDecoderAttentionInpArgs& args) {
     if (asks_for_size(args.workspace, args.workspace_size)) {
-        *args.workspace_size = 0;
+        no_memory({args.workspace_size});
         return;
     }
     attention::require_separate({&args.inoutput, &args.key_cache, &args.value_cache},

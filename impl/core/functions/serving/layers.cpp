@@ -30,7 +30,7 @@ void normalise(const Tensor& out, const Tensor& input, const Tensor& scale, floa
 
 void diopi::kernels::fused_silu_ffn_inp(const FusedSiluFfnInpArgs& args) {
     if (asks_for_size(args.workspace, args.workspace_size)) {
-        *args.workspace_size = 0;
+        no_memory({args.workspace_size});
         return;
     }
     const Tensor& x = args.inoutput;

@@ -188,7 +188,7 @@ void require_of_sampled(const Args& args, const char* message, Holds&& holds) {
 
 void diopi::kernels::top_k_sampling(const TopKSamplingArgs& args) {
     if (asks_for_size(args.workspace, args.workspace_size)) {
-        *args.workspace_size = 0;
+        no_memory({args.workspace_size});
         return;
     }
     require_separate({&args.output_ids, &args.sequence_lengths, &args.cum_log_probs, &args.output_log_probs},
@@ -207,8 +207,7 @@ void diopi::kernels::top_k_sampling(const TopKSamplingArgs& args) {
 void diopi::kernels::top_p_sampling(const TopPSamplingArgs& args) {
     if (asks_for_size(args.persistent_workspace, args.persistent_workspace_size) ||
         asks_for_size(args.workspace, args.workspace_size)) {
-        *args.persistent_workspace_size = 0;
-        *args.workspace_size = 0;
+        no_memory({args.persistent_workspace_size, args.workspace_size});
         return;
     }
     require_separate({&args.output_ids, &args.sequence_lengths, &args.cum_log_probs, &args.output_log_probs},

@@ -213,7 +213,7 @@ void sample(const Args& args, const Tensor& top_ks_tensor, const char* top_k_mes
 
 void diopi::kernels::top_k_sampling(const TopKSamplingArgs& args) {
     if (core::serving::asks_for_size(args.workspace, args.workspace_size)) {
-        *args.workspace_size = 0;
+        core::serving::no_memory({args.workspace_size});
         return;
     }
     core::require_separate({&args.output_ids, &args.sequence_lengths, &args.cum_log_probs, &args.output_log_probs},
@@ -226,8 +226,7 @@ void diopi::kernels::top_k_sampling(const TopKSamplingArgs& args) {
 void diopi::kernels::top_p_sampling(const TopPSamplingArgs& args) {
     if (core::serving::asks_for_size(args.persistent_workspace, args.persistent_workspace_size) ||
         core::serving::asks_for_size(args.workspace, args.workspace_size)) {
-        *args.persistent_workspace_size = 0;
-        *args.workspace_size = 0;
+        core::serving::no_memory({args.persistent_workspace_size, args.workspace_size});
         return;
     }
     core::require_separate({&args.output_ids, &args.sequence_lengths, &args.cum_log_probs, &args.output_log_probs},
