@@ -10,21 +10,18 @@ from diopigen.conformance.dtypes import Array, widest
 from diopigen.conformance.oracles import Allocated, Answer, Call, Expected, Property, oracle
 
 
-def _rank(number: Any) -> tuple[bool, Any]:
-    """What orders elements: NaN behind the numbers."""
-    return (True, 0) if number != number else (False, number)
-
-
-def _groups(slices: Array) -> list[list[int]]:
-    """The numbers of equal rows together, in lexicographic order of the rows."""
-    rows = slices.tolist()
-    groups: list[list[int]] = []
-    for position in sorted(range(len(rows)), key=lambda position: [_rank(number) for number in rows[position]]):
-        if groups and rows[groups[-1][0]] == rows[position] and all(number == number for number in rows[position]):
-            groups[-1].append(position)
-        else:
-            groups.append([position])
-    return groups
+def _groups(slices: Array) -> tuple[Array, Array]:
+    """The first row of each group of equal rows, groups in lexicographic order, and how many rows each has."""
+    missing = slices != slices
+    numbers = np.where(missing, np.zeros_like(slices), slices)
+    # The last key counts most: of each column first whether it is NaN, which is behind the numbers.
+    keys = [key for column in reversed(range(slices.shape[1])) for key in (numbers[:, column], missing[:, column])]
+    order = np.lexsort(keys) if keys else np.arange(slices.shape[0])
+    ordered = slices[order]
+    begins = np.ones(len(order), dtype=bool)
+    begins[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    starts = np.flatnonzero(begins)
+    return order[starts], np.diff(np.append(starts, len(order)))
 
 
 @oracle("Unique")
@@ -32,16 +29,15 @@ def _unique(call: Call) -> Answer:
     x, dim = call.wide("input"), call["dim"]
     parts = x.reshape(-1, 1) if dim is None or x.ndim == 0 else np.moveaxis(x, dim, 0)
     slices = parts.reshape(parts.shape[0], -1)
-    groups = _groups(slices)
-    distinct = parts[np.array([group[0] for group in groups], dtype=np.int64)]
+    first, counts = _groups(slices)
+    distinct = parts[first]
     found = distinct.reshape(-1) if dim is None or x.ndim == 0 else np.moveaxis(distinct, 0, dim)
     dtype = call.dtype("input")
     answer: dict[str, Any] = {"out": Allocated(Expected(found), dtype)}
     if call.has("indices"):
         answer["indices"] = _selects(slices, None if dim is None or x.ndim == 0 else dim)
     if call["return_counts"]:
-        counts = np.array([len(group) for group in groups], dtype=np.int64)
-        answer["counts"] = Allocated(Expected(counts), "int64")
+        answer["counts"] = Allocated(Expected(counts.astype(np.int64)), "int64")
     return answer
 
 
