@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from diopi_ffi.library import DEVICES, Library
 from diopi_ffi.package import tvm_ffi
+from diopigen.chip.model import Chip
+from diopigen.chip.reader import parse_chip
 from diopigen.conformance.run.compiled import Recipe, compiled
 from diopigen.conformance.run.tvm_ffi_library import require_installed
-from diopigen.diagnostics import failure
+from diopigen.diagnostics import Failure, Sink, failure
 from diopigen.package import package_data
+from diopigen.spec.text_file import read_text
 
 RULES = {
     "tvm-version": "The library with TVM's DeviceAPI is loaded for the version of TVM that it was built with.",
@@ -24,9 +29,12 @@ _EXISTS, _NAME, _TOTAL_MEMORY = 0, 5, 14
 _registered: list[Library] = []
 
 
-def register(library: Library, device_library: Path | None = None, *, name: str = "diopi") -> Any:
+def register(
+    library: Library, device_library: Path | None = None, *, name: str = "diopi", chip: Path | None = None
+) -> Any:
     """Makes the library's device `tvm.device("ext_dev", 0)`, which is returned. A process has one: the library that is
     registered last. `device_library` is libdiopi_tvm.so, which is otherwise built for the TVM that is installed.
+    Name and memory of the device are those of the chip's file, where one is passed.
 
     Raises `ImportError` without TVM, and `diopigen.diagnostics.Failure` for another version of it than the library was
     built for.
@@ -36,12 +44,39 @@ def register(library: Library, device_library: Path | None = None, *, name: str 
         raise ValueError("the library's memory is that of the host: compile for tvm.cpu(), no device is needed")
     path = device_library or built(tvm)
     require_version(path, tvm.__version__)
-    for key, function in _functions(library, name).items():
+    read = None if chip is None else _chip(library, chip)
+    attributes: dict[int, Any] = {_EXISTS: 1, _NAME: name if read is None else read.name}
+    if read is not None and read.memory is not None:
+        attributes[_TOTAL_MEMORY] = read.memory
+    for key, function in _functions(library, attributes).items():
         tvm_ffi().register_global_func(f"diopi.device.{key}", function, override=True)
     if not _registered:
         tvm_ffi().load_module(str(path))
     _registered.append(library)  # TVM may use its memory until the process ends
     return tvm.device("ext_dev", 0)
+
+
+def target(library: Library, chip: Path) -> Any:
+    """The target `diopi/NAME` of a chip's file, which is registered as a tag: ext_dev with a host, and what the chip
+    takes as JSON in its `model`. Raises `Failure` for a file with errors."""
+    read = _chip(library, chip)
+    model = {
+        "dtypes": list(read.dtypes),
+        "max_rank": read.max_rank,
+        "alignment": read.alignment,
+        "memory": read.memory,
+        "operators": [operator.name for operator in read.operators],
+    }
+    kind = {"kind": "ext_dev", "keys": [read.name], "device": read.name, "model": json.dumps(model)}
+    return _tvm().target.register_tag(f"diopi/{read.name}", {**kind, "host": {"kind": "llvm"}}, override=True)
+
+
+def _chip(library: Library, path: Path) -> Chip:
+    sink = Sink()
+    found = parse_chip(read_text(path, str(path)), str(path), library.interface, sink)
+    if found is None or sink.has_errors:
+        raise Failure(*sink.sorted())
+    return found
 
 
 def _tvm() -> Any:
@@ -51,12 +86,12 @@ def _tvm() -> Any:
         raise ImportError(f"diopi_ffi.device needs the package apache-tvm: pip install apache-tvm ({error})") from None
 
 
-def _functions(library: Library, name: str) -> dict[str, Any]:
+def _functions(library: Library, attributes: Mapping[int, Any]) -> dict[str, Any]:
     """What the DeviceAPI calls."""
     bound = library.bound
 
     def attribute(kind: int) -> Any:
-        return {_EXISTS: 1, _NAME: name}.get(kind)
+        return attributes.get(kind)
 
     return {
         "allocate": bound("diopi_allocate"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
 from collections.abc import Sequence
 from functools import cache
@@ -27,6 +28,10 @@ from diopigen.package import package_data
 
 DEVICES = {"cpu": 1, "cuda": 2, "opencl": 4, "vulkan": 7, "metal": 8, "rocm": 10, "ext_dev": 12, "oneapi": 14}
 """DLPack's numbers of devices by name."""
+
+
+_numbers = itertools.count()
+"""Of the libraries of this process: names of functions that are registered for one hold it."""
 
 
 def load(path: str | os.PathLike[str], *, runtime: str | None = None, device: str | None = None) -> Library:
@@ -64,6 +69,7 @@ class Library(Operators):
         self._functions = _by_method(where)
         self._operators: dict[str, Operator] = {}
         self._default_generator: Generator | None = None
+        self.number = next(_numbers)
 
     def __getattr__(self, name: str) -> Operator:
         if name.startswith("_"):

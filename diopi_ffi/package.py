@@ -6,11 +6,17 @@ import importlib
 from functools import cache
 from typing import Any
 
+_KINDS = (NotImplementedError, OSError)
+"""What packed functions raise and tvm-ffi does not know: it would be a `RuntimeError`."""
+
 
 @cache
 def tvm_ffi() -> Any:
     """The module tvm_ffi. Raises `ImportError` with how it is installed."""
     try:
-        return importlib.import_module("tvm_ffi")
+        found = importlib.import_module("tvm_ffi")
     except ImportError as error:
         raise ImportError(f"diopi_ffi needs the package apache-tvm-ffi: pip install apache-tvm-ffi ({error})") from None
+    for kind in _KINDS:
+        found.register_error(kind.__name__, kind)
+    return found

@@ -8,21 +8,22 @@ machine = relax.VirtualMachine(relax.build(module, target="llvm"), [tvm.device("
 
 from __future__ import annotations
 
-import itertools
+import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from diopi_ffi.library import Library
-from diopi_ffi.relax_table import BY_HAND, INT64_MAX, Planned, Unsuited, by_aten_name
+from diopi_ffi.package import tvm_ffi
+from diopi_ffi.relax_host import Trial, on_host
+from diopi_ffi.relax_patterns import fuse
+from diopi_ffi.relax_table import Planned, Table, Unsuited, results_of, shape_of
+from diopigen.ir.relax_model import RelaxOperator
 
-VIEWS = frozenset({"relax.reshape", "relax.flatten", "relax.squeeze", "relax.expand_dims"})
-"""Operators that move nothing: TVM's virtual machine makes another tensor over the same memory."""
 _NOT_COMPUTED = frozenset(
     {"relax.null_value", "relax.shape_of", "relax.call_tir", "relax.call_dps_packed", "relax.call_pure_packed"}
 )
-_HOST_FUNCTIONS = itertools.count()
 
 
 @dataclass(slots=True)
@@ -53,56 +54,74 @@ class LeftOver(Exception):
         self.report = report
 
 
-def legalize(module: Any, library: Library, *, leftover: str = "reject") -> tuple[Any, Report]:
+def legalize(module: Any, library: Library, *, leftover: str = "reject", trial: bool = True) -> tuple[Any, Report]:
     """The module with operators replaced by calls of the library's packed functions, and what became of each.
 
     `leftover` says what happens to operators that the library has no function for: `reject` raises `LeftOver`, `host`
     runs them on the host, between copies. Left alone, TVM would compile them for the host and let them read the memory
-    of the device.
+    of the device. With `trial` each call is made once on zeros, so that one that the library rejects is left over too,
+    and no error when the module runs.
     """
-    import tvm
     from tvm import relax
 
     if leftover not in ("reject", "host"):
         raise ValueError(f"leftover is 'reject' or 'host', not '{leftover}'")
     for simplify in (relax.transform.CanonicalizeBindings(), relax.transform.DeadCodeElimination()):
         module = simplify(module)
-    legalizer = _Legalizer(library, on_host=leftover == "host")
+    tried = Trial(library) if trial else None
+    table = Table(library.interface)
+    _, report = _legalized(module, library, table, tried, host=False)
+    if report.leftover:
+        # Batch norm and the like, of operators that the library may have.
+        simpler = relax.transform.DecomposeOpsForInference()(module)
+        _, other = _legalized(simpler, library, table, tried, host=False)
+        module = simpler if other.leftover.total() < report.leftover.total() else module
+    done, report = _legalized(module, library, table, tried, host=leftover == "host")
+    if leftover == "reject" and report.leftover:
+        raise LeftOver(report)
+    return done, report
+
+
+def _legalized(module: Any, library: Library, table: Table, trial: Trial | None, *, host: bool) -> tuple[Any, Report]:
+    import tvm
+    from tvm import relax
+
+    legalizer = _Legalizer(library, table, host=host, trial=trial)
 
     @relax.expr_functor.mutator
+    # misc, name-defined: without types of TVM its class is Any, which mypy takes for no base class. unused-ignore:
+    # where TVM is not installed, name-defined is no error.
     class Mutator(relax.PyExprMutator):  # type: ignore[misc, name-defined, unused-ignore]
         def visit_call_(self, call: Any) -> Any:
             call = self.visit_expr_post_order(call)
-            if not isinstance(call.op, tvm.ir.Op) or call.op.name in _NOT_COMPUTED:
-                return call
-            return legalizer.replaced(self.builder_, call)
+            return legalizer.replaced(self.builder_, call) if isinstance(call.op, tvm.ir.Op) else call
 
-    if library.has("diopiLinear"):
-        module = _with_linear(module, legalizer)
+    module = fuse(module.clone(), table, library.has, legalizer.fused)
     mutator = Mutator(module)
     for name, function in module.functions_items():
         if isinstance(function, relax.Function):
             mutator.builder_.update_func(name, mutator.visit_expr(function))
-    done = mutator.builder_.get()
-    if leftover == "reject" and legalizer.report.leftover:
-        raise LeftOver(legalizer.report)
-    return done, legalizer.report
+    return mutator.builder_.get(), legalizer.report
 
 
 class _Legalizer:
-    def __init__(self, library: Library, *, on_host: bool) -> None:
+    """Replaces calls of operators, and counts what became of them."""
+
+    def __init__(self, library: Library, table: Table, *, host: bool, trial: Trial | None) -> None:
         self._library = library
-        self._on_host = on_host
+        self._table = table
+        self._host = host
+        self._trial = trial
         self._registered: set[str] = set()
         self.report = Report()
 
     def replaced(self, builder: Any, call: Any) -> Any:
         """What computes a call instead."""
         name = call.op.name
-        if name in VIEWS:
+        if name in self._table.views:
             self.report.views[name] += 1
             return _as_reshape(call)
-        if name.startswith(("relax.memory", "relax.vm", "relax.builtin")):
+        if name in _NOT_COMPUTED or name.startswith(("relax.memory", "relax.vm", "relax.builtin")):
             return call
         try:
             found = self._computed(builder, call)
@@ -110,67 +129,87 @@ class _Legalizer:
             return found
         except Unsuited as error:
             self.report.leftover[name, str(error)] += 1
-            return self._host(call) if self._on_host else call
+            return on_host(call) if self._host else call
 
     def _computed(self, builder: Any, call: Any) -> Any:
-        from tvm import relax
+        """By the first entry that fits and that the library has."""
+        reasons = []
+        for entry in self._table.entries(call.op.name):
+            try:
+                if not self._library.has(entry.function):
+                    raise Unsuited(f"the library has no {entry.function}")
+                if entry.several:
+                    return {"split": self._split, "slices": self._slices}[entry.several](builder, call)
+                if entry.merged:
+                    return self._merged(builder, entry, call)
+                return self._emitted(builder, self._table.planned(entry, call), call)
+            except Unsuited as error:
+                reasons.append(str(error))
+        raise Unsuited("; ".join(reasons) or "no function of the interface")
 
-        name = call.op.name
-        if name == "relax.split":
-            return self._split(builder, call)
-        if name == "relax.strided_slice":
-            return self._slices(builder, call)
-        planned = BY_HAND[name](call) if name in BY_HAND else self._by_name(call)
-        out = call.ty.fields[0] if name == "relax.nn.batch_norm" else call.ty
-        result = self._call(builder, planned, out)
-        return relax.Tuple([result, *call.args[3:5]]) if name == "relax.nn.batch_norm" else result
-
-    def _by_name(self, call: Any) -> Planned:
-        from tvm import relax
-
-        found = by_aten_name(self._library.interface, call.op.name)
-        if found is None or any(not isinstance(arg.ty, relax.TensorType) for arg in call.args):
-            raise Unsuited("no function of the interface")
-        function, defaults = found
-        if sum(value is None for value in defaults) != len(call.args):
-            raise Unsuited("another number of tensors")
-        if call.attrs is not None and any(getattr(call.attrs, str(key)) is not None for key in _keys(call.attrs)):
-            raise Unsuited("it has attributes")
-        tensors = iter(call.args)
-        return Planned(function.name, [next(tensors) if value is None else value for value in defaults])
-
-    def count_fused(self, *names: str) -> None:
-        """Counts operators that one call computes together."""
+    def fused(self, planned: Planned, call: Any, names: Sequence[str]) -> Any:
+        """The call of a function that computes several operators together, which are counted."""
+        if planned.scratch:
+            raise Unsuited("it has further results")
+        if self._trial is not None:
+            self._trial.require(planned, [call.ty])
         self.report.legalized.update(names)
+        return self._packed(planned, call.ty)
 
-    def packed(self, planned: Planned, out: Any) -> Any:
+    def _emitted(self, builder: Any, planned: Planned, call: Any) -> Any:
+        """The call of a plan; a tuple where the call that it replaces has one."""
+        from tvm import relax
+
+        outs = results_of(call)
+        outs = outs[: len(outs) - len(planned.returned)]
+        found = self._calls(builder, planned, outs)
+        if not isinstance(call.ty, relax.TupleType):
+            return found[0]
+        return relax.Tuple([*found, *planned.returned])
+
+    def _calls(self, builder: Any, planned: Planned, outs: Sequence[Any]) -> list[Any]:
+        """The results of a plan; there is room behind them for those that are not used."""
+        from tvm import relax
+
+        if self._trial is not None:
+            self._trial.require(planned, outs)
+        types = [*outs, *(relax.TensorType(shape, dtype) for shape, dtype in planned.scratch)]
+        if len(types) == 1:
+            return [self._packed(planned, types[0])]
+        call = builder.emit(self._packed(planned, types))
+        return [relax.TupleGetItem(call, k) for k in range(len(outs))]
+
+    def _packed(self, planned: Planned, out: Any) -> Any:
         """The call of a packed function in destination-passing style."""
         from tvm import relax
 
-        self._register(planned.function)
-        return relax.call_dps_packed(f"diopi.{planned.function}", [_argument(one) for one in planned.arguments], out)
+        name = f"diopi.{self._library.number}.{planned.function}"
+        if name not in self._registered:
+            tvm_ffi().register_global_func(name, self._library.packed(planned.function), override=True)
+            self._registered.add(name)
+        return relax.call_dps_packed(name, [_argument(one) for one in planned.arguments], out)
 
-    def _call(self, builder: Any, planned: Planned, out: Any) -> Any:
-        """A call with room for results that are not used."""
+    def _merged(self, builder: Any, entry: RelaxOperator, call: Any) -> Any:
+        """With the leading dimensions of all tensors merged, which are the same in each."""
         from tvm import relax
 
-        if not self._library.has(planned.function):
-            raise Unsuited(f"the library has no {planned.function}")
-        types = [out, *(relax.TensorType(shape, dtype) for shape, dtype in planned.scratch)]
-        call = self.packed(planned, types if len(types) > 1 else out)
-        return relax.TupleGetItem(builder.emit(call), 0) if len(types) > 1 else call
-
-    def _register(self, function: str) -> None:
-        if function not in self._registered:
-            from diopi_ffi.package import tvm_ffi
-
-            tvm_ffi().register_global_func(f"diopi.{function}", self._library.packed(function), override=True)
-            self._registered.add(function)
+        shapes = [shape_of(arg) for arg in call.args]
+        leading = [shape[: 1 - entry.merged] for shape in shapes]
+        if any(len(shape) < entry.merged or shape[: 1 - entry.merged] != leading[0] for shape in shapes):
+            raise Unsuited(f"{entry.function} takes {entry.merged} dimensions, and the others are not the same")
+        last = 1 - entry.merged
+        args = [
+            builder.emit(relax.op.reshape(arg, (math.prod(shape[:last]), *shape[last:])))
+            for arg, shape in zip(call.args, shapes, strict=True)
+        ]
+        merged = builder.normalize(relax.Call(call.op, args, call.attrs, call.ty_args))
+        result = builder.emit(self._emitted(builder, self._table.planned(entry, merged), merged))
+        return relax.op.reshape(result, call.ty.shape)
 
     def _split(self, builder: Any, call: Any) -> Any:
         from tvm import relax
 
-        shape = [int(size) for size in call.args[0].ty.shape.values]
+        shape = shape_of(call.args[0])
         axis = int(call.attrs.axis) % len(shape)
         sections = call.attrs.indices_or_sections
         if hasattr(sections, "__len__"):
@@ -180,7 +219,7 @@ class _Legalizer:
         parts = []
         for start, end, out in zip(starts, [*starts[1:], shape[axis]], call.ty.fields, strict=True):
             planned = Planned("diopiSlice", [call.args[0], axis, start, end, 1])
-            parts.append(builder.emit(self._call(builder, planned, out)))
+            parts.append(builder.emit(self._calls(builder, planned, [out])[0]))
         return relax.Tuple(parts)
 
     def _slices(self, builder: Any, call: Any) -> Any:
@@ -188,7 +227,7 @@ class _Legalizer:
         from tvm import relax
 
         value = call.args[0]
-        dtype, shape = str(value.ty.dtype), [int(size) for size in value.ty.shape.values]
+        dtype, shape = str(value.ty.dtype), shape_of(value)
         columns = [[_number(item) for item in part.fields] for part in call.args[1:]]
         columns += [[1] * len(columns[0])] if len(columns) == 3 else []
         for axis, begin, end, step in zip(*columns, strict=True):
@@ -197,76 +236,9 @@ class _Legalizer:
             axis %= len(shape)
             start, stop = (max(0, min(at + shape[axis] if at < 0 else at, shape[axis])) for at in (begin, end))
             shape[axis] = max(0, -(-(stop - start) // step))
-            planned = Planned("diopiSlice", [value, axis, start, min(stop, INT64_MAX), step])
-            value = builder.emit(self._call(builder, planned, relax.TensorType(shape, dtype)))
+            planned = Planned("diopiSlice", [value, axis, start, stop, step])
+            value = builder.emit(self._calls(builder, planned, [relax.TensorType(shape, dtype)])[0])
         return value
-
-    def _host(self, call: Any) -> Any:
-        """The operator compiled for the host, called between copies."""
-        import tvm
-        from tvm import relax
-
-        from diopi_ffi.package import tvm_ffi
-
-        tensors = [arg for arg in call.args if isinstance(arg.ty, relax.TensorType)]
-        outs = list(call.ty.fields) if isinstance(call.ty, relax.TupleType) else [call.ty]
-        builder = relax.BlockBuilder()
-        inputs = [relax.Var(f"x{k}", arg.ty) for k, arg in enumerate(tensors)]
-        by_position = iter(inputs)
-        arguments = [next(by_position) if isinstance(arg.ty, relax.TensorType) else arg for arg in call.args]
-        with builder.function("main", inputs):
-            builder.emit_func_output(builder.emit(relax.Call(call.op, arguments, call.attrs, call.ty_args)))
-        machine = relax.VirtualMachine(relax.build(builder.get(), target="llvm"), [tvm.cpu()])
-        name = f"diopi.host.{next(_HOST_FUNCTIONS)}"
-        tvm_ffi().register_global_func(name, _between_copies(machine["main"], len(tensors)), override=True)
-        return relax.call_dps_packed(name, tensors, outs)
-
-
-def _between_copies(function: Callable[..., Any], count: int) -> Callable[..., None]:
-    """A function of the host that takes `count` tensors of the device, and behind them those that it writes."""
-    import tvm
-
-    def called(*tensors: Any) -> None:
-        host = [tvm.runtime.empty(tensor.shape, str(tensor.dtype), tvm.cpu()) for tensor in tensors[:count]]
-        for target, source in zip(host, tensors[:count], strict=True):
-            source.copyto(target)
-        found = function(*host)
-        for result, out in zip(found if len(tensors) - count > 1 else [found], tensors[count:], strict=True):
-            result.copyto(out)
-
-    return called
-
-
-def _with_linear(module: Any, legalizer: _Legalizer) -> Any:
-    """Products with a transposed matrix, with a summand where there is one, as one diopiLinear."""
-    from tvm import relax
-    from tvm.relax import dpl
-
-    image, weight, bias = dpl.wildcard(), dpl.wildcard(), dpl.wildcard()
-    turned = dpl.is_op("relax.permute_dims")(weight)
-    product = dpl.is_op("relax.matmul")(image, turned)
-    added = dpl.is_op("relax.add")(product, bias) | dpl.is_op("relax.add")(bias, product)
-
-    def rewritten(call: Any, matched: Any) -> Any:
-        matrix, summand = matched[weight], matched.get(bias)
-        shape = matrix.ty.shape.values
-        axes = matched[turned].attrs.axes
-        if len(shape) != 2 or (axes is not None and [int(axis) for axis in axes] != [1, 0]):
-            return call
-        if summand is not None and [int(size) for size in summand.ty.shape.values] != [int(shape[0])]:
-            return call
-        legalizer.count_fused("relax.matmul", "relax.permute_dims", *(["relax.add"] if summand is not None else []))
-        return legalizer.packed(Planned("diopiLinear", [matched[image], matrix, summand]), call.ty)
-
-    for pattern in (added, product):
-        for name, function in module.functions_items():
-            if isinstance(function, relax.Function):
-                module.update_func(name, dpl.rewrite_call(pattern, rewritten, function))
-    return relax.transform.DeadCodeElimination()(module)
-
-
-def _keys(attrs: Any) -> list[Any]:
-    return list(attrs.keys())
 
 
 def _number(value: Any) -> int:

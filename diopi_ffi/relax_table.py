@@ -1,182 +1,241 @@
-"""Which function of the interface computes an operator of Relax.
-
-Operators that ATen and Relax name alike, with tensors alone for arguments, follow from the overloads of the spec. The
-table has the others: what their attributes become.
-"""
+"""Which call of the interface computes a call of Relax: the entries of the spec, with the values of the call."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from diopigen.emit.tvm_ffi.arguments import TENSORS, is_destination, passed, returned
-from diopigen.ir.model import Function, Interface
+from diopigen.conformance.cases.choices import Choice
+from diopigen.conformance.cases.resolve import Resolver
+from diopigen.conformance.cases.values import Unfit
+from diopigen.conformance.model import Operand
+from diopigen.emit.tvm.entries import argument, counted, entries, read
+from diopigen.emit.tvm_ffi.arguments import is_destination
+from diopigen.ir.model import Function, Interface, Parameter
+from diopigen.ir.recipe import Drawn, TensorRecipe
+from diopigen.ir.relax_model import RelaxOperator
+from diopigen.spec.expression import Call, Expression, Name, Text
 
-INT64_MAX = (1 << 63) - 1
+_INTEGERS = ("int64", "int32", "uint64", "int", "size_t")
+_REALS = ("double", "float")
+
+
+class Unsuited(Exception):
+    """A call has no counterpart in the interface, or the library has it not; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A call of a packed function: the tensors, numbers and texts that it reads, by position. `scratch` are the shapes
-    and dtypes of results that are not used, behind the one that counts."""
+    """A call of a packed function: the tensors, lists, numbers and texts that it reads by position, and the shapes and
+    dtypes of destinations that the call of Relax has no result for. `returned` are operands that are results too."""
 
     function: str
     arguments: Sequence[Any]
-    scratch: Sequence[tuple[Sequence[int], str]] = field(default=())
+    scratch: Sequence[tuple[Sequence[int], str]] = ()
+    returned: Sequence[Any] = ()
 
 
-class Unsuited(Exception):
-    """The attributes of a call have no counterpart in the interface; the text says which."""
+class Table:
+    """The entries of an interface."""
+
+    def __init__(self, interface: Interface) -> None:
+        self.views = frozenset(f"relax.{name}" for name in interface.relax.views)
+        self.fused = interface.relax.fused
+        self._interface = interface
+        self._entries = {f"relax.{name}": found for name, found in entries(interface).items()}
+        self._enums = {value.name: value.value for enum in interface.enums for value in enum.values}
+        self._resolvers: dict[str, Resolver] = {}
+
+    def entries(self, operator: str) -> tuple[RelaxOperator, ...]:
+        """The entries of an operator of Relax, such as `relax.add`, in the order in which they are tried."""
+        return self._entries.get(operator, ())
+
+    def function(self, name: str) -> Function:
+        found = self._interface.function(name)
+        assert found is not None, "the rules of the spec have checked it"
+        return found
+
+    def planned(self, entry: RelaxOperator, call: Any) -> Planned:
+        """The call of an entry's function. Raises `Unsuited` where the entry does not fit."""
+        _require(entry, call)
+        function = self.function(entry.function)
+        values = {name: evaluated(function, name, value, call) for name, value in entry.arguments.items()}
+        returned = [call.args[int(name[1:])] for name in entry.returned]
+        return self.call(function, values, results_of(call)[: len(results_of(call)) - len(returned)], returned)
+
+    def call(
+        self, function: Function, values: Mapping[str, Any], results: Sequence[Any], returned: Sequence[Any] = ()
+    ) -> Planned:
+        """A call with values by parameter; the others have their defaults. `results` are the types that are wanted."""
+        lists, arguments = counted(function), {}
+        for param in read(function):
+            value = values.get(param.name)
+            if param.name in lists:
+                value = len(fields_of(values[lists[param.name]]))
+            elif value is None and param.default is not None:
+                value = param.default.value
+            if isinstance(value, str) and param.type != "string":
+                value = self._enums[value]
+            arguments[param.name] = value
+        destinations = [param for param in function.params if is_destination(param)]
+        if len(results) > len(destinations):
+            raise Unsuited(f"{function.name} has fewer results")
+        scratch = self._scratch(function, arguments, destinations[len(results) :])
+        return Planned(function.name, list(arguments.values()), scratch, returned)
+
+    def _scratch(
+        self, function: Function, arguments: Mapping[str, Any], destinations: Sequence[Parameter]
+    ) -> list[tuple[list[int], str]]:
+        """Shapes and dtypes of destinations by the rules of the spec."""
+        if not destinations:
+            return []
+        from tvm import relax
+
+        resolver = self._resolvers.setdefault(function.name, Resolver(self._interface, function))
+        recipe: dict[str, Any] = {}
+        for name, value in arguments.items():
+            if isinstance(value, relax.Expr):
+                recipe[name] = TensorRecipe(tuple(shape_of(value)), str(value.ty.dtype), Drawn("zeros"))
+            else:
+                recipe[name] = tuple(value) if isinstance(value, list) else value
+        dtype = next(one.dtype for one in recipe.values() if isinstance(one, TensorRecipe))
+        try:
+            resolved = resolver.resolve(recipe, Choice(dtype or "float32", special={}), checked=False)
+        except Unfit as error:
+            raise Unsuited(f"{function.name}: {error}") from None
+        found = [resolved.get(param.name) for param in destinations]
+        if not all(isinstance(one, Operand) for one in found):
+            raise Unsuited(f"{function.name} has results that the spec has no shape for")
+        return [(list(one.shape), one.dtype) for one in found if isinstance(one, Operand)]
+
+
+def fields_of(value: Any) -> list[Any]:
+    """The members of a tuple of Relax."""
+    from tvm import relax
+
+    if isinstance(value, relax.Tuple):
+        return list(value.fields)
+    return [relax.TupleGetItem(value, k) for k in range(len(value.ty.fields))]
+
+
+def shape_of(value: Any) -> list[int]:
+    """The shape of a tensor of Relax. Raises `Unsuited` where it is not known."""
+    from tvm import relax, tirx
+
+    shape = value.ty.shape if isinstance(value.ty, relax.TensorType) else None
+    sizes = getattr(shape, "values", None)
+    if sizes is None or not all(isinstance(size, tirx.IntImm) for size in sizes):
+        raise Unsuited("a shape is not known before it runs")
+    return [int(size) for size in sizes]
+
+
+def results_of(call: Any) -> list[Any]:
+    """The types of a call's results."""
+    from tvm import relax
+
+    return list(call.ty.fields) if isinstance(call.ty, relax.TupleType) else [call.ty]
+
+
+def fits(attribute: Any, allowed: Sequence[Any]) -> bool:
+    """Whether an attribute has a value of a list; one that is a list itself, or each of its elements."""
+    if hasattr(attribute, "__len__") and not isinstance(attribute, str):
+        plain = tuple(_plain(item) for item in attribute)
+        return plain in allowed or all(item in allowed for item in plain)
+    return _plain(attribute) in allowed
+
+
+def _require(entry: RelaxOperator, call: Any) -> None:
+    for name, allowed in entry.where.items():
+        value = getattr(call.attrs, name)
+        if not fits(value, allowed):
+            raise Unsuited(f"{name} is {value}")
+    for name, rank in entry.ranks.items():
+        found = len(shape_of(call.args[int(name[1:])]))
+        if found != rank:
+            raise Unsuited(f"{name} has {found} dimensions, {entry.function} takes {rank}")
+
+
+def evaluated(function: Function, name: str, value: Any, call: Any) -> Any:
+    """The value of an argument: an expression of Relax, or what its parameter takes."""
+    if not isinstance(value, str):
+        return value
+    param = function.param(name)
+    assert param is not None, "the rules of the spec have checked it"
+    expression: Expression = argument(value)
+    if isinstance(expression, Text):
+        return expression.value
+    if isinstance(expression, Name):
+        operand = _operand(expression.name, call)
+        return operand if operand is not None else _converted(getattr(call.attrs, expression.name), param.type)
+    assert isinstance(expression, Call) and isinstance(expression.arguments[0], Name), "so argument() has parsed it"
+    inner = expression.arguments[0].name
+    operand = _operand(inner, call)
+    return _FORMS[expression.function](operand if operand is not None else getattr(call.attrs, inner), call)
+
+
+def _operand(name: str, call: Any) -> Any:
+    return call.args[int(name[1:])] if name[0] == "x" and name[1:].isdecimal() else None
+
+
+def _plain(value: Any) -> Any:
+    """An attribute as a value of Python."""
+    value = getattr(value, "value", value)
+    return value if value is None or isinstance(value, (bool, int, float)) else str(value)
+
+
+def _converted(value: Any, kind: str) -> Any:
+    if value is None:
+        return None
+    if kind == "sizes":
+        return _integers(value if hasattr(value, "__len__") else [value])
+    if kind == "bool":
+        return bool(value)
+    if kind in _INTEGERS:
+        return int(_plain(value))
+    return float(_plain(value)) if kind in _REALS else _plain(value)
 
 
 def _integers(values: Any) -> list[int]:
-    return [int(value) for value in values]
+    return [int(_plain(value)) for value in values]
 
 
-def _symmetric(padding: Sequence[int]) -> list[int]:
-    """The padding of one side, where both have the same."""
-    half = len(padding) // 2
-    if list(padding[:half]) != list(padding[half:]):
+def _symmetric(padding: Any, call: Any) -> list[int]:
+    sizes = _integers(padding)
+    half = len(sizes) // 2
+    if sizes[:half] != sizes[half:]:
         raise Unsuited("the padding differs between the sides")
-    return list(padding[:half])
+    return sizes[:half]
 
 
-def _layout(attrs: Any, *names: str) -> None:
-    for name in names:
-        layout = str(getattr(attrs, name))
-        if layout not in ("NCHW", "OIHW", ""):
-            raise Unsuited(f"{name} is {layout}")
+def _axes(axes: Any, call: Any) -> list[int]:
+    rank = len(shape_of(call.args[0]))
+    return list(range(rank)) if axes is None else [axis % rank for axis in _integers(axes)]
 
 
-def _convolution(call: Any) -> Planned:
-    attrs = call.attrs
-    _layout(attrs, "data_layout", "kernel_layout", "out_layout")
-    image, weight = call.args
-    padding = _symmetric(_integers(attrs.padding))
-    rest = [_integers(attrs.strides), padding, _integers(attrs.dilation), int(attrs.groups)]
-    return Planned("diopiConvolution2d", [image, weight, None, *rest])
-
-
-def _max_pool(call: Any) -> Planned:
-    attrs = call.attrs
-    _layout(attrs, "layout", "out_layout")
-    sizes = [_integers(attrs.pool_size), _integers(attrs.strides), _symmetric(_integers(attrs.padding))]
-    return Planned("diopiMaxPool2d", [call.args[0], *sizes, _integers(attrs.dilation), bool(attrs.ceil_mode)])
-
-
-def _avg_pool(call: Any) -> Planned:
-    attrs = call.attrs
-    _layout(attrs, "layout", "out_layout")
-    if set(_integers(attrs.dilation)) != {1}:
-        raise Unsuited("the window is dilated")
-    sizes = [_integers(attrs.pool_size), _integers(attrs.strides), _symmetric(_integers(attrs.padding))]
-    flags = [bool(attrs.ceil_mode), bool(attrs.count_include_pad), None]
-    return Planned("diopiAvgPool2d", [call.args[0], *sizes, *flags])
-
-
-def _adaptive_pool(call: Any) -> Planned:
-    _layout(call.attrs, "layout", "out_layout")
-    return Planned("diopiAdaptiveAvgPool2d", [call.args[0], _integers(call.attrs.output_size)])
-
-
-def _batch_norm(call: Any) -> Planned:
-    attrs = call.attrs
-    if bool(attrs.training) or int(attrs.axis) != 1:
-        raise Unsuited("it trains, or its channels are not dimension 1")
-    image, *parameters = call.args
-    channels = _integers(parameters[0].ty.shape.values)
-    scratch = [(channels, "float32"), (channels, "float32")]
-    numbers = [False, float(attrs.momentum), float(attrs.epsilon)]
-    return Planned("diopiBatchNorm", [image, *parameters, *numbers], scratch)
-
-
-def _layer_norm(call: Any) -> Planned:
-    shape = _integers(call.args[0].ty.shape.values)
-    axes = sorted(axis % len(shape) for axis in _integers(call.attrs.axes))
-    if axes != list(range(len(shape) - len(axes), len(shape))):
+def _trailing(axes: Any, call: Any) -> list[int]:
+    shape = shape_of(call.args[0])
+    found = sorted(_axes(axes, call))
+    if found != list(range(len(shape) - len(found), len(shape))):
         raise Unsuited("the normalized dimensions are not the last ones")
-    statistics = shape[: -len(axes)] + [1] * len(axes), "float32"
-    arguments = [*call.args, shape[-len(axes) :], float(call.attrs.epsilon)]
-    return Planned("diopiLayerNorm", arguments, [statistics, statistics])
+    return shape[len(shape) - len(found) :]
 
 
-def _permute(call: Any) -> Planned:
-    rank = len(call.args[0].ty.shape.values)
-    axes = call.attrs.axes
-    return Planned("diopiPermute", [call.args[0], list(range(rank))[::-1] if axes is None else _integers(axes)])
+def _permutation(axes: Any, call: Any) -> list[int]:
+    return list(range(len(shape_of(call.args[0]))))[::-1] if axes is None else _axes(axes, call)
 
 
-def _take(call: Any) -> Planned:
-    if call.attrs.axis is None or len(call.args[1].ty.shape.values) != 1:
-        raise Unsuited("the indices are not a list along one dimension")
-    return Planned("diopiIndexSelect", [call.args[0], int(call.attrs.axis), call.args[1]])
+def _number(operand: Any, call: Any) -> Any:
+    found = _plain(getattr(operand, "value", operand))
+    if not isinstance(found, (int, float)):
+        raise Unsuited("a number is not known before it runs")
+    return found
 
 
-def _mean(call: Any) -> Planned:
-    axes = call.attrs.axis
-    rank = len(call.args[0].ty.shape.values)
-    return Planned("diopiMean", [call.args[0], list(range(rank)) if axes is None else _integers(axes)])
-
-
-def _sum(call: Any) -> Planned:
-    axes = call.attrs.axis
-    rank = len(call.args[0].ty.shape.values)
-    return Planned("diopiSum", [call.args[0], list(range(rank)) if axes is None else _integers(axes)])
-
-
-BY_HAND: Mapping[str, Callable[[Any], Planned]] = {
-    "relax.astype": lambda call: Planned("diopiCastDtype", [call.args[0]]),
-    "relax.broadcast_to": lambda call: Planned("diopiExpand", [call.args[0]]),
-    "relax.mean": _mean,
-    "relax.nn.adaptive_avg_pool2d": _adaptive_pool,
-    "relax.nn.avg_pool2d": _avg_pool,
-    "relax.nn.batch_norm": _batch_norm,
-    "relax.nn.conv2d": _convolution,
-    "relax.nn.gelu": lambda call: Planned("diopiGelu", [call.args[0], "none"]),
-    "relax.nn.gelu_tanh": lambda call: Planned("diopiGelu", [call.args[0], "tanh"]),
-    "relax.nn.layer_norm": _layer_norm,
-    "relax.nn.log_softmax": lambda call: Planned("diopiLogSoftmax", [call.args[0], int(call.attrs.axis)]),
-    "relax.nn.max_pool2d": _max_pool,
-    "relax.nn.softmax": lambda call: Planned("diopiSoftmax", [call.args[0], int(call.attrs.axis)]),
-    "relax.permute_dims": _permute,
-    "relax.matmul": lambda call: Planned("diopiMatmul", list(call.args)),
-    "relax.sum": _sum,
-    "relax.take": _take,
+_FORMS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "symmetric": _symmetric,
+    "axes": _axes,
+    "trailing": _trailing,
+    "permutation": _permutation,
+    "number": _number,
 }
-"""Operators whose attributes become arguments."""
-
-NAMES = {
-    "subtract": "sub",
-    "multiply": "mul",
-    "divide": "div",
-    "floor_divide": "floor_divide",
-    "power": "pow",
-    "equal": "eq",
-    "not_equal": "ne",
-    "less": "lt",
-    "less_equal": "le",
-    "greater": "gt",
-    "greater_equal": "ge",
-    "negative": "neg",
-}
-"""What ATen calls operators that Relax calls otherwise."""
-
-
-def by_aten_name(interface: Interface, operator: str) -> tuple[Function, list[Any]] | None:
-    """The function for an operator of Relax that has only tensors for arguments, by its name in ATen: `relu` for
-    `relax.nn.relu`. With it the values of its other parameters, which all have defaults; None stands for a tensor."""
-    name = operator.rpartition(".")[2]
-    name = NAMES.get(name, name)
-    for function in interface.functions:
-        overloads = {overload.name.partition(".")[0] for overload in function.aten if not overload.constants}
-        if name not in overloads or function.variant != "base" or returned(function):
-            continue
-        arguments = [param for param in passed(function) if not is_destination(param)]
-        tensors = [param for param in arguments if param.type == "tensor" and param.direction == "in"]
-        others = [param for param in arguments if param not in tensors]
-        written = [param for param in function.params if is_destination(param)]
-        if len(written) == 1 and all(param.default is not None and param.type not in TENSORS for param in others):
-            defaults = [None if p in tensors else p.default.value if p.default is not None else None for p in arguments]
-            return function, defaults
-    return None

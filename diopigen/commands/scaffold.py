@@ -24,6 +24,7 @@ from diopigen.console import Session, common_options
 )
 @click.option("--all", "everything", is_flag=True, help="Every operator of the interface.")
 @click.option("--with-torch", "torch", is_flag=True, help="A backend for PyTorch too: the package torch_NAME.")
+@click.option("--with-tvm", "tvm", is_flag=True, help="Packed functions of tvm-ffi and TVM's ext_dev too.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; list what would be written.")
 @click.option("--force", is_flag=True, help="Overwrite generated files that were edited; never files of your own.")
 @common_options
@@ -36,6 +37,7 @@ def scaffold(
     models: tuple[str, ...],
     everything: bool,
     torch: bool,
+    tvm: bool,
     dry_run: bool,
     force: bool,
     spec: str | None,
@@ -75,6 +77,7 @@ def scaffold(
         session.sink,
         selected=selected,
         torch=torch,
+        tvm=tvm,
         chip=None if start is None else start.content,
         force=force,
         write=not dry_run,

@@ -27,6 +27,8 @@ from diopigen.ir.c_types import (
 )
 from diopigen.ir.lower import Lowering, items_of, mappings_of, optional_text, text_of
 from diopigen.ir.model import Function, Header, Interface
+from diopigen.ir.relax import lower_relax
+from diopigen.ir.relax_model import Relax
 from diopigen.ir.variants import Section, expand
 from diopigen.spec.folder import entries_below
 from diopigen.spec.grammar import FILES
@@ -100,6 +102,7 @@ def load_interface(root: Path, sink: Sink, display: str | None = None) -> Loaded
         if node is not None:
             state.complete &= _collect(node, state.files[-1], lowering, sink, functions, file_of, family_docs)
     release, schemas, aten = _aten(state)
+    relax = state.read("relax.yaml", "relax") if (root / "relax.yaml").exists() else None
     interface = Interface(
         version=_version(types),
         types_header=text_of(types.get("header")),
@@ -115,6 +118,7 @@ def load_interface(root: Path, sink: Sink, display: str | None = None) -> Loaded
         aten_release=release,
         aten_schemas=schemas,
         aten=aten,
+        relax=Relax() if relax is None else lower_relax(relax),
         files=tuple(state.files),
         file_of=file_of,
         family_docs=family_docs,

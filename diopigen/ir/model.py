@@ -13,6 +13,7 @@ from typing import Union
 from diopigen.diagnostics import Span
 from diopigen.ir.aten_model import Aten
 from diopigen.ir.c_types import DeviceFunction, DtypeInfo, DtypeSet, EnumType, HandleType, StructType, Version
+from diopigen.ir.relax_model import Relax
 from diopigen.spec.expression import Expression
 from diopigen.spec.interval import Interval
 from diopigen.spec.nodes import Node, Scalar, inside
@@ -339,6 +340,7 @@ class Interface:
     aten_release: str = ""
     aten_schemas: Mapping[str, str] = field(default_factory=dict)
     aten: Aten = field(default_factory=Aten)
+    relax: Relax = field(default_factory=Relax)
     files: tuple[str, ...] = ()
     """Every spec file that was read, in order: the inputs of whatever is generated."""
     file_of: Mapping[str, str] = field(default_factory=dict)

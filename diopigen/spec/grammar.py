@@ -5,6 +5,7 @@ from __future__ import annotations
 from diopigen.spec.grammar_interface import HEADERS_FILE, RUNTIME_FILE, TYPES_FILE
 from diopigen.spec.grammar_models import MODEL_FILE
 from diopigen.spec.grammar_operators import OPERATORS_FILE
+from diopigen.spec.grammar_relax import RELAX_FILE
 from diopigen.spec.grammar_torch import ATEN_FILE, TORCH_FILE
 
 FILES = {
@@ -14,6 +15,7 @@ FILES = {
     "headers": HEADERS_FILE,
     "aten": ATEN_FILE,
     "torch": TORCH_FILE,
+    "relax": RELAX_FILE,
     "model": MODEL_FILE,
 }
 """The file kinds; `specs/schema/<kind>.schema.json` is printed from each."""

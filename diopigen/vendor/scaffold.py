@@ -71,6 +71,7 @@ def scaffold(
     *,
     selected: Selection | None = None,
     torch: bool = False,
+    tvm: bool = False,
     chip: bytes | None = None,
     force: bool = False,
     write: bool = True,
@@ -78,8 +79,8 @@ def scaffold(
     """Makes the tree of `vendor` at `root`, or adds to it what is new; files of the vendor's own stay as they are.
 
     Without a selection a new tree gets the starter set, and an older one what it was scaffolded with before. `torch`
-    adds a backend for PyTorch, which the tree keeps from then on. `chip` is the chip's file that a new tree starts
-    with: its elementwise operators get kernels, the others skeletons.
+    adds a backend for PyTorch and `tvm` what TVM needs, which the tree keeps from then on. `chip` is the chip's
+    file that a new tree starts with: its elementwise operators get kernels, the others skeletons.
     `force` overwrites generated files that were edited; `write` false only says what would be done. Functions whose
     signature differs from the interface become errors in `sink` (`impl-signature`), though what is new is written
     all the same. Edited generated files are errors too, and then nothing is written. Raises `Failure` for a name,
@@ -93,7 +94,7 @@ def scaffold(
     selection = tree.selection.union(selected)
     if selection.is_empty:
         selection = _STARTER
-    tree = replace(tree, selection=selection, torch=torch or tree.torch)
+    tree = replace(tree, selection=selection, torch=torch or tree.torch, tvm=tvm or tree.tvm)
     native = read_tree_chip(interface, where, vendor, root, chip, sink) if tree.has_kernels else None
     if tree.has_kernels and native is None:
         return Scaffolded(Result())
@@ -163,7 +164,7 @@ def _planned(
     generated = native.kernels(interface, where, vendor, written.all) if native is not None else KernelPlans()
     new = _unwritten(operators, (*written.all, *generated.functions))
     content = native.content if native is not None else None
-    options = VendorOptions(vendor, new, tree.selection, tree.shimmed, tree.torch, content)
+    options = VendorOptions(vendor, new, tree.selection, tree.shimmed, tree.torch, tree.tvm, content)
     plan = emit_vendor(interface, where.templates, runtime, options)
     public = None
     if tree.shimmed:

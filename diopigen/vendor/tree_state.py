@@ -33,6 +33,7 @@ class TreeState:
     selection: Selection = NOTHING
     shimmed: bool = True
     torch: bool = False
+    tvm: bool = False
     kernels: bool = True
     """Whether it builds on the kernel library and has a chip's file; trees of before them keep that form too."""
 
@@ -82,6 +83,7 @@ def _read_mark(path: Path) -> tuple[str, TreeState]:
             selection,
             document.get("shims") is True,
             document.get("torch") is True,
+            document.get("tvm") is True,
             document.get("kernels") is True,
         )
     except (ValueError, KeyError, TypeError, RecursionError):

@@ -16,6 +16,8 @@ from diopigen.emit.c import headers
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.templates import render
 from diopigen.emit.torch import glue as torch
+from diopigen.emit.tvm import table as tvm_table
+from diopigen.emit.tvm_ffi import functions as packed_functions
 from diopigen.emit.vendor.device_functions import device_function
 from diopigen.emit.vendor.selection import NOTHING, Selection
 from diopigen.emit.vendor.skeleton import Operator, operators, skeleton_file
@@ -50,6 +52,8 @@ _KERNEL_STARTS = {
 
 _PACKAGE_START = {"torch_{vendor}/__init__.py": "torch/__init__.py.j2", "pyproject.toml": "torch/pyproject.toml.j2"}
 """What a tree with a backend for PyTorch starts with; the rest of the package belongs to diopigen."""
+_TVM_START = {"test/relax_mlp.py": "relax_mlp.py.j2"}
+"""What a tree with TVM starts with."""
 _PACKAGE_MODULES = (
     "_backend",
     "amp",
@@ -87,6 +91,7 @@ _LIBRARY_FUNCTIONS = ("initLibrary", "finalizeLibrary", "buildGeneratorState")
 # What the host runtime consists of: there may be more in its folder, such as build trees.
 _RUNTIME_FILES = ("CMakeLists.txt", "libdiopirt.map", "kernels/CMakeLists.txt")
 _RUNTIME_FOLDERS = ("adaptor/include", "include", "kernels/include", "kernels/src", "src")
+_TVM_FOLDERS = ("tvm", "tvm_ffi")
 _TORCH_FOLDERS = ("torch/compile", "torch/include", "torch/operators", "torch/run", "torch/src")
 
 _COPIED = "Copied from diopigen by `diopigen scaffold`: do not edit, scaffold again to bring it up to date."
@@ -103,7 +108,7 @@ class VendorOptions:
     """What to scaffold: the vendor's name, the operators that get a skeleton, and what they were selected by.
 
     `shimmed`: kernels are in the vendor's namespace, and what is exported are shims over them. `torch`: the tree has
-    a backend for PyTorch as well.
+    a backend for PyTorch as well, `tvm`: packed functions and TVM's ext_dev.
     """
 
     vendor: str
@@ -111,6 +116,7 @@ class VendorOptions:
     selection: Selection = NOTHING
     shimmed: bool = True
     torch: bool = False
+    tvm: bool = False
     chip: bytes | None = None
     """The chip's file that a tree starts with, of trees that build on the kernel library."""
 
@@ -147,8 +153,9 @@ def emit_vendor(interface: Interface, templates: Path, runtime: Path, options: V
     """The whole tree. `runtime` is the folder of the host runtime, which is copied."""
     files = [
         *headers.emit(interface, templates).files,
-        *_runtime(runtime, options.torch),
+        *_runtime(runtime, options),
         *(_torch(interface, templates, options) if options.torch else ()),
+        *(_tvm(interface, templates) if options.tvm else ()),
         _file(templates, "runtime/README.md", "runtime_readme.md.j2", {}),
         _operator_list(interface, templates),
         PlannedFile(MARK, _mark(interface, options), ("specs/types.yaml",), "vendor"),
@@ -183,6 +190,7 @@ def _starts(interface: Interface, templates: Path, options: VendorOptions) -> li
         **_STARTS,
         **(_KERNEL_STARTS if options.chip is not None else {}),
         **(_PACKAGE_START if options.torch else {}),
+        **(_TVM_START if options.tvm else {}),
     }
     found = _starts_of(templates, starts, values, options.vendor)
     if options.chip is not None:
@@ -207,6 +215,13 @@ def _torch(interface: Interface, templates: Path, options: VendorOptions) -> lis
     return [*glue, *modules]
 
 
+def _tvm(interface: Interface, templates: Path) -> list[PlannedFile]:
+    """The packed functions and the table of Relax operators in runtime/."""
+    plans = packed_functions.emit(interface, templates), tvm_table.emit(interface, templates)
+    files = (file for plan in plans for file in plan.files if not file.path.endswith(".pyi"))
+    return [replace(file, path=f"runtime/{file.path}", emitter="vendor") for file in files]
+
+
 def _file(templates: Path, path: str, template: str, values: Mapping[str, Any]) -> PlannedFile:
     name = f"vendor/{template}"
     return PlannedFile(path, render(templates, name, values), (f"templates/{name}",), "vendor")
@@ -225,15 +240,20 @@ def _mark(interface: Interface, options: VendorOptions) -> bytes:
         "shims": options.shimmed,
         **({"kernels": True} if options.chip is not None else {}),
         **({"torch": True} if options.torch else {}),
+        **({"tvm": True} if options.tvm else {}),
     }
     return (json.dumps(document, indent=2) + "\n").encode()
 
 
-def _runtime(folder: Path, with_torch: bool) -> list[PlannedFile]:
+def _runtime(folder: Path, options: VendorOptions) -> list[PlannedFile]:
     """The host runtime, file by file, each with a line that says that it is a copy."""
     found = []
-    paths = [folder / name for name in (*_RUNTIME_FILES, *(("torch/CMakeLists.txt",) if with_torch else ()))]
-    folders = (*_RUNTIME_FOLDERS, *(_TORCH_FOLDERS if with_torch else ()))
+    paths = [folder / name for name in (*_RUNTIME_FILES, *(("torch/CMakeLists.txt",) if options.torch else ()))]
+    folders = (
+        *_RUNTIME_FOLDERS,
+        *(_TORCH_FOLDERS if options.torch else ()),
+        *(_TVM_FOLDERS if options.tvm else ()),
+    )
     paths += [path for name in folders for path in (folder / name).rglob("*") if path.suffix in _BANNERS]
     for path in sorted(paths):
         name = path.relative_to(folder).as_posix()
