@@ -12,6 +12,7 @@ import json
 import math
 import platform
 import sqlite3
+import statistics
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -177,7 +178,7 @@ class History:
         return done.lastrowid
 
     def costs(self, count: int = 5) -> dict[str, float]:
-        """The seconds of each case: the mean of the latest `count` runs that have it. Cases that ended their process
+        """The seconds of each case: the median of the latest `count` runs that have it. Cases that ended their process
         cost nothing that is worth knowing."""
         found: dict[str, list[float]] = {}
         for run in self.runs()[-count:]:
@@ -185,7 +186,7 @@ class History:
             for name, code, outcome in zip(self.ids(run), self.blob(run.times), codes, strict=True):
                 if NAMES[outcome] not in ("crashed", "excepted"):
                     found.setdefault(name, []).append(time_of(code))
-        return {name: sum(times) / len(times) for name, times in found.items()}
+        return {name: statistics.median(times) for name, times in found.items()}
 
 
 def _run(row: dict[str, Any]) -> Run:
