@@ -13,6 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from benchmarks.torch_dispatch import empty_vendor
+
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 REPEATS = 9
@@ -37,16 +39,11 @@ def _built(folder: Path) -> tuple[Path, Path]:
 
     torch_root = Path(torch.__file__).parent
     includes = [f"-isystem{torch_root / 'include'}", f"-isystem{torch_root / 'include/torch/csrc/api/include'}"]
-    loops, vendor = folder / "libloops.so", folder / "libvendor.so"
+    loops = folder / "libloops.so"
     link = [f"-L{torch_root / 'lib'}", "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{torch_root / 'lib'}"]
-    shared = ["g++", "-O2", "-fPIC", "-shared"]
-    own = [f"-I{ROOT / 'generated/include'}", f"-I{ROOT / 'runtime/include'}"]
-    for command in (
-        [*shared, "-std=c++20", *includes, HERE / "main.cpp", "-o", loops, *link],
-        [*shared, "-std=c++17", *own, HERE / "vendor.cpp", ROOT / "runtime/src/host_device.cpp", "-o", vendor],
-    ):
-        subprocess.run(list(map(str, command)), check=True)
-    return loops, vendor
+    command = ["g++", "-O2", "-fPIC", "-shared", "-std=c++20", *includes, HERE / "main.cpp", "-o", loops, *link]
+    subprocess.run(list(map(str, command)), check=True)
+    return loops, empty_vendor.build(folder)
 
 
 def _operators(loops: str) -> None:
@@ -98,7 +95,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         loops, vendor = _built(Path(name))
         os.environ.update(_backend())
-        environment = {**os.environ, "DIOPI_VENDOR_LIBRARY": str(vendor), "DIOPI_FALLBACK": "off"}
+        environment = empty_vendor.environment(vendor)
         command = [sys.executable, "-m", "benchmarks.torch_dispatch", "operators", str(loops)]
         done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
     retained = _table(done.stdout)

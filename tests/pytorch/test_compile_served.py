@@ -208,7 +208,8 @@ def test_writes_to_inputs_count_as_versions(graphs: ModuleType, torch_droplet: M
 
 
 def test_numbers_and_positions_are_constants_of_the_plan(graphs: ModuleType, droplet: Any) -> None:
-    """What a graph returns is made in each run."""
+    """Trap 1: they are real tensors, although PyTorch compiles with fake ones. What a graph returns is made in each
+    run."""
     import torch
     from torch._dynamo.backends.common import aot_autograd
     from torch_droplet.planner import plan

@@ -124,4 +124,20 @@ def test_what_cannot_be_saved(export: ModuleType, droplet: Any, tmp_path: Path) 
     training = torch.nn.BatchNorm2d(3).to(droplet)
     with pytest.raises(ValueError, match="writes to buffers or inputs"):
         export.save(training, (x,), tmp_path / "training.diopi")
-    assert not (tmp_path / "training.diopi").exists()
+    assert not (tmp_path / "training.diopi").exists() and int(training.num_batches_tracked) == 0
+
+
+def test_norms_are_whole_and_positions_are_constants(export: ModuleType, droplet: Any, tmp_path: Path) -> None:
+    """What follows from parameters and buffers alone is computed when the model is saved."""
+    import json
+
+    import torch
+
+    models = importlib.import_module("models.attention")
+    model = models.LlamaDecoder().to(droplet)
+    export.save(model, (torch.zeros(1, 3, dtype=torch.int64).to(droplet),), tmp_path / "decoder.diopi")
+    plan = json.loads(torch.load(tmp_path / "decoder.diopi")["plan"])
+    called = [step.get("function", "") for step in plan["steps"]]
+    assert called.count("diopiRMSNorm") == 5
+    assert not {"diopiCos", "diopiSin", "diopiArange"} & {*called}
+    assert not any("reason" in step for step in plan["steps"])

@@ -12,7 +12,8 @@ from typing import Any
 
 import torch
 import torch.fx
-from torch.utils._pytree import tree_leaves, tree_structure, tree_unflatten
+from functorch.compile import make_boxed_func
+from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 from torch_droplet.graph_nodes import DataDependent, Unplanned
 from torch_droplet.graphs import decompositions
@@ -27,12 +28,9 @@ def save(
 ) -> None:
     """Writes a model on the device, or what `torch.export` made of it, for inputs like these. Raises `ValueError` for
     what a file cannot have: a graph without a plan, results that are no tensors, writes to buffers."""
-    program = model if isinstance(model, torch.export.ExportedProgram) else None
-    if program is None:
-        with torch.no_grad():
-            program = torch.export.export(model, tuple(arguments))  # type: ignore[arg-type]
+    inner = model.module(check_guards=False) if isinstance(model, torch.export.ExportedProgram) else model
     try:
-        planned, names = _planned(program, arguments)
+        planned, names = _planned(inner, arguments)
     except (Unplanned, DataDependent) as reason:
         raise ValueError(f"the model cannot be saved: its graph has {reason}") from None
     if any(not is_tensor for is_tensor, _ in planned.outputs):
@@ -74,41 +72,48 @@ def _shares(value: torch.Tensor) -> bool:
     return any(stride == 0 and size > 1 for size, stride in zip(value.shape, value.stride(), strict=True))
 
 
-class _Flat(torch.nn.Module):  # type: ignore[misc]
-    """A module over the leaves of its arguments, which returns the leaves of its results."""
+def _planned(inner: torch.nn.Module, arguments: Sequence[Any]) -> tuple[Plan, list[str]]:
+    """The plan, with parameters and buffers as constants, and the names of the inputs. The graph is the one that
+    `torch.compile` gets: an export of PyTorch's would take operators apart for which the device has kernels."""
+    from torch._functorch.aot_autograd import aot_function
 
-    def __init__(self, inner: torch.nn.Module, arguments: Sequence[Any]) -> None:
-        super().__init__()
-        self.inner = inner
-        self.structure = tree_structure(tuple(arguments))
+    state = {**dict(inner.named_parameters()), **dict(inner.named_buffers())}
+    leaves, structure = tree_flatten(tuple(arguments))
+    places = [k for k, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
+    graphs: list[torch.fx.GraphModule] = []
+    returned: list[Any] = []
 
-    @staticmethod
-    def leaves(arguments: Sequence[Any]) -> tuple[Any, ...]:
-        return tuple(tree_leaves(tuple(arguments)))
+    def call(values: list[torch.Tensor], inputs: list[torch.Tensor]) -> list[Any]:
+        own = list(leaves)
+        for place, one in zip(places, inputs, strict=True):
+            own[place] = one
+        named = dict(zip(state, values, strict=True))
+        results = torch.func.functional_call(inner, named, tree_unflatten(own, structure))
+        returned[:] = tree_leaves(results)
+        return list(returned)
 
-    def forward(self, *leaves: Any) -> tuple[Any, ...]:
-        return tuple(tree_leaves(self.inner(*tree_unflatten(leaves, self.structure))))
+    def record(module: torch.fx.GraphModule, _: Any) -> Any:
+        targets = [node.target for node in module.graph.nodes]
+        if any(isinstance(one, torch._ops.OpOverload) and one._schema.is_mutable for one in targets):
+            raise Unplanned("writes to buffers or inputs")
+        graphs.append(module)
+        return make_boxed_func(module.forward)
 
-
-def _planned(program: torch.export.ExportedProgram, arguments: Sequence[Any]) -> tuple[Plan, list[str]]:
-    """The plan, with parameters and buffers as constants, and the names of the inputs."""
-    from torch._functorch.aot_autograd import aot_export_module
-
-    module = _Flat(program.module(check_guards=False), arguments)
+    values = [value.detach() for value in state.values()]
+    # Copies: an input that is given twice would be one input of the graph.
+    inputs = [leaves[place].detach().clone() for place in places]
     with torch.no_grad():
-        graph, signature = aot_export_module(
-            module, module.leaves(arguments), trace_joint=False, decompositions=decompositions()
+        traced = aot_function(
+            call, fw_compiler=record, decompositions=decompositions(), keep_inference_input_mutations=True
         )
-    if signature.buffers_to_mutate or signature.user_inputs_to_mutate:
-        raise Unplanned("writes to buffers or inputs")
-    state = {**dict(module.named_parameters()), **dict(module.named_buffers())}
-    owners = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
-    given: dict[str, torch.Tensor] = {}
-    names: list[str] = []
-    for node in graph.graph.nodes:
-        if node.op == "placeholder":
-            if node.name in owners:
-                given[node.name] = state[owners[node.name]]
-            elif isinstance(node.meta.get("val"), torch.Tensor):
-                names.append(node.name)
-    return plan(graph, {}, given=given), names
+        traced(values, inputs)
+    (graph,) = graphs
+    placeholders = [node for node in graph.graph.nodes if node.op == "placeholder"]
+    (output,) = [node for node in graph.graph.nodes if node.op == "output"]
+    if len(placeholders) != len(values) + len(inputs) or len(output.args[0]) != len(returned):
+        raise Unplanned("inputs or results that share memory")
+    for node in list(graph.graph.nodes):
+        if node.target is torch.ops.aten._assert_tensor_metadata.default:
+            graph.graph.erase_node(node)  # dtypes of a plan are fixed, and those of its inputs are checked
+    given = {node.name: value for node, value in zip(placeholders, values, strict=False)}
+    return plan(graph, {}, given=given), [node.name for node in placeholders[len(values) :]]

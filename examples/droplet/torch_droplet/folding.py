@@ -28,18 +28,22 @@ _KEPT_OUT = ("empty", "empty_strided", "empty_permuted", "new_empty", "new_empty
 
 
 def folded(planner: Any) -> dict[torch.fx.Node, torch.Tensor]:
-    """The values of such nodes, by node."""
+    """The values of such nodes, by node; what looks at a given input is not among them, and costs nothing."""
     found: dict[torch.fx.Node, torch.Tensor] = {}
+    given: set[int] = set()
     for node in planner.nodes:
-        if _may_fold(planner, node, found):
+        if node.op == "placeholder" and node.name in planner.given:
+            found[node] = planner.given[node.name]
+            given.add(storage_key(node.meta["val"]))
+        elif _may_fold(planner, node, found, given):
             try:
                 found[node] = _value(planner, node, found)
             except (DataDependent, Unplanned):
                 continue
-    return found
+    return {node: value for node, value in found.items() if storage_key(node.meta["val"]) not in given}
 
 
-def _may_fold(planner: Any, node: torch.fx.Node, found: dict[torch.fx.Node, torch.Tensor]) -> bool:
+def _may_fold(planner: Any, node: torch.fx.Node, found: dict[torch.fx.Node, torch.Tensor], given: set[int]) -> bool:
     target, value = node.target, node.meta.get("val")
     if node.op != "call_function" or not isinstance(target, torch._ops.OpOverload):
         return False
@@ -53,7 +57,8 @@ def _may_fold(planner: Any, node: torch.fx.Node, found: dict[torch.fx.Node, torc
     if storage_key(value) in planner.kept:
         return False
     try:
-        if planner.number(value.untyped_storage().nbytes()) > LARGEST:
+        is_view = storage_key(value) in given
+        if planner.number(value.untyped_storage().nbytes()) > LARGEST and not is_view:
             return False
     except DataDependent:
         return False
