@@ -79,17 +79,11 @@ struct AddLargestElements {
     Bins bins;
 
     DIOPI_HOST_DEVICE void operator()(int64_t at) const {
-        for (int64_t k = 0; k < count; ++k) {
-            if (regions[k].image != at / maps.channels) {
-                continue;
+        for_bins_of(regions, count, maps, bins, at, [&](int64_t i) {
+            if (positions[i].value >= 0) {
+                sums[at * maps.plane() + positions[i].value] += gradient[i];
             }
-            const int64_t first = (k * maps.channels + at % maps.channels) * bins.count();
-            for (int64_t i = first; i < first + bins.count(); ++i) {
-                if (positions[i].value >= 0) {
-                    sums[at * maps.plane() + positions[i].value] += gradient[i];
-                }
-            }
-        }
+        });
     }
 };
 

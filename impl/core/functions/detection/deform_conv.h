@@ -310,27 +310,23 @@ void deform_backward_filters(const Each& each, const Tensor& grad_weight, const 
 }
 
 template <typename Args>
+DeformSizes sizes_of(const Args& args, const Tensor& out, const FilterSide& vertical, const FilterSide& horizontal,
+                     int64_t groups, int64_t offset_groups) {
+    const PixelMap map{args.input.shape[2], args.input.shape[3], 1};
+    return {args.input.shape[0], args.input.shape[1], map, out.shape[1], vertical, horizontal, groups, offset_groups};
+}
+
+template <typename Args>
 DeformSizes deform_sizes(const Args& args, const Tensor& out) {
-    return {args.input.shape[0],
-            args.input.shape[1],
-            PixelMap{args.input.shape[2], args.input.shape[3], 1},
-            out.shape[1],
-            FilterSide{args.kH, args.dH, args.padH, args.dilationH, out.shape[2]},
-            FilterSide{args.kW, args.dW, args.padW, args.dilationW, out.shape[3]},
-            args.groups,
-            args.deform_groups};
+    return sizes_of(args, out, {args.kH, args.dH, args.padH, args.dilationH, out.shape[2]},
+                    {args.kW, args.dW, args.padW, args.dilationW, out.shape[3]}, args.groups, args.deform_groups);
 }
 
 template <typename Args>
 DeformSizes modulated_sizes(const Args& args, const Tensor& out) {
-    return {args.input.shape[0],
-            args.input.shape[1],
-            PixelMap{args.input.shape[2], args.input.shape[3], 1},
-            out.shape[1],
-            FilterSide{args.kernel_h, args.stride_h, args.pad_h, args.dilation_h, out.shape[2]},
-            FilterSide{args.kernel_w, args.stride_w, args.pad_w, args.dilation_w, out.shape[3]},
-            args.group,
-            args.deformable_group};
+    return sizes_of(args, out, {args.kernel_h, args.stride_h, args.pad_h, args.dilation_h, out.shape[2]},
+                    {args.kernel_w, args.stride_w, args.pad_w, args.dilation_w, out.shape[3]}, args.group,
+                    args.deformable_group);
 }
 
 template <typename Each>

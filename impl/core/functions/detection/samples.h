@@ -214,6 +214,21 @@ struct AddAveragedBins {
     }
 };
 
+// The bins, [regions, channels, bins], of channel `at` of all images: those of the regions that are in its image.
+template <typename Region, typename Use>
+DIOPI_HOST_DEVICE void for_bins_of(const Region* regions, int64_t count, const Maps& maps, const Bins& bins, int64_t at,
+                                   Use&& use) {
+    for (int64_t k = 0; k < count; ++k) {
+        if (regions[k].image != at / maps.channels) {
+            continue;
+        }
+        const int64_t first = (k * maps.channels + at % maps.channels) * bins.count();
+        for (int64_t i = first; i < first + bins.count(); ++i) {
+            use(i);
+        }
+    }
+}
+
 struct AddLargestOfBins {
     double* sums;
     const double* gradient;
@@ -225,17 +240,11 @@ struct AddLargestOfBins {
     Bins bins;
 
     DIOPI_HOST_DEVICE void operator()(int64_t at) const {
-        for (int64_t k = 0; k < count; ++k) {
-            if (regions[k].image != at / maps.channels) {
-                continue;
+        for_bins_of(regions, count, maps, bins, at, [&](int64_t i) {
+            if (rows[i] != -1) {
+                add_sample(sums + at * maps.plane(), maps, rows[i], columns[i], gradient[i]);
             }
-            const int64_t first = (k * maps.channels + at % maps.channels) * bins.count();
-            for (int64_t i = first; i < first + bins.count(); ++i) {
-                if (rows[i] != -1) {
-                    add_sample(sums + at * maps.plane(), maps, rows[i], columns[i], gradient[i]);
-                }
-            }
-        }
+        });
     }
 };
 

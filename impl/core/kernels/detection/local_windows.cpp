@@ -1,6 +1,8 @@
 // Layers over windows of feature maps with weights of their own.
 #include "detection/local_windows.h"
 
+#include "detection/carafe.h"
+#include "detection/correlation.h"
 #include "diopi_library/each.h"
 
 namespace diopi {
