@@ -187,14 +187,14 @@ void align_regions_backward(const Each& each, const kernels::RoiAlignBackwardMmc
 // ---- RoiAlignRotated, RiroiAlignRotated. ----
 
 template <typename Args>
-Regions<SampledRegion> turned_regions(const Args& args, int64_t images) {
+Regions<SampledRegion> rotated_regions_of(const Args& args, int64_t images) {
     const Sampling sampling{static_cast<double>(args.spatial_scale), Bins{args.aligned_height, args.aligned_width},
                             args.sampling_ratio, args.aligned};
     return rotated_regions(args.rois, images, sampling, args.clockwise, 0);
 }
 
 template <typename Args>
-Regions<SampledRegion> oriented_regions(const Args& args, int64_t images) {
+Regions<SampledRegion> oriented_regions_of(const Args& args, int64_t images) {
     const Sampling sampling{static_cast<double>(args.spatial_scale), Bins{args.pooled_height, args.pooled_width},
                             args.num_samples, false};
     return rotated_regions(args.rois, images, sampling, args.clockwise, args.num_orientations);
@@ -204,7 +204,7 @@ template <typename Each>
 void roi_align_rotated(const Each& each, const kernels::RoiAlignRotatedMmcvArgs& args) {
     require_apart(args.output, {&args.input, &args.rois});
     const Bins bins{args.aligned_height, args.aligned_width};
-    const auto regions = turned_regions(args, args.input.shape[0]);
+    const auto regions = rotated_regions_of(args, args.input.shape[0]);
     average_bins(each, args.output, args.input, regions, bins, no_offsets(), 1);
 }
 
@@ -212,7 +212,7 @@ template <typename Each>
 void roi_align_rotated_backward(const Each& each, const kernels::RoiAlignRotatedBackwardMmcvArgs& args) {
     require_apart(args.bottom_grad, {&args.top_grad, &args.rois});
     const Bins bins{args.aligned_height, args.aligned_width};
-    const auto regions = turned_regions(args, args.bottom_grad.shape[0]);
+    const auto regions = rotated_regions_of(args, args.bottom_grad.shape[0]);
     add_averaged_bins(each, args.bottom_grad, args.top_grad, regions, bins, no_offsets(), 1);
 }
 
@@ -220,7 +220,7 @@ template <typename Each>
 void riroi_align_rotated(const Each& each, const kernels::RiroiAlignRotatedMmcvArgs& args) {
     require_apart(args.output, {&args.features, &args.rois});
     const Bins bins{args.pooled_height, args.pooled_width};
-    const auto regions = oriented_regions(args, args.features.shape[0]);
+    const auto regions = oriented_regions_of(args, args.features.shape[0]);
     average_bins(each, args.output, args.features, regions, bins, no_offsets(), args.num_orientations);
 }
 
@@ -228,7 +228,7 @@ template <typename Each>
 void riroi_align_rotated_backward(const Each& each, const kernels::RiroiAlignRotatedBackwardMmcvArgs& args) {
     require_apart(args.bottom_grad, {&args.top_grad, &args.rois});
     const Bins bins{args.pooled_height, args.pooled_width};
-    const auto regions = oriented_regions(args, args.bottom_grad.shape[0]);
+    const auto regions = oriented_regions_of(args, args.bottom_grad.shape[0]);
     add_averaged_bins(each, args.bottom_grad, args.top_grad, regions, bins, no_offsets(), args.num_orientations);
 }
 
