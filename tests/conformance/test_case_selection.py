@@ -22,7 +22,7 @@ from diopigen.conformance.run import host_runtime, tvm_ffi_library
 from diopigen.diagnostics import Failure
 from diopigen.ir.model import Function, Interface
 from diopigen.ir.recipe import Drawn
-from diopigen.output import rules as output_rules
+from diopigen.output.rules import OUTPUT_RULES
 
 
 @pytest.fixture(scope="module")
@@ -196,4 +196,4 @@ def test_every_finding_of_the_suite_has_a_rule() -> None:
     used |= set(re.findall(r'\bcode="([a-z-]+)"', text))
     used |= {f"unknown-case-{what}" for what in re.findall(r'_known\("(\w+)"', text)}
     # Files of results are written like others, and fail by the rules of those.
-    assert used - set(output_rules.RULES) == {*RULES, *host_runtime.RULES, *tvm_ffi_library.RULES}
+    assert used - set(OUTPUT_RULES) == {*RULES, *host_runtime.RULES, *tvm_ffi_library.RULES}
