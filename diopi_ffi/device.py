@@ -32,9 +32,9 @@ _registered: list[Library] = []
 def register(
     library: Library, device_library: Path | None = None, *, name: str = "diopi", chip: Path | None = None
 ) -> Any:
-    """Makes the library's device `tvm.device("ext_dev", 0)`, which is returned. A process has one: the library that is
-    registered last. `device_library` is libdiopi_tvm.so, which is otherwise built for the TVM that is installed.
-    Name and memory of the device are those of the chip's file, where one is passed.
+    """Makes the library's device one of TVM, which is returned: `tvm.device("ext_dev", 0)` for the first library of the
+    process, `tvm.device("ext_dev", 1)` for the second. `device_library` is libdiopi_tvm.so, which is otherwise built
+    for the TVM that is installed. Name and memory of the device are those of the chip's file, where one is passed.
 
     Raises `ImportError` without TVM, and `diopigen.diagnostics.Failure` for another version of it than the library was
     built for.
@@ -49,11 +49,11 @@ def register(
     if read is not None and read.memory is not None:
         attributes[_TOTAL_MEMORY] = read.memory
     for key, function in _functions(library, attributes).items():
-        tvm_ffi().register_global_func(f"diopi.device.{key}", function, override=True)
+        tvm_ffi().register_global_func(f"diopi.device.{library.device_id}.{key}", function, override=True)
     if not _registered:
         tvm_ffi().load_module(str(path))
     _registered.append(library)  # TVM may use its memory until the process ends
-    return tvm.device("ext_dev", 0)
+    return tvm.device("ext_dev", library.device_id)
 
 
 def target(library: Library, chip: Path) -> Any:

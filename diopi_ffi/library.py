@@ -66,6 +66,7 @@ class Library(Operators):
         self.path = library.resolve()
         self._handle = self.module["diopi_open"](str(self.path), DEVICES.get(device or "", 0), True)
         self.device_type: int = self.module["diopi_device_type"](self._handle)
+        self.device_id: int = self.module["diopi_device_id"](self._handle)
         self._functions = _by_method(where)
         self._operators: dict[str, Operator] = {}
         self._default_generator: Generator | None = None

@@ -109,6 +109,22 @@ diopiError_t diopiHostGetLiveBytes(diopiDevice_t device, uint64_t* bytes) {
     });
 }
 
+diopiError_t diopiHostCreateDevice(uint32_t* device) {
+    return guarded(__func__, [&] {
+        requireNotNull(device, "device");
+        *device = diopigen::createDevice();
+    });
+}
+
+diopiError_t diopiHostSelectDevice(uint32_t device, uint32_t* previous) {
+    return guarded(__func__, [&] {
+        const uint32_t before = diopigen::selectDevice(device);
+        if (previous != nullptr) {
+            *previous = before;
+        }
+    });
+}
+
 diopiError_t diopiHostReset(void) {
     return guarded(__func__, [] {
         diopigen::clearDeviceFunctions();

@@ -14,8 +14,8 @@ namespace {
 // The three device copies have one signature, told apart by the require... function that finds them.
 using AsyncCopy = int32_t (*)(diopiStreamHandle_t stream, void* dst, const void* src, uint64_t bytes);
 
-AsyncCopy requireCopyFunction(diopiDevice_t destination, diopiDevice_t source) {
-    const DeviceFunctions functions = deviceFunctions();
+AsyncCopy requireCopyFunction(const Stream& stream, diopiDevice_t destination, diopiDevice_t source) {
+    const DeviceFunctions functions = deviceFunctions(stream.device());
     if (destination == diopi_device) {
         return source == diopi_device ? functions.requireCopyDeviceToDevice() : functions.requireCopyHostToDevice();
     }
@@ -33,9 +33,10 @@ void copy(Stream& stream, void* destination, diopiDevice_t destinationDevice, co
         std::memcpy(destination, source, unsignedBytes);
         return;
     }
-    const AsyncCopy copyAsync = requireCopyFunction(destinationDevice, sourceDevice);
+    const AsyncCopy copyAsync = requireCopyFunction(stream, destinationDevice, sourceDevice);
     stream.requireFunctions();
-    requireDeviceSuccess(copyAsync(stream.handle(), destination, source, unsignedBytes), "copy memory");
+    requireDeviceSuccess(copyAsync(stream.handle(), destination, source, unsignedBytes), "copy memory",
+                         stream.device());
     stream.synchronize();
 }
 

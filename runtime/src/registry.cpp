@@ -1,12 +1,28 @@
 #include "registry.h"
 
+#include <deque>
 #include <mutex>
 
 namespace diopigen {
 namespace {
 
 std::mutex registryMutex;
-DeviceFunctions registered;
+
+uint32_t createdDevices = 0;
+
+/// The devices by number, of which the first is there. Never destroyed: memory may be freed until the process ends.
+std::deque<DeviceFunctions>& devices() {
+    static auto* const all = new std::deque<DeviceFunctions>(1);
+    return *all;
+}
+
+struct Selected {
+    uint32_t number = 0;
+    DeviceFunctions* functions = nullptr;
+};
+thread_local Selected selected;
+
+DeviceFunctions& registered() { return selected.functions != nullptr ? *selected.functions : devices().front(); }
 
 template <class Function>
 int32_t registerFunction(Function DeviceFunctions::*slot, Function function) {
@@ -14,7 +30,7 @@ int32_t registerFunction(Function DeviceFunctions::*slot, Function function) {
         return 1;
     }
     const std::lock_guard<std::mutex> lock(registryMutex);
-    registered.*slot = function;
+    registered().*slot = function;
     return 0;
 }
 
@@ -28,18 +44,41 @@ Function require(Function function, diopiError_t status, const char* registratio
 
 }  // namespace
 
-DeviceFunctions deviceFunctions() {
+const DeviceFunctions* selectedDevice() { return &registered(); }
+
+uint32_t createDevice() {
     const std::lock_guard<std::mutex> lock(registryMutex);
-    return registered;
+    // The first one is there from the beginning.
+    if (createdDevices > 0) {
+        devices().emplace_back();
+    }
+    return createdDevices++;
+}
+
+uint32_t selectDevice(uint32_t number) {
+    const std::lock_guard<std::mutex> lock(registryMutex);
+    if (number >= devices().size()) {
+        fail("parameter 'device' is " + std::to_string(number) + ", which is no device");
+    }
+    const uint32_t before = selected.number;
+    selected = {number, &devices()[number]};
+    return before;
+}
+
+DeviceFunctions deviceFunctions(const DeviceFunctions* device) {
+    const std::lock_guard<std::mutex> lock(registryMutex);
+    return *device;
 }
 
 void clearDeviceFunctions() {
     const std::lock_guard<std::mutex> lock(registryMutex);
-    registered = DeviceFunctions{};
+    for (DeviceFunctions& device : devices()) {
+        device = DeviceFunctions{};
+    }
 }
 
-void failWithDeviceText(std::string text) {
-    const get_last_error_string_func_t getLastErrorString = deviceFunctions().getLastErrorString;
+void failWithDeviceText(std::string text, const DeviceFunctions* device) {
+    const get_last_error_string_func_t getLastErrorString = deviceFunctions(device).getLastErrorString;
     const char* const explanation = getLastErrorString == nullptr ? nullptr : getLastErrorString();
     if (explanation != nullptr && *explanation != '\0') {
         text.append(": ").append(explanation);
@@ -47,9 +86,10 @@ void failWithDeviceText(std::string text) {
     fail(text);
 }
 
-void requireDeviceSuccess(int32_t code, const char* action) {
+void requireDeviceSuccess(int32_t code, const char* action, const DeviceFunctions* device) {
     if (code != 0) {
-        failWithDeviceText(std::string("the device could not ") + action + " (code " + std::to_string(code) + ")");
+        const std::string text = std::string("the device could not ") + action;
+        failWithDeviceText(text + " (code " + std::to_string(code) + ")", device);
     }
 }
 

@@ -35,17 +35,26 @@ struct DeviceFunctions {
     get_last_error_string_func_t requireGetLastErrorString() const;
 };
 
-/// The functions as they are registered at this moment.
-DeviceFunctions deviceFunctions();
+/// The device that the calling thread has selected. Never null, never destroyed.
+const DeviceFunctions* selectedDevice();
 
-/// Forgets all registered functions.
+/// The number of a device that was not created before: 0 at first.
+uint32_t createDevice();
+
+/// Selects a device for the calling thread. Returns the number of the one that was selected before.
+uint32_t selectDevice(uint32_t number);
+
+/// The functions of a device as they are registered at this moment.
+DeviceFunctions deviceFunctions(const DeviceFunctions* device = selectedDevice());
+
+/// Forgets all registered functions, of every device.
 void clearDeviceFunctions();
 
 /// Throws with `text` and the device's own text about its latest failure, where it has one.
-[[noreturn]] void failWithDeviceText(std::string text);
+[[noreturn]] void failWithDeviceText(std::string text, const DeviceFunctions* device = selectedDevice());
 
 /// Throws when `code`, returned by the device function that does `action`, is not 0; quotes the device's own text.
-void requireDeviceSuccess(int32_t code, const char* action);
+void requireDeviceSuccess(int32_t code, const char* action, const DeviceFunctions* device = selectedDevice());
 
 }  // namespace diopigen
 

@@ -27,23 +27,28 @@ void* allocateHostMemory(uint64_t bytes) {
     return memory;
 }
 
-void* allocateDeviceMemory(uint64_t bytes) {
-    void* const memory = deviceFunctions().requireAllocate()(bytes);
+void* allocateDeviceMemory(uint64_t bytes, const DeviceFunctions* device) {
+    void* const memory = deviceFunctions(device).requireAllocate()(bytes);
     if (memory == nullptr) {
-        failWithDeviceText("out of device memory: " + std::to_string(bytes) + " bytes");
+        failWithDeviceText("out of device memory: " + std::to_string(bytes) + " bytes", device);
     }
     return memory;
 }
 
 }  // namespace
 
+Storage::Storage(diopiDevice_t device, std::weak_ptr<Stream> stream) : device_(device), stream_(std::move(stream)) {
+    const std::shared_ptr<Stream> alive = stream_.lock();
+    functions_ = alive != nullptr ? alive->device() : selectedDevice();
+}
+
 std::shared_ptr<Storage> Storage::allocate(int64_t bytes, diopiDevice_t device, std::weak_ptr<Stream> stream) {
     // The object first and the memory second, so that a failure in between has nothing to give back.
     auto storage = std::make_shared<Storage>(device, std::move(stream));
     if (bytes > 0) {
         const auto unsignedBytes = static_cast<uint64_t>(bytes);
-        storage->data_ =
-            device == diopi_device ? allocateDeviceMemory(unsignedBytes) : allocateHostMemory(unsignedBytes);
+        storage->data_ = device == diopi_device ? allocateDeviceMemory(unsignedBytes, storage->functions_)
+                                                : allocateHostMemory(unsignedBytes);
         storage->bytes_ = bytes;
         storage->owned_ = true;
         liveCounter(device) += unsignedBytes;
@@ -66,14 +71,14 @@ Storage::~Storage() {
     liveCounter(device_) -= static_cast<uint64_t>(bytes_);
     if (device_ == diopi_host) {
         ::operator delete(data_, hostAlignment);
-    } else if (const free_func_t freeDeviceMemory = deviceFunctions().free) {
+    } else if (const free_func_t freeDeviceMemory = deviceFunctions(functions_).free) {
         freeDeviceMemory(data_);
     }
 }
 
 void Storage::requireFreeFunction() const {
     if (owned_ && device_ == diopi_device) {
-        deviceFunctions().requireFree();
+        deviceFunctions(functions_).requireFree();
     }
 }
 

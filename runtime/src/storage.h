@@ -22,7 +22,7 @@ class Storage {
     static std::shared_ptr<Storage> borrow(void* data, int64_t bytes, diopiDevice_t device,
                                            std::weak_ptr<Stream> stream);
 
-    Storage(diopiDevice_t device, std::weak_ptr<Stream> stream) : device_(device), stream_(std::move(stream)) {}
+    Storage(diopiDevice_t device, std::weak_ptr<Stream> stream);
     ~Storage();
     Storage(const Storage&) = delete;
     Storage& operator=(const Storage&) = delete;
@@ -52,6 +52,8 @@ class Storage {
     diopiDevice_t device_;
     bool owned_ = false;
     std::weak_ptr<Stream> stream_;
+    // Those of the stream: the memory may outlive it.
+    const DeviceFunctions* functions_;
 };
 
 /// Throws unless `device` is diopi_host or diopi_device.

@@ -5,7 +5,7 @@ namespace diopigen {
 diopiStreamHandle_t Stream::handle() {
     if (!created_) {
         diopiStreamHandle_t created = nullptr;
-        requireDeviceSuccess(deviceFunctions().requireCreateStream()(&created), "create a stream");
+        requireDeviceSuccess(deviceFunctions(device_).requireCreateStream()(&created), "create a stream", device_);
         handle_ = created;
         created_ = true;
     }
@@ -13,7 +13,7 @@ diopiStreamHandle_t Stream::handle() {
 }
 
 void Stream::requireFunctions() const {
-    const DeviceFunctions functions = deviceFunctions();
+    const DeviceFunctions functions = deviceFunctions(device_);
     if (!created_) {
         functions.requireCreateStream();
     }
@@ -22,19 +22,20 @@ void Stream::requireFunctions() const {
 
 void Stream::requireDestroyFunction() const {
     if (created_) {
-        deviceFunctions().requireDestroyStream();
+        deviceFunctions(device_).requireDestroyStream();
     }
 }
 
 void Stream::synchronize() {
     if (created_) {
-        requireDeviceSuccess(deviceFunctions().requireSynchronizeStream()(handle_), "synchronise a stream");
+        requireDeviceSuccess(deviceFunctions(device_).requireSynchronizeStream()(handle_), "synchronise a stream",
+                             device_);
     }
 }
 
 void Stream::destroy() {
     if (created_) {
-        requireDeviceSuccess(deviceFunctions().requireDestroyStream()(handle_), "destroy a stream");
+        requireDeviceSuccess(deviceFunctions(device_).requireDestroyStream()(handle_), "destroy a stream", device_);
         created_ = false;
         handle_ = nullptr;
     }

@@ -8,7 +8,7 @@
 
 namespace diopigen {
 
-/// Not safe for use from two threads at once, as its context.
+/// Of the device that was selected when it was made. Not safe for use from two threads at once, as its context.
 class Stream {
   public:
     Stream() = default;
@@ -17,6 +17,8 @@ class Stream {
 
     /// The vendor's handle; makes the stream when there is none yet.
     diopiStreamHandle_t handle();
+
+    const DeviceFunctions* device() const { return device_; }
 
     /// Throws what handle() and then synchronize() would throw for lack of a registered function.
     void requireFunctions() const;
@@ -31,6 +33,7 @@ class Stream {
     void destroy();
 
   private:
+    const DeviceFunctions* const device_ = selectedDevice();
     // In addition to the handle, because a null handle is a valid stream.
     bool created_ = false;
     diopiStreamHandle_t handle_ = nullptr;

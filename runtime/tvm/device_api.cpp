@@ -1,14 +1,15 @@
 // A DeviceAPI of TVM for ext_dev over a library's device: memory, copies and waiting, through the functions
-// `diopi.device.*` that diopi_ffi.tvm.register puts into the registry of tvm-ffi.
+// `diopi.device.NUMBER.*` that diopi_ffi.device.register puts into the registry of tvm-ffi.
 //
 // The classes of TVM have no stable ABI: this library serves the version that it is built with, names it, and is loaded
-// for no other (diopi_ffi/tvm/device.py).
+// for no other (diopi_ffi/device.py).
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/reflection/registry.h>
 #include <tvm/runtime/base.h>
 #include <tvm/runtime/device_api.h>
 
 #include <cstdint>
+#include <string>
 
 extern "C" TVM_FFI_DLL_EXPORT const char diopi_built_for_tvm[] = "diopigen: built for TVM " TVM_VERSION ";";
 
@@ -20,8 +21,10 @@ using tvm::Device;
 using tvm::runtime::DeviceAPI;
 using tvm::runtime::DeviceAttrKind;
 
-/// The functions of the library that is registered; another registration replaces them.
-ffi::Function device(const char* name) { return ffi::Function::GetGlobalRequired(std::string("diopi.device.") + name); }
+/// A function of the library that is registered for a device; another registration replaces it.
+ffi::Function function(const char* name, int id) {
+    return ffi::Function::GetGlobalRequired("diopi.device." + std::to_string(id) + "." + name);
+}
 
 class Api final : public DeviceAPI {
   public:
@@ -31,30 +34,33 @@ class Api final : public DeviceAPI {
         return api;
     }
 
-    // There is one device.
+    // Calls say which device they mean.
     void SetDevice(Device) final {}
 
     void GetAttr(Device dev, DeviceAttrKind kind, ffi::Any* result) final {
-        *result = dev.device_id == 0 ? device("attribute")(static_cast<int64_t>(kind)) : ffi::Any();
+        const auto name = "diopi.device." + std::to_string(dev.device_id) + ".attribute";
+        const auto attribute = ffi::Function::GetGlobal(name);
+        *result = attribute.has_value() ? (*attribute)(static_cast<int64_t>(kind)) : ffi::Any();
     }
 
     // Memory of the device is aligned for every dtype.
-    void* AllocDataSpace(Device, size_t bytes, size_t, DLDataType) final {
-        return device("allocate")(static_cast<int64_t>(bytes)).cast<void*>();
+    void* AllocDataSpace(Device dev, size_t bytes, size_t, DLDataType) final {
+        return function("allocate", dev.device_id)(static_cast<int64_t>(bytes)).cast<void*>();
     }
 
-    void FreeDataSpace(Device, void* memory) final { device("free")(memory); }
+    void FreeDataSpace(Device dev, void* memory) final { function("free", dev.device_id)(memory); }
 
-    void StreamSync(Device, TVMStreamHandle) final { device("synchronize")(); }
+    void StreamSync(Device dev, TVMStreamHandle) final { function("synchronize", dev.device_id)(); }
 
   protected:
     void CopyDataFromTo(const void* from, size_t from_offset, void* to, size_t to_offset, size_t bytes, Device dev_from,
                         Device dev_to, DLDataType, TVMStreamHandle) final {
         const auto* const source = static_cast<const char*>(from) + from_offset;
         auto* const target = static_cast<char*>(to) + to_offset;
-        device("copy")(static_cast<void*>(target), dev_to.device_type == kDLExtDev,
-                       static_cast<void*>(const_cast<char*>(source)), dev_from.device_type == kDLExtDev,
-                       static_cast<int64_t>(bytes));
+        const Device dev = dev_to.device_type == kDLExtDev ? dev_to : dev_from;
+        function("copy", dev.device_id)(static_cast<void*>(target), dev_to.device_type == kDLExtDev,
+                                        static_cast<void*>(const_cast<char*>(source)),
+                                        dev_from.device_type == kDLExtDev, static_cast<int64_t>(bytes));
     }
 };
 

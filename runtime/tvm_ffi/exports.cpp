@@ -97,6 +97,15 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_diopi_device_type(void*, const TVMFFIAny* args,
     });
 }
 
+/// diopi_device_id(library) -> the number of its device among those of that type.
+TVM_FFI_DLL_EXPORT int __tvm_ffi_diopi_device_id(void*, const TVMFFIAny* args, int32_t count, TVMFFIAny* result) {
+    return ffi::guarded("diopi_device_id", [&] {
+        require_count(count, 1);
+        result->type_index = kTVMFFIInt;
+        result->v_int64 = ffi::Library::of(pointer_of(args[0], "library")).device_id();
+    });
+}
+
 /// diopi_empty(library, shape, dtype) -> a new tensor in the memory of the library's device.
 TVM_FFI_DLL_EXPORT int __tvm_ffi_diopi_empty(void*, const TVMFFIAny* args, int32_t count, TVMFFIAny* result) {
     return ffi::guarded("diopi_empty", [&] {

@@ -26,6 +26,14 @@ std::map<std::string, std::unique_ptr<Library>>& libraries() {
     return *opened;
 }
 
+uint32_t new_device() {
+    uint32_t number = 0;
+    if (diopiHostCreateDevice(&number) != diopiSuccess) {
+        throw Failure{"RuntimeError", "the host runtime makes no device"};
+    }
+    return number;
+}
+
 /// Whether this process can read a byte: the kernel copies it, so that a protected address is an error and no signal.
 bool is_readable(const void* address) {
     int ends[2];
@@ -44,13 +52,16 @@ Library& Library::open(const std::string& path, int32_t device_type, bool initia
     const std::lock_guard<std::mutex> lock(opening);
     std::unique_ptr<Library>& library = libraries()[path];
     if (library == nullptr) {
+        // It may register its device functions while it is loaded.
+        const uint32_t number = new_device();
+        const SelectedDevice selected(number);
         void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
         if (handle == nullptr) {
             libraries().erase(path);
             throw Failure{"OSError", dlerror()};
         }
         try {
-            library.reset(new Library(handle, device_type, initialise));
+            library.reset(new Library(handle, number, device_type, initialise));
         } catch (...) {
             libraries().erase(path);
             throw;
@@ -73,8 +84,18 @@ Library& Library::of(void* self) {
     return *library;
 }
 
-Library::Library(void* handle, int32_t device_type, bool initialise)
-    : handle_(handle), last_error_(reinterpret_cast<const char* (*)()>(dlsym(handle, "diopiGetLastErrorString"))) {
+SelectedDevice::SelectedDevice(uint32_t number) {
+    if (diopiHostSelectDevice(number, &previous_) != diopiSuccess) {
+        throw Failure{"RuntimeError", "the host runtime does not have the library's device"};
+    }
+}
+
+SelectedDevice::~SelectedDevice() { diopiHostSelectDevice(previous_, nullptr); }
+
+Library::Library(void* handle, uint32_t number, int32_t device_type, bool initialise)
+    : handle_(handle),
+      last_error_(reinterpret_cast<const char* (*)()>(dlsym(handle, "diopiGetLastErrorString"))),
+      number_(number) {
     if (initialise) {
         const auto start = reinterpret_cast<int32_t (*)()>(dlsym(handle, "initLibrary"));
         if (start != nullptr && start() != 0) {
@@ -83,6 +104,7 @@ Library::Library(void* handle, int32_t device_type, bool initialise)
     }
     const bool shared = host_reads_device();
     device_type_ = static_cast<DLDeviceType>(device_type != 0 ? device_type : shared ? kDLCPU : kDLExtDev);
+    device_id_ = device_type_ == kDLExtDev ? static_cast<int32_t>(number_) : 0;
 }
 
 bool Library::host_reads_device() {
@@ -116,14 +138,15 @@ void* Library::find(Function function) {
 }
 
 diopiDevice_t Library::device_of(DLDevice device) const {
-    if (device.device_type == device_type_) {
+    if (device.device_type == device_type_ && (device_type_ != kDLExtDev || device.device_id == device_id_)) {
         return memory();
     }
     if (device.device_type == kDLCPU || device.device_type == kDLCUDAHost || device.device_type == kDLROCMHost) {
         return diopi_host;
     }
-    throw Failure{"ValueError", "the tensor is on DLPack device " + std::to_string(device.device_type) +
-                                    ", the library's memory is " + std::to_string(device_type_)};
+    const auto text = [](int32_t type, int32_t id) { return std::to_string(type) + ":" + std::to_string(id); };
+    throw Failure{"ValueError", "the tensor is on DLPack device " + text(device.device_type, device.device_id) +
+                                    ", the library's memory is " + text(device_type_, device_id_)};
 }
 
 }  // namespace diopigen::ffi

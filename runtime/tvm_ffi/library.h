@@ -36,20 +36,38 @@ class Library {
 
     /// What DLPack calls the memory of the device.
     DLDeviceType device_type() const { return device_type_; }
+    /// Libraries with memory that only they know share kDLExtDev, and differ in this.
+    int32_t device_id() const { return device_id_; }
+    /// Which device of the host runtime has the functions that the library registered.
+    uint32_t number() const { return number_; }
     /// Whether the host cannot read the memory of the device, so that streams matter.
     bool is_apart() const { return device_type_ != kDLCPU; }
     /// Where tensors are allocated: on the device, where the library registered memory.
     diopiDevice_t memory() const { return has_memory_ ? diopi_device : diopi_host; }
 
   private:
-    Library(void* handle, int32_t device_type, bool initialise);
+    Library(void* handle, uint32_t number, int32_t device_type, bool initialise);
     bool host_reads_device();
 
     void* handle_;
     const char* (*last_error_)();
     bool has_memory_ = false;
     DLDeviceType device_type_ = kDLCPU;
+    int32_t device_id_ = 0;
+    const uint32_t number_;
     std::array<std::atomic<void*>, function_count> table_{};
+};
+
+/// Selects the device of a library in the host runtime, for as long as it lives.
+class SelectedDevice {
+  public:
+    explicit SelectedDevice(uint32_t number);
+    ~SelectedDevice();
+    SelectedDevice(const SelectedDevice&) = delete;
+    SelectedDevice& operator=(const SelectedDevice&) = delete;
+
+  private:
+    uint32_t previous_ = 0;
 };
 
 }  // namespace diopigen::ffi

@@ -108,7 +108,7 @@ void require(diopiError_t status, const char* what) {
 }
 
 Session& Session::current(Library& library) {
-    void* const stream = library.is_apart() ? TVMFFIEnvGetStream(library.device_type(), 0) : nullptr;
+    void* const stream = library.is_apart() ? TVMFFIEnvGetStream(library.device_type(), library.device_id()) : nullptr;
     if (latest != nullptr && &latest->library_ == &library && latest->stream_ == stream) {
         return *latest;
     }
@@ -125,6 +125,7 @@ Session& Session::current(Library& library) {
 }
 
 Session::Session(Library& library, void* stream) : library_(library), stream_(stream) {
+    const SelectedDevice selected(library.number());
     require(diopiHostCreateContext(&context_), "no context");
 }
 

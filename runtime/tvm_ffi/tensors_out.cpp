@@ -58,7 +58,8 @@ TVMFFIAny handed_out(Session& session, diopiTensorHandle_t handle) {
     managed.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
     managed.dl_tensor.data = data;
     const bool on_device = device == diopi_device;
-    managed.dl_tensor.device = {on_device ? session.library().device_type() : kDLCPU, 0};
+    managed.dl_tensor.device = {on_device ? session.library().device_type() : kDLCPU,
+                                on_device ? session.library().device_id() : 0};
     managed.dl_tensor.ndim = static_cast<int32_t>(size.len);
     managed.dl_tensor.dtype = dlpack_of(dtype);
     managed.dl_tensor.shape = one->dimensions.data();

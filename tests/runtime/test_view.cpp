@@ -2,6 +2,7 @@
 #include <diopigen/host.h>
 
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "facts.h"
@@ -153,6 +154,34 @@ TEST_CASE_FIXTURE(check::FakeDevice, "a_wrapped_tensor_moves_to_other_memory") {
     CHECK_FAILS(diopiHostSetWrappedMemory(context.temporary({2}, diopi_dtype_float32, diopi_host), first, 16),
                 diopiErrorOccurred,
                 "diopiHostSetWrappedMemory: parameter 'tensor' is not the only one over memory of the caller");
+}
+
+TEST_CASE_FIXTURE(check::FakeDevice, "memory_belongs_to_the_device_that_was_selected_for_its_context") {
+    const ContextScope context;  // of the fake device, which is selected
+    uint32_t other = 0;
+    uint32_t previous = 7;
+    CHECK_OK(diopiHostCreateDevice(&other));
+    if (other == 0) {  // the one that there is without a call
+        CHECK_OK(diopiHostCreateDevice(&other));
+    }
+    CHECK_OK(diopiHostSelectDevice(other, &previous));
+    CHECK_EQ(previous, 0u);
+    const Values shape = {4};
+    const diopiSize_t size = sizeOf(shape);
+    diopiTensorHandle_t tensor = nullptr;
+    diopiContextHandle_t bare = nullptr;
+    CHECK_OK(diopiHostCreateContext(&bare));
+    CHECK_FAILS(diopiHostCreateTensor(bare, &tensor, &size, nullptr, 0, diopi_dtype_float32, diopi_device),
+                diopiNoRegisteredDeviceMemoryMallocFunction,
+                "diopiHostCreateTensor: no device function registered through diopiRegisterDeviceMallocFunc");
+    CHECK_OK(diopiHostDestroyContext(bare));
+    CHECK_OK(diopiHostCreateTensor(context, &tensor, &size, nullptr, 0, diopi_dtype_float32, diopi_device));
+    CHECK_EQ(fake::liveAllocations(), 1);
+    CHECK_OK(diopiHostDestroyTensor(tensor));
+    CHECK_EQ(fake::liveAllocations(), 0);
+    CHECK_FAILS(diopiHostSelectDevice(other + 1, nullptr), diopiErrorOccurred,
+                "diopiHostSelectDevice: parameter 'device' is " + std::to_string(other + 1) + ", which is no device");
+    CHECK_OK(diopiHostSelectDevice(0, nullptr));
 }
 
 TEST_SUITE_END();

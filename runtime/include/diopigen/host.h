@@ -130,6 +130,16 @@ diopiError_t diopiHostGetRecordCount(int64_t* count);
 diopiError_t diopiHostGetRecord(int64_t index, const char** name, double* seconds);
 diopiError_t diopiHostClearRecords(void);
 
+/* ---- Several devices ------------------------------------------------------------------------------------------- */
+
+/* For a process with the libraries of several vendors, each with device functions of its own. diopiHostCreateDevice
+ * gives the number of a new device, the first time 0. diopiHostSelectDevice selects which device the
+ * calling thread means: functions are registered for it, and a context that is created belongs to it, with its stream
+ * and all memory that is allocated through it, whatever is selected later. A thread begins with device 0. `previous`
+ * gets the number that was selected before, unless it is null. Tensors of two devices must not meet in one call. */
+diopiError_t diopiHostCreateDevice(uint32_t* device);
+diopiError_t diopiHostSelectDevice(uint32_t device, uint32_t* previous);
+
 /* ---- Errors, accounts, reset ----------------------------------------------------------------------------------- */
 
 /* Text of the latest failure on the calling thread, "" when there was none. Valid until the thread's next failure. */
