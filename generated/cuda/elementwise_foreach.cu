@@ -44,69 +44,81 @@ namespace diopi::kernels {
 using namespace cuda;
 
 void foreachadd_scalar(const ForeachaddScalarArgs& args) {
+    KernelList list;
     for (size_t k = 0; k < args.outs.size(); ++k) {
         const Dtype compute = promote({args.inputs[k], args.other});
         KernelCall call(compute);
         call.read(args.inputs[k]);
         call.constant(args.other);
         call.write(args.outs[k]);
-        call.run(launches<ForeachaddScalarLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
+        call.run(list_launches<ForeachaddScalarLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>(), list);
     }
+    list.launch();
 }
 
 void foreachadd_inp_scalar(const ForeachaddInpScalarArgs& args) {
+    KernelList list;
     for (size_t k = 0; k < args.inputs.size(); ++k) {
         const Dtype compute = promote({args.inputs[k], args.other});
         KernelCall call(compute);
         call.read(args.inputs[k]);
         call.constant(args.other);
         call.write(args.inputs[k]);
-        call.run(launches<ForeachaddScalarLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
+        call.run(list_launches<ForeachaddScalarLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>(), list);
     }
+    list.launch();
 }
 
 void foreachmul_scalar(const ForeachmulScalarArgs& args) {
+    KernelList list;
     for (size_t k = 0; k < args.outs.size(); ++k) {
         const Dtype compute = promote({args.inputs[k], args.other});
         KernelCall call(compute);
         call.read(args.inputs[k]);
         call.read(args.other);
         call.write(args.outs[k]);
-        call.run(launches<ForeachmulTensorLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
+        call.run(list_launches<ForeachmulTensorLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>(), list);
     }
+    list.launch();
 }
 
 void foreachmul_inp_scalar(const ForeachmulInpScalarArgs& args) {
+    KernelList list;
     for (size_t k = 0; k < args.inputs.size(); ++k) {
         const Dtype compute = promote({args.inputs[k], args.other});
         KernelCall call(compute);
         call.read(args.inputs[k]);
         call.read(args.other);
         call.write(args.inputs[k]);
-        call.run(launches<ForeachmulTensorLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
+        call.run(list_launches<ForeachmulTensorLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>(), list);
     }
+    list.launch();
 }
 
 void foreachmul_tensor(const ForeachmulTensorArgs& args) {
+    KernelList list;
     for (size_t k = 0; k < args.outs.size(); ++k) {
         const Dtype compute = promote({args.inputs[k], args.other});
         KernelCall call(compute);
         call.read(args.inputs[k]);
         call.read(args.other);
         call.write(args.outs[k]);
-        call.run(launches<ForeachmulTensorLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
+        call.run(list_launches<ForeachmulTensorLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>(), list);
     }
+    list.launch();
 }
 
 void foreachmul_inp_tensor(const ForeachmulInpTensorArgs& args) {
+    KernelList list;
     for (size_t k = 0; k < args.inputs.size(); ++k) {
         const Dtype compute = promote({args.inputs[k], args.other});
         KernelCall call(compute);
         call.read(args.inputs[k]);
         call.read(args.other);
         call.write(args.inputs[k]);
-        call.run(launches<ForeachmulTensorLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
+        call.run(list_launches<ForeachmulTensorLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>(), list);
     }
+    list.launch();
 }
 
 }  // namespace diopi::kernels

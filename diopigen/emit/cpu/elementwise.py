@@ -48,6 +48,8 @@ class Form:
     call_type: str
     """The class of a call, and the table of loops that it runs."""
     table: str
+    list_type: str = ""
+    """The class that collects the calls of a list to launch them together; without one, each runs by itself."""
 
     def types(self, bool_type: str = "Bool") -> dict[str, str]:
         """The C++ types by kind; bools have another one in memory than in an expression."""
@@ -171,12 +173,14 @@ def kernel_text(group: Group, loop: LoopText, function: Function, form: Form = F
     """The definition of the kernel behind a function."""
     body = Body(group, function, loop.constants, loop.results, form.call_type)
     lines = body.lines()
-    table = f"{form.table}<{loop.name}Loop, {loop.set_text}>()"
-    run = [f"{INDENT}call.run({table});"]
+    collects = body.is_list and form.list_type
+    table = f"list_{form.table}" if collects else form.table
+    more = ", list" if collects else ""
+    run = [f"{INDENT}call.run({table}<{loop.name}Loop, {loop.set_text}>(){more});"]
     if len(run[0]) > COLUMNS - 4:
         run = [
             f"{INDENT}constexpr DtypeSet kSet = {loop.set_text};",
-            f"{INDENT}call.run({form.table}<{loop.name}Loop, kSet>());",
+            f"{INDENT}call.run({table}<{loop.name}Loop, kSet>(){more});",
         ]
     if loop.copied:
         run = [f"{INDENT}copy_elements({body.value(body.written[0])}, {body.value(loop.copied)});"]
@@ -184,6 +188,8 @@ def kernel_text(group: Group, loop: LoopText, function: Function, form: Form = F
     lines += run
     if body.is_list:
         lines = _over_list(function, lines)
+        if collects:
+            lines = [f"{INDENT}{form.list_type} list;", *lines, f"{INDENT}list.launch();"]
     head = f"void {kernel_name(function)}(const {arguments_name(function)}& args) {{"
     short = f"{head} {lines[0].strip()} }}"
     return short if len(lines) == 1 and len(short) <= COLUMNS else "\n".join([head, *lines, "}"])

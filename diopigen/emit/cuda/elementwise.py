@@ -22,6 +22,7 @@ FORM = Form(
     "int64_t",
     "KernelCall",
     "launches",
+    "KernelList",
 )
 
 

@@ -1,10 +1,12 @@
 // How a call of an elementwise operator becomes a launch.
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "copies.h"
 #include "diopi_core/dense.h"
 #include "diopi_cuda/elementwise.h"
+#include "diopi_cuda/kernel_list.h"
 
 namespace diopi::cuda {
 
@@ -95,7 +97,11 @@ void KernelCall::prepare(ElementwiseJob& job, const Tensor& result) const {
     }
 }
 
-void KernelCall::run(const Launches& launches) const {
+void KernelCall::run(const Launches& launches) const { run_as(launches, nullptr); }
+
+void KernelCall::run(const Launches& launches, KernelList& list) const { run_as(launches, &list); }
+
+void KernelCall::run_as(const Launches& launches, KernelList* list) const {
     const Tensor& result = shape_source();
     const Launch general = compute_ == Dtype::kUnsupported ? nullptr : launches.general[static_cast<int>(compute_)];
     if (general == nullptr) {
@@ -108,8 +114,21 @@ void KernelCall::run(const Launches& launches) const {
     }
     ElementwiseJob job;
     prepare(job, result);
+    if (list != nullptr) {
+        std::vector<const Tensor*> read;
+        std::vector<const Tensor*> written;
+        for (int k = 0; k < input_count_; ++k) {
+            read.push_back(inputs_[k].tensor);
+        }
+        for (int k = 0; k < output_count_; ++k) {
+            written.push_back(outputs_[k].tensor);
+        }
+        list->reserve(read, written);
+    }
+    job.list = list;
+    // A copy would not outlive this call, as the operands of a list do.
     Buffer exchanged[kMaxInputs];
-    for (int k = 0; k < input_count_ && result.numel >= kLeastExchanged; ++k) {
+    for (int k = 0; list == nullptr && k < input_count_ && result.numel >= kLeastExchanged; ++k) {
         exchange_operand(job.dims, job.operands[k], result.numel, exchanged[k]);
     }
     const Launch vectors = vectors_for(launches, job, result.numel);

@@ -36,9 +36,10 @@ void diopi::kernels::fused_adam_w(const FusedAdamWArgs& args) {
     require_separate_state(args, largest);
     const AdamWSettings settings{args.lr,           args.beta1,   args.beta2,   args.eps,
                                  args.weight_decay, args.amsgrad, args.maximize};
+    std::vector<AdamWStep> steps;
     for (size_t k = 0; k < args.params.size(); ++k) {
-        take_step(
-            {args.params[k], args.grads[k], args.exp_avgs[k], args.exp_avg_sqs[k], largest[k], args.state_steps[k]},
-            settings);
+        steps.push_back(
+            {args.params[k], args.grads[k], args.exp_avgs[k], args.exp_avg_sqs[k], largest[k], args.state_steps[k]});
     }
+    take_steps(steps, settings);
 }

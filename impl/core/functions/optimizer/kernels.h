@@ -25,12 +25,12 @@ void scale_all(const std::vector<Tensor>& gradients, double factor);
 
 // A parameter with its state; `step` holds one number. `largest` is null where there is no AMSGrad.
 struct AdamWStep {
-    const Tensor& weight;
-    const Tensor& gradient;
-    const Tensor& mean;
-    const Tensor& square;
-    const Tensor& largest;
-    const Tensor& step;
+    Tensor weight;
+    Tensor gradient;
+    Tensor mean;
+    Tensor square;
+    Tensor largest;
+    Tensor step;
 };
 
 struct AdamWSettings {
@@ -43,7 +43,8 @@ struct AdamWSettings {
     bool maximize;
 };
 
-void take_step(const AdamWStep& operands, const AdamWSettings& settings);
+// One after the other, where they share memory.
+void take_steps(const std::vector<AdamWStep>& steps, const AdamWSettings& settings);
 
 }  // namespace diopi::core
 

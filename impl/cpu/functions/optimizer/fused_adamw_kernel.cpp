@@ -44,8 +44,6 @@ struct Step {
     }
 };
 
-}  // namespace
-
 void take_step(const AdamWStep& operands, const AdamWSettings& settings) {
     const double step = Input<double>(operands.step)[0];
     Elementwise call(operands.weight.dtype);
@@ -68,6 +66,14 @@ void take_step(const AdamWStep& operands, const AdamWSettings& settings) {
     call.write(operands.square);
     call.write(operands.largest);
     call.run(loops<Step, kFloat32 | kFloat64>());
+}
+
+}  // namespace
+
+void take_steps(const std::vector<AdamWStep>& steps, const AdamWSettings& settings) {
+    for (const AdamWStep& step : steps) {
+        take_step(step, settings);
+    }
 }
 
 }  // namespace diopi::core

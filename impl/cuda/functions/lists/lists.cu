@@ -1,10 +1,14 @@
 // Operators over lists of tensors that are more than a loop: norms, mixed precision, clipping.
 #include <cmath>
+#include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "diopi_core/math.h"
 #include "diopi_core/raw_elements.h"
-#include "diopi_cuda/launch.h"
+#include "diopi_cuda/kernel_list.h"
+#include "diopi_cuda/operand.h"
+#include "diopi_cuda/order_norm.h"
 #include "foreach/kernels.h"
 #include "optimizer/kernels.h"
 #include "reduction/kernels.h"
@@ -13,15 +17,67 @@ namespace diopi::cuda {
 
 namespace {
 
-template <typename T>
-void unscale(T* gradient, int64_t count, const float* factor, float* found) {
-    for_each(count, [=] DIOPI_KERNEL(int64_t i) {
-        if (!isfinite(gradient[i])) {
+// Elements of P in place, computed in T. Members of a list that are contiguous are changed where they are.
+template <typename P, typename T>
+struct Unscale {
+    P* data;
+    const float* factor;
+    float* found;
+
+    DIOPI_DEVICE void operator()(int64_t i) const {
+        const T gradient = cast<T>(data[i]);
+        if (!isfinite(gradient)) {
             *found = 1;
         }
-        gradient[i] = gradient[i] * static_cast<T>(*factor);
-    });
+        data[i] = cast<P>(gradient * static_cast<T>(*factor));
+    }
+};
+
+template <typename P, typename T>
+struct Scale {
+    P* data;
+    double factor;
+
+    DIOPI_DEVICE void operator()(int64_t i) const {
+        data[i] = cast<P>(static_cast<T>(static_cast<double>(cast<T>(data[i])) * factor));
+    }
+};
+
+// Calls `append(list, data, tensor)` for each tensor with a pointer of its dtype, launches the list and stores what was
+// copied. A tensor that shares memory with one before it waits for that.
+template <typename Append>
+void change_all(const std::vector<Tensor>& tensors, const Append& append) {
+    std::vector<std::unique_ptr<Changed>> changed;
+    KernelList list;
+    const auto finish = [&] {
+        list.launch();
+        for (const auto& one : changed) {
+            one->store();
+        }
+        changed.clear();
+    };
+    KernelList::Ranges written;
+    for (const Tensor& tensor : tensors) {
+        if (tensor.numel == 0) {
+            continue;
+        }
+        if (written.overlap(tensor)) {
+            finish();
+            written.clear();
+        }
+        written.add(tensor);
+        changed.push_back(std::make_unique<Changed>(tensor, tensor.dtype));
+        dispatch<kFloating>(tensor.dtype, [&](auto sample) {
+            using P = decltype(sample);
+            append(list, changed.back()->as<P>(), tensor);
+        });
+    }
+    finish();
 }
+
+// What floating elements are computed in.
+template <typename P>
+using Single = std::conditional_t<std::is_same_v<P, double>, double, float>;
 
 void update(float* factor, Int32* steps, const float* found, double growth, double backoff, int32_t interval) {
     for_each(1, [=] DIOPI_KERNEL(int64_t) {
@@ -39,9 +95,57 @@ void update(float* factor, Int32* steps, const float* found, double growth, doub
     });
 }
 
-template <typename T>
-void scale(T* data, int64_t count, double factor) {
-    for_each(count, [=] DIOPI_KERNEL(int64_t i) { data[i] = static_cast<T>(static_cast<double>(data[i]) * factor); });
+// The elements of a tensor, and its chunks among those of all.
+struct Member {
+    const void* data;
+    Dtype dtype;
+    int64_t first_chunk;
+    int64_t chunks;
+};
+
+// The norms of tensors, contiguous and not empty: chunks first, whose results are joined in order.
+Buffer norms_of(const std::vector<Member>& members, const std::vector<int64_t>& counts, double order) {
+    const std::vector<ListChunk> chunks = chunks_of(counts);
+    std::vector<Member> counted = members;
+    for (size_t c = 0; c < chunks.size(); ++c) {
+        Member& member = counted[static_cast<size_t>(chunks[c].kernel)];
+        member.first_chunk = member.chunks == 0 ? static_cast<int64_t>(c) : member.first_chunk;
+        ++member.chunks;
+    }
+    const Buffer member_table = to_device(counted);
+    const Buffer chunk_table = to_device(chunks);
+    Buffer partial;
+    Buffer result;
+    partial.allocate(static_cast<int64_t>(chunks.size() * sizeof(double)));
+    result.allocate(static_cast<int64_t>(counted.size() * sizeof(double)));
+    const auto* const of_members = static_cast<const Member*>(member_table.data());
+    const auto* const of_chunks = static_cast<const ListChunk*>(chunk_table.data());
+    auto* const sums = static_cast<double*>(partial.data());
+    auto* const norms = static_cast<double*>(result.data());
+    const OrderNorm norm{order};
+    for_groups(static_cast<int64_t>(chunks.size()), kThreads, 0, [=] DIOPI_KERNEL(Group & group, int64_t at) {
+        const ListChunk chunk = of_chunks[at];
+        const Member member = of_members[chunk.kernel];
+        const auto* data = static_cast<const char*>(member.data);
+        const int64_t size = member.dtype == Dtype::kFloat64 ? 8 : member.dtype == Dtype::kFloat32 ? 4 : 2;
+        double sum = norm.identity();
+        for (int64_t i = chunk.first + group.thread(); i < chunk.end; i += group.size()) {
+            const auto value = load<double>(data + i * size, member.dtype);
+            sum = norm.join(sum, norm.term(value < 0 ? -value : value));
+        }
+        sum = group.reduce(sum, [=](double a, double b) { return norm.join(a, b); });
+        if (group.thread() == 0) {
+            sums[at] = sum;
+        }
+    });
+    for_each(static_cast<int64_t>(counted.size()), [=] DIOPI_KERNEL(int64_t k) {
+        double sum = norm.identity();
+        for (int64_t c = 0; c < of_members[k].chunks; ++c) {
+            sum = norm.join(sum, sums[of_members[k].first_chunk + c]);
+        }
+        norms[k] = norm.finish(sum);
+    });
+    return result;
 }
 
 Rows all_of(const Tensor& tensor) { return rows_over(tensor, "input", diopiSize_t{nullptr, 0}); }
@@ -70,36 +174,30 @@ void update_scale(const Tensor& scale_tensor, const Tensor& tracker_tensor, cons
 void unscale(const std::vector<Tensor>& gradients, const Tensor& found_tensor, const Tensor& scale_tensor) {
     const Input<float> factor(scale_tensor);
     const Changed found(found_tensor, Dtype::kFloat32);
-    for (const Tensor& gradient : gradients) {
-        dispatch_compute<kFloating>(gradient.dtype, [&](auto sample) {
-            using T = decltype(sample);
-            const Changed changed(gradient, dtype_of<T>);
-            cuda::unscale<T>(changed.as<T>(), gradient.numel, factor.data(), found.as<float>());
-            changed.store();
-        });
-    }
+    cuda::change_all(gradients, [&](cuda::KernelList& list, auto* data, const Tensor& tensor) {
+        using P = std::remove_pointer_t<decltype(data)>;
+        list.append(cuda::Unscale<P, cuda::Single<P>>{data, factor.data(), found.as<float>()}, tensor.numel);
+    });
     found.store();
 }
 
 // The norms of the tensors are those of one vector, whose norm is asked for.
 double joint_norm(const std::vector<Tensor>& tensors, double order) {
-    Buffer memory;
-    memory.allocate(static_cast<int64_t>(tensors.size() * sizeof(double)));
-    std::vector<double> norms;
+    std::vector<std::unique_ptr<RawInput>> inputs;
+    std::vector<cuda::Member> members;
+    std::vector<int64_t> counts;
     for (const Tensor& tensor : tensors) {
         if (tensor.numel > 0) {
-            Tensor one;
-            one.data = static_cast<double*>(memory.data()) + norms.size();
-            one.dtype = Dtype::kFloat64;
-            one.numel = 1;
-            one.device = tensor.device;
-            vector_norms(one, tensor, cuda::all_of(tensor), order);
-            norms.push_back(0);
+            inputs.push_back(std::make_unique<RawInput>(tensor));
+            members.push_back({inputs.back()->as<void>(), tensor.dtype, 0, 0});
+            counts.push_back(tensor.numel);
         }
     }
-    if (norms.empty()) {
+    if (members.empty()) {
         return 0;
     }
+    const Buffer memory = cuda::norms_of(members, counts, order);
+    std::vector<double> norms(members.size());
     cuda::read_back(norms.data(), memory.data(), norms.size() * sizeof(double));
     double result = std::isinf(order) ? norms[0] : 0;
     for (const double norm : norms) {
@@ -113,14 +211,10 @@ double joint_norm(const std::vector<Tensor>& tensors, double order) {
 }
 
 void scale_all(const std::vector<Tensor>& gradients, double factor) {
-    for (const Tensor& gradient : gradients) {
-        dispatch_compute<kFloating>(gradient.dtype, [&](auto sample) {
-            using T = decltype(sample);
-            const Changed changed(gradient, dtype_of<T>);
-            cuda::scale<T>(changed.as<T>(), gradient.numel, factor);
-            changed.store();
-        });
-    }
+    cuda::change_all(gradients, [&](cuda::KernelList& list, auto* data, const Tensor& tensor) {
+        using P = std::remove_pointer_t<decltype(data)>;
+        list.append(cuda::Scale<P, cuda::Single<P>>{data, factor}, tensor.numel);
+    });
 }
 
 }  // namespace diopi::core

@@ -1,9 +1,8 @@
 // Randperm and Multinomial, with the numbers of the CPU library.
-#include <vector>
-
 #include "diopi_core/dense.h"
 #include "diopi_core/math.h"
 #include "diopi_cuda/launch.h"
+#include "diopi_cuda/primitives.h"
 #include "generator.h"
 #include "random/kernels.h"
 
@@ -108,25 +107,59 @@ void sample_first(Int64* samples, double* times, const double* weights, int64_t 
     });
 }
 
+// The element that i is swapped with.
+DIOPI_DEVICE int64_t partner_of(const RandomNumbers& random, int64_t i) {
+    return static_cast<int64_t>(below(static_cast<uint64_t>(i) + 1, random(i), 0));
+}
+
+// What Fisher and Yates arrive at: for i from the last to the first, element i is swapped with its partner, which is
+// not behind it. So i ends with what its partner held last: what the least j > i with the same partner brought there,
+// which is what j held, which the least k > j with the partner j brought to j, and so on; the last of the chain held
+// its own number. Elements are sorted by their partners to find them.
+void shuffle(Int64* out, int64_t n, const RandomNumbers& random) {
+    Keyed order(n);
+    uint64_t* const unsorted = order.keys();
+    int64_t* const elements = order.indices();
+    for_each(n, [=] DIOPI_KERNEL(int64_t i) {
+        unsorted[i] = static_cast<uint64_t>(partner_of(random, i));
+        elements[i] = i;
+    });
+    order.sort(bits_below(n));
+    Buffer memory;
+    memory.allocate(2 * n * static_cast<int64_t>(sizeof(int64_t)));
+    auto* const same = static_cast<int64_t*>(memory.data());  // the next element with the same partner, or -1
+    int64_t* const brought = same + n;                        // the first element behind that has it as its partner
+    const uint64_t* const partners = order.keys();
+    const int64_t* const sorted = order.indices();
+    for_each(n, [=] DIOPI_KERNEL(int64_t i) { brought[i] = -1; });
+    for_each(n, [=] DIOPI_KERNEL(int64_t at) {
+        const int64_t next = at + 1 < n && partners[at + 1] == partners[at] ? sorted[at + 1] : -1;
+        const auto partner = static_cast<int64_t>(partners[at]);
+        same[sorted[at]] = next;
+        if (at == 0 || partners[at - 1] != partners[at]) {
+            brought[partner] = sorted[at] > partner ? sorted[at] : next;
+        }
+    });
+    for_each(n, [=] DIOPI_KERNEL(int64_t i) {
+        int64_t held = same[i] < 0 ? partner_of(random, i) : same[i];
+        while (same[i] >= 0 && brought[held] >= 0) {
+            held = brought[held];
+        }
+        out[i] = Int64(held);
+    });
+}
+
 }  // namespace
 
 }  // namespace diopi::cuda
 
 namespace diopi::core {
 
-// Fisher and Yates swap one element after the other, which is the host's work: a GPU would do it no faster.
 void permute(const Tensor& target, int64_t n, diopiGeneratorHandle_t generator) {
     const cuda::RandomNumbers random = cuda::RandomNumbers::of(generator);
-    std::vector<Int64> order(static_cast<size_t>(n));
-    for (int64_t i = 0; i < n; ++i) {
-        order[i] = Int64(i);
-    }
-    for (int64_t i = n; i-- > 0;) {
-        std::swap(order[i], order[below(static_cast<uint64_t>(i) + 1, random(i), 0)]);
-    }
     const Output<Int64> result(target);
     if (n > 0) {
-        cuda::send(result.data(), order.data(), order.size() * sizeof(Int64));
+        cuda::shuffle(result.data(), n, random);
     }
     result.store();
 }

@@ -1,8 +1,10 @@
-// Sort, Argsort and Topk: all elements are sorted by keys in their order, then by the rows that they are in.
+// Sort, Argsort and Topk: elements are sorted by keys in their order, then by the rows that they are in. Few of a row
+// are selected first (selection.h).
 #include "diopi_core/dense.h"
 #include "diopi_cuda/launch.h"
 #include "diopi_cuda/primitives.h"
 #include "key_range.h"
+#include "selection.h"
 #include "sorting/kernels.h"
 
 namespace diopi::cuda {
@@ -22,12 +24,21 @@ void make_row_keys(uint64_t* keys, const int64_t* indices, int64_t count, int64_
     for_each(count, [=] DIOPI_KERNEL(int64_t i) { keys[i] = static_cast<uint64_t>(indices[i] / length); });
 }
 
-// The first `limit` of each row.
+// By the keys, then by the rows that elements are in.
+void sort_rows(Keyed& order, const Rows& rows, const KeyRange& range) {
+    order.sort(range.bits);
+    if (rows.count > 1) {
+        make_row_keys(order.keys(), order.indices(), order.count(), rows.length);
+        order.sort(bits_below(rows.count));
+    }
+}
+
+// The first `limit` of each row, of which `order` has `stored` elements.
 template <typename T>
-void take(T* values, Int64* indices, const T* from, const int64_t* order, int64_t count, int64_t length,
+void take(T* values, Int64* indices, const T* from, const int64_t* order, int64_t count, int64_t length, int64_t stored,
           int64_t limit) {
     for_each(count * limit, [=] DIOPI_KERNEL(int64_t i) {
-        const int64_t element = order[i / limit * length + i % limit];
+        const int64_t element = order[i / limit * stored + i % limit];
         if (values != nullptr) {
             values[i] = from[element];
         }
@@ -45,17 +56,19 @@ void sort(const Tensor& values, const Tensor& indices_tensor, const Tensor& inpu
     const Input<T> source(input);
     const Output<T> sorted(values);
     const Output<Int64> indices(indices_tensor);
-    const int64_t count = rows.count * rows.length;
-    Keyed order(count);
     const KeyRange range(input.dtype);
-    make_keys<T>(order.keys(), order.indices(), source.data(), count, range, descending ? range.largest() : 0);
-    order.sort(range.bits);
-    if (rows.count > 1) {
-        make_row_keys(order.keys(), order.indices(), count, rows.length);
-        order.sort(bits_below(rows.count));
+    const uint64_t flipped = descending ? range.largest() : 0;
+    const bool is_selection = is_selected(rows.length, limit);
+    const int64_t stored = is_selection ? limit : rows.length;
+    Keyed order(rows.count * stored);
+    if (is_selection) {
+        select_first<T>(order, source.data(), rows, range, flipped, limit);
+    } else {
+        make_keys<T>(order.keys(), order.indices(), source.data(), order.count(), range, flipped);
     }
+    sort_rows(order, rows, range);
     take<T>(values.is_null() ? nullptr : sorted.data(), indices.data(), source.data(), order.indices(), rows.count,
-            rows.length, limit);
+            rows.length, stored, limit);
     sorted.store();
     indices.store();
 }

@@ -29,6 +29,8 @@ struct alignas(16) Slot {
     }
 };
 
+class KernelList;
+
 // A call as the host has worked it out, from which kernels are filled. Inputs come first, then outputs.
 struct ElementwiseJob {
     static constexpr int kMaxOperands = kMaxInputs + kMaxOutputs;
@@ -38,7 +40,8 @@ struct ElementwiseJob {
     const Tensor* on_host[kMaxInputs] = {};  // a number as it is on the host
     Number numbers[kMaxInputs];
     Number constants[kMaxConstants];
-    Dims result;  // the dimensions of the result as they are, for coordinates
+    Dims result;                 // the dimensions of the result as they are, for coordinates
+    KernelList* list = nullptr;  // that kernels are appended to in place of a launch
 };
 
 // What is common to all elements of a call.
@@ -153,8 +156,11 @@ class KernelCall : public core::Elementwise {
   public:
     using core::Elementwise::Elementwise;
     void run(const Launches& launches) const;
+    // When the list is launched (`list_launches`). Operands must outlive that.
+    void run(const Launches& launches, KernelList& list) const;
 
   private:
+    void run_as(const Launches& launches, KernelList* list) const;
     void prepare(ElementwiseJob& job, const Tensor& result) const;
     Dtype half_of(const Tensor& tensor, Dtype computed, bool is_rounded) const;
     Launch vectors_for(const Launches& launches, const ElementwiseJob& job, int64_t count) const;

@@ -197,11 +197,16 @@ struct VectorKernel : VectorOperands<KindsOf<Loop>, T, S> {
     }
 };
 
+// Of so many elements.
+template <typename Kernel>
+int64_t vectors_in(const Kernel& kernel, int64_t count) {
+    return count / kernel.inner * ((kernel.inner + Kernel::kN - 1) / Kernel::kN);
+}
+
 template <typename Loop, typename T, typename S>
 void launch_vectors(const ElementwiseJob& job, int64_t count) {
-    using Kernel = VectorKernel<Loop, T, S>;
-    const Kernel kernel(job);
-    for_each(count / kernel.inner * ((kernel.inner + Kernel::kN - 1) / Kernel::kN), kernel);
+    const VectorKernel<Loop, T, S> kernel(job);
+    for_each(vectors_in(kernel, count), kernel);
 }
 
 }  // namespace diopi::cuda::detail
