@@ -47,8 +47,8 @@ constexpr Launches launches_of() {
             table.vectors[static_cast<int>(dtype_of<T>)] = Form::template vectors<T, T>;
         }
         if constexpr (contains(set, dtype_of<T>) && std::is_same_v<T, float>) {
-            table.halves[0] = Form::template vectors<float, Half>;
-            table.halves[1] = Form::template vectors<float, Bfloat16>;
+            table.halves[0] = Form::template vectors<T, Half>;
+            table.halves[1] = Form::template vectors<T, Bfloat16>;
         }
     };
     add(Bool{});
