@@ -1,6 +1,7 @@
 """Operators over lists whose members share memory: `lists_program.py RUNTIME LIBRARY FILE`.
 
-An array that is named twice is one tensor, so that members depend on each other. FILE gets what the arrays hold afterwards.
+An array that is named twice is one tensor, so that members depend on each other. FILE gets what the arrays hold
+afterwards.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def row() -> np.ndarray[Any, Any]:
 def main() -> None:
     interface = Session(str(ROOT / "specs")).load().interface
     library = AnyLibrary(Path(sys.argv[1]), Path(sys.argv[2]), interface)
-    found = {}
+    found: dict[str, np.ndarray[Any, Any]] = {}
     for name, (count, largest) in CALLS.items():
         values, indices = np.zeros((2, count), np.float32), np.zeros((2, count), np.int64)
         library.call("diopiTopk", values, indices, row(), count, -1, largest, True)
