@@ -54,7 +54,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None if any(path.is_relative_to(collection_path) for path in asked) else True
 
 
-BUILT = ("adaptor", "cpu", "cuda", "dispatch", "docs", "droplet", "kestrel", "runtime", "sim")
+BUILT = ("adaptor", "collectives", "cpu", "cuda", "dispatch", "docs", "droplet", "kestrel", "runtime", "sim")
 """Folders whose tests run what the root build made. Those of conformance ask for these fixtures:"""
 BUILT_FIXTURES = {"runtime", "tiny_library"}
 HEAVY = (

@@ -37,9 +37,8 @@ class Subject:
 
     @cached_property
     def named_types(self) -> Mapping[str, str]:
-        """Enums and handles: the types that a parameter can have in addition to `TYPES`."""
-        found = {enum.name: enum.doc for enum in self.interface.enums}
-        return found | {handle.name: handle.doc for handle in self.interface.handles}
+        """Enums, handles and structs: the types that a parameter can have in addition to `TYPES`."""
+        return self.interface.named_types
 
     @cached_property
     def enum_values(self) -> Mapping[str, str]:

@@ -92,6 +92,10 @@ def _check_keys(function: Function, param: Parameter, sink: Sink) -> None:
         misplaced("free", f"the type {param.type} is no tensor")
     if param.pointer and param.nullable:
         misplaced("pointer", "a nullable parameter is passed by pointer anyway")
+    if param.type != "buffer":
+        for key in ("elements", "of", "on", "in_place"):
+            if key in param.spans:
+                misplaced(key, "only a buffer has it")
     if info is None or function.family == "runtime":
         return
     if info.needs_count and param.count is None:

@@ -51,13 +51,18 @@ def convertible(function: Function) -> tuple[str, ...]:
 
 
 def is_operator(function: Function) -> bool:
-    """Whether vendors implement the function, so that it can be configured; those of the runtime are the host's."""
+    """Whether vendors implement the function; those of the runtime are the host's."""
     return function.family != "runtime"
+
+
+def is_configurable(function: Function) -> bool:
+    """Whether shims may convert its arguments: it computes on tensors."""
+    return is_operator(function) and not function.is_collective
 
 
 def json_schema(interface: Interface) -> dict[str, Any]:
     """The JSON Schema (draft-07) of a convert_config.yaml over an interface."""
-    functions = [function for function in interface.functions if is_operator(function)]
+    functions = [function for function in interface.functions if is_configurable(function)]
     families = tuple(dict.fromkeys(function.family for function in functions))
     shapes = _shapes([dtype.name for dtype in interface.dtypes])
     operator = {key: Field(shapes[key], doc) for key, doc in KEYS.items()}

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from functools import cached_property
 
 from diopigen.config.entries import ConfigFile, Entry
-from diopigen.config.grammar import convertible, is_operator
+from diopigen.config.grammar import convertible, is_configurable
 from diopigen.ir.c_types import DtypeInfo
 from diopigen.ir.model import Function, Interface
 
@@ -43,7 +43,7 @@ class Subject:
     @cached_property
     def operators(self) -> Mapping[str, Function]:
         """The functions that can be named."""
-        return {function.name: function for function in self.interface.functions if is_operator(function)}
+        return {function.name: function for function in self.interface.functions if is_configurable(function)}
 
     @cached_property
     def families(self) -> Mapping[str, tuple[Function, ...]]:

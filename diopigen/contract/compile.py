@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from diopigen.contract import dtypes
 from diopigen.contract.arguments import Described, Scalar, Tensor, Undefined
 from diopigen.contract.functions import FUNCTIONS
-from diopigen.ir.model import Function, ShapeList
+from diopigen.ir.model import RANKS, Function, ShapeList
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary
 
 CONSTANTS: Mapping[str, Any] = {"true": True, "false": False, "inf": float("inf")}
@@ -47,7 +47,8 @@ class Compiler:
     def __init__(self, function: Function) -> None:
         self.parameters = frozenset(param.name for param in function.params)
         lists = (param.shape for param in function.params if isinstance(param.shape, ShapeList))
-        self.dimensions = frozenset(entry.name for shape in lists for entry in shape.dimensions)
+        sizes = frozenset(entry.name for shape in lists for entry in shape.dimensions)
+        self.dimensions = sizes | frozenset(RANKS) if function.is_collective else sizes
 
     def value(self, expression: Expression) -> Evaluation:
         """The evaluation of an expression."""

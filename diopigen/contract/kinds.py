@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from diopigen.contract.compile import CONSTANTS
 from diopigen.contract.functions import FUNCTIONS, SPECIAL
 from diopigen.diagnostics import did_you_mean
-from diopigen.ir.model import Function, Parameter, ShapeList
+from diopigen.ir.model import RANKS, Function, Parameter, ShapeList
 from diopigen.ir.types import NUMBERS, TENSORS
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary, head_length
 
@@ -106,9 +106,10 @@ class Kinds:
 
     @property
     def bound(self) -> frozenset[str]:
-        """The dimensions that shapes of inputs name."""
+        """The dimensions that shapes of inputs name, and what is known of a communicator."""
         lists = [p.shape for p in self.function.params if p.is_read and isinstance(p.shape, ShapeList)]
-        return frozenset(entry.name for shape in lists for entry in shape.dimensions if entry.kind == "formula") - {""}
+        sizes = frozenset(entry.name for shape in lists for entry in shape.dimensions if entry.kind == "formula") - {""}
+        return sizes | frozenset(RANKS) if self.function.is_collective else sizes
 
     def _parameter(self, param: Parameter) -> str:
         if param.type in NUMBERS:

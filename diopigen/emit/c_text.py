@@ -10,6 +10,9 @@ COLUMNS = 120
 
 def declarator(c_type: str, name: str) -> str:
     """A type with a name: `T* name`, pointers at the type."""
+    element, bracket, size = c_type.partition("[")
+    if bracket:
+        return f"{declarator(element.rstrip(), name)}[{size}"
     spelt = c_type.replace(" **", "**").replace(" *", "*")
     return f"{spelt} {name}".rstrip()
 

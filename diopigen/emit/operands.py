@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from diopigen.emit.c_text import declarator
 from diopigen.header.signature import c_function
-from diopigen.ir.model import Function, Parameter
+from diopigen.ir.model import COLLECTIVE, Function, Parameter
 
 _TENSOR = {"in": "in", "out": "out", "inout": "inout", "partial_out": "inout"}
 
 
 def is_operator(function: Function) -> bool:
     """Operators, not the services of the runtime nor what a library says of itself."""
-    return function.family != "runtime" and function.context and function.returns == "status"
+    return function.family not in ("runtime", COLLECTIVE) and function.context and function.returns == "status"
 
 
 def operand(param: Parameter) -> str:

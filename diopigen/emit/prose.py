@@ -6,6 +6,7 @@ from diopigen.ir.model import (
     Constraint,
     DtypeList,
     DtypeRule,
+    Elements,
     Function,
     Latitude,
     Overload,
@@ -61,6 +62,8 @@ def param_text(param: Parameter) -> str:
         parts.append(f"One of {', '.join(param.values)}.")
     if param.count is not None:
         parts.append(f"Length: {param.count}.")
+    if param.elements is not None:
+        parts.append(_elements_text(param.elements))
     if param.nullable:
         parts.append("May be null.")
     if param.free:
@@ -81,6 +84,18 @@ def param_text(param: Parameter) -> str:
     if param.type in ("new_tensor", "new_tensors"):
         parts.append("Allocated by the operator through diopiRequireTensor.")
     return " ".join(parts)
+
+
+def _elements_text(held: Elements) -> str:
+    """How many elements a buffer has, on which ranks, and where in another buffer it may be."""
+    text = f"{to_text(held.count.expression)} elements of {held.of}."
+    if held.on is not None:
+        text += f" Used where {to_text(held.on.expression)}; else it may be null."
+    if held.in_place is not None:
+        offset = to_text(held.in_place.offset.expression)
+        start = "" if offset == "0" else f" + {offset}"
+        text += f" In place where it is {held.in_place.buffer}{start}."
+    return text
 
 
 def latitude_text(latitude: Latitude | None) -> str:

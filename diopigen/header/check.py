@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,7 +38,7 @@ def check_headers(
         return 0
     known = {header.file for header in interface.headers}
     provided = {path.name for path in paths}
-    expected = c_interface(interface)
+    expected = c_interface(_declared_in(interface, provided) if provided <= known else interface)
     if provided <= known:
         declared = {function.name for function in interface.functions if function.header in provided}
         expected = replace(expected, functions=tuple(f for f in expected.functions if f.name in declared))
@@ -50,6 +50,20 @@ def check_headers(
         directions = {(f.name, p.name): p.direction for f in interface.functions for p in f.params if p.direction}
         doc_drift(actual, sink, directions, listed_dtypes(interface))
     return len(actual.functions)
+
+
+def _declared_in(interface: Interface, headers: Set[str]) -> Interface:
+    """The interface without the types that other headers declare."""
+
+    def is_declared(header: str) -> bool:
+        return not header or header in headers
+
+    return replace(
+        interface,
+        enums=tuple(enum for enum in interface.enums if is_declared(enum.header)),
+        structs=tuple(struct for struct in interface.structs if is_declared(struct.header)),
+        handles=tuple(handle for handle in interface.handles if is_declared(handle.header)),
+    )
 
 
 def read_any(path: Path, sink: Sink) -> CInterface | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from diopigen.header.cdecl import (
     CEnum,
     CField,
@@ -32,7 +34,6 @@ _POINTED = {
     "new_tensors": "diopiTensorHandle_t",
     "borrowed_tensor": "diopiConstTensorHandle_t",
     "generators": "diopiGeneratorHandle_t",
-    "stream": "diopiStreamHandle_t",
 }
 
 
@@ -51,7 +52,11 @@ def c_type(param: Parameter) -> str:
             return "diopiSize_t *"
         return "const diopiSize_t *" if param.nullable or param.pointer else _const(param, "diopiSize_t")
     if param.type == "string":
-        return "const char *"
+        return "const char *" if param.direction == "in" else "const char **"
+    if param.type == "stream":
+        return "diopiStreamHandle_t" if param.direction == "in" else "diopiStreamHandle_t *"
+    if param.type == "buffer":
+        return "const void *" if read_only else "void *"
     if param.type == "generator":
         return "diopiConstGeneratorHandle_t" if param.direction == "in" else "diopiGeneratorHandle_t"
     if param.type == "context":
@@ -113,7 +118,7 @@ def c_interface(interface: Interface) -> CInterface:
             )
             for struct in interface.structs
         )
-        + tuple(CStruct(name, True, span=handle.span) for name, handle in opaque_structs(interface).items()),
+        + tuple(CStruct(name, True, span=handle.span) for name, handle in opaque_structs(interface.handles).items()),
         typedefs=tuple(CTypedef(enum.name, enum.name, enum.span) for enum in interface.enums)
         + tuple(CTypedef(struct.name, struct.name, struct.span) for struct in interface.structs)
         + tuple(CTypedef(h.name, canonical_type(h.c_type), h.span) for h in interface.handles),
@@ -129,10 +134,10 @@ def c_interface(interface: Interface) -> CInterface:
     )
 
 
-def opaque_structs(interface: Interface) -> dict[str, HandleType]:
+def opaque_structs(handles: Iterable[HandleType]) -> dict[str, HandleType]:
     """The structs that handles point to and that stay undefined, in order, with the first handle of each."""
     found: dict[str, HandleType] = {}
-    for handle in interface.handles:
+    for handle in handles:
         words = handle.c_type.replace("*", " ").split()
         if "struct" in words:
             found.setdefault(words[words.index("struct") + 1], handle)

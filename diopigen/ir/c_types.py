@@ -25,6 +25,8 @@ class EnumType:
     doc: str
     values: tuple[EnumValue, ...]
     span: Span
+    header: str = ""
+    """The header that declares it; empty for that of all types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,8 @@ class StructType:
     align: int
     fields: tuple[StructField, ...]
     span: Span
+    header: str = ""
+    """The header that declares it; empty for that of all types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,8 @@ class HandleType:
     doc: str
     c_type: str
     span: Span
+    header: str = ""
+    """The header that declares it; empty for that of all types."""
 
 
 @dataclass(frozen=True, slots=True)

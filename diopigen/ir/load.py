@@ -248,7 +248,8 @@ def _enum(node: MappingNode) -> EnumType:
         EnumValue(text_of(v.get("name")), _number(v.get("value")), text_of(v.get("doc")), _span(v))
         for v in mappings_of(node.get("values"))
     )
-    return EnumType(text_of(node.get("name")), text_of(node.get("doc")), values, _span(node))
+    name, doc, header = (text_of(node.get(key)) for key in ("name", "doc", "header"))
+    return EnumType(name, doc, values, _span(node), header)
 
 
 def _struct(node: MappingNode) -> StructType:
@@ -257,12 +258,13 @@ def _struct(node: MappingNode) -> StructType:
         for f in mappings_of(node.get("fields"))
     )
     size, align = _number(node.get("size")), _number(node.get("align"))
-    return StructType(text_of(node.get("name")), text_of(node.get("doc")), size, align, fields, _span(node))
+    name, doc, header = (text_of(node.get(key)) for key in ("name", "doc", "header"))
+    return StructType(name, doc, size, align, fields, _span(node), header)
 
 
 def _handle(node: MappingNode) -> HandleType:
-    name, doc, c_type = (text_of(node.get(key)) for key in ("name", "doc", "c_type"))
-    return HandleType(name, doc, c_type, _span(node))
+    name, doc, c_type, header = (text_of(node.get(key)) for key in ("name", "doc", "c_type", "header"))
+    return HandleType(name, doc, c_type, _span(node), header)
 
 
 def _header(node: MappingNode, functions: Iterable[Function]) -> Header:

@@ -14,7 +14,9 @@ from diopigen.ir.model import (
     Dtype,
     DtypeList,
     DtypeRule,
+    Elements,
     Formula,
+    InPlace,
     Kernel,
     Latitude,
     OpenOrder,
@@ -113,8 +115,23 @@ class Lowering:
             ties=self._ties(get("ties")),
             keys=read_keys(text_of(get("name")), node, self.sink),
             domain=lower_formula(domain, self.sink) if isinstance(domain, ScalarNode) else None,
+            elements=self._elements(node),
             spans=key_spans(node),
         )
+
+    def _elements(self, node: MappingNode) -> Elements | None:
+        """What a buffer holds; None where the number of its elements is not known."""
+        count, on, in_place = node.get("elements"), node.get("on"), node.get("in_place")
+        number = lower_formula(count, self.sink) if isinstance(count, ScalarNode) else None
+        if number is None:
+            return None
+        location = None
+        if isinstance(in_place, MappingNode):
+            offset = in_place.get("offset")
+            start = lower_formula(offset, self.sink) if isinstance(offset, ScalarNode) else None
+            location = None if start is None else InPlace(text_of(in_place.get("buffer")), start, in_place.span)
+        ranks = lower_formula(on, self.sink) if isinstance(on, ScalarNode) else None
+        return Elements(number, text_of(node.get("of")), ranks, location)
 
     def _unordered(self, node: Node | None) -> OpenOrder | None:
         where = node.get("where") if isinstance(node, MappingNode) else None

@@ -14,11 +14,16 @@ from diopigen.diagnostics import Span
 from diopigen.ir.aten_model import Aten
 from diopigen.ir.c_types import DeviceFunction, DtypeInfo, DtypeSet, EnumType, HandleType, StructType, Version
 from diopigen.ir.relax_model import Relax
+from diopigen.ir.types import STRUCT_WORDS
 from diopigen.spec.expression import Expression
 from diopigen.spec.interval import Interval
 from diopigen.spec.nodes import Node, Scalar, inside
 
 BASE = "base"
+COLLECTIVE = "collective"
+"""The family of functions that processes call together."""
+RANKS = ("rank", "nranks")
+"""What expressions of such functions may name besides parameters: the caller's rank, and how many there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +136,26 @@ class OpenTies:
 
 
 @dataclass(frozen=True, slots=True)
+class InPlace:
+    """Where a buffer may be in another one: from element `offset` of `buffer` on."""
+
+    buffer: str
+    offset: Formula
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """What is at the address of a buffer: `count` elements whose dtype is the parameter `of`. On ranks where `on` does
+    not hold, the buffer is not used and may be null. Without `in_place` it shares no memory with other buffers."""
+
+    count: Formula
+    of: str
+    on: Formula | None
+    in_place: InPlace | None
+
+
+@dataclass(frozen=True, slots=True)
 class Parameter:
     """A parameter of a C function. `type` is a word of `ir.types.TYPES` or the name of an enum or handle."""
 
@@ -166,6 +191,8 @@ class Parameter:
     """What its values must satisfy by themselves; the constraints of the function begin with the same."""
     domain: Formula | None = None
     """How legal elements are drawn, where ordinary random numbers would say little."""
+    elements: Elements | None = None
+    """What a buffer holds."""
     spans: Mapping[str, Span] = field(default_factory=dict, compare=False)
 
     @property
@@ -304,6 +331,11 @@ class Function:
         return self.spans.get(key, self.span)
 
     @property
+    def is_collective(self) -> bool:
+        """Whether it belongs to the communication between processes, which has a suite of its own."""
+        return self.family == COLLECTIVE
+
+    @property
     def short_name(self) -> str:
         """The name without `diopi`."""
         return self.name.removeprefix("diopi")
@@ -351,6 +383,12 @@ class Interface:
     def functions(self) -> tuple[Function, ...]:
         """All functions, header by header, in order."""
         return tuple(function for header in self.headers for function in header.functions)
+
+    @property
+    def named_types(self) -> Mapping[str, str]:
+        """Enums, handles and structs with their docs: types of parameters in addition to the words of `ir.types`."""
+        found = {enum.name: enum.doc for enum in self.enums} | {handle.name: handle.doc for handle in self.handles}
+        return found | {struct.name: struct.doc for struct in self.structs if struct.name not in STRUCT_WORDS}
 
     @property
     def not_covered(self) -> Mapping[str, str]:

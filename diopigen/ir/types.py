@@ -40,11 +40,12 @@ TYPES: dict[str, TypeInfo] = {
         TypeInfo("float", "a single precision number", False, _VALUE),
         TypeInfo("double", "a double precision number", False, _VALUE),
         TypeInfo("sizes", "a list of integers", False, ("in", "out")),
-        TypeInfo("string", "a null-terminated string", False, ("in",)),
+        TypeInfo("string", "a null-terminated string", False, ("in", "out")),
         TypeInfo("generator", "a random number generator", True, ("in", "inout")),
         TypeInfo("generators", "an array of generators", True, ("inout",), needs_count=True),
         TypeInfo("context", "the context of the call", False, ("in",)),
-        TypeInfo("stream", "a stream", False, ("out",)),
+        TypeInfo("stream", "a stream", True, ("in", "out")),
+        TypeInfo("buffer", "the address of elements on the device", True, _VALUE),
         TypeInfo("opaque", "a pointer to anything", False, ("in", "out", "inout")),
     )
 }
@@ -53,3 +54,5 @@ NUMBERS = frozenset({"int", "int32", "int64", "uint64", "size_t", "float", "doub
 INTEGERS = frozenset({"int", "int32", "int64", "uint64", "size_t"})
 TENSORS = frozenset({"tensor", "tensors", "new_tensor", "new_tensors", "borrowed_tensor"})
 """Types whose value is one tensor or several."""
+STRUCT_WORDS = {"diopiSize_t": "sizes", "diopiScalar_t": "scalar"}
+"""Structs that parameters have by a word of `TYPES` alone."""

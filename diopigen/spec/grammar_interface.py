@@ -45,6 +45,7 @@ RUNTIME_FILE = RecordShape(
 )
 
 _NAMED = {"name": Field(WORD, "its name in C", required=True), "doc": Field(TEXT, "what it is", required=True)}
+_TYPE = {**_NAMED, "header": Field(HEADER_NAME, "the header that declares it, where it is not that of all types")}
 
 TYPES_FILE = RecordShape(
     "types file",
@@ -66,7 +67,7 @@ TYPES_FILE = RecordShape(
                 RecordShape(
                     "enum",
                     {
-                        **_NAMED,
+                        **_TYPE,
                         "values": Field(
                             ListShape(
                                 RecordShape(
@@ -89,7 +90,7 @@ TYPES_FILE = RecordShape(
                 RecordShape(
                     "struct",
                     {
-                        **_NAMED,
+                        **_TYPE,
                         "size": Field(IntegerShape(1), "bytes", required=True),
                         "align": Field(IntegerShape(1), "bytes", required=True),
                         "fields": Field(
@@ -114,7 +115,7 @@ TYPES_FILE = RecordShape(
             required=True,
         ),
         "handles": Field(
-            ListShape(RecordShape("handle", {**_NAMED, "c_type": Field(TEXT, "what it stands for", required=True)})),
+            ListShape(RecordShape("handle", {**_TYPE, "c_type": Field(TEXT, "what it stands for", required=True)})),
             "typedefs of opaque pointers and plain types",
             required=True,
         ),

@@ -92,6 +92,14 @@ TIES = RecordShape(
     },
 )
 
+OVERLAP = RecordShape(
+    "overlap",
+    {
+        "buffer": Field(WORD, "the other buffer", required=True),
+        "offset": Field(TEXT, "where in it the buffer starts, in elements, as an expression", required=True),
+    },
+)
+
 _PARAM_FIELDS = {
     "name": Field(WORD, "the parameter's name in C", required=True),
     "type": Field(TYPE_NAME, "a type of the table in docs/spec.md", required=True),
@@ -119,11 +127,15 @@ _PARAM_FIELDS = {
     "range": Field(TEXT, "the interval that its value, or each entry, is in: '[0, 1)', '[1, inf)', '[0, len(sizes)]'"),
     "length": Field(COUNT, "how many entries it has: a number, a list of numbers, an interval or an expression"),
     "rank": Field(COUNT, "how many dimensions it has: a number, a list of numbers, an interval or an expression"),
+    "elements": Field(TEXT, "how many elements a buffer has, as an expression over parameters, rank and nranks"),
+    "of": Field(WORD, "the parameter that holds the dtype of a buffer's elements"),
+    "on": Field(TEXT, "the ranks that use the buffer, as a predicate; on others it may be null (default: all)"),
+    "in_place": Field(OVERLAP, "where a buffer may be in another one; without it they share no memory"),
     "domain": Field(TEXT, "how legal elements are drawn, as the values of a recipe"),
     "doc": Field(TEXT, "one line that says its role", required=True),
 }
 PARAM = RecordShape("parameter", _PARAM_FIELDS)
-_OF_THE_BASE = ("name", "shares")
+_OF_THE_BASE = ("name", "shares", "elements", "of", "on", "in_place")
 """Keys that say what a parameter is to others, in every variant."""
 PARAM_OVERRIDE = RecordShape(
     "parameter override",

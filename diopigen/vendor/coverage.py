@@ -18,7 +18,7 @@ STATES: Mapping[str, str] = {
     "shim": "a kernel of the vendor, behind conversions of dtype or layout",
     "composite": "made of other operators",
     "fallback": "the reference library, through host memory",
-    "missing": "none: a model calls it, the interface lacks it",
+    "missing": "none: the interface lacks what a model calls, or the vendor a collective",
 }
 """Who serves an operator, the best first."""
 
@@ -139,13 +139,15 @@ def cover(
     written = frozenset(implemented) - frozenset(skeletons)
     functions = []
     for function in interface.functions:
-        if not is_operator(function):
+        if not (is_operator(function) or function.is_collective):
             continue
         rule = rules.get(function.name)
         if function.name in written:
             state = "shim" if rule is not None and rule.converts else "native"
         elif rule is not None and rule.composite and function.name in composites:
             state = "composite"
+        elif function.is_collective:
+            state = "missing"
         else:
             state = "fallback"  # the reference library has every operator
         functions.append(FunctionCoverage(function.name, function.family, state, function.name in skeletons))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -190,7 +191,9 @@ def test_droplet_is_as_its_design_says(interface: Interface, schema: dict[str, A
     written = check_vendor(interface, workspace(str(ROOT / "specs")), DROPLET.parent / "impl/droplet", [], Sink())
     generated = {function.name for function in expressible(interface)}
     native = {one.name for one in chip.operators}
-    assert set(written) <= native <= set(written) | generated
+    # What makes and ends communicators launches nothing that a chip could lack.
+    launched = {name for name in written if not re.search("Comm|UniqueId", name)}
+    assert launched <= native <= launched | generated
     assert len(native) >= 60
     for one in chip.operators:
         is_image = "Conv" in one.name or "Pool" in one.name

@@ -30,7 +30,8 @@ def edit(path: Path, old: str, new: str) -> None:
 
 
 def test_the_emitted_headers_agree_with_the_spec(interface: Interface) -> None:
-    assert run("check-proto").stdout == f"{len(interface.functions)} functions in 6 headers: all as the spec says\n"
+    counts = f"{len(interface.functions)} functions in {len(interface.headers)} headers"
+    assert run("check-proto").stdout == f"{counts}: all as the spec says\n"
 
 
 @pytest.mark.parametrize("language", ["c", "c++"])
@@ -41,7 +42,8 @@ def test_both_languages(language: str) -> None:
 def test_headers_in_the_style_of_the_wild_agree_with_the_spec(tmp_path: Path, interface: Interface) -> None:
     """The published headers, in which nothing is missing but what the spec has on top."""
     published = {function.name for function in facts_interface().functions}
-    new = {function.name for function in interface.functions} - published
+    headers = {function.header for function in facts_interface().functions}
+    new = {function.name for function in interface.functions if function.header in headers} - published
     paths = [str(path) for path in synthesise(tmp_path / "diopi")]
     done = run("check-proto", "--no-docs", *paths, code=1 if new else 0)
     missing = set(re.findall(r"error\[missing-function\]: '(\w+)'", done.stderr))

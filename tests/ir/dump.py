@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from diopigen.emit.prose import latitude_text, overload_text
+from diopigen.ir.c_types import EnumType, HandleType, StructType
 from diopigen.ir.model import Case, DtypeList, DtypeRule, Function, Header, Interface, Parameter, ShapeList, ShapeRule
 from diopigen.spec.expression import to_text
 from diopigen.spec.nodes import MappingNode, Node, SequenceNode
@@ -52,6 +53,10 @@ def param_line(param: Parameter) -> str:
         of = f" of {param.ties.of} along {param.ties.along}" if param.ties.of else ""
         parts += [f"ties{of} where {param.ties.where.text}"]
     parts += [f"domain {param.domain.text}"] if param.domain else []
+    if held := param.elements:
+        parts += [f"{held.count.text} elements of {held.of}"]
+        parts += [f"on {held.on.text}"] if held.on else []
+        parts += [f"in place at {held.in_place.buffer} + {held.in_place.offset.text}"] if held.in_place else []
     parts += [f"shares {param.shares}"] if param.shares else []
     flags = ("nullable", "const", "mutable", "pointer", "unnamed", "sparse")
     parts += [flag for flag in flags if getattr(param, flag)]
@@ -98,18 +103,22 @@ def header_lines(header: Header) -> Iterator[str]:
         yield from function_lines(function)
 
 
+def _header(named: EnumType | StructType | HandleType) -> str:
+    return f" in {named.header}" if named.header else ""
+
+
 def interface_lines(interface: Interface) -> Iterator[str]:
     i = interface
     yield f"version {i.version}, types in {i.types_header}, aten of {i.aten_release}"
     yield from (f"file {file}" for file in i.files)
     yield from (f"family {family}: {doc}" for family, doc in i.family_docs.items())
     for enum in i.enums:
-        yield f"enum {enum.name}: {enum.doc}"
+        yield f"enum {enum.name}{_header(enum)}: {enum.doc}"
         yield from (f"  {value.name} = {value.value}: {value.doc}" for value in enum.values)
     for struct in i.structs:
-        yield f"struct {struct.name}, {struct.size} bytes, aligned to {struct.align}: {struct.doc}"
+        yield f"struct {struct.name}{_header(struct)}, {struct.size} bytes, aligned to {struct.align}: {struct.doc}"
         yield from (f"  at {field.offset} {field.c_type} {field.name}: {field.doc}" for field in struct.fields)
-    yield from (f"handle {handle.name} = {handle.c_type}: {handle.doc}" for handle in i.handles)
+    yield from (f"handle {handle.name}{_header(handle)} = {handle.c_type}: {handle.doc}" for handle in i.handles)
     yield from (f"dtype {d.name} = {d.enum}, {d.bytes} bytes, {d.kind}" for d in i.dtypes)
     yield from (f"set {s.name} = {' '.join(s.dtypes)}: {s.doc}" for s in i.dtype_sets)
     for device in i.device_functions:

@@ -57,9 +57,10 @@ def test_the_folder_s_own_name_is_the_default(spec: Path) -> None:
 
 def test_frozen_functions_come_first_and_others_in_the_order_of_the_files(spec: Path) -> None:
     loaded, _ = load(spec)
-    assert names(loaded)[:7] == [
+    assert names(loaded)[:8] == [
         "diopiGetName",
         "diopiGetStream",
+        "diopiExchange",
         "diopiBlendScalar",
         "diopiBlend",
         "diopiWave",

@@ -23,13 +23,13 @@ from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import Case
 from diopigen.contract.dtypes import category
 from diopigen.diagnostics import did_you_mean, failure
-from diopigen.ir.model import Function, Interface
+from diopigen.ir.model import COLLECTIVE, Function, Interface
 from diopigen.ir.models import Model
 from diopigen.ir.recipe import Argument, TensorRecipe
 from diopigen.spec.nodes import ScalarNode
 
-NO_OPERATORS = frozenset({"runtime"})
-"""Families whose functions the host provides, not the library under test."""
+NO_OPERATORS = frozenset({"runtime", COLLECTIVE})
+"""Families whose functions the host provides, not the library under test, or that have a suite of their own."""
 
 
 def tested(interface: Interface) -> list[Function]:

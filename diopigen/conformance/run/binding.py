@@ -52,6 +52,8 @@ class Types:
     def __init__(self, interface: Interface) -> None:
         self.named: dict[str, Any] = dict(_C_TYPES)
         self.named.update({enum.name: ctypes.c_int for enum in interface.enums})
+        for struct in interface.structs:  # bytes, where nothing here reads the members
+            self.named.setdefault(struct.name, ctypes.c_char * struct.size)
         for handle in interface.handles:
             words = handle.c_type.replace("*", " * ").split()
             self.named[handle.name] = ctypes.c_void_p if "*" in words else self.named.get(words[0], ctypes.c_int)
@@ -61,7 +63,7 @@ class Types:
         words = [word for word in c_type.replace("*", " * ").split() if word != "const"]
         stars = words.count("*")
         if words[0] == "char":
-            return ctypes.c_char_p
+            return ctypes.c_char_p if stars == 1 else ctypes.POINTER(ctypes.c_char_p)
         if words[0] == "void":
             return ctypes.c_void_p if stars == 1 else ctypes.POINTER(ctypes.c_void_p)
         found = self.named[words[0]]

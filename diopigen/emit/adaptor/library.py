@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from diopigen.config.grammar import is_operator
+from diopigen.config.grammar import is_configurable
 from diopigen.config.model import ResolvedConfig
 from diopigen.config.subject import HELPERS
 from diopigen.diagnostics import Failure, Sink
@@ -74,7 +74,7 @@ def emit_adaptors(interface: Interface, resolved: ResolvedConfig, templates: Pat
     it lacks and that has a composite implementation gets that.
     """
     rules = {rule.function: rule for rule in resolved.functions}
-    operators = [function for function in interface.functions if is_operator(function)]
+    operators = [function for function in interface.functions if is_configurable(function)]
     shimmed = [f for f in operators if f.name in resolved.implemented and f.returns == "status"]
     composable = composite_names(interface) - resolved.implemented
     composed = [f for f in operators if f.name in composable and (rule := rules.get(f.name)) and rule.composite]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from diopigen.emit.c_text import call_lines, declarator, doc_comment
@@ -10,7 +11,7 @@ from diopigen.emit.prose import constraint_text, direction_tag, param_text
 from diopigen.emit.sources import spec_files
 from diopigen.emit.templates import render
 from diopigen.header.signature import c_function, opaque_structs
-from diopigen.ir.c_types import StructType
+from diopigen.ir.c_types import EnumType, StructType
 from diopigen.ir.model import Function, Header, Interface
 
 TARGET = "headers"
@@ -70,15 +71,15 @@ def _struct_members(struct: StructType) -> list[str]:
     return lines
 
 
-def _layout_asserts(interface: Interface) -> list[str]:
+def _layout_asserts(enums: Sequence[EnumType], structs: Sequence[StructType]) -> list[str]:
     """Assertions that freeze struct layout and enum values."""
     found: list[tuple[str, str]] = []
-    for struct in interface.structs:
+    for struct in structs:
         found.append((f"sizeof({struct.name}) == {struct.size}", f"size of {struct.name}"))
         for field in struct.fields:
             condition = f"offsetof({struct.name}, {field.name}) == {field.offset}"
             found.append((condition, f"offset of {struct.name}::{field.name}"))
-    for enum in interface.enums:
+    for enum in enums:
         found.append((f"sizeof({enum.name}) == 4", f"size of {enum.name}"))
         found += [(f"{value.name} == {value.value}", f"value of {value.name}") for value in enum.values]
     return [call_lines("static_assert", [condition, f'"{text}"'], ";") for condition, text in found]
@@ -86,19 +87,23 @@ def _layout_asserts(interface: Interface) -> list[str]:
 
 def _header_file(interface: Interface, header: Header, templates: Path) -> PlannedFile:
     is_types = header.file == interface.types_header
+    default = interface.types_header
+    enums = [enum for enum in interface.enums if (enum.header or default) == header.file]
+    structs = [struct for struct in interface.structs if (struct.header or default) == header.file]
+    handles = [handle for handle in interface.handles if (handle.header or default) == header.file]
     guard = "DIOPI_" + header.file.upper().replace(".", "_") + "_"
     values = {
         "header": header,
         "guard": guard,
         "sources": spec_files(interface, header.functions),
         "interface": interface if is_types else None,
-        "opaque": list(opaque_structs(interface)) if is_types else [],
+        "enums": enums,
+        "opaque": list(opaque_structs(handles)),
         "handles": [
-            {"text": declarator(f"typedef {handle.c_type}", handle.name), "doc": handle.doc}
-            for handle in interface.handles
+            {"text": declarator(f"typedef {handle.c_type}", handle.name), "doc": handle.doc} for handle in handles
         ],
-        "asserts": _layout_asserts(interface) if is_types else [],
-        "structs": [{"type": struct, "members": _struct_members(struct)} for struct in interface.structs],
+        "asserts": _layout_asserts(enums, structs),
+        "structs": [{"type": struct, "members": _struct_members(struct)} for struct in structs],
         "functions": [
             {"doc": function_doc(function), "text": function_declaration(function)} for function in header.functions
         ],

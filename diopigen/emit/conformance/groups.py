@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from diopigen.diagnostics import Sink
 from diopigen.emit.conformance.python_text import CallText, Code, Literal
-from diopigen.ir.model import BASE, DtypeList, Function, Interface, Parameter, ShapeList
+from diopigen.ir.model import BASE, COLLECTIVE, DtypeList, Function, Interface, Parameter, ShapeList
 from diopigen.ir.recipe import Argument, Drawn, RecipeReader, TensorRecipe
 from diopigen.ir.types import TENSORS
 
@@ -68,7 +68,9 @@ def groups(interface: Interface) -> tuple[tuple[Group, ...], tuple[str, ...]]:
     dtypes = frozenset(info.name for info in interface.dtypes)
     enums = {value.name: enum.name for enum in interface.enums for value in enum.values}
     for function in interface.functions:
-        if function.family == "runtime" or function.returns != "status" or function.backward_of is not None:
+        if function.family in ("runtime", COLLECTIVE) or function.returns != "status":
+            continue
+        if function.backward_of is not None:
             continue
         if function.variant not in (BASE, "scalar") or not function.params:
             continue

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from diopigen.emit.c_text import COLUMNS, call_lines
+from diopigen.emit.c_text import COLUMNS, call_lines, declarator
 from diopigen.emit.operands import definition_parameters, is_operator, operand
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.sources import by_family, family_values, spec_files
 from diopigen.emit.templates import render
+from diopigen.header.signature import c_function
 from diopigen.ir.model import Function, Interface
 
 TARGET = "dispatch"
@@ -40,6 +41,21 @@ def function_text(function: Function) -> str:
     return "\n".join(lines)
 
 
+def forwarded_text(function: Function) -> str:
+    """The definition of a collective: it is the vendor's alone, since no other library knows its communicators."""
+    declared = c_function(function)
+    parameters = [declarator(param.type, param.name) for param in declared.params]
+    names = [f'"{function.name}"', f"&{function.name}", *(param.name for param in declared.params)]
+    lines = [
+        call_lines(f"diopiError_t {function.name}", parameters, " try {"),
+        *_call("return dispatch::forward", names, 1),
+        "} catch (...) {",
+        f'{_INDENT}return dispatch::caught("{function.name}");',
+        "}",
+    ]
+    return "\n".join(lines)
+
+
 def _lambda(body: list[str]) -> list[str]:
     """The lambda that makes the call, on one line where it fits."""
     head = f"{_INDENT}const auto call = [&](dispatch::Function function) {{"
@@ -56,6 +72,8 @@ def emit(interface: Interface, templates: Path) -> Plan:
     """`dispatch/<family>.cpp`, and the table of operators in `dispatch/entries.cpp`."""
     functions = [function for function in interface.functions if is_operator(function)]
     files = [_family_file(interface, family, found, templates) for family, found in by_family(functions).items()]
+    collectives = by_family(function for function in interface.functions if function.is_collective)
+    files += [_family_file(interface, family, found, templates) for family, found in collectives.items()]
     error = interface.enum("diopiError_t")
     values = {
         "functions": functions,
@@ -71,7 +89,7 @@ def _family_file(interface: Interface, family: str, functions: list[Function], t
     template = "dispatch/functions.cpp.j2"
     values = {
         **family_values(interface, family, functions),
-        "functions": [function_text(function) for function in functions],
+        "functions": [forwarded_text(one) if one.is_collective else function_text(one) for one in functions],
     }
     inputs = (*spec_files(interface, functions), "specs/types.yaml", f"templates/{template}")
     return PlannedFile(f"dispatch/{family}.cpp", render(templates, template, values), inputs, TARGET)

@@ -42,6 +42,7 @@ def _param(param: Parameter, c_type: str) -> dict[str, Any]:
         "shares": param.shares,
         "unordered": _unordered(param),
         "ties": _ties(param),
+        "elements": _elements(param),
         "doc": param.doc,
     }
     found = _without_empty(entry)
@@ -57,6 +58,20 @@ def _unordered(param: Parameter) -> dict[str, Any]:
     if param.unordered is None:
         return {}
     return {"where": to_text(param.unordered.where.expression), "along": param.unordered.along}
+
+
+def _elements(param: Parameter) -> dict[str, Any]:
+    held = param.elements
+    if held is None:
+        return {}
+    other = held.in_place
+    found = {
+        "count": to_text(held.count.expression),
+        "of": held.of,
+        "on": "" if held.on is None else to_text(held.on.expression),
+        "in_place": {} if other is None else {"buffer": other.buffer, "offset": to_text(other.offset.expression)},
+    }
+    return _without_empty(found)
 
 
 def _ties(param: Parameter) -> dict[str, Any]:

@@ -43,5 +43,5 @@ def words(interface: Interface) -> Words:
         "dtype": dtypes,
         "dtype_or_set": [*dtypes, *(found.name for found in interface.dtype_sets)],
         "dtype_rule": list(DTYPE_RULES),
-        "type": [*TYPES, *(enum.name for enum in interface.enums), *(handle.name for handle in interface.handles)],
+        "type": [*TYPES, *interface.named_types],
     }

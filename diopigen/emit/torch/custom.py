@@ -226,7 +226,7 @@ def operators(interface: Interface) -> tuple[list[Custom], dict[str, str]]:
     """The operators, and the functions without one with the reason."""
     found, reasons = [], {}
     for function in interface.functions:
-        if function.aten or function.header == "diopirt.h":
+        if function.aten or function.header == "diopirt.h" or function.is_collective:
             continue
         try:
             found.append(custom_operator(interface, function))

@@ -13,6 +13,7 @@ from diopigen.emit.prose import constraint_text, direction_tag, param_text
 from diopigen.emit.templates import render
 from diopigen.header.signature import c_function
 from diopigen.ir.model import Function, Interface
+from diopigen.spec.expression import to_text
 
 _TEMPLATE = "vendor/function.cpp.j2"
 _INDENT = " " * 4
@@ -71,6 +72,8 @@ def skeleton_file(
     `kernels`: the tree builds on the kernel library, and the functions that shims convert with are written already.
     """
     source = interface.file_of[operator.functions[0].name]
+    if operator.functions[0].is_collective:  # no tensor that a shim converts or a kernel computes on
+        shimmed = kernels = False
     includes = dict.fromkeys(function.header for function in operator.functions)
     text = f"A start, made by `diopigen scaffold` from {source}. This file is yours: it is not written a second time."
     values = {
@@ -126,6 +129,8 @@ def contract(function: Function) -> str:
 def aliasing_text(function: Function) -> str:
     """What may be in the same memory, as far as the spec says; empty where nothing is written."""
     tensors = [param for param in function.params if param.type in ("tensor", "tensors")]
+    if function.is_collective:
+        return " ".join(_buffers(function))
     parts = []
     in_place = [param.name for param in tensors if param.direction == "inout"]
     partial = [param.name for param in tensors if param.direction == "partial_out"]
@@ -140,6 +145,19 @@ def aliasing_text(function: Function) -> str:
     elif outputs and inputs:
         parts.append(f"the spec promises nothing for {_listed(outputs)} that overlaps {_listed(inputs)}.")
     return " ".join(parts)
+
+
+def _buffers(function: Function) -> list[str]:
+    """Where the buffers of a collective may overlap: what `in_place` says, and nowhere else."""
+    buffers = [param for param in function.params if param.elements is not None]
+    if len(buffers) < 2:
+        return []
+    locations = [
+        f"{param.name} may be at element {to_text(other.offset.expression)} of {other.buffer}, in place."
+        for param in buffers
+        if param.elements is not None and (other := param.elements.in_place) is not None
+    ]
+    return locations or [f"{_listed([param.name for param in buffers])} share no memory."]
 
 
 def _listed(names: Sequence[str]) -> str:

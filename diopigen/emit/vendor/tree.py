@@ -62,6 +62,7 @@ _PACKAGE_MODULES = (
     "compiler",
     "conversion",
     "device",
+    "distributed",
     "export",
     "folding",
     "fused_source",
@@ -92,7 +93,7 @@ _LIBRARY_FUNCTIONS = ("initLibrary", "finalizeLibrary", "buildGeneratorState")
 _RUNTIME_FILES = ("CMakeLists.txt", "libdiopirt.map", "kernels/CMakeLists.txt")
 _RUNTIME_FOLDERS = ("adaptor/include", "include", "kernels/include", "kernels/src", "src")
 _TVM_FOLDERS = ("tvm", "tvm_ffi")
-_TORCH_FOLDERS = ("torch/compile", "torch/include", "torch/operators", "torch/run", "torch/src")
+_TORCH_FOLDERS = ("torch/compile", "torch/distributed", "torch/include", "torch/operators", "torch/run", "torch/src")
 
 _COPIED = "Copied from diopigen by `diopigen scaffold`: do not edit, scaffold again to bring it up to date."
 _BANNERS = {

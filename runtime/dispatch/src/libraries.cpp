@@ -18,6 +18,7 @@ namespace {
 ErrorText vendorText = nullptr;
 ErrorText referenceText = nullptr;
 int (*vendorFinalize)() = nullptr;
+void* vendorHandle = nullptr;
 
 std::string environment(const char* name) {
     const char* text = std::getenv(name);
@@ -144,6 +145,8 @@ Libraries load() {
     found.vendorPath = found.vendorPath.empty() ? inOwnFolder("libdiopi_impl.so") : found.vendorPath;
     void* const vendor = opened(found.vendorPath, "the vendor's library", "DIOPI_VENDOR_LIBRARY");
 
+    vendorHandle = vendor;
+
     found.referencePath = environment("DIOPI_REFERENCE_LIBRARY");
     struct stat unused {};
     const std::string usual = inOwnFolder("libdiopi_reference.so");
@@ -203,6 +206,8 @@ const Libraries& libraries() {
     }
     return *loaded.found;
 }
+
+void* vendorSymbol(const char* name) { return dlsym(vendorHandle, name); }
 
 int finalizeVendor() { return vendorFinalize == nullptr ? 0 : vendorFinalize(); }
 

@@ -30,6 +30,9 @@ struct Libraries {
 // the same one at each call, where that is not possible.
 const Libraries& libraries();
 
+// A function of the vendor by its name, null where it has none.
+void* vendorSymbol(const char* name);
+
 // Calls finalizeLibrary of the vendor, if the library was loaded. 0 on success.
 int finalizeVendor();
 

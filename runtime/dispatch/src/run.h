@@ -52,6 +52,19 @@ inline bool isServed(Entry& entry, const Callable& call, diopiError_t& status) {
     return true;
 }
 
+// Calls the vendor's function of this name, which has the type of `alike`: what no other library can do in its place.
+template <typename Target, typename... Arguments>
+diopiError_t forward(const char* name, Target /*alike*/, Arguments... arguments) {
+    libraries();  // loaded at the first call
+    void* const found = vendorSymbol(name);
+    if (found == nullptr) {
+        setErrorText(name, "the vendor's library does not have it");
+        return diopiNoImplement;
+    }
+    useVendorErrorText();
+    return reinterpret_cast<Target>(found)(arguments...);
+}
+
 // The long way: loads the libraries, falls back, and does what the switches say. `status` is that of isServed().
 diopiError_t run(Entry& entry, diopiContextHandle_t ctx, Operands operands, Caller call, diopiError_t status);
 

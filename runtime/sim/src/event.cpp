@@ -3,6 +3,8 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "system.h"
@@ -18,11 +20,13 @@ struct Recording {
     bool done = false;
     double time = 0;
     Clock clock;
+    std::string failure;  ///< of the stream in front of the event: what waits for it is built on that
 
-    void pass() {
+    void pass(std::string text) {
         {
             const std::lock_guard<std::mutex> lock(mutex);
             done = true;
+            failure = std::move(text);
             time = secondsNow();
         }
         passed.notify_all();
@@ -91,7 +95,8 @@ Status recordEvent(EventHandle event, StreamHandle stream) {
         const std::lock_guard<std::mutex> lock(event->mutex);
         event->recording = created;
     }
-    queue->push({"", 0, [created] { created->pass(); }});
+    // The queue outlives its work.
+    queue->push({"", 0, [created, own = queue.get()] { created->pass(own->failureText()); }});
     return {};
 }
 
@@ -107,7 +112,12 @@ Status waitEvent(StreamHandle stream, EventHandle event) {
     }
     if (const std::shared_ptr<Recording> latest = event->latest()) {
         system->order().streamWaits(queue->number(), latest->clock);
-        queue->push({"", 0, [latest] { latest->wait(); }});
+        queue->push({"", 0, [latest] {
+                         latest->wait();
+                         if (!latest->failure.empty()) {
+                             throw std::runtime_error(latest->failure);
+                         }
+                     }});
     }
     return {};
 }
@@ -121,6 +131,9 @@ Status synchronizeEvent(EventHandle event) {
     if (const std::shared_ptr<Recording> latest = event->latest()) {
         latest->wait();
         system->order().hostWaited(latest->clock);
+        if (!latest->failure.empty()) {
+            return {Code::kernelFailed, latest->failure};
+        }
     }
     return {};
 }

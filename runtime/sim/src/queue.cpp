@@ -79,6 +79,14 @@ Status Queue::takeFailure() {
     return std::exchange(failure_, Status());
 }
 
+std::string Queue::failureText() {
+    if (!hasFailed_) {
+        return {};
+    }
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return failure_.text();
+}
+
 bool Queue::take(std::vector<Task>* tasks) {
     kernels::lookFor([&] { return ending_ || pushed_ != done_; });
     std::unique_lock<std::mutex> lock(mutex_);
@@ -163,8 +171,9 @@ std::string Queue::runOne(const char* name, uint64_t bytes, const std::function<
 // Notes the first failure; under the lock.
 void Queue::fail(const char* name, const std::string& failure) {
     if (failure_.ok()) {
+        const char* const what = *name == '\0' ? "a wait for an event" : name;
         failure_ = Status(Code::kernelFailed,
-                          std::string(name) + " on stream " + std::to_string(number_) + " failed: " + failure);
+                          std::string(what) + " on stream " + std::to_string(number_) + " failed: " + failure);
         hasFailed_ = true;
     }
 }

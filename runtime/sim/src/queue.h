@@ -44,6 +44,8 @@ class Queue {
     void wait();
     /// The first failure since the last call.
     Status takeFailure();
+    /// The text of that failure, which stays; empty where there is none.
+    std::string failureText();
 
   private:
     void work();

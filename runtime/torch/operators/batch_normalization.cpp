@@ -168,10 +168,11 @@ std::tuple<at::Tensor, at::Tensor> batchNormGatherStatsWithCounts(const at::Tens
     at::Tensor all = statistic(input, channels);
     at::Tensor deviation = statistic(input, channels);
     const at::ScalarType type = all.scalar_type();
+    const at::Tensor flat = counts.reshape({-1});  // SyncBatchNorm has a column
     Call call(input);
     call("diopiBatchNormGatherStatsWithCounts", diopiBatchNormGatherStatsWithCounts, Output(all), Output(deviation),
          Input(call, input, kFloating), Input(call, mean, type), Input(call, invstd, type), running(running_mean),
-         running(running_var), momentum, eps, Input(call, counts, kFloating));
+         running(running_var), momentum, eps, Input(call, flat, kFloating));
     return {std::move(all), std::move(deviation)};
 }
 
@@ -204,11 +205,12 @@ at::Tensor batchNormBackwardElemt(const at::Tensor& grad_out, const at::Tensor& 
                                   const at::Tensor& invstd, const MaybeTensor& weight, const at::Tensor& sum_dy,
                                   const at::Tensor& sum_dy_xmu, const at::Tensor& count) {
     at::Tensor gradInput = gradient(true, input);
+    const at::Tensor flat = count.reshape({-1});
     Call call(input);
     call("diopiBatchNormBackwardElemt", diopiBatchNormBackwardElemt, Output(gradInput),
          Input(call, grad_out, input.scalar_type()), Input(call, input, kFloating), Input(call, mean),
          Input(call, invstd), OptionalInput(call, weight, kFloating), Input(call, sum_dy), Input(call, sum_dy_xmu),
-         Input(call, count, at::kInt));
+         Input(call, flat, at::kInt));
     return gradInput;
 }
 

@@ -203,7 +203,11 @@ class Allocator final : public c10::DeviceAllocator {
         }
         // Other streams are rare: waiting for them here is simpler than asking them later.
         for (const c10::Stream user : block->users) {
-            synchronize(user);
+            try {
+                synchronize(user);
+            } catch (const std::exception&) {
+                // A destructor asks. Work that failed is over too, and streams that wait for it have failed as well.
+            }
         }
         block->users.clear();
         const std::lock_guard<std::mutex> lock(mutex_);

@@ -1,0 +1,346 @@
+#include "communicator.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+#include "reduce.h"
+
+namespace diopigen::sim::fabric {
+namespace {
+
+// How long a wait sleeps before it looks after the other ranks: a rank that ends wakes no other.
+constexpr int64_t kLook = 50'000'000;
+// A waker that is about to be there is cheaper to wait for than to be woken by.
+constexpr auto kSpin = std::chrono::microseconds(20);
+
+const char* nameOf(Kind kind) {
+    static const char* const names[] = {
+        "AllReduce", "Broadcast", "AllGather", "Reduce", "ReduceScatter", "AllToAllEqualSplit", "AllToAllUnequalSplit",
+        "Send"};
+    return kind >= Kind::allReduce && kind <= Kind::send ? names[static_cast<int>(kind)] : "an unknown call";
+}
+
+uint64_t sumOf(const char* data, std::size_t bytes) {
+    uint64_t sum = 0xCBF29CE484222325u + bytes;  // FNV-1a over words
+    for (std::size_t at = 0; at < bytes; at += sizeof(uint64_t)) {
+        uint64_t word = 0;
+        std::memcpy(&word, data + at, std::min(sizeof(word), bytes - at));
+        sum = (sum ^ word) * 0x100000001B3u;
+    }
+    return sum;
+}
+
+bool isReached(uint32_t value, uint32_t expected) { return static_cast<int32_t>(value - expected) >= 0; }
+
+}  // namespace
+
+std::string describe(Kind kind, int64_t count, int32_t dtype, int32_t op, int32_t root) {
+    std::string text = nameOf(kind);
+    if (count >= 0) {
+        text += " of " + std::to_string(count) + " " + nameOf(static_cast<diopiDtype_t>(dtype));
+    }
+    if (op >= 0) {
+        const char* const name = nameOf(static_cast<diopiReduceOp_t>(op));
+        text += std::string(" (") + (name == nullptr ? "an unknown operation" : name) + ")";
+    }
+    return root >= 0 ? text + ", root " + std::to_string(root) : text;
+}
+
+Status Line::issue(const std::function<Status(uint64_t)>& launch) {
+    const std::lock_guard<std::mutex> lock(issuing_);
+    const Status status = launch(issued_);
+    if (status.ok()) {
+        const std::lock_guard<std::mutex> counters(mutex_);
+        ++issued_;
+    }
+    return status;
+}
+
+void Line::run(uint64_t number, const std::function<void()>& stops, const std::function<void()>& body) {
+    {
+        std::unique_lock<std::mutex> lock(mutex_);
+        while (done_ != number) {
+            finished_.wait_for(lock, std::chrono::nanoseconds(kLook));
+            if (done_ != number) {
+                lock.unlock();
+                stops();
+                lock.lock();
+            }
+        }
+    }
+    struct Next {
+        Line* line;
+        ~Next() {
+            const std::lock_guard<std::mutex> lock(line->mutex_);
+            ++line->done_;
+            line->finished_.notify_all();
+        }
+    } next{this};
+    body();
+}
+
+bool Line::isIdle() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return issued_ == done_;
+}
+
+Communicator::Communicator(const std::string& name, int nranks, int rank, const Faults& faults)
+    : name_(name), nranks_(nranks), rank_(rank), faults_(faults), segment_(new Segment(name, nranks, rank)) {
+    try {
+        attach();
+    } catch (...) {
+        segment_->unlink();
+        throw;
+    }
+}
+
+void Communicator::attach() {
+    Head& head = segment_->head();
+    uint32_t none = 0;
+    const auto own = static_cast<uint32_t>(nranks_);
+    if (!head.nranks.compare_exchange_strong(none, own) && none != own) {
+        fail("rank " + std::to_string(rank_) + " says that there are " + std::to_string(nranks_) +
+             " ranks, others that there are " + std::to_string(none));
+    }
+    Member& member = segment_->member(rank_);
+    member.attached.store(1);
+    publish(&member.posted, 1);  // the first round is that of the arrival
+    round_ = 1;
+    for (int rank = 0; rank < nranks_; ++rank) {
+        waitFor(&segment_->member(rank).posted, 1, rank, "make the communicator");
+    }
+    if (rank_ == 0) {
+        segment_->unlink();
+    }
+}
+
+Line& Communicator::line(std::map<int, Line>* lines, int peer) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return (*lines)[peer];
+}
+
+Line& Communicator::sends(int peer) { return line(&sends_, peer); }
+Line& Communicator::receives(int peer) { return line(&receives_, peer); }
+
+void Communicator::close() {
+    closed_ = true;
+    bool isIdle = collectives_.isIdle();
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        for (std::map<int, Line>* lines : {&sends_, &receives_}) {
+            for (auto& entry : *lines) {
+                isIdle = entry.second.isIdle() && isIdle;
+            }
+        }
+    }
+    if (!isIdle) {
+        note("rank " + std::to_string(rank_) + " destroyed the communicator before its work was done");
+    }
+    segment_->member(rank_).left.store(1);
+    wakeEverybody();
+}
+
+Status Communicator::error() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!error_.empty()) {
+        return {Code::kernelFailed, error_};
+    }
+    const Head& head = segment_->head();
+    return head.failed.load() == 2 ? Status(Code::kernelFailed, "communicator " + name_ + ": " + head.failure)
+                                   : Status();
+}
+
+void Communicator::run(Line* line, const Operation& operation, const std::function<void()>& body) {
+    const auto guarded = [&] {
+        const uint64_t number = operations_.fetch_add(1);
+        if (rank_ == faults_.deadRank && number == faults_.deadOperation) {
+            kill(getpid(), SIGKILL);
+        }
+        sleepMicroseconds(
+            randomBelow(faults_.reorderMicroseconds, faults_.reorderSeed, sumOf(name_.data(), name_.size()), number));
+        stop();
+        body();
+    };
+    try {
+        line->run(operation.number, [this] { stop(); }, guarded);
+    } catch (const std::exception& failure) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        if (error_.empty()) {
+            error_ = failure.what();
+        }
+        throw;
+    }
+}
+
+void Communicator::note(const std::string& text) {
+    Head& head = segment_->head();
+    uint32_t none = 0;
+    if (head.failed.compare_exchange_strong(none, 1)) {
+        std::strncpy(head.failure, text.c_str(), sizeof(head.failure) - 1);
+        head.failed.store(2);
+    }
+    wakeEverybody();
+}
+
+void Communicator::fail(const std::string& text) {
+    note(text);
+    throw std::runtime_error("communicator " + name_ + ": " + text);
+}
+
+void Communicator::wakeEverybody() {
+    for (int rank = 0; rank < nranks_; ++rank) {
+        wakeAll(&segment_->member(rank).posted);
+        for (int other = 0; other < nranks_; ++other) {
+            wakeAll(&segment_->channel(rank, other).posted);
+            wakeAll(&segment_->channel(rank, other).taken);
+        }
+    }
+}
+
+void Communicator::stop() const {
+    const Head& head = segment_->head();
+    if (head.failed.load() == 2) {
+        throw std::runtime_error("communicator " + name_ + ": " + head.failure);
+    }
+    if (closed_) {
+        throw std::runtime_error("communicator " + name_ + " was destroyed");
+    }
+}
+
+void Communicator::waitFor(Counter* counter, uint32_t value, int rank, const char* what) {
+    if (isReached(counter->value.load(), value)) {
+        return;
+    }
+    const Clock::time_point start = Clock::now();
+    while (Clock::now() - start < kSpin) {
+        if (isReached(counter->value.load(), value)) {
+            return;
+        }
+    }
+    const Clock::time_point end = start + std::chrono::milliseconds(faults_.timeoutMilliseconds);
+    while (true) {
+        // In this order: what a rank published before it ended counts.
+        const bool hasAttached = segment_->member(rank).attached.load() != 0;
+        const bool isGone = hasAttached && !segment_->isAlive(rank);
+        const bool hasLeft = segment_->member(rank).left.load() != 0;
+        const uint32_t seen = counter->value.load();
+        if (isReached(seen, value)) {
+            return;
+        }
+        stop();
+        const std::string who = "rank " + std::to_string(rank);
+        if (hasLeft) {
+            fail(who + " has destroyed the communicator, and rank " + std::to_string(rank_) + " waits for it to " +
+                 what);
+        }
+        if (isGone) {
+            fail("the process of " + who + " has ended, and rank " + std::to_string(rank_) + " waits for it to " +
+                 what);
+        }
+        const Clock::time_point now = Clock::now();
+        if (now >= end) {
+            fail(who + " did not " + what + " within " + std::to_string(faults_.timeoutMilliseconds) +
+                 " ms, which rank " + std::to_string(rank_) + " has waited for");
+        }
+        const int64_t left = std::chrono::duration_cast<std::chrono::nanoseconds>(end - now).count();
+        sleepWhile(counter, seen, std::min(left, kLook));
+    }
+}
+
+void Communicator::startRound(uint64_t round) const {
+    sleepMicroseconds(randomBelow(faults_.delayMicroseconds, faults_.delaySeed + static_cast<uint64_t>(rank_),
+                                  sumOf(name_.data(), name_.size()), round));
+    if (rank_ == faults_.slowRank) {
+        sleepMicroseconds(faults_.slowMicroseconds);
+    }
+}
+
+Round Communicator::describe(const Operation& operation, const char* data, std::size_t bytes) const {
+    const uint64_t sum = faults_.checkSums ? sumOf(data, bytes) : 0;
+    return {operation.number,
+            static_cast<int32_t>(operation.kind),
+            operation.dtype,
+            operation.op,
+            operation.root,
+            operation.count,
+            bytes,
+            sum};
+}
+
+void Communicator::checkSame(const Operation& own, const Round& other, int rank) {
+    const bool isSame = own.number == other.operation && static_cast<int32_t>(own.kind) == other.kind &&
+                        own.dtype == other.dtype && own.op == other.op && own.root == other.root &&
+                        own.count == other.count;
+    if (!isSame) {
+        fail("ranks call different things: rank " + std::to_string(rank_) + " " +
+             fabric::describe(own.kind, own.count, own.dtype, own.op, own.root) + " as number " +
+             std::to_string(own.number) + ", rank " + std::to_string(rank) + " " +
+             fabric::describe(static_cast<Kind>(other.kind), other.count, other.dtype, other.op, other.root) +
+             " as number " + std::to_string(other.operation));
+    }
+}
+
+void Communicator::post(const Operation& operation, const Fill& fill) {
+    for (int rank = 0; rank < nranks_; ++rank) {  // who has posted the last round has read the one before
+        waitFor(&segment_->member(rank).posted, round_, rank, "take part in a collective");
+    }
+    ++round_;
+    startRound(round_);
+    char* const chunk = segment_->chunk(rank_, round_);
+    const std::size_t bytes = fill(chunk);
+    Member& member = segment_->member(rank_);
+    member.rounds[round_ % kSlots] = describe(operation, chunk, bytes);
+    if (rank_ == faults_.tornRank && operation.number == faults_.tornOperation) {
+        std::memset(chunk + bytes / 2, 0xFB, bytes - bytes / 2);
+    }
+    publish(&member.posted, round_);
+}
+
+const Round& Communicator::await(const Operation& operation, int rank) {
+    Member& member = segment_->member(rank);
+    waitFor(&member.posted, round_, rank, "take part in a collective");
+    const Round& round = member.rounds[round_ % kSlots];
+    checkSame(operation, round, rank);
+    if (faults_.checkSums && sumOf(chunkOf(rank), round.bytes) != round.sum) {
+        fail("a message of rank " + std::to_string(rank) + " is torn: its check sum differs");
+    }
+    return round;
+}
+
+void Communicator::sendRound(const Operation& operation, int peer, const void* from, std::size_t bytes) {
+    Channel& channel = segment_->channel(rank_, peer);
+    const uint32_t round = channel.posted.value.load() + 1;
+    waitFor(&channel.taken, round - kSlots, peer, "receive");
+    startRound(round);
+    char* const message = segment_->message(rank_, peer, round);
+    if (bytes > 0) {
+        std::memcpy(message, from, bytes);
+    }
+    channel.rounds[round % kSlots] = describe(operation, message, bytes);
+    if (rank_ == faults_.tornRank && operation.number == faults_.tornOperation) {
+        std::memset(message + bytes / 2, 0xFB, bytes - bytes / 2);
+    }
+    publish(&channel.posted, round);
+}
+
+void Communicator::receiveRound(const Operation& operation, int peer, void* to, std::size_t bytes) {
+    Channel& channel = segment_->channel(peer, rank_);
+    const uint32_t round = channel.taken.value.load() + 1;
+    waitFor(&channel.posted, round, peer, "send");
+    const Round& received = channel.rounds[round % kSlots];
+    checkSame(operation, received, peer);
+    const char* const message = segment_->message(peer, rank_, round);
+    if (faults_.checkSums && sumOf(message, received.bytes) != received.sum) {
+        fail("a message of rank " + std::to_string(peer) + " is torn: its check sum differs");
+    }
+    if (bytes > 0) {
+        std::memcpy(to, message, bytes);
+    }
+    publish(&channel.taken, round);
+}
+
+}  // namespace diopigen::sim::fabric

@@ -1,0 +1,379 @@
+#include <diopigen_sim/fabric.h>
+#include <diopigen_sim/launch.h>
+#include <sys/random.h>
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "algorithms.h"
+#include "reduce.h"
+
+namespace diopigen::sim {
+
+namespace {
+
+using fabric::Communicator;
+using fabric::Kind;
+using fabric::Line;
+using fabric::Operation;
+using Shared = std::shared_ptr<Communicator>;
+
+constexpr char kPrefix[] = "diopi-";
+
+/// The communicators of this process. Never given back: streams may still use it at exit.
+struct Registry {
+    std::mutex mutex;
+    std::map<diopiComm_t, Shared> open;
+};
+
+Registry& registry() {
+    static auto* const all = new Registry;
+    return *all;
+}
+
+Status invalid(const char* name, const std::string& text) {
+    return {Code::invalidArgument, std::string(name) + ": " + text};
+}
+
+Status find(const char* name, diopiComm_t comm, Shared* found) {
+    const std::lock_guard<std::mutex> lock(registry().mutex);
+    const auto entry = registry().open.find(comm);
+    if (entry == registry().open.end()) {
+        return invalid(name, comm == nullptr ? "'comm' is null" : "'comm' is no communicator, or was destroyed");
+    }
+    *found = entry->second;
+    return {};
+}
+
+/// A call as it is made: everything is checked before anything is queued.
+class Call {
+  public:
+    Call(const char* name, Kind kind, diopiComm_t comm, StreamHandle stream) : name_(name), stream_(stream) {
+        status_ = find(name, comm, &comm_);
+        operation_.kind = kind;
+    }
+
+    int64_t ranks() const { return status_.ok() ? comm_->nranks() : 1; }
+    int64_t rank() const { return status_.ok() ? comm_->rank() : 0; }
+
+    /// A product, or -1, which is no number of elements, where it has more than 64 bits.
+    static int64_t times(int64_t one, int64_t other) {
+        int64_t product = 0;
+        return __builtin_mul_overflow(one, other, &product) ? -1 : product;
+    }
+
+    Call& elements(Elements elements) {
+        operation_.dtype = elements.dtype;
+        operation_.count = elements.count;
+        if (elements.count < 0) {
+            reject("the count is " + std::to_string(elements.count) + ", and must not be negative");
+        }
+        size_ = fabric::elementBytes(elements.dtype);
+        if (size_ == 0 && status_.ok()) {
+            status_ = {Code::unsupportedDtype, std::string(name_) + ": 'datatype' is no dtype of elements"};
+        }
+        return *this;
+    }
+    Call& reduces(diopiReduceOp_t op) {
+        operation_.op = op;
+        if (fabric::nameOf(op) == nullptr) {
+            reject("'op' is " + std::to_string(static_cast<int>(op)) + ", which is no diopiReduceOp_t");
+        } else if (size_ > 0 && status_.ok() && !fabric::canReduce(static_cast<diopiDtype_t>(operation_.dtype), op)) {
+            status_ = {Code::unsupportedDtype, std::string(name_) + ": " + fabric::nameOf(op) + " of " +
+                                                   fabric::nameOf(static_cast<diopiDtype_t>(operation_.dtype)) +
+                                                   " is not defined"};
+        }
+        return *this;
+    }
+    Call& root(const char* what, int rank) {
+        if (rank < 0 || rank >= ranks()) {
+            reject("'" + std::string(what) + "' is " + std::to_string(rank) + ", and must be at least 0 and below " +
+                   std::to_string(ranks()));
+        }
+        return *this;
+    }
+    Operation& operation() { return operation_; }
+
+    /// A buffer of so many elements.
+    Call& buffer(const char* what, const void* pointer, int64_t count, kernels::Access access) {
+        uint64_t bytes = 0;
+        if (status_.ok() && (count < 0 || __builtin_mul_overflow(static_cast<uint64_t>(count), size_, &bytes))) {
+            reject("'" + std::string(what) + "' has more elements than there is memory");
+        }
+        if (bytes > 0 && pointer == nullptr) {
+            reject("'" + std::string(what) + "' is null, and has " + std::to_string(count) + " elements");
+        }
+        buffers_.push_back({bytes > 0 ? pointer : nullptr, bytes, access});
+        return *this;
+    }
+    /// The first buffer may be at this element of the second one; else they share no memory.
+    Call& inPlaceAt(int64_t element) { return places(buffers_[0], buffers_[1], element); }
+    /// The second may be at this element of the first one.
+    Call& secondInPlaceAt(int64_t element) { return places(buffers_[1], buffers_[0], element); }
+    Call& apart() { return places(buffers_[0], buffers_[1], -1); }
+
+    void reject(const std::string& text) {
+        if (status_.ok()) {
+            status_ = invalid(name_, text);
+        }
+    }
+    const Status& status() const { return status_; }
+
+    using Body = std::function<void(Communicator&, const Operation&, const Kernel&)>;
+    Status launch(Body body) { return launchIn(status_.ok() ? &comm_->collectives() : nullptr, std::move(body)); }
+    Status launchSend(int peer, Body body) {
+        return launchIn(status_.ok() ? &comm_->sends(peer) : nullptr, std::move(body));
+    }
+    Status launchReceive(int peer, Body body) {
+        return launchIn(status_.ok() ? &comm_->receives(peer) : nullptr, std::move(body));
+    }
+
+  private:
+    Call& places(const Buffer& inner, const Buffer& outer, int64_t element) {
+        const auto* const first = static_cast<const char*>(inner.pointer);
+        const auto* const second = static_cast<const char*>(outer.pointer);
+        const bool overlaps =
+            first != nullptr && second != nullptr && first < second + outer.bytes && second < first + inner.bytes;
+        if (overlaps && (element < 0 || first != second + static_cast<uint64_t>(element) * size_)) {
+            reject(element < 0 ? "the buffers share memory"
+                               : "the buffers share memory, but one does not start at element " +
+                                     std::to_string(element) + " of the other");
+        }
+        return *this;
+    }
+
+    Status launchIn(Line* line, Body body) {
+        if (status_.ok()) {
+            status_ = comm_->error();
+        }
+        if (!status_.ok()) {
+            return status_;
+        }
+        return line->issue([&](uint64_t number) {
+            operation_.number = number;
+            return sim::launch(stream_, name_, buffers_,
+                               [comm = comm_, operation = operation_, line, body = std::move(body)](const Kernel& k) {
+                                   comm->run(line, operation, [&] { body(*comm, operation, k); });
+                               });
+        });
+    }
+
+    const char* name_;
+    StreamHandle stream_;
+    Shared comm_;
+    Status status_;
+    Operation operation_{};
+    uint64_t size_ = 0;
+    std::vector<Buffer> buffers_;
+};
+
+using kernels::Access;
+
+}  // namespace
+
+Status uniqueId(diopiUniqueId_t* id) {
+    if (id == nullptr) {
+        return invalid("diopiGetUniqueId", "'uniqueId' is null");
+    }
+    unsigned char random[16];
+    if (getrandom(random, sizeof(random), 0) != static_cast<ssize_t>(sizeof(random))) {
+        return {Code::kernelFailed, "diopiGetUniqueId: no random bytes"};
+    }
+    std::memset(id->data, 0, sizeof(id->data));
+    std::string text = kPrefix;
+    for (const unsigned char byte : random) {
+        text += "0123456789abcdef"[byte >> 4];
+        text += "0123456789abcdef"[byte & 15];
+    }
+    std::memcpy(id->data, text.data(), text.size());
+    return {};
+}
+
+Status openCommunicator(diopiComm_t* comm, int nranks, const diopiUniqueId_t* id, int rank) {
+    constexpr char name[] = "diopiCommInitRank";
+    if (comm == nullptr || id == nullptr) {
+        return invalid(name, comm == nullptr ? "'comm' is null" : "'uniqueId' is null");
+    }
+    if (nranks < 1 || nranks > fabric::kMaxRanks) {
+        return invalid(name, "'nranks' is " + std::to_string(nranks) + ", and must be at least 1 and at most " +
+                                 std::to_string(fabric::kMaxRanks));
+    }
+    if (rank < 0 || rank >= nranks) {
+        return invalid(
+            name, "'rank' is " + std::to_string(rank) + ", and must be at least 0 and below " + std::to_string(nranks));
+    }
+    const std::string text(id->data, strnlen(id->data, sizeof(id->data)));
+    const bool isPlain = text.find_first_not_of("0123456789abcdef", sizeof(kPrefix) - 1) == std::string::npos;
+    if (text.size() != sizeof(kPrefix) - 1 + 32 || text.rfind(kPrefix, 0) != 0 || !isPlain) {
+        return invalid(name, "'uniqueId' is none that diopiGetUniqueId made");
+    }
+    fabric::Faults faults;
+    if (const Status status = fabric::readFaults(&faults); !status.ok()) {
+        return status;
+    }
+    try {
+        auto created = std::make_shared<Communicator>(text, nranks, rank, faults);
+        *comm = reinterpret_cast<diopiComm_t>(created.get());
+        const std::lock_guard<std::mutex> lock(registry().mutex);
+        registry().open[*comm] = std::move(created);
+        return {};
+    } catch (const std::runtime_error& failure) {
+        return {Code::kernelFailed, std::string(name) + ": " + failure.what()};
+    }
+}
+
+Status closeCommunicator(diopiComm_t comm) {
+    Shared found;
+    const Status status = find("diopiCommDestroy", comm, &found);
+    if (status.ok()) {
+        found->close();
+        const std::lock_guard<std::mutex> lock(registry().mutex);
+        registry().open.erase(comm);
+    }
+    return status;
+}
+
+Status communicatorError(diopiComm_t comm, Status* error) {
+    Shared found;
+    const Status status = find("diopiGetCommAsyncError", comm, &found);
+    if (status.ok()) {
+        *error = found->error();
+    }
+    return status;
+}
+
+Status communicatorName(diopiComm_t comm, const char** name) {
+    Shared found;
+    const Status status = find("diopiGetCommName", comm, &found);
+    if (status.ok()) {
+        *name = found->name().c_str();
+    }
+    return status;
+}
+
+Status allReduce(const void* send, void* receive, Elements elements, diopiReduceOp_t op, diopiComm_t comm,
+                 StreamHandle stream) {
+    Call call("diopiAllReduce", Kind::allReduce, comm, stream);
+    call.elements(elements).reduces(op).buffer("sendbuff", send, elements.count, Access::read);
+    call.buffer("recvbuff", receive, elements.count, Access::readWrite).inPlaceAt(0);
+    return call.launch([](Communicator& c, const Operation& operation, const Kernel& k) {
+        fabric::allReduce(c, operation, k.in<char>(0), k.out<char>(1));
+    });
+}
+
+Status broadcast(void* buffer, Elements elements, int root, diopiComm_t comm, StreamHandle stream) {
+    Call call("diopiBroadcast", Kind::broadcast, comm, stream);
+    call.elements(elements).root("root", root).buffer("buff", buffer, elements.count, Access::readWrite);
+    call.operation().root = root;
+    return call.launch([](Communicator& c, const Operation& operation, const Kernel& k) {
+        fabric::broadcast(c, operation, k.out<char>(0));
+    });
+}
+
+Status allGather(const void* send, void* receive, Elements elements, diopiComm_t comm, StreamHandle stream) {
+    Call call("diopiAllGather", Kind::allGather, comm, stream);
+    call.elements(elements).buffer("sendbuff", send, elements.count, Access::read);
+    call.buffer("recvbuff", receive, call.times(call.ranks(), elements.count), Access::readWrite);
+    call.inPlaceAt(call.times(call.rank(), elements.count));
+    return call.launch([](Communicator& c, const Operation& operation, const Kernel& k) {
+        fabric::allGather(c, operation, k.in<char>(0), k.out<char>(1));
+    });
+}
+
+Status reduce(const void* send, void* receive, Elements elements, diopiReduceOp_t op, int root, diopiComm_t comm,
+              StreamHandle stream) {
+    Call call("diopiReduce", Kind::reduce, comm, stream);
+    call.elements(elements).reduces(op).root("root", root).buffer("sendbuff", send, elements.count, Access::read);
+    const bool isRoot = call.rank() == root;
+    call.buffer("recvbuff", isRoot ? receive : nullptr, isRoot ? elements.count : 0, Access::readWrite).inPlaceAt(0);
+    call.operation().root = root;
+    return call.launch([](Communicator& c, const Operation& operation, const Kernel& k) {
+        fabric::reduce(c, operation, k.in<char>(0), k.out<char>(1));
+    });
+}
+
+Status reduceScatter(const void* send, void* receive, Elements elements, diopiReduceOp_t op, diopiComm_t comm,
+                     StreamHandle stream) {
+    Call call("diopiReduceScatter", Kind::reduceScatter, comm, stream);
+    call.elements(elements).reduces(op).buffer("sendbuff", send, call.times(call.ranks(), elements.count),
+                                               Access::read);
+    call.buffer("recvbuff", receive, elements.count, Access::readWrite)
+        .secondInPlaceAt(call.times(call.rank(), elements.count));
+    return call.launch([](Communicator& c, const Operation& operation, const Kernel& k) {
+        fabric::reduceScatter(c, operation, k.in<char>(0), k.out<char>(1));
+    });
+}
+
+Status allToAll(const void* send, void* receive, Elements elements, diopiComm_t comm, StreamHandle stream) {
+    Call call("diopiAllToAllEqualSplit", Kind::allToAll, comm, stream);
+    call.elements(elements).buffer("sendbuff", send, call.times(call.ranks(), elements.count), Access::read);
+    call.buffer("recvbuff", receive, call.times(call.ranks(), elements.count), Access::write).apart();
+    return call.launch([](Communicator& c, const Operation& operation, const Kernel& k) {
+        fabric::allToAll(c, operation, k.in<char>(0), k.out<char>(1));
+    });
+}
+
+namespace {
+
+/// The lists of a split, and how many elements a buffer has for them to fit.
+int64_t readSplit(Call* call, const char* what, const Split& split, fabric::Places* places) {
+    const auto read = [&](const char* list, diopiSize_t from, std::vector<int64_t>* to) {
+        const std::string name = "'" + std::string(what) + list + "'";
+        if (from.len != call->ranks() || from.data == nullptr) {
+            return call->reject(name + " has " + std::to_string(from.data == nullptr ? 0 : from.len) +
+                                " entries, and must have one for each of " + std::to_string(call->ranks()) + " ranks");
+        }
+        for (int64_t i = 0; i < from.len; ++i) {
+            // Sums of two of them, in bytes, stay in 64 bits.
+            if (from.data[i] < 0 || from.data[i] > int64_t{1} << 57) {
+                call->reject(name + " has the entry " + std::to_string(from.data[i]));
+            }
+            to->push_back(from.data[i]);
+        }
+    };
+    read("counts", split.counts, &places->counts);
+    read("displs", split.offsets, &places->offsets);
+    int64_t extent = 0;
+    for (std::size_t i = 0; call->status().ok() && i < places->counts.size(); ++i) {
+        extent = std::max(extent, places->counts[i] > 0 ? places->counts[i] + places->offsets[i] : 0);
+    }
+    return extent;
+}
+
+}  // namespace
+
+Status allToAll(const void* send, const Split& sent, void* receive, const Split& received, diopiDtype_t dtype,
+                diopiComm_t comm, StreamHandle stream) {
+    Call call("diopiAllToAllUnequalSplit", Kind::allToAllUnequal, comm, stream);
+    fabric::Places from;
+    fabric::Places to;
+    call.elements({0, dtype}).buffer("sendbuff", send, readSplit(&call, "send", sent, &from), Access::read);
+    call.buffer("recvbuff", receive, readSplit(&call, "recv", received, &to), Access::write).apart();
+    call.operation().count = -1;
+    return call.launch([from, to](Communicator& c, const Operation& operation, const Kernel& k) {
+        fabric::allToAll(c, operation, k.in<char>(0), from, k.out<char>(1), to);
+    });
+}
+
+Status send(const void* buffer, Elements elements, int peer, diopiComm_t comm, StreamHandle stream) {
+    Call call("diopiSend", Kind::send, comm, stream);
+    call.elements(elements).root("peer", peer).buffer("sendbuff", buffer, elements.count, Access::read);
+    return call.launchSend(peer, [peer](Communicator& c, const Operation& operation, const Kernel& k) {
+        fabric::send(c, operation, peer, k.in<char>(0));
+    });
+}
+
+Status receive(void* buffer, Elements elements, int peer, diopiComm_t comm, StreamHandle stream) {
+    Call call("diopiRecv", Kind::send, comm, stream);
+    call.elements(elements).root("peer", peer).buffer("recvbuff", buffer, elements.count, Access::write);
+    return call.launchReceive(peer, [peer](Communicator& c, const Operation& operation, const Kernel& k) {
+        fabric::receive(c, operation, peer, k.out<char>(0));
+    });
+}
+
+}  // namespace diopigen::sim

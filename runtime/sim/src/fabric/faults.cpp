@@ -1,0 +1,118 @@
+#include "faults.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <limits>
+#include <sstream>
+#include <thread>
+
+namespace diopigen::sim::fabric {
+namespace {
+
+constexpr uint64_t kLongest = 10'000'000;  // microseconds of a delay
+
+/// The number that all of `text` is; false for any other text.
+bool number(const std::string& text, uint64_t* value) {
+    if (text.empty() || text.size() > 18 || text.find_first_not_of("0123456789") != std::string::npos) {
+        return false;
+    }
+    *value = std::strtoull(text.c_str(), nullptr, 10);
+    return true;
+}
+
+bool readFault(const std::string& text, Faults* faults) {
+    const std::size_t equals = text.find('=');
+    const std::size_t colon = text.find(':');
+    if (equals == std::string::npos || colon == std::string::npos || colon < equals) {
+        return false;
+    }
+    const std::string kind = text.substr(0, equals);
+    uint64_t first = 0;
+    uint64_t second = 0;
+    if (!number(text.substr(equals + 1, colon - equals - 1), &first) || !number(text.substr(colon + 1), &second)) {
+        return false;
+    }
+    const bool isRank = first <= static_cast<uint64_t>(std::numeric_limits<int>::max());
+    if (kind == "delay" && second <= kLongest) {
+        faults->delaySeed = first;
+        faults->delayMicroseconds = second;
+        return true;
+    }
+    if (kind == "reorder" && second <= kLongest) {
+        faults->reorderSeed = first;
+        faults->reorderMicroseconds = second;
+        return true;
+    }
+    if (kind == "slow" && isRank && second <= kLongest) {
+        faults->slowRank = static_cast<int>(first);
+        faults->slowMicroseconds = second;
+        return true;
+    }
+    if (kind == "dead" && isRank) {
+        faults->deadRank = static_cast<int>(first);
+        faults->deadOperation = second;
+        return true;
+    }
+    if (kind == "torn" && isRank) {
+        faults->tornRank = static_cast<int>(first);
+        faults->tornOperation = second;
+        faults->checkSums = true;
+        return true;
+    }
+    return false;
+}
+
+Status wrong(const char* variable, const char* value, const char* expected) {
+    return {Code::invalidArgument, std::string(variable) + " is '" + value + "'; it must be " + expected};
+}
+
+}  // namespace
+
+Status readFaults(Faults* faults) {
+    const auto set = [](const char* variable) -> const char* {
+        const char* const value = std::getenv(variable);
+        return value == nullptr || *value == '\0' ? nullptr : value;
+    };
+    if (const char* value = set("DIOPI_SIM_FABRIC_TIMEOUT")) {
+        uint64_t milliseconds = 0;
+        if (!number(value, &milliseconds) || milliseconds == 0 || milliseconds > 86'400'000) {
+            return wrong("DIOPI_SIM_FABRIC_TIMEOUT", value, "milliseconds from 1 to 86400000");
+        }
+        faults->timeoutMilliseconds = static_cast<int64_t>(milliseconds);
+    }
+    if (const char* value = set("DIOPI_SIM_FABRIC_CHECK")) {
+        if (std::string(value) != "0" && std::string(value) != "1") {
+            return wrong("DIOPI_SIM_FABRIC_CHECK", value, "0 or 1");
+        }
+        faults->checkSums = *value == '1';
+    }
+    if (const char* value = set("DIOPI_SIM_FABRIC_FAULT")) {
+        std::istringstream list(value);
+        for (std::string text; std::getline(list, text, ',');) {
+            if (!readFault(text, faults)) {
+                return wrong("DIOPI_SIM_FABRIC_FAULT", value,
+                             "a list of delay=SEED:MICROSECONDS, reorder=SEED:MICROSECONDS, slow=RANK:MICROSECONDS, "
+                             "dead=RANK:OPERATION, torn=RANK:OPERATION, with at most 10000000 microseconds");
+            }
+        }
+    }
+    return {};
+}
+
+uint64_t randomBelow(uint64_t limit, uint64_t seed, uint64_t first, uint64_t second) {
+    uint64_t state = seed * 0x9E3779B97F4A7C15u + first;  // splitmix64
+    for (const uint64_t next : {second, uint64_t{0}}) {
+        state = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9u;
+        state = (state ^ (state >> 27)) * 0x94D049BB133111EBu;
+        state = (state ^ (state >> 31)) + next;
+    }
+    return limit == 0 ? 0 : state % limit;
+}
+
+void sleepMicroseconds(uint64_t microseconds) {
+    if (microseconds > 0) {
+        std::this_thread::sleep_for(std::chrono::microseconds(microseconds));
+    }
+}
+
+}  // namespace diopigen::sim::fabric

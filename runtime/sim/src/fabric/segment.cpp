@@ -1,0 +1,133 @@
+// F_OFD_SETLK belongs to the process that opened the file, not to all that have it open.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "segment.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <ctime>
+#include <stdexcept>
+
+namespace diopigen::sim::fabric {
+namespace {
+
+constexpr std::size_t kHead = (sizeof(Head) + 4095) / 4096 * 4096;
+
+std::size_t channelBytes(int nranks) {
+    const auto ranks = static_cast<std::size_t>(nranks);
+    return (ranks * ranks * sizeof(Channel) + 4095) / 4096 * 4096;
+}
+
+std::size_t segmentBytes(int nranks) {
+    const auto ranks = static_cast<std::size_t>(nranks);
+    return kHead + channelBytes(nranks) + ranks * kSlots * kChunk + ranks * ranks * kSlots * kMessage;
+}
+
+long futex(std::atomic<uint32_t>* word, int operation, uint32_t value, const timespec* time) {
+    static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t), "the kernel reads the word");
+    return syscall(SYS_futex, reinterpret_cast<uint32_t*>(word), operation, value, time, nullptr, 0);
+}
+
+struct flock rankLock(int rank) {
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = rank;
+    lock.l_len = 1;
+    return lock;
+}
+
+}  // namespace
+
+Segment::Segment(const std::string& name, int nranks, int rank)
+    : name_("/" + name), nranks_(nranks), rank_(rank), bytes_(segmentBytes(nranks)) {
+    const auto fail = [&](const std::string& what, int error) {
+        if (file_ >= 0) {
+            close(file_);
+        }
+        throw std::runtime_error("communicator " + name + ": " + what + ": " + std::strerror(error));
+    };
+    file_ = shm_open(name_.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+    if (file_ < 0) {
+        fail("shared memory cannot be opened", errno);
+    }
+    // Allocated and not only sized: a full file system is an error here, and not a signal at some access.
+    if (const int error = posix_fallocate(file_, 0, static_cast<off_t>(bytes_)); error != 0) {
+        shm_unlink(name_.c_str());
+        fail(std::to_string(bytes_ >> 10) + " KiB of shared memory (/dev/shm) cannot be allocated", error);
+    }
+    struct flock lock = rankLock(rank);
+    if (fcntl(file_, F_OFD_SETLK, &lock) != 0) {
+        fail("rank " + std::to_string(rank) + " is there already", errno);
+    }
+    memory_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+    if (memory_ == MAP_FAILED) {
+        fail("shared memory cannot be mapped", errno);
+    }
+}
+
+Segment::~Segment() {
+    leave();
+    munmap(memory_, bytes_);
+}
+
+void Segment::leave() {
+    if (file_ >= 0) {
+        close(file_);
+        file_ = -1;
+    }
+}
+
+void Segment::unlink() const { shm_unlink(name_.c_str()); }
+
+char* Segment::chunk(int rank, uint32_t round) const {
+    char* const chunks = static_cast<char*>(memory_) + kHead + channelBytes(nranks_);
+    return chunks + (static_cast<std::size_t>(rank) * kSlots + round % kSlots) * kChunk;
+}
+
+Channel& Segment::channel(int from, int to) const {
+    return reinterpret_cast<Channel*>(static_cast<char*>(memory_) + kHead)[from * nranks_ + to];
+}
+
+char* Segment::message(int from, int to, uint32_t round) const {
+    const auto pair = static_cast<std::size_t>(from * nranks_ + to);
+    return chunk(nranks_, 0) + (pair * kSlots + round % kSlots) * kMessage;
+}
+
+bool Segment::isAlive(int rank) const {
+    if (file_ < 0 || rank == rank_) {
+        return true;
+    }
+    struct flock lock = rankLock(rank);
+    return fcntl(file_, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+}
+
+void sleepWhile(Counter* counter, uint32_t seen, int64_t nanoseconds) {
+    const timespec time{static_cast<time_t>(nanoseconds / 1'000'000'000),
+                        static_cast<long>(nanoseconds % 1'000'000'000)};
+    counter->waiters.fetch_add(1);
+    if (counter->value.load() == seen) {
+        futex(&counter->value, FUTEX_WAIT, seen, &time);
+    }
+    counter->waiters.fetch_sub(1);
+}
+
+void publish(Counter* counter, uint32_t value) {
+    counter->value.store(value);
+    if (counter->waiters.load() != 0) {
+        wakeAll(counter);
+    }
+}
+
+void wakeAll(Counter* counter) { futex(&counter->value, FUTEX_WAKE, INT_MAX, nullptr); }
+
+}  // namespace diopigen::sim::fabric

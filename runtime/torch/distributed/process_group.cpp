@@ -1,0 +1,203 @@
+// How calls are put on streams; collectives.cpp has the calls.
+#include "process_group.h"
+
+#include <ATen/Context.h>
+#include <c10/core/DeviceGuard.h>
+#include <c10/core/StreamGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+
+namespace diopigen::distributed {
+
+namespace {
+
+std::string describe(c10d::OpType op, const at::Tensor& tensor) {
+    std::ostringstream text;
+    text << c10d::opTypeToString(op) << " of " << tensor.sizes() << ' ' << tensor.scalar_type();
+    return text.str();
+}
+
+void checkTensor(const at::Tensor& tensor) {
+    TORCH_CHECK(tensor.device().type() == kDevice, "the backend dicl has collectives for tensors of ",
+                c10::Device(kDevice), ", and this one is on ", tensor.device(),
+                ": init_process_group with a backend for each device, such as 'cpu:gloo,...:dicl'");
+    TORCH_CHECK(tensor.layout() == at::kStrided, "collectives take dense tensors, and this one is ", tensor.layout());
+    TORCH_CHECK(tensor.is_contiguous(), "Tensors must be contiguous");
+}
+
+}  // namespace
+
+ProcessGroup::ProcessGroup(StorePtr store, int rank, int size, std::chrono::milliseconds timeout)
+    : Backend(rank, size), store_(std::move(store)), timeout_(timeout) {
+    watchdog_ = std::make_unique<Watchdog>([this](const std::string& text) {
+        std::string report = "rank " + std::to_string(rank_) + " of the process group '" + getGroupUid() +
+                             "': " + text + "\nthe last collectives:\n" + watchdog_->dump();
+        const char* const path = std::getenv("DIOPI_COLLECTIVES_DUMP");
+        if (path != nullptr && *path != '\0') {
+            std::ofstream(path + ("." + std::to_string(rank_)), std::ios::app) << report;
+        } else {
+            std::cerr << report;
+        }
+        abortAll();
+    });
+}
+
+ProcessGroup::~ProcessGroup() {
+    watchdog_.reset();
+    abortAll();
+}
+
+c10::intrusive_ptr<c10d::Backend::Options> ProcessGroup::getBackendOptions() {
+    return c10::make_intrusive<Options>("dicl", timeout_);
+}
+
+c10::intrusive_ptr<c10d::Backend> ProcessGroup::split(const StorePtr& store, const std::vector<int>& ranks,
+                                                      const c10::intrusive_ptr<Options>& options) {
+    const auto own = std::find(ranks.begin(), ranks.end(), rank_);
+    if (own == ranks.end()) {
+        return nullptr;
+    }
+    std::string name = "split";
+    for (const int rank : ranks) {
+        name += ":" + std::to_string(rank);
+    }
+    const auto size = static_cast<int>(ranks.size());
+    auto created = c10::make_intrusive<ProcessGroup>(c10::make_intrusive<c10d::PrefixStore>(name, store),
+                                                     static_cast<int>(own - ranks.begin()), size,
+                                                     options ? options->timeout : timeout_);
+    created->setGroupUid(options && !options->group_name.empty() ? options->group_name : name);
+    return created;
+}
+
+std::shared_ptr<Communicator> ProcessGroup::connect(const std::string& key, c10::Device device, int rank, int size) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::shared_ptr<Communicator>& found = communicators_[key];
+    if (found == nullptr) {
+        at::globalContext().lazyInitDevice(kDevice);
+        const c10::DeviceGuard guard(device);
+        diopiUniqueId_t id{};
+        if (rank == 0) {
+            TORCH_CHECK_WITH(DistBackendError, diopiGetUniqueId != nullptr,
+                             "diopiGetUniqueId is not in the vendor's library");
+            check(diopiGetUniqueId(&id), "diopiGetUniqueId");
+            store_->set(key, std::vector<uint8_t>(id.data, id.data + sizeof(id.data)));
+        } else {
+            store_->wait({key}, timeout_);
+            const std::vector<uint8_t> bytes = store_->get(key);
+            TORCH_CHECK_WITH(DistBackendError, bytes.size() == sizeof(id.data), "the store has no id at ", key);
+            std::memcpy(id.data, bytes.data(), bytes.size());
+        }
+        found = std::make_shared<Communicator>(device, size, id, rank);
+    }
+    return found;
+}
+
+std::shared_ptr<Communicator> ProcessGroup::communicatorOn(c10::Device device) {
+    // The device differs from rank to rank: a rank has one communicator.
+    TORCH_CHECK(device.has_index(), "collectives need a device with an index");
+    return connect("all", device, rank_, size_);
+}
+
+std::shared_ptr<Communicator> ProcessGroup::communicatorWith(c10::Device device, int peer) {
+    TORCH_CHECK(peer != rank_ && peer >= 0 && peer < size_, "rank ", rank_, " cannot exchange messages with rank ",
+                peer);
+    const int low = std::min(rank_, peer);
+    const int high = std::max(rank_, peer);
+    return connect("pair:" + std::to_string(low) + ":" + std::to_string(high), device, rank_ == low ? 0 : 1, 2);
+}
+
+void ProcessGroup::eagerConnectSingleDevice(at::Device device) { communicatorOn(device); }
+
+Handle ProcessGroup::run(const Call& call, const Body& body) {
+    const at::Tensor& first = call.inputs.empty() ? call.outputs.front() : call.inputs.front();
+    checkTensor(first);
+    return run(call, communicatorOn(first.device()), body);
+}
+
+Handle ProcessGroup::run(const Call& call, const std::shared_ptr<Communicator>& communicator, const Body& body) {
+    if (const std::string text = watchdog_->failure(); !text.empty()) {
+        TORCH_CHECK_WITH(DistBackendError, false, "the process group has failed: ", text);
+    }
+    for (const Tensors* const tensors : {&call.inputs, &call.outputs}) {
+        for (const at::Tensor& tensor : *tensors) {
+            checkTensor(tensor);
+        }
+    }
+    const c10::DeviceGuard device(communicator->device());
+    const c10::Stream stream = call.isReceiving ? communicator->receiving() : communicator->stream();
+    const auto timeout = call.timeout == c10d::kUnsetTimeout ? timeout_ : call.timeout;
+    const at::Tensor& first = call.inputs.empty() ? call.outputs.front() : call.inputs.front();
+    auto record = watchdog_->record(++number_, describe(call.op, first));
+    c10::Event ready(kDevice);
+    ready.record(currentStream(communicator->device()));
+    ready.block(stream);
+    {
+        const c10::StreamGuard guard(stream);
+        body(communicator->handle(), handleOf(stream));
+    }
+    const c10::impl::VirtualGuardImpl guard(kDevice);
+    for (const Tensors* const tensors : {&call.inputs, &call.outputs}) {
+        for (const at::Tensor& tensor : *tensors) {
+            guard.recordDataPtrOnStream(tensor.storage().data_ptr(), stream);
+        }
+    }
+    auto work = c10::make_intrusive<Work>(rank_, call.op, std::vector{communicator}, timeout, std::move(record));
+    if (call.isBlocking) {
+        work->makeBlocking();
+    }
+    work->issued({stream}, call.outputs);
+    watchdog_->add(work);
+    if (isCoalescing_) {
+        coalescedCommunicators_.push_back(communicator);
+        coalescedStreams_.push_back(stream);
+        coalescedOutputs_.insert(coalescedOutputs_.end(), call.outputs.begin(), call.outputs.end());
+    }
+    return work;
+}
+
+void ProcessGroup::startCoalescing() { isCoalescing_ = true; }
+
+Handle ProcessGroup::endCoalescing() {
+    isCoalescing_ = false;
+    if (coalescedCommunicators_.empty()) {
+        return nullptr;
+    }
+    auto record = watchdog_->record(++number_, "COALESCED calls");
+    auto work = c10::make_intrusive<Work>(rank_, c10d::OpType::COALESCED, std::exchange(coalescedCommunicators_, {}),
+                                          timeout_, std::move(record));
+    work->issued(std::exchange(coalescedStreams_, {}), std::exchange(coalescedOutputs_, {}));
+    watchdog_->add(work);
+    return work;
+}
+
+c10d::ErrorType ProcessGroup::getError() {
+    return watchdog_->failure().empty() ? c10d::ErrorType::SUCCESS : c10d::ErrorType::COMM_ERROR;
+}
+
+void ProcessGroup::abortAll() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto& entry : communicators_) {
+        if (entry.second != nullptr) {
+            try {
+                entry.second->abort();
+            } catch (const std::exception& error) {
+                std::cerr << "rank " << rank_ << ": " << error.what() << '\n';
+            }
+        }
+    }
+}
+
+void ProcessGroup::abort() { watchdog_->end("the process group was aborted"); }
+
+void ProcessGroup::shutdown() {
+    watchdog_->drain();
+    abortAll();
+}
+
+}  // namespace diopigen::distributed
