@@ -81,6 +81,8 @@ _PACKAGE_MODULES = (
     "random",
     "report",
     "repro",
+    "slots",
+    "steps",
     "streams",
     "switches",
     "table",
