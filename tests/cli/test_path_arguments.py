@@ -128,6 +128,20 @@ TAKEN: dict[tuple[str, str], tuple[str, list[str]]] = {
         for option in ("--json", "--junit", "--html")
     },
     ("list", "--spec"): ("folder", ["conformance", "list", "--spec", "{}"]),
+    ("list", "--costs"): ("file", ["conformance", "list", "--shard", "1/2", "--costs", "{}", *SPEC]),
+    ("list", "--only-failures"): ("file", ["conformance", "list", "--only-failures", "{}", *SPEC]),
+    ("report balance", "costs_file"): ("file", ["conformance", "report", "balance", "{}", "--shards", "2"]),
+    ("report balance", "--against"): (
+        "file",
+        ["conformance", "report", "balance", "{results}", "--shards", "2", "--against", "{}"],
+    ),
+    ("report diff", "old"): ("file", ["conformance", "report", "diff", "{}", "{results}"]),
+    ("report diff", "new"): ("file", ["conformance", "report", "diff", "{results}", "{}"]),
+    ("history add", "file"): ("new file", ["conformance", "history", "add", "{}", "{results}"]),
+    ("history add", "results"): ("file", ["conformance", "history", "add", "{out}", "{}"]),
+    ("history show", "file"): ("file", ["conformance", "history", "show", "{}"]),
+    ("history page", "file"): ("file", ["conformance", "history", "page", "{}", "--out", "{out}", *SPEC]),
+    ("history page", "--out"): ("new file", ["conformance", "history", "page", "{history}", "--out", "{}", *SPEC]),
 }
 CASES = [
     pytest.param(arguments, make, id=f"{' '.join(name)}: {what}")
@@ -152,7 +166,14 @@ def test_a_path_that_does_not_do(
     make(path)
     (tmp_path / "results.json").write_text(RESULTS)
     (tmp_path / "known.yaml").write_text("skip:\n  - cases: diopiAdd/int32/*\n    reason: not planned\n")
-    words = {"{results}": str(tmp_path / "results.json"), "{known}": str(tmp_path / "known.yaml")}
+    if "{history}" in arguments:
+        with pytest.raises(SystemExit, match="0"):
+            main(["conformance", "history", "add", str(tmp_path / "history"), str(tmp_path / "results.json")])
+    words = {
+        "{history}": str(tmp_path / "history"),
+        "{results}": str(tmp_path / "results.json"),
+        "{known}": str(tmp_path / "known.yaml"),
+    }
     words |= {"{out}": str(tmp_path / "out"), VENDOR: str(functions.parent), "{}": str(path)}
     for old, new in words.items():
         arguments = [argument.replace(old, new) for argument in arguments]
@@ -169,14 +190,14 @@ COMMON = {"--spec", "--templates"}
 ELSEWHERE = {"run", "repro", "mutate", "mutate-sources", "variants"}
 """Commands that load a library, which their own tests hand all kinds of paths."""
 NO_PATHS = {"NAME", "GLOB", "F", "D", "A", "M", "I/N", "VENDOR", "N", "[FUNCTION]", "CASE", "TEXT", "BYTES", "KIND"}
-NO_PATHS |= {"D,D", "L,L", "O,O"}
+NO_PATHS |= {"D,D", "L,L", "O,O", "TIME"}
 
 
 def _commands(group: click.Group, before: str = "") -> list[tuple[str, click.Command]]:
     found: list[tuple[str, click.Command]] = []
     for name, command in group.commands.items():
         if isinstance(command, click.Group):
-            found += _commands(command, f"{name} " if name == "report" else "")
+            found += _commands(command, f"{name} " if name in ("report", "history") else "")
         else:
             found.append((f"{before}{name}", command))
     return found

@@ -16,18 +16,23 @@ SOURCES = sorted(path for path in (EXAMPLE / "impl").rglob("*") if path.is_file(
 
 
 def test_what_a_person_wrote_has_fewer_than_900_lines() -> None:
-    """Comments, blank lines and the device functions included."""
+    """Comments, blank lines and the device functions included; collectives, which need no kernel, by themselves."""
     assert {path.suffix for path in SOURCES} == {".cpp", ".h"}
-    lines = sum(len(path.read_text().splitlines()) for path in SOURCES)
-    assert 300 < lines < 900
-    assert f"106 native functions in {lines} lines" in (EXAMPLE / "README.md").read_text()
+    lines = {path.name: len(path.read_text().splitlines()) for path in SOURCES}
+    collectives = lines.pop("collectives.cpp")
+    assert 300 < sum(lines.values()) < 900
+    page = (EXAMPLE / "README.md").read_text()
+    assert f"106 native functions in {sum(lines.values())} lines" in page
+    assert f"14 collectives in {collectives} more" in page
 
 
 def test_the_chip_lists_what_there_is_a_kernel_for(interface: Interface) -> None:
     chip = read_chip(EXAMPLE / "droplet.yaml", "droplet.yaml", interface, Sink())
     assert chip is not None
     native = {operator.name for operator in chip.operators}
+    # A chip lists kernels; collectives are calls of its communication library.
+    native |= {function.name for function in interface.functions if function.is_collective}
     written = {name for path in SOURCES for name in re.findall(r"^diopiError_t (diopi\w+)\(", path.read_text(), re.M)}
     generated = native & {function.name for function in expressible(interface)} - written
     assert native == written | generated
-    assert (len(native), len(generated), len(written)) == (106, 74, 32)
+    assert (len(native), len(generated), len(written)) == (120, 74, 46)

@@ -23,6 +23,7 @@ from typing import Any
 from diopigen.conformance.model import FAILURES, CaseResult, Results
 from diopigen.conformance.report.accuracy import rows_of
 from diopigen.diagnostics import Span, failure
+from diopigen.spec.text_file import read_regular
 
 MAGIC = b"SQLite format 3\0"
 FORM = 1
@@ -196,9 +197,8 @@ def _run(row: dict[str, Any]) -> Run:
 def is_history(path: Path) -> bool:
     """Whether a file is one of SQLite."""
     try:
-        with path.open("rb") as stream:
-            return stream.read(len(MAGIC)) == MAGIC
-    except OSError:
+        return read_regular(path, len(MAGIC)) == MAGIC
+    except (OSError, ValueError):
         return False
 
 
@@ -207,7 +207,9 @@ def opened(path: Path, *, create: bool = False) -> Iterator[History]:
     """A history; what is added is in the file when the block ends, all or nothing. Raises `Failure`
     (`history-unreadable`) where the file is none, or cannot be used."""
     fix = "name a file that `conformance history add` wrote"
-    if not create and not path.is_file():
+    if path.exists() and not path.is_file():
+        raise failure("history-unreadable", "is not a regular file", Span(str(path)), fix)
+    if not create and not path.exists():
         raise failure("history-unreadable", "does not exist", Span(str(path)), fix)
     try:
         connection = sqlite3.connect(path, timeout=_WAIT, isolation_level=None)
