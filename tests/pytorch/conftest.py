@@ -100,6 +100,25 @@ def nothing_left(droplet: Any, request: pytest.FixtureRequest) -> Iterator[None]
     assert after == before or request.session.testsfailed > failed, f"{before} bytes before the test, {after} after it"
 
 
+@pytest.fixture(scope="module")
+def graphs(torch_droplet: ModuleType) -> ModuleType:
+    """The module with the backend of torch.compile."""
+    return importlib.import_module("torch_droplet.graphs")
+
+
+@pytest.fixture
+def fresh_compiler(torch_droplet: ModuleType) -> Iterator[None]:
+    """A test compiles for itself, from the same random numbers, and leaves no program."""
+    import torch
+
+    torch._dynamo.reset()
+    torch_droplet.reset_fallback_report()
+    torch.manual_seed(0)
+    yield
+    torch._dynamo.reset()
+    gc.collect()
+
+
 @pytest.fixture
 def fallbacks(torch_droplet: ModuleType) -> Iterator[Any]:
     """What ran on the CPU since the test began: a function that gives calls by overload."""

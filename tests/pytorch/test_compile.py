@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import gc
-import importlib
 import os
 import re
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,23 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples/droplet"
 
 
-@pytest.fixture(scope="module")
-def graphs(torch_droplet: ModuleType) -> ModuleType:
-    """The module with the backend."""
-    return importlib.import_module("torch_droplet.graphs")
-
-
-@pytest.fixture(autouse=True)
-def fresh(torch_droplet: ModuleType) -> Iterator[None]:
-    """Each test compiles for itself and leaves no program."""
-    import torch
-
-    torch._dynamo.reset()
-    torch_droplet.reset_fallback_report()
-    torch.manual_seed(0)
-    yield
-    torch._dynamo.reset()
-    gc.collect()
+pytestmark = pytest.mark.usefixtures("fresh_compiler")
 
 
 class Compiled:

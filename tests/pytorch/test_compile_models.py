@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import importlib
 from collections.abc import Callable, Iterator
 from types import ModuleType
@@ -13,21 +12,12 @@ import pytest
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def graphs(torch_droplet: ModuleType) -> ModuleType:
-    """The module with the backend."""
-    return importlib.import_module("torch_droplet.graphs")
-
-
 @pytest.fixture(autouse=True)
-def fresh(torch_droplet: ModuleType) -> Iterator[None]:
+def traced_recurrent_networks(fresh_compiler: None) -> Iterator[None]:
     import torch
 
-    torch._dynamo.reset()
     with torch._dynamo.config.patch(allow_rnn=True):
         yield
-    torch._dynamo.reset()
-    gc.collect()
 
 
 def _decoder() -> tuple[Callable[[], Any], Any]:

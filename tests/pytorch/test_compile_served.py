@@ -2,31 +2,13 @@
 
 from __future__ import annotations
 
-import gc
-import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-
-@pytest.fixture(scope="module")
-def graphs(torch_droplet: ModuleType) -> ModuleType:
-    """The module with the backend."""
-    return importlib.import_module("torch_droplet.graphs")
-
-
-@pytest.fixture(autouse=True)
-def fresh(torch_droplet: ModuleType) -> Iterator[None]:
-    import torch
-
-    torch._dynamo.reset()
-    torch_droplet.reset_fallback_report()
-    torch.manual_seed(0)
-    yield
-    torch._dynamo.reset()
-    gc.collect()
+pytestmark = pytest.mark.usefixtures("fresh_compiler")
 
 
 def train(module: Any, call: Callable[..., Any], x: Any) -> list[Any]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import importlib
 import math
 import os
 from collections.abc import Callable, Iterator
@@ -27,21 +25,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         os.environ["DIOPI_KERNEL_CACHE"] = before
 
 
-@pytest.fixture(scope="module")
-def graphs(torch_droplet: ModuleType) -> ModuleType:
-    """The module with the backend."""
-    return importlib.import_module("torch_droplet.graphs")
-
-
-@pytest.fixture(autouse=True)
-def fresh(torch_droplet: ModuleType) -> Iterator[None]:
-    import torch
-
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-    yield
-    torch._dynamo.reset()
-    gc.collect()
+pytestmark = pytest.mark.usefixtures("fresh_compiler")
 
 
 def planned(graphs: ModuleType, function: Callable[..., Any], *arguments: Any) -> tuple[list[Any], list[Any]]:
