@@ -2,16 +2,12 @@
 #ifndef DIOPIGEN_CONTRACT_DTYPES_H_
 #define DIOPIGEN_CONTRACT_DTYPES_H_
 
-#include <diopi/diopirt.h>
+#include <diopigen/dtypes.h>
 
 #include <cstdint>
 
 namespace diopigen::contract {
 
-// As the spec names it; written to generated/contract/contracts.cpp.
-const char* nameOf(diopiDtype_t dtype);
-// Bytes of an element; 0 for what is no dtype. Written there as well.
-int64_t sizeOf(diopiDtype_t dtype);
 // Sets of dtypes: a bit for each.
 constexpr uint32_t bitOf(diopiDtype_t dtype) {
     return static_cast<uint32_t>(dtype) < 32 ? 1U << static_cast<uint32_t>(dtype) : 0;

@@ -167,7 +167,7 @@ bool Evaluator::binary(const Node& node, Value& result) const {
         result = std::move(found);
         return true;
     }
-    const auto text = [](const Value& one) { return one.type == Type::kDtype ? nameOf(one.dtype) : one.text; };
+    const auto text = [](const Value& one) { return one.type == Type::kDtype ? dtypeName(one.dtype) : one.text; };
     const auto isWord = [](const Value& one) { return one.type == Type::kDtype || one.type == Type::kText; };
     if (isWord(left) && isWord(right)) {
         const bool isSame = std::strcmp(text(left), text(right)) == 0;

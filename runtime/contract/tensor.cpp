@@ -24,7 +24,7 @@ TensorInfo inspect(diopiConstTensorHandle_t tensor) {
     }
     info.shape.assign(size.data, size.data + size.len);
     info.strides.assign(stride.data, stride.data + stride.len);
-    info.elementBytes = sizeOf(info.dtype);
+    info.elementBytes = elementBytes(info.dtype);
     info.numel = 1;
     int64_t last = 0;
     for (int64_t i = 0; i < size.len; ++i) {
@@ -54,7 +54,7 @@ std::string textOf(const std::vector<int64_t>& values, const char* open, const c
 }
 
 std::string describe(const TensorInfo& tensor) {
-    std::string text = std::string(nameOf(tensor.dtype)) + textOf(tensor.shape);
+    std::string text = std::string(dtypeName(tensor.dtype)) + textOf(tensor.shape);
     int64_t step = 1;
     bool isRowMajor = true;
     for (size_t i = tensor.shape.size(); i-- > 0;) {

@@ -9,7 +9,7 @@ std::string listOf(uint32_t dtypes) {
     std::string text;
     for (int bit = 0; bit < 32; ++bit) {
         if ((dtypes >> bit & 1U) != 0) {
-            text += (text.empty() ? "" : ", ") + std::string(nameOf(static_cast<diopiDtype_t>(bit)));
+            text += (text.empty() ? "" : ", ") + std::string(dtypeName(static_cast<diopiDtype_t>(bit)));
         }
     }
     return text;
@@ -25,7 +25,7 @@ void Validation::dtypes(int i) {
     if (rule.dtypes != 0 && rule.dtypeRule < 0) {
         eachTensor(i, [&](const TensorView& tensor) {
             if (!isIn(rule.dtypes, tensor.dtype)) {
-                fail(i, std::string("is ") + nameOf(tensor.dtype) + "; possible are " + listOf(rule.dtypes),
+                fail(i, std::string("is ") + dtypeName(tensor.dtype) + "; possible are " + listOf(rule.dtypes),
                      diopiDtypeNotSupported);
             }
         });
@@ -68,7 +68,8 @@ void Validation::ruledDtype(int i, const Parameter& rule) {
         if (tensor.dtype != expected && !isCast) {
             const std::string source = textOfOperands(node);
             fail(i,
-                 std::string("is ") + nameOf(tensor.dtype) + " and must be " + nameOf(expected) + " (" + source + ")",
+                 std::string("is ") + dtypeName(tensor.dtype) + " and must be " + dtypeName(expected) + " (" + source +
+                     ")",
                  diopiDtypeNotSupported);
         }
     });
@@ -87,7 +88,7 @@ void Validation::alternativeDtype(int i, const Parameter& rule, const Node& node
     eachTensor(i, [&](const TensorView& tensor) {
         if (!isIn(possible, tensor.dtype)) {
             fail(i,
-                 std::string("is ") + nameOf(tensor.dtype) + "; possible are " + listOf(possible) + " (" +
+                 std::string("is ") + dtypeName(tensor.dtype) + "; possible are " + listOf(possible) + " (" +
                      textOfOperands(node) + ")",
                  diopiDtypeNotSupported);
         }
@@ -103,7 +104,8 @@ void Validation::scalarDtype(int i, const Parameter& rule) {
     const bool isReal = isFloating(one.value->dtype);
     if (isReal ? (rule.dtypes & kFloatingDtypes) == 0 : (rule.dtypes & ~kFloatingDtypes) == 0) {
         fail(i,
-             std::string("is a number of dtype ") + nameOf(one.value->dtype) + "; possible are " + listOf(rule.dtypes),
+             std::string("is a number of dtype ") + dtypeName(one.value->dtype) + "; possible are " +
+                 listOf(rule.dtypes),
              diopiDtypeNotSupported);
     }
 }

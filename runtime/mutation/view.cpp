@@ -1,5 +1,6 @@
 #include "view.h"
 
+#include <diopigen/dtypes.h>
 #include <diopigen/half.h>
 
 #include <cmath>
@@ -9,6 +10,7 @@
 namespace diopi::mutant {
 
 using diopigen::bfloat16OfFloat;
+using diopigen::elementBytes;
 using diopigen::floatOfBfloat16;
 using diopigen::floatOfHalf;
 using diopigen::halfOfFloat;
@@ -32,35 +34,6 @@ uint16_t toFloat16(double value) { return halfOfFloat(static_cast<float>(through
 uint16_t toBfloat16(double value) { return bfloat16OfFloat(static_cast<float>(throughBfloat16(value))); }
 
 }  // namespace
-
-int64_t itemsizeOf(diopiDtype_t dtype) {
-    switch (dtype) {
-        case diopi_dtype_int8:
-        case diopi_dtype_uint8:
-        case diopi_dtype_bool:
-            return 1;
-        case diopi_dtype_int16:
-        case diopi_dtype_uint16:
-        case diopi_dtype_float16:
-        case diopi_dtype_bfloat16:
-            return 2;
-        case diopi_dtype_int32:
-        case diopi_dtype_uint32:
-        case diopi_dtype_float32:
-        case diopi_dtype_tfloat32:
-        case diopi_dtype_complex32:
-            return 4;
-        case diopi_dtype_int64:
-        case diopi_dtype_uint64:
-        case diopi_dtype_float64:
-        case diopi_dtype_complex64:
-            return 8;
-        case diopi_dtype_complex128:
-            return 16;
-        default:
-            return 0;
-    }
-}
 
 bool isFloatingDtype(diopiDtype_t dtype) {
     return dtype == diopi_dtype_float16 || dtype == diopi_dtype_bfloat16 || dtype == diopi_dtype_float32 ||
@@ -94,7 +67,7 @@ View::View(diopiConstTensorHandle_t handle) : handle_(handle) {
         diopiGetTensorDataConst(handle, &data) != diopiSuccess) {
         return;
     }
-    itemsize_ = itemsizeOf(dtype_);
+    itemsize_ = elementBytes(dtype_);
     shape_.assign(shape.data, shape.data + shape.len);
     stride_.assign(stride.data, stride.data + stride.len);
     count_ = 1;

@@ -52,7 +52,6 @@ class View {
     char* data_ = nullptr;
 };
 
-int64_t itemsizeOf(diopiDtype_t dtype);
 bool isFloatingDtype(diopiDtype_t dtype);
 
 // A float rounded to the precision of a half, to nearest and to even.

@@ -1,5 +1,7 @@
 #include "layout.h"
 
+#include <diopigen/dtypes.h>
+
 #include <algorithm>
 #include <string>
 
@@ -83,33 +85,12 @@ diopiSize_t asSize(const std::vector<int64_t>& values) {
 }
 
 int64_t elementSize(diopiDtype_t dtype) {
-    switch (dtype) {
-        case diopi_dtype_int8:
-        case diopi_dtype_uint8:
-        case diopi_dtype_bool:
-            return 1;
-        case diopi_dtype_int16:
-        case diopi_dtype_uint16:
-        case diopi_dtype_float16:
-        case diopi_dtype_bfloat16:
-            return 2;
-        case diopi_dtype_int32:
-        case diopi_dtype_uint32:
-        case diopi_dtype_float32:
-        case diopi_dtype_tfloat32:   // 19 bits count, kept in the 32 of a float32
-        case diopi_dtype_complex32:  // two float16
-            return 4;
-        case diopi_dtype_int64:
-        case diopi_dtype_uint64:
-        case diopi_dtype_float64:
-        case diopi_dtype_complex64:
-            return 8;
-        case diopi_dtype_complex128:
-            return 16;
-        case diopi_dtype_unsupported:
-            break;
+    const int64_t bytes = elementBytes(dtype);
+    if (bytes == 0) {
+        throw Failure(diopiDtypeNotSupported,
+                      "dtype " + std::to_string(static_cast<int>(dtype)) + " has no element size");
     }
-    throw Failure(diopiDtypeNotSupported, "dtype " + std::to_string(static_cast<int>(dtype)) + " has no element size");
+    return bytes;
 }
 
 Layout makeLayout(const diopiSize_t* size, const diopiSize_t* stride) {

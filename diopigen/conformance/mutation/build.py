@@ -9,7 +9,7 @@ from pathlib import Path
 
 from diopigen.conformance.mutation.forwarding import forwarding
 from diopigen.conformance.run.compiler import compile_or_fail, compiler
-from diopigen.emit.c.headers import emit as emit_headers
+from diopigen.emit.c import dtypes, headers
 from diopigen.ir.model import Interface
 from diopigen.package import package_data
 
@@ -34,8 +34,8 @@ def build(interface: Interface, templates: Path, folder: Path, *, jobs: int = 1,
         own = path.relative_to(SOURCES if path.parent == SOURCES else behaviours.parent)
         files[str(own)] = path.read_bytes()
     files["include/diopigen/half.h"] = HALF.read_bytes()
-    for planned in emit_headers(interface, templates).files:
-        files[f"include/{Path(planned.path).parent.name}/{Path(planned.path).name}"] = planned.content
+    for target in (headers, dtypes):
+        files.update(target.emit(interface, templates).items())
     words = compiler(_CODE, _PRODUCT)
     state = hashlib.sha256(repr((words, _FLAGS, sorted(files.items()))).encode()).hexdigest()
     library, stamp = folder / LIBRARY_NAME, folder / "state"

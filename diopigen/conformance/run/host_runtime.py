@@ -6,7 +6,7 @@ from pathlib import Path
 
 from diopigen.conformance.run.compiled import Recipe, compiled
 from diopigen.conformance.run.locate import RUNTIME_NAME
-from diopigen.emit.c.headers import emit as emit_headers
+from diopigen.emit.c import dtypes, headers
 from diopigen.ir.model import Interface
 from diopigen.package import package_data
 
@@ -16,8 +16,9 @@ _FLAGS = ("-std=c++17", "-O2", "-fPIC")
 
 
 def written_headers(interface: Interface, templates: Path) -> dict[str, bytes]:
-    """The headers of the interface, as they are included: `diopi/diopirt.h`."""
-    return {f"diopi/{Path(file.path).name}": file.content for file in emit_headers(interface, templates).files}
+    """The headers that follow from the spec, as they are included: `diopi/diopirt.h`, `diopigen/dtypes.h`."""
+    files = [item for target in (headers, dtypes) for item in target.emit(interface, templates).items()]
+    return {path.removeprefix("include/"): content for path, content in files}
 
 
 def host_runtime(interface: Interface, templates: Path) -> Path:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from diopigen.emit.c import headers
+from diopigen.emit.c import dtypes, headers
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.templates import render
 from diopigen.emit.torch import glue as torch
@@ -156,6 +156,7 @@ def emit_vendor(interface: Interface, templates: Path, runtime: Path, options: V
     """The whole tree. `runtime` is the folder of the host runtime, which is copied."""
     files = [
         *headers.emit(interface, templates).files,
+        *dtypes.emit(interface, templates).files,
         *_runtime(runtime, options),
         *(_torch(interface, templates, options) if options.torch else ()),
         *(_tvm(interface, templates) if options.tvm else ()),

@@ -104,7 +104,7 @@ void Dump::keep(const char* when, const std::vector<HostTensor>& tensors) {
             std::string(tensor.operand->name) + (isOne ? "" : "_" + std::to_string(tensor.index)) + "." + when + ".npy";
         writeArray(folder_ + "/" + file, tensor);
         tensors_ += (tensors_.empty() ? "" : ",") + std::string("\n    {\"name\": ") + quoted(tensor.operand->name) +
-                    ", \"when\": " + quoted(when) + ", \"dtype\": " + quoted(contract::nameOf(tensor.info.dtype)) +
+                    ", \"when\": " + quoted(when) + ", \"dtype\": " + quoted(dtypeName(tensor.info.dtype)) +
                     ", \"shape\": " + textOf(tensor.info.shape, "[", "]") +
                     ", \"strides\": " + textOf(tensor.info.strides, "[", "]") + ", \"file\": " + quoted(file) + "}";
     }

@@ -80,7 +80,7 @@ std::string dtypeObjection(const Chip& chip, const NativeOperator& native, const
     if (!buffer.isTensor || (dtypes & bitOf(buffer.dtype)) != 0) {
         return "";
     }
-    return "is " + dtypeName(buffer.dtype) + "; it takes " + dtypeNames(dtypes);
+    return std::string("is ") + dtypeName(buffer.dtype) + "; it takes " + dtypeNames(dtypes);
 }
 
 /// What else is wrong with a buffer, "" for nothing.

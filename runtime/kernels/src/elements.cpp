@@ -89,7 +89,8 @@ void withFormat(diopiDtype_t dtype, Visit&& visit) {
         case diopi_dtype_uint8:
             return visit(Integral<uint8_t>());
         default:
-            throw std::invalid_argument("elements of the dtype " + dtypeName(dtype) + " cannot be loaded or stored");
+            throw std::invalid_argument(std::string("elements of the dtype ") + dtypeName(dtype) +
+                                        " cannot be loaded or stored");
     }
 }
 

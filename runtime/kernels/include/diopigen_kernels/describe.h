@@ -2,14 +2,12 @@
 #ifndef DIOPIGEN_KERNELS_DESCRIBE_H_
 #define DIOPIGEN_KERNELS_DESCRIBE_H_
 
+#include <diopigen/dtypes.h>
 #include <diopigen_kernels/buffer.h>
 
 #include <string>
 
 namespace diopigen::kernels {
-
-/// The name of a dtype: "float32".
-std::string dtypeName(diopiDtype_t dtype);
 
 /// The names of the dtypes of a mask (chip.h): "float32, float16".
 std::string dtypeNames(uint32_t mask);

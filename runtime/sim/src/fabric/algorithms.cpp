@@ -1,5 +1,7 @@
 #include "algorithms.h"
 
+#include <diopigen/dtypes.h>
+
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
@@ -13,7 +15,7 @@ namespace {
 constexpr std::size_t kSmall = 16 * 1024;
 
 diopiDtype_t dtypeOf(const Operation& operation) { return static_cast<diopiDtype_t>(operation.dtype); }
-std::size_t bytesOf(const Operation& operation) { return elementBytes(dtypeOf(operation)); }
+std::size_t bytesOf(const Operation& operation) { return static_cast<std::size_t>(elementBytes(dtypeOf(operation))); }
 
 void copy(void* to, const void* from, std::size_t bytes) {
     if (bytes > 0 && to != from) {

@@ -1,5 +1,6 @@
 #include "communicator.h"
 
+#include <diopigen/dtypes.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -41,7 +42,7 @@ bool isReached(uint32_t value, uint32_t expected) { return static_cast<int32_t>(
 std::string describe(Kind kind, int64_t count, int32_t dtype, int32_t op, int32_t root) {
     std::string text = nameOf(kind);
     if (count >= 0) {
-        text += " of " + std::to_string(count) + " " + nameOf(static_cast<diopiDtype_t>(dtype));
+        text += " of " + std::to_string(count) + " " + dtypeName(static_cast<diopiDtype_t>(dtype));
     }
     if (op >= 0) {
         const char* const name = nameOf(static_cast<diopiReduceOp_t>(op));

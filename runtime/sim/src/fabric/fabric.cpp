@@ -1,3 +1,4 @@
+#include <diopigen/dtypes.h>
 #include <diopigen_sim/fabric.h>
 #include <diopigen_sim/launch.h>
 #include <sys/random.h>
@@ -73,7 +74,7 @@ class Call {
         if (elements.count < 0) {
             reject("the count is " + std::to_string(elements.count) + ", and must not be negative");
         }
-        size_ = fabric::elementBytes(elements.dtype);
+        size_ = static_cast<std::size_t>(elementBytes(elements.dtype));
         if (size_ == 0 && status_.ok()) {
             status_ = {Code::unsupportedDtype, std::string(name_) + ": 'datatype' is no dtype of elements"};
         }
@@ -85,7 +86,7 @@ class Call {
             reject("'op' is " + std::to_string(static_cast<int>(op)) + ", which is no diopiReduceOp_t");
         } else if (size_ > 0 && status_.ok() && !fabric::canReduce(static_cast<diopiDtype_t>(operation_.dtype), op)) {
             status_ = {Code::unsupportedDtype, std::string(name_) + ": " + fabric::nameOf(op) + " of " +
-                                                   fabric::nameOf(static_cast<diopiDtype_t>(operation_.dtype)) +
+                                                   dtypeName(static_cast<diopiDtype_t>(operation_.dtype)) +
                                                    " is not defined"};
         }
         return *this;

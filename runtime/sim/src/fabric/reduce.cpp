@@ -1,5 +1,6 @@
 #include "reduce.h"
 
+#include <diopigen/dtypes.h>
 #include <diopigen/half.h>
 
 #include <algorithm>
@@ -134,42 +135,6 @@ void complexNumbers(diopiReduceOp_t op, void* out, const std::vector<const void*
 }
 
 }  // namespace
-
-std::size_t elementBytes(diopiDtype_t dtype) {
-    switch (dtype) {
-        case diopi_dtype_int8:
-        case diopi_dtype_uint8:
-        case diopi_dtype_bool:
-            return 1;
-        case diopi_dtype_int16:
-        case diopi_dtype_uint16:
-        case diopi_dtype_float16:
-        case diopi_dtype_bfloat16:
-            return 2;
-        case diopi_dtype_int32:
-        case diopi_dtype_uint32:
-        case diopi_dtype_float32:
-        case diopi_dtype_tfloat32:
-        case diopi_dtype_complex32:
-            return 4;
-        case diopi_dtype_int64:
-        case diopi_dtype_uint64:
-        case diopi_dtype_float64:
-        case diopi_dtype_complex64:
-            return 8;
-        case diopi_dtype_complex128:
-            return 16;
-        default:
-            return 0;
-    }
-}
-
-const char* nameOf(diopiDtype_t dtype) {
-    static const char* const names[] = {"int8",     "uint8",    "int16",     "uint16",    "int32",     "uint32",
-                                        "int64",    "uint64",   "float16",   "float32",   "float64",   "bool",
-                                        "bfloat16", "tfloat32", "complex32", "complex64", "complex128"};
-    return dtype >= 0 && dtype <= diopi_dtype_complex128 ? names[dtype] : "an unknown dtype";
-}
 
 const char* nameOf(diopiReduceOp_t op) {
     switch (op) {

@@ -10,9 +10,6 @@
 
 namespace diopigen::sim::fabric {
 
-/// Bytes of an element; 0 for what is no dtype of elements.
-std::size_t elementBytes(diopiDtype_t dtype);
-const char* nameOf(diopiDtype_t dtype);
 /// Null for what is no operation.
 const char* nameOf(diopiReduceOp_t op);
 /// Complex numbers have no order, bool no mean.
