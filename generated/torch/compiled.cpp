@@ -169,10 +169,14 @@ const std::map<std::string_view, CompiledFunction>& functions() {
         {"diopiSgn", compiled("diopiSgn", diopiSgn)},
         {"diopiLinalgQR", compiled("diopiLinalgQR", diopiLinalgQR)},
         {"diopiAmax", compiled("diopiAmax", diopiAmax)},
+        {"diopiRotaryEmbedding", compiled("diopiRotaryEmbedding", diopiRotaryEmbedding)},
         {"diopiRMSNorm", compiled("diopiRMSNorm", diopiRMSNorm)},
         {"diopiRMSNormBackward", compiled("diopiRMSNormBackward", diopiRMSNormBackward)},
         {"diopiFlashAttention", compiled("diopiFlashAttention", diopiFlashAttention)},
         {"diopiFlashAttentionBackward", compiled("diopiFlashAttentionBackward", diopiFlashAttentionBackward)},
+        {"diopiScaledMaskedSoftmax", compiled("diopiScaledMaskedSoftmax", diopiScaledMaskedSoftmax)},
+        {"diopiScaledMaskedSoftmaxBackward",
+         compiled("diopiScaledMaskedSoftmaxBackward", diopiScaledMaskedSoftmaxBackward)},
     };
     return *made;
 }

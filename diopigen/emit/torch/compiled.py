@@ -47,6 +47,9 @@ ALWAYS = (
     "diopiEmbeddingBackward",
     "diopiFlashAttention",
     "diopiFlashAttentionBackward",
+    "diopiRotaryEmbedding",
+    "diopiScaledMaskedSoftmax",
+    "diopiScaledMaskedSoftmaxBackward",
 )
 """Functions that the planner calls by rules of its own (`graph_calls.py` of a vendor's package), copies and conversions
 of operands that an operator promotes among them."""

@@ -68,6 +68,7 @@ _PACKAGE_MODULES = (
     "fused_source",
     "fusion",
     "fusion_report",
+    "gradients",
     "graph_calls",
     "graph_nodes",
     "graphs",
@@ -76,6 +77,11 @@ _PACKAGE_MODULES = (
     "memory",
     "missing",
     "nvtx",
+    "pattern_norm",
+    "pattern_rotary",
+    "pattern_softmax",
+    "patterns",
+    "plain_operators",
     "planner",
     "printing",
     "random",
@@ -86,6 +92,7 @@ _PACKAGE_MODULES = (
     "streams",
     "switches",
     "table",
+    "walk",
 )
 
 # The functions of the newer form of a test library that are not device functions.

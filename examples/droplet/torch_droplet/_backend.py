@@ -41,6 +41,7 @@ def load(name: str) -> None:
     except OSError as error:
         raise ImportError(f"{library} does not load: {error}") from None
     torch.ops.diopi.reject_composed_for_compressed()
+    importlib.import_module(f"{__package__}.gradients").install()
     torch.utils.rename_privateuse1_backend(name)
     module = importlib.import_module(f"{__package__}.device")
     # Libraries read the device's name off the module's.

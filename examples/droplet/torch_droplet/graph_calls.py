@@ -17,6 +17,7 @@ from torch_droplet.graph_nodes import Declined, overload_name
 from torch_droplet.table import dtype_name, has_function
 
 FLOATING = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+SCORES = (torch.float16, torch.bfloat16, torch.float32)
 _WIDE = {torch.float16: torch.float32, torch.bfloat16: torch.float32}
 
 
@@ -309,6 +310,30 @@ def attention_backward(call: Caller) -> None:
     call.call("diopiFlashAttentionBackward", [*written, grad, None, *read, None, out, sums, *numbers], results)
 
 
+def rotary_embedding(call: Caller) -> None:
+    """Its gradient is a call of the same operator."""
+    dtype = call.meta("x").dtype
+    operands = [call.tensor("x", *FLOATING), call.tensor("cos", dtype), call.tensor("sin", dtype)]
+    results = call.results()
+    call.call("diopiRotaryEmbedding", [*results, *operands, call.value("conj"), call.value("interleaved")], results)
+
+
+def masked_softmax(call: Caller) -> None:
+    operands = [call.tensor("input", *SCORES), call.tensor("mask", torch.bool)]
+    _softmax_call(call, "diopiScaledMaskedSoftmax", operands)
+
+
+def masked_softmax_backward(call: Caller) -> None:
+    dtype = call.meta("output").dtype
+    operands = [call.tensor("grad_output", dtype), call.tensor("output", *SCORES), call.tensor("mask", torch.bool)]
+    _softmax_call(call, "diopiScaledMaskedSoftmaxBackward", operands)
+
+
+def _softmax_call(call: Caller, function: str, operands: list[int | None]) -> None:
+    results = call.results()
+    call.call(function, [*results, *operands, call.value("scale"), call.value("fixed_triu_mask")], results)
+
+
 def _transposed(call: Caller, name: str, dtype: torch.dtype) -> int:
     """The interface has (batch, sequence, heads, size)."""
     slot = call.tensor(name, dtype)
@@ -368,5 +393,8 @@ RULES: dict[str, Callable[[Caller], None]] = {
     **dict.fromkeys([*_FILLS, "full", "full_like", "new_full", "scalar_tensor"], filled),
     "_scaled_dot_product_fused_attention_overrideable": attention,
     "_scaled_dot_product_fused_attention_overrideable_backward": attention_backward,
+    "diopi::rotary_embedding": rotary_embedding,
+    "diopi::scaled_masked_softmax": masked_softmax,
+    "diopi::scaled_masked_softmax_backward": masked_softmax_backward,
 }
 """By overload, as the spec's bindings are."""

@@ -18,6 +18,7 @@ import torch.fx
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.utils._python_dispatch import _disable_current_modes
 
+from torch_droplet import patterns
 from torch_droplet.fusion_report import show
 from torch_droplet.graph_nodes import Unplanned
 from torch_droplet.planner import Plan, plan
@@ -165,6 +166,7 @@ def backend(module: torch.fx.GraphModule, inputs: Sequence[Any], **options: Any)
         inference_compiler=compile_graph,
         decompositions=decompositions(),
         keep_inference_input_mutations=True,
+        pre_grad_passes=patterns.apply,
     )
     # Eager mode runs the backward pass outside autocast; PyTorch would compile it as if it ran inside, in other dtypes.
     with torch._functorch.config.patch(backward_pass_autocast="off"):

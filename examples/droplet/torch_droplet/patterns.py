@@ -1,0 +1,214 @@
+"""Plain code that one function of the interface computes: found in Dynamo's graphs before there are gradients.
+
+Every module of this package whose name begins with `pattern_` may register patterns; a vendor adds one by adding such a
+file. A pattern is asked about each node that has one of its anchors. It raises `NoMatch` where the node is something
+else, `Miss` with the reason where little is missing, or returns what to call instead. What it calls has a gradient, so
+that forward and backward graphs have the function, and its gradient's.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import pkgutil
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.fx
+
+from torch_droplet.graph_nodes import source_of
+from torch_droplet.plain_operators import operation, value_of
+from torch_droplet.table import has_function
+from torch_droplet.walk import Miss, NoMatch, Walk, in_autocast
+
+
+@dataclass(frozen=True)
+class Found:
+    """A match: the node that goes, those inside that nothing else may use, and what makes the value instead."""
+
+    last: torch.fx.Node
+    walk: Walk
+    build: Callable[[Maker], torch.fx.Node]
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """`functions` are those that the chip must have, `anchors` the operators at which `match` looks."""
+
+    name: str
+    functions: tuple[str, ...]
+    anchors: frozenset[str]
+    match: Callable[[torch.fx.Node], Found]
+
+
+@dataclass(frozen=True)
+class Note:
+    """What became of a place in the graph where a pattern matched, or nearly did."""
+
+    pattern: str
+    node: str
+    source: str
+    functions: tuple[str, ...]
+    why: str = ""
+
+    def text(self) -> str:
+        """A line of the log."""
+        outcome = f"not matched: {self.why}" if self.why else f"becomes {self.functions[0]}"
+        return f"{self.pattern}: {self.node} {outcome}" + (f" ({self.source})" if self.source else "")
+
+
+_PATTERNS: dict[str, Pattern] = {}
+
+
+def register(pattern: Pattern) -> None:
+    """Adds a pattern; one of the same name goes."""
+    _PATTERNS[pattern.name] = pattern
+
+
+@functools.cache
+def _load() -> None:
+    for module in sorted(one.name for one in pkgutil.iter_modules([str(Path(__file__).parent)])):
+        if module.startswith("pattern_"):
+            importlib.import_module(f"{__package__}.{module}")
+
+
+def registered() -> dict[str, Pattern]:
+    """All patterns by name, in the order in which they are tried."""
+    _load()
+    return dict(_PATTERNS)
+
+
+def enabled() -> list[Pattern]:
+    """Those that `DIOPI_COMPILE_PATTERNS` leaves: all where it is not set, none with 0, else those that it names.
+    Raises `ValueError` for names that no pattern has."""
+    known = registered()
+    chosen = os.environ.get("DIOPI_COMPILE_PATTERNS", "1").strip()
+    if chosen in ("", "0"):
+        return []
+    if chosen == "1":
+        return list(known.values())
+    names = [name.strip() for name in chosen.split(",")]
+    if unknown := [name for name in names if name not in known]:
+        raise ValueError(f"DIOPI_COMPILE_PATTERNS has {', '.join(unknown)}; there are {', '.join(known)}")
+    return [pattern for name, pattern in known.items() if name in names]
+
+
+class Maker:
+    """Makes nodes before one that goes. What they give is known at once."""
+
+    def __init__(self, graph: torch.fx.Graph, before: torch.fx.Node) -> None:
+        self.graph = graph
+        self.before = before
+        self.made: list[torch.fx.Node] = []
+
+    def __call__(self, target: Callable[..., Any], *args: Any, **kwargs: Any) -> torch.fx.Node:
+        """A call. Raises `Miss` where PyTorch rejects it."""
+        mode = value_of(self.before).fake_mode
+        real = torch.fx.node.map_arg((args, kwargs), value_of)
+        try:
+            with mode:
+                value = target(*real[0], **real[1])
+        except (RuntimeError, TypeError, ValueError, NotImplementedError) as error:
+            raise Miss(f"PyTorch rejects the call: {error}") from None
+        with self.graph.inserting_before(self.before):
+            node = self.graph.call_function(target, args, kwargs)
+        for key in ("stack_trace", "nn_module_stack", "source_fn_stack"):
+            if key in self.before.meta:
+                node.meta[key] = self.before.meta[key]
+        node.meta["example_value"] = value
+        self.made.append(node)
+        return node
+
+    def like(self, node: torch.fx.Node, model: torch.fx.Node) -> torch.fx.Node:
+        """The node, or a copy that has the strides of `model`. Raises `Miss` where no operator makes these."""
+        own, expected = value_of(node), value_of(model)
+        if own.shape != expected.shape or own.dtype != expected.dtype:
+            raise Miss(f"the function gives {own.dtype} {list(own.shape)}")
+        if own.stride() == expected.stride() or _has_free_layout(model):
+            return node
+        if expected.is_contiguous():
+            return self(torch.Tensor.contiguous, node)
+        raise Miss("the function gives another layout")
+
+    def drop(self) -> None:
+        """Takes back what was made."""
+        for node in reversed(self.made):
+            self.graph.erase_node(node)
+        self.made.clear()
+
+
+def _has_free_layout(node: torch.fx.Node) -> bool:
+    """Whether all that reads a node copies it or looks at it in a way that no strides forbid."""
+    return bool(node.users) and all(
+        (seen := operation(user)) is not None
+        and (seen.name in ("contiguous", "reshape") or (seen.name == "transposed" and _has_free_layout(user)))
+        for user in node.users
+    )
+
+
+def apply(module: torch.fx.GraphModule, inputs: Sequence[Any] = ()) -> torch.fx.GraphModule:
+    """Replaces what the enabled patterns match, in the module itself. Where `DIOPI_COMPILE_LOG` has `pattern`, what was
+    done is shown on standard error."""
+    notes = matched(module.graph)
+    if any(not note.why for note in notes):
+        module.graph.eliminate_dead_code()
+        module.recompile()
+    if "pattern" in os.environ.get("DIOPI_COMPILE_LOG", "").split(","):
+        for note in notes:
+            print(f"diopi: pattern: {note.text()}", file=sys.stderr)
+    return module
+
+
+def matched(graph: torch.fx.Graph) -> list[Note]:
+    """Replaces what matches in a graph, and says what was done and what was not."""
+    notes: list[Note] = []
+    for pattern in enabled():
+        for node in list(graph.nodes):
+            if node.graph is not graph or node._erased:
+                continue
+            seen = operation(node)
+            if seen is None or seen.name not in pattern.anchors:
+                continue
+            try:
+                found = pattern.match(node)
+            except NoMatch:
+                continue
+            except Miss as miss:
+                notes.append(_note(pattern, node, str(miss)))
+                continue
+            notes.append(_note(pattern, found.last, _replaced(graph, pattern, found)))
+    return notes
+
+
+def _note(pattern: Pattern, node: torch.fx.Node, why: str) -> Note:
+    return Note(pattern.name, node.name, source_of(node), pattern.functions, why)
+
+
+def _replaced(graph: torch.fx.Graph, pattern: Pattern, found: Found) -> str:
+    """Puts the calls in the place of a match; why not, where it stays."""
+    missing = [name for name in pattern.functions if not has_function(name)]
+    if missing:
+        return f"the chip has no {missing[0]}"
+    if used := found.walk.used_elsewhere(found.last):
+        return f"{used.name} is used elsewhere as well"
+    if written := found.walk.written_between(found.last):
+        return f"{written.name} writes, or switches gradients or autocast, in between"
+    if in_autocast(found.last):
+        return "autocast is on"
+    maker = Maker(graph, found.last)
+    try:
+        node = found.build(maker)
+        node = maker.like(node, found.last)
+    except Miss as miss:
+        maker.drop()
+        return str(miss)
+    found.last.replace_all_uses_with(node)
+    for each in found.walk.ordered(found.last):
+        if not each.users:
+            graph.erase_node(each)
+    return ""
