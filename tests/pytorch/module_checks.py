@@ -79,26 +79,29 @@ def compared(module: Any, given: Any, way: Way) -> Iterator[str]:
     for part, name in enumerate(PARTS):
         texts = differences(own.values[part], expected.values[part], partial(true.part, part), values=way.values)
         yield from (f"{name}: {text}" for text in texts)
-    yield from (f"inputs after: {text}" for text in differences(mine, theirs, lambda: None, values=way.values))
+    yield from (f"inputs after: {text}" for text in differences(mine, theirs, lambda _: None, values=way.values))
 
 
 PARTS = ("results", "gradients", "buffers")
 
 
 class InFloat64:
-    """What the module gives in float64, made once, if it is asked for."""
+    """What the module gives in float64, for its inputs or nearby ones, made once for each, if it is asked for."""
 
     def __init__(self, module: Any, given: Any, rounding: list[torch.dtype]) -> None:
-        self._made: Outcome | None = None
+        self._made: dict[int, Outcome] = {}
         self._arguments = module, given, rounding
 
-    def part(self, part: int) -> Any:
-        if self._made is None:
+    def part(self, part: int, shake: int) -> Any:
+        if shake not in self._made:
             module, given, rounding = self._arguments
             wide = torch.complex128 if any(leaf.is_complex() for leaf in tensors(given)) else torch.float64
+            leaf = partial(widened_leaf, generator=torch.Generator().manual_seed(shake) if shake else None)
             with float64_by_default():
-                self._made, _ = ran(copy.deepcopy(module).to(wide), pytree.tree_map(widened_leaf, given), CPU, rounding)
-        return None if self._made.error is not None else self._made.values[part]
+                made, _ = ran(copy.deepcopy(module).to(wide), pytree.tree_map(leaf, given), CPU, rounding)
+            self._made[shake] = made
+        found = self._made[shake]
+        return None if found.error is not None else found.values[part]
 
 
 def ran(

@@ -80,7 +80,7 @@ def compared(op: Any, sample: Any, own: Outcome, expected: Outcome, way: Way) ->
         yield f"raises {brief(own.error)}"
     else:
         mine = settled(op, sample, own.values, expected.values)
-        yield from differences(mine, expected.values, lambda: true_values(op, sample), values=way.values)
+        yield from differences(mine, expected.values, partial(true_values, op, sample), values=way.values)
 
 
 def backward(op: Any, sample: Any, here: Any, expected: Outcome, there: Any, own: Outcome, way: Way) -> Iterator[str]:
@@ -104,27 +104,27 @@ def backward(op: Any, sample: Any, here: Any, expected: Outcome, there: Any, own
         yield from differences(
             settled_gradients(op, sample, mine[1]),
             settled_gradients(op, sample, right[1]),
-            lambda: settled_gradients(op, sample, true_gradients(op, sample, dtypes)),
+            lambda shake: settled_gradients(op, sample, true_gradients(op, sample, dtypes, shake)),
             values=way.values,
         )
 
 
-def true_values(op: Any, sample: Any) -> Any:
+def true_values(op: Any, sample: Any, shake: int) -> Any:
     """The results in float64; None where the operator does not take it."""
     with float64_by_default():
-        return called(op, widened(sample), CPU).values
+        return called(op, widened(sample, shake), CPU).values
 
 
-def true_inputs(op: Any, sample: Any) -> Any:
+def true_inputs(op: Any, sample: Any, shake: int) -> Any:
     """What a computation in float64 leaves in its inputs."""
-    wide = widened(sample)
+    wide = widened(sample, shake)
     with float64_by_default():
         called(op, wide, CPU)
     return inputs(wide)
 
 
-def true_gradients(op: Any, sample: Any, rounding: list[torch.dtype]) -> Any:
-    wide = widened(sample)
+def true_gradients(op: Any, sample: Any, rounding: list[torch.dtype], shake: int) -> Any:
+    wide = widened(sample, shake)
     with float64_by_default():
         try:
             found = gradients(wide, called(op, wide, CPU).values, rounding)
@@ -144,7 +144,7 @@ def float64_by_default() -> Iterator[None]:
         torch.set_default_dtype(before)
 
 
-def after(here: Any, there: Any, truth: Callable[[], Any], way: Way) -> Iterator[str]:
+def after(here: Any, there: Any, truth: Callable[[int], Any], way: Way) -> Iterator[str]:
     """What an operator writes into its inputs, by design or by mistake."""
     yield from differences(inputs(there), inputs(here), truth, values=way.values)
 

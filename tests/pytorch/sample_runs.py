@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -109,17 +110,24 @@ def weighted(
     return list(torch.autograd.grad([results[index] for index in chosen], given, weights, allow_unused=True))
 
 
-def widened(sample: Any) -> Any:
-    """A sample on the CPU, its numbers in float64."""
+def widened(sample: Any, shake: int = 0) -> Any:
+    """A sample on the CPU, its numbers in float64; where `shake` is not 0, each moved by up to half a unit in its last
+    place, at random with that seed."""
     made = place(sample, CPU)
-    made.input, made.args, made.kwargs = pytree.tree_map(widened_leaf, (made.input, made.args, made.kwargs))
+    generator = torch.Generator().manual_seed(shake) if shake else None
+    leaf = partial(widened_leaf, generator=generator)
+    made.input, made.args, made.kwargs = pytree.tree_map(leaf, (made.input, made.args, made.kwargs))
     return made
 
 
-def widened_leaf(leaf: Any) -> Any:
+def widened_leaf(leaf: Any, generator: torch.Generator | None = None) -> Any:
     """A tensor in float64, or the dtype in the place of a narrower one."""
     if isinstance(leaf, torch.Tensor) and leaf.dtype in WIDE:
-        return leaf.detach().to(WIDE[leaf.dtype]).requires_grad_(leaf.requires_grad)
+        wide = leaf.detach().to(WIDE[leaf.dtype])
+        if generator is not None and leaf.layout == torch.strided:
+            off = torch.rand(leaf.shape, generator=generator, dtype=torch.float64) - 0.5
+            wide = wide * (1 + torch.finfo(leaf.dtype).eps * off)
+        return wide.requires_grad_(leaf.requires_grad)
     return WIDE.get(leaf, leaf) if isinstance(leaf, torch.dtype) else leaf
 
 

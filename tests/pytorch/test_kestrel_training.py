@@ -121,4 +121,5 @@ def test_the_page_is_true(tmp_path: Path) -> None:
         for commands, text in blocks(EXAMPLE / "README.md")
     ]
     printed = run_page(page, tmp_path, {"DIOPIGEN_DIR": str(ROOT), "PYTHONPATH": ""}, timeout=1800)
-    assert differences(page, printed) == {}
+    found = differences(page, printed)
+    assert found == {}, "\n".join(f"{name}{pair}" for name, pair in found.items())
