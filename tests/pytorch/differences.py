@@ -28,9 +28,11 @@ SHAKES = 4
 
 
 def differences(own: Any, expected: Any, truth: Callable[[int], Any], *, values: bool = True) -> Iterator[str]:
-    """What is not alike in two results: structure, shape, dtype and, unless told otherwise, values. `truth(0)` gives the
-    results of a computation in float64, or None, and `truth(1)`, `truth(2)`, ... those for inputs that a roundoff moved
-    (`shaken`), or None; it is asked only where the CPU is not near."""
+    """What is not alike in two results: structure, shape, dtype and, unless told otherwise, values.
+
+    `truth(0)` gives the results of a computation in float64, `truth(1)`, `truth(2)`, ... those for inputs that a
+    roundoff moved; either may be None. It is asked only where the CPU is not near.
+    """
     left, right = pytree.tree_leaves(own), pytree.tree_leaves(expected)
     if len(left) != len(right):
         yield f"{len(left)} results, not {len(right)}"

@@ -58,9 +58,7 @@ def assert_only_excluded(section: str, name: str, found: Mapping[str, Iterable[s
     wrong = [pair for pair in findings if not any(item.covers(*pair) for item in exclusions)]
     assert not wrong, "\n".join(f"{check}: {text}" for check, text in wrong[:20])
     needless = [
-        item.why
-        for item in exclusions
-        if item.bound is None and not any(item.covers(*pair) for pair in findings)
+        item.why for item in exclusions if item.bound is None and not any(item.covers(*pair) for pair in findings)
     ]
     assert not WHOLE or not needless, f"excludes nothing: take {name} out of exclusions.yaml: {needless}"
 
