@@ -16,12 +16,14 @@ namespace {
 
 constexpr size_t kArena = size_t{64} << 30;  // addresses; pages come when they are touched
 constexpr size_t kAlignment = 256;           // as cudaMalloc has it
-constexpr size_t kPage = 4096;
+constexpr size_t kHugePage = size_t{1} << 21;
 constexpr size_t kLarge = size_t{1} << 22;
 
 thread_local int current = 0;
 thread_local int working = -1;
 thread_local cudaError_t latest = cudaSuccess;
+
+constexpr size_t rounded_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 uint64_t setting(const char* name, uint64_t otherwise) {
     const char* const text = std::getenv(name);
@@ -87,14 +89,20 @@ uint64_t Memory::limit() {
     return bytes;
 }
 
+// Every launch opens and closes the memory, which costs the kernel of the host time for each of its pages: large pages
+// are few.
 Memory::Memory() {
-    void* const range = mmap(nullptr, kArena, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    base_ = range == MAP_FAILED ? nullptr : static_cast<char*>(range);
+    constexpr size_t kBytes = kArena + kHugePage;
+    void* const range = mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (range != MAP_FAILED) {
+        base_ = reinterpret_cast<char*>(rounded_up(reinterpret_cast<uintptr_t>(range), kHugePage));
+        madvise(base_, kArena, MADV_HUGEPAGE);
+    }
 }
 
 void* Memory::allocate(size_t bytes) {
     const std::lock_guard lock(mutex_);
-    const size_t size = (std::max<size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+    const size_t size = rounded_up(std::max<size_t>(bytes, 1), kAlignment);
     if (base_ == nullptr || used_ + size > limit()) {
         return nullptr;
     }
@@ -113,7 +121,7 @@ void* Memory::allocate(size_t bytes) {
     used_ += size;
     reserved_ = std::max(reserved_, used_);
     if (start + size > reach_) {
-        reach_ = (start + size + kPage - 1) / kPage * kPage;
+        reach_ = rounded_up(start + size, kHugePage);
         protect();
     }
     return base_ + start;
@@ -127,9 +135,16 @@ bool Memory::release(const void* data) {
     }
     used_ -= found->second;
     if (found->second >= kLarge) {
-        madvise(base_ + found->first / kPage * kPage, found->second / kPage * kPage, MADV_DONTNEED);
+        // The pages that no other block has a piece of.
+        const size_t begin = rounded_up(found->first, kHugePage);
+        const size_t end = (found->first + found->second) / kHugePage * kHugePage;
+        madvise(base_ + begin, end - begin, MADV_DONTNEED);
     }
     blocks_.erase(found);
+    // Free memory at the end stays closed.
+    if (open_ == 0) {
+        reach_ = blocks_.empty() ? 0 : rounded_up(blocks_.rbegin()->first + blocks_.rbegin()->second, kHugePage);
+    }
     return true;
 }
 

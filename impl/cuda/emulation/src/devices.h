@@ -60,7 +60,7 @@ class Memory {
     uint64_t used_ = 0;
     uint64_t reserved_ = 0;
     uint64_t threshold_ = 0;
-    size_t reach_ = 0;  // the highest address that was ever handed out
+    size_t reach_ = 0;  // the end of the last block, or more
     int open_ = 0;
 };
 
