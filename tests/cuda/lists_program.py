@@ -64,9 +64,13 @@ def main() -> None:
     library.call(
         "diopiAmpForeachNonFiniteCheckAndUnscaleInp", scaled, len(scaled), infinite, np.array([0.5], np.float32)
     )
+    norms = [np.zeros((), np.float32) for _ in scaled[:-1]] + [np.zeros((), np.float16)]
+    norms[-2] = np.zeros((), np.float64)
+    library.call("diopiForeachnormScalar", norms, scaled, len(scaled), 2.0)
     found = {f"chain/{k}": array for k, array in enumerate(chain)}
     found |= {f"others/{k}": array for k, array in enumerate(others)}
     found |= {f"scaled/{k}": array for k, array in enumerate(scaled)}
+    found |= {f"norms/{k}": array for k, array in enumerate(norms)}
     np.savez(sys.argv[3], allow_pickle=False, infinite=infinite, **found)
 
 

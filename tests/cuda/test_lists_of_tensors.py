@@ -28,3 +28,6 @@ def test_members_that_depend_on_each_other_run_in_order(
     for name, array in right.items():
         np.testing.assert_array_equal(found[name], array, err_msg=name)
     assert found["infinite"] == 0
+    for k in range(8):
+        norm = np.linalg.norm(right[f"scaled/{k}"].astype(np.float64))
+        np.testing.assert_allclose(found[f"norms/{k}"], norm, rtol=1e-3 if k == 7 else 1e-6)

@@ -1,14 +1,16 @@
-// What operators over lists do to one tensor.
+// What operators over lists do to all their tensors.
 // Arguments have been checked, and outputs share no memory with inputs unless it is said. Each library has its own.
 #ifndef DIOPI_CORE_FUNCTIONS_FOREACH_KERNELS_H_
 #define DIOPI_CORE_FUNCTIONS_FOREACH_KERNELS_H_
+
+#include <vector>
 
 #include "diopi_core/tensor.h"
 
 namespace diopi::core {
 
-// The norm of all elements, of order `order`.
-void norm_of_all(const Tensor& result_tensor, const Tensor& vector, double order);
+// Of each tensor the norm of all elements, of order `order`.
+void norms_of_all(const std::vector<Tensor>& results, const std::vector<Tensor>& vectors, double order);
 
 }  // namespace diopi::core
 

@@ -10,7 +10,5 @@ void diopi::kernels::foreachnorm_scalar(const ForeachnormScalarArgs& args) {
             require_disjoint(out, input);
         }
     }
-    for (size_t k = 0; k < args.inputs.size(); ++k) {
-        norm_of_all(args.outs[k], args.inputs[k], args.ord.value());
-    }
+    norms_of_all(args.outs, args.inputs, args.ord.value());
 }

@@ -7,6 +7,8 @@ namespace diopi::core {
 
 using namespace cpu;
 
+namespace {
+
 void norm_of_all(const Tensor& result_tensor, const Tensor& vector, double order) {
     dispatch_compute<kFloating | kComplex>(vector.dtype, [&](auto sample) {
         using T = decltype(sample);
@@ -21,6 +23,14 @@ void norm_of_all(const Tensor& result_tensor, const Tensor& vector, double order
         });
         result.store();
     });
+}
+
+}  // namespace
+
+void norms_of_all(const std::vector<Tensor>& results, const std::vector<Tensor>& vectors, double order) {
+    for (size_t k = 0; k < vectors.size(); ++k) {
+        norm_of_all(results[k], vectors[k], order);
+    }
 }
 
 }  // namespace diopi::core

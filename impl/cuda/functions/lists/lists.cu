@@ -1,7 +1,10 @@
 // Operators over lists of tensors that are more than a loop: norms, mixed precision, clipping.
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <memory>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "diopi_core/math.h"
@@ -9,9 +12,9 @@
 #include "diopi_cuda/kernel_list.h"
 #include "diopi_cuda/operand.h"
 #include "diopi_cuda/order_norm.h"
+#include "diopi_cuda/size.h"
 #include "foreach/kernels.h"
 #include "optimizer/kernels.h"
-#include "reduction/kernels.h"
 
 namespace diopi::cuda {
 
@@ -95,60 +98,78 @@ void update(float* factor, Int32* steps, const float* found, double growth, doub
     });
 }
 
-// The elements of a tensor, and its chunks among those of all.
+// The elements of a tensor, where their norm is stored, and its chunks among those of all.
 struct Member {
     const void* data;
     Dtype dtype;
+    void* norm;
+    Dtype norm_dtype;
     int64_t first_chunk;
     int64_t chunks;
 };
 
-// The norms of tensors, contiguous and not empty: chunks first, whose results are joined in order.
-Buffer norms_of(const std::vector<Member>& members, const std::vector<int64_t>& counts, double order) {
+// What a thread has of the norm of a chunk.
+template <typename S>
+DIOPI_DEVICE double joined(const OrderNorm& norm, const void* data, const ListChunk& chunk, const Group& group) {
+    using A = std::conditional_t<is_complex(dtype_of<S>), Complex128, double>;
+    const auto* elements = static_cast<const S*>(data);
+    double sum = norm.identity();
+    for (int64_t i = chunk.first + group.thread(); i < chunk.end; i += group.size()) {
+        sum = norm.join(sum, norm.term(size_of_element(cast<A>(elements[i]))));
+    }
+    return sum;
+}
+
+DIOPI_DEVICE double joined(const OrderNorm& norm, const Member& member, const ListChunk& chunk, const Group& group) {
+    switch (member.dtype) {
+        case Dtype::kFloat16:
+            return joined<Half>(norm, member.data, chunk, group);
+        case Dtype::kBfloat16:
+            return joined<Bfloat16>(norm, member.data, chunk, group);
+        case Dtype::kFloat32:
+            return joined<float>(norm, member.data, chunk, group);
+        case Dtype::kFloat64:
+            return joined<double>(norm, member.data, chunk, group);
+        case Dtype::kComplex64:
+            return joined<Complex64>(norm, member.data, chunk, group);
+        default:
+            return joined<Complex128>(norm, member.data, chunk, group);
+    }
+}
+
+// The norms of contiguous tensors: chunks first, whose results are joined in order.
+void store_norms(std::vector<Member> members, const std::vector<int64_t>& counts, double order) {
     const std::vector<ListChunk> chunks = chunks_of(counts);
-    std::vector<Member> counted = members;
     for (size_t c = 0; c < chunks.size(); ++c) {
-        Member& member = counted[static_cast<size_t>(chunks[c].kernel)];
+        Member& member = members[static_cast<size_t>(chunks[c].kernel)];
         member.first_chunk = member.chunks == 0 ? static_cast<int64_t>(c) : member.first_chunk;
         ++member.chunks;
     }
-    const Buffer member_table = to_device(counted);
+    const Buffer member_table = to_device(members);
     const Buffer chunk_table = to_device(chunks);
     Buffer partial;
-    Buffer result;
     partial.allocate(static_cast<int64_t>(chunks.size() * sizeof(double)));
-    result.allocate(static_cast<int64_t>(counted.size() * sizeof(double)));
     const auto* const of_members = static_cast<const Member*>(member_table.data());
     const auto* const of_chunks = static_cast<const ListChunk*>(chunk_table.data());
     auto* const sums = static_cast<double*>(partial.data());
-    auto* const norms = static_cast<double*>(result.data());
     const OrderNorm norm{order};
     for_groups(static_cast<int64_t>(chunks.size()), kThreads, 0, [=] DIOPI_KERNEL(Group & group, int64_t at) {
         const ListChunk chunk = of_chunks[at];
-        const Member member = of_members[chunk.kernel];
-        const auto* data = static_cast<const char*>(member.data);
-        const int64_t size = member.dtype == Dtype::kFloat64 ? 8 : member.dtype == Dtype::kFloat32 ? 4 : 2;
-        double sum = norm.identity();
-        for (int64_t i = chunk.first + group.thread(); i < chunk.end; i += group.size()) {
-            const auto value = load<double>(data + i * size, member.dtype);
-            sum = norm.join(sum, norm.term(value < 0 ? -value : value));
-        }
-        sum = group.reduce(sum, [=](double a, double b) { return norm.join(a, b); });
+        const double own = joined(norm, of_members[chunk.kernel], chunk, group);
+        const double sum = group.reduce(own, [=](double a, double b) { return norm.join(a, b); });
         if (group.thread() == 0) {
             sums[at] = sum;
         }
     });
-    for_each(static_cast<int64_t>(counted.size()), [=] DIOPI_KERNEL(int64_t k) {
+    for_each(static_cast<int64_t>(members.size()), [=] DIOPI_KERNEL(int64_t k) {
+        const Member& member = of_members[k];
         double sum = norm.identity();
-        for (int64_t c = 0; c < of_members[k].chunks; ++c) {
-            sum = norm.join(sum, sums[of_members[k].first_chunk + c]);
+        for (int64_t c = 0; c < member.chunks; ++c) {
+            sum = norm.join(sum, sums[member.first_chunk + c]);
         }
-        norms[k] = norm.finish(sum);
+        store<double>(member.norm, member.norm_dtype, norm.finish(sum));
     });
-    return result;
 }
-
-Rows all_of(const Tensor& tensor) { return rows_over(tensor, "input", diopiSize_t{nullptr, 0}); }
 
 }  // namespace
 
@@ -156,8 +177,22 @@ Rows all_of(const Tensor& tensor) { return rows_over(tensor, "input", diopiSize_
 
 namespace diopi::core {
 
-void norm_of_all(const Tensor& result_tensor, const Tensor& vector, double order) {
-    vector_norms(result_tensor, vector, cuda::all_of(vector), order);
+void norms_of_all(const std::vector<Tensor>& results, const std::vector<Tensor>& vectors, double order) {
+    std::vector<std::unique_ptr<RawInput>> inputs;
+    std::vector<std::unique_ptr<RawOutput>> outputs;
+    std::vector<cuda::Member> members;
+    std::vector<int64_t> counts;
+    for (size_t k = 0; k < vectors.size(); ++k) {
+        inputs.push_back(std::make_unique<RawInput>(vectors[k]));
+        outputs.push_back(std::make_unique<RawOutput>(results[k]));
+        members.push_back(
+            {inputs.back()->as<void>(), vectors[k].dtype, outputs.back()->as<void>(), results[k].dtype, 0, 0});
+        counts.push_back(vectors[k].numel);
+    }
+    cuda::store_norms(std::move(members), counts, order);
+    for (const auto& output : outputs) {
+        output->store();
+    }
 }
 
 void update_scale(const Tensor& scale_tensor, const Tensor& tracker_tensor, const Tensor& found_tensor,
@@ -183,22 +218,23 @@ void unscale(const std::vector<Tensor>& gradients, const Tensor& found_tensor, c
 
 // The norms of the tensors are those of one vector, whose norm is asked for.
 double joint_norm(const std::vector<Tensor>& tensors, double order) {
-    std::vector<std::unique_ptr<RawInput>> inputs;
-    std::vector<cuda::Member> members;
-    std::vector<int64_t> counts;
-    for (const Tensor& tensor : tensors) {
-        if (tensor.numel > 0) {
-            inputs.push_back(std::make_unique<RawInput>(tensor));
-            members.push_back({inputs.back()->as<void>(), tensor.dtype, 0, 0});
-            counts.push_back(tensor.numel);
-        }
-    }
-    if (members.empty()) {
+    std::vector<Tensor> filled;
+    std::copy_if(tensors.begin(), tensors.end(), std::back_inserter(filled),
+                 [](const Tensor& tensor) { return tensor.numel > 0; });
+    if (filled.empty()) {
         return 0;
     }
-    const Buffer memory = cuda::norms_of(members, counts, order);
-    std::vector<double> norms(members.size());
-    cuda::read_back(norms.data(), memory.data(), norms.size() * sizeof(double));
+    const auto count = static_cast<int64_t>(filled.size());
+    const Temporary all({count}, Dtype::kFloat64, filled[0]);
+    std::vector<View> each;
+    std::vector<Tensor> results;
+    for (int64_t k = 0; k < count; ++k) {
+        each.push_back(selected(all.tensor(), 0, k));
+        results.push_back(each.back().tensor());
+    }
+    norms_of_all(results, filled, order);
+    std::vector<double> norms(filled.size());
+    cuda::read_back(norms.data(), all.tensor().data, norms.size() * sizeof(double));
     double result = std::isinf(order) ? norms[0] : 0;
     for (const double norm : norms) {
         if (std::isinf(order)) {
