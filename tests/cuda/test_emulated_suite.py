@@ -41,6 +41,7 @@ FRACTION = 10
 PARTS = [pytest.param(FRACTION, id="sample"), pytest.param(1, id="whole", marks=pytest.mark.slow)]
 AGAIN = [pytest.param(40, id="sample"), *PARTS[1:]]
 """The same cases under another setting: fewer of them."""
+CONVOLUTIONS = ("Convolution*", "ConvTranspose*")
 pytestmark = pytest.mark.suite
 
 
@@ -89,7 +90,9 @@ def test_no_result_depends_on_work_being_done_at_once(
 
 
 @pytest.mark.parametrize("share", PARTS)
-@pytest.mark.parametrize(("library", "operators"), [("BLAS", []), ("DNN", ["Convolution*", "ConvTranspose*"])])
+@pytest.mark.parametrize(
+    ("library", "operators"), [("BLAS", []), ("DNN", ["Convolution*", "ConvTranspose*", "*AvgPool*", "Pool*"])]
+)
 def test_calls_of_libraries_mean_what_is_asked_for(
     emulated: tuple[Path, Path],
     interface: Interface,
@@ -140,6 +143,7 @@ def test_a_convolution_asks_once_for_an_algorithm_and_keeps_its_layout(
         ("DNN", "Convolution2d", "convolve: bad parameter"),
         ("DNN", "ConvTranspose3d", "convolve: bad parameter"),
         ("DNN", "Convolution3dBackward", "convolve: bad parameter"),
+        ("DNN", "AvgPool2d", "pool: bad parameter"),
     ],
 )
 def test_an_error_of_a_library_is_a_status_with_its_text(

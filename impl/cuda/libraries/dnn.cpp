@@ -16,7 +16,6 @@ namespace {
 
 using dnn::Descriptions;
 using dnn::Handle;
-using dnn::Layout;
 
 constexpr size_t kMostWorkspace = size_t{256} << 20;
 
@@ -34,20 +33,6 @@ bool fits(const Tensor& image, const Tensor& response, const Tensor& weight, con
     return fits;
 }
 
-// The tensor with its dimensions in the order of a layout: batch, space and channels where those are last.
-View arranged(const Tensor& tensor, Layout layout) {
-    std::vector<int64_t> order;
-    for (int64_t d = 0; d < tensor.rank; ++d) {
-        const int64_t rest = layout == Layout::kChannelsFirst || d == 0 ? d : d + 1;
-        order.push_back(rest == tensor.rank ? 1 : rest);
-    }
-    return permuted(tensor, order);
-}
-
-bool is_channels_last(const Tensor& tensor) {
-    return !is_contiguous(tensor) && is_contiguous(arranged(tensor, Layout::kChannelsLast).tensor());
-}
-
 // An algorithm that has run, or that none does.
 struct Choice {
     bool is_there = false;
@@ -57,11 +42,11 @@ struct Choice {
 
 using Key = std::vector<int64_t>;
 
-Key key_of(const Handle& handle, ConvolutionProduct product, Dtype dtype, Layout layout,
+Key key_of(const Handle& handle, ConvolutionProduct product, Dtype dtype, MemoryFormat format,
            const Convolution& convolution) {
     const Sliding& sliding = convolution.sliding;
     Key key = {
-        handle.device(),   static_cast<int64_t>(product), static_cast<int64_t>(dtype), static_cast<int64_t>(layout),
+        handle.device(),   static_cast<int64_t>(product), static_cast<int64_t>(dtype), static_cast<int64_t>(format),
         convolution.batch, convolution.channels,          convolution.filters,         convolution.groups};
     for (const Triple* sizes : {&sliding.size, &sliding.positions, &sliding.window.kernel, &sliding.window.pad,
                                 &sliding.window.stride, &sliding.window.spread}) {
@@ -149,11 +134,12 @@ Functions(cudnnStatus_t (*)(cudnnHandle_t, A, B, cudnnConvolutionDescriptor_t, C
                             Algorithm, void*, size_t, const void*, C, void*)) -> Functions<A, B, C, Result, Algorithm>;
 
 bool convolve(ConvolutionProduct product, const Tensor& image, const Tensor& response, const Tensor& weight,
-              const Tensor& bias, const Convolution& convolution, Layout layout) {
-    const Descriptions descriptions(convolution, image.dtype, layout);
-    const View images = arranged(image, layout);
-    const View responses = arranged(response, layout);
-    const View weights = arranged(weight, layout);
+              const Tensor& bias, const Convolution& convolution, MemoryFormat format) {
+    const Descriptions descriptions(convolution, image.dtype, format);
+    const int64_t space = image.rank - 2;
+    const View images = arranged(image, space, format);
+    const View responses = arranged(response, space, format);
+    const View weights = arranged(weight, space, format);
     const View& to = product == ConvolutionProduct::kForward        ? responses
                      : product == ConvolutionProduct::kBackwardData ? images
                                                                     : weights;
@@ -162,7 +148,7 @@ bool convolve(ConvolutionProduct product, const Tensor& image, const Tensor& res
     if (!bias.is_null()) {
         // The bias is where the products are added.
         std::vector<int64_t> bias_strides(static_cast<size_t>(to.tensor().rank), 0);
-        bias_strides[layout == Layout::kChannelsLast ? bias_strides.size() - 1 : 1] = bias.strides[0];
+        bias_strides[format == MemoryFormat::kChannelsLast ? bias_strides.size() - 1 : 1] = bias.strides[0];
         const View summand(bias, shape_of(to.tensor()), bias_strides);
         const View target = dense_view(out, to.tensor().dtype, to.tensor(), shape_of(to.tensor()));
         copy_elements(target.tensor(), summand.tensor());
@@ -174,7 +160,7 @@ bool convolve(ConvolutionProduct product, const Tensor& image, const Tensor& res
         return is_double ? static_cast<const void*>(doubles + k) : static_cast<const void*>(floats + k);
     };
     const Handle handle;
-    const Key key = key_of(handle, product, image.dtype, layout, convolution);
+    const Key key = key_of(handle, product, image.dtype, format, convolution);
     const auto run = [&](const auto& functions, const auto& first, const auto& second, const auto& written) {
         return functions.run(handle, key, factor(0), factor(1), descriptions.windows(), first, second, written);
     };
@@ -214,9 +200,9 @@ bool convolve_by_dnn(ConvolutionProduct product, const Tensor& image, const Tens
         return false;
     }
     // Not for all convolutions are there kernels with the channels last.
-    const bool is_last = is_channels_last(image) && is_channels_last(response);
-    return (is_last && convolve(product, image, response, weight, bias, convolution, Layout::kChannelsLast)) ||
-           convolve(product, image, response, weight, bias, convolution, Layout::kChannelsFirst);
+    const bool is_last = is_channels_last(image, image.rank - 2) && is_channels_last(response, image.rank - 2);
+    return (is_last && convolve(product, image, response, weight, bias, convolution, MemoryFormat::kChannelsLast)) ||
+           convolve(product, image, response, weight, bias, convolution, MemoryFormat::kChannelsFirst);
 }
 
 }  // namespace diopi::cuda

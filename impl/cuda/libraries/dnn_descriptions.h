@@ -1,4 +1,4 @@
-// What convolutions are to cuDNN: handles, descriptions of tensors, filters and windows, and its statuses.
+// What convolutions and pooling are to cuDNN: handles, descriptions of tensors, filters and windows, and its statuses.
 #ifndef DIOPI_CUDA_DNN_DESCRIPTIONS_H_
 #define DIOPI_CUDA_DNN_DESCRIPTIONS_H_
 
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "conv_pool_resample/convolution.h"
+#include "diopi_cuda/memory_format.h"
 #include "diopi_cuda/runtime.h"
 
 namespace diopi::cuda::dnn {
@@ -54,7 +55,7 @@ class Handle {
 template <typename Object, cudnnStatus_t (*create)(Object*), cudnnStatus_t (*destroy)(Object)>
 struct Described {
     Object object = nullptr;
-    Described() { check_dnn(create(&object), "describe a convolution"); }
+    Described() { check_dnn(create(&object), "create a description"); }
     Described(const Described&) = delete;
     Described& operator=(const Described&) = delete;
     ~Described() { destroy(object); }
@@ -75,32 +76,64 @@ inline std::optional<cudnnDataType_t> type_of(Dtype dtype) {
     }
 }
 
-// Whether the channels of one position are contiguous, or the positions of one channel.
-enum class Layout { kChannelsFirst, kChannelsLast };
+using Ints = std::vector<int>;
+using TensorDescription = Described<cudnnTensorDescriptor_t, cudnnCreateTensorDescriptor, cudnnDestroyTensorDescriptor>;
+
+// How many dimensions of space cuDNN is told of: it has no images of fewer than two.
+inline int dimensions(const Window& window, const Triple& size, const Triple& positions) {
+    const bool is_flat = size[0] == 1 && positions[0] == 1 && window.kernel[0] == 1 && window.pad[0] == 0;
+    return is_flat ? 2 : 3;
+}
+
+// The entries of the last `space` dimensions, behind others.
+inline Ints last_of(int space, const Triple& sizes, Ints prefix = {}) {
+    for (int k = kSpace - space; k < kSpace; ++k) {
+        prefix.push_back(static_cast<int>(sizes[k]));
+    }
+    return prefix;
+}
+
+// Describes a contiguous tensor of these sizes: batch, channels, and space.
+inline void describe(const TensorDescription& description, cudnnDataType_t type, MemoryFormat format,
+                     const Ints& sizes) {
+    const bool is_last = format == MemoryFormat::kChannelsLast;
+    Ints strides(sizes.size(), 1);
+    int stride = is_last ? sizes[1] : 1;
+    for (size_t k = sizes.size() - 1; k >= 2; --k) {
+        strides[k] = stride;
+        stride *= sizes[k];
+    }
+    if (!is_last) {
+        strides[1] = stride;
+        stride *= sizes[1];
+    }
+    strides[0] = stride;
+    check_dnn(cudnnSetTensorNdDescriptor(description.object, type, static_cast<int>(sizes.size()), sizes.data(),
+                                         strides.data()),
+              "describe a tensor");
+}
 
 // The three tensors and the windows of a convolution, in a layout that all three have.
 class Descriptions {
   public:
-    Descriptions(const Convolution& convolution, Dtype dtype, Layout layout) {
+    Descriptions(const Convolution& convolution, Dtype dtype, MemoryFormat format) {
         const Sliding& sliding = convolution.sliding;
-        const bool is_flat = sliding.size[0] == 1 && sliding.positions[0] == 1 && sliding.window.kernel[0] == 1 &&
-                             sliding.window.pad[0] == 0;
-        space_ = is_flat ? 2 : 3;
-        layout_ = layout;
-        type_ = *type_of(dtype);
+        const int space = dimensions(sliding.window, sliding.size, sliding.positions);
+        const cudnnDataType_t type = *type_of(dtype);
         const auto batch = static_cast<int>(convolution.batch);
         const auto filters = static_cast<int>(convolution.filters);
-        set(image_, ints({batch, static_cast<int>(convolution.channels)}, sliding.size));
-        set(response_, ints({batch, filters}, sliding.positions));
-        const Ints taps = ints({filters, static_cast<int>(convolution.depth())}, sliding.window.kernel);
-        const auto format = layout == Layout::kChannelsFirst ? CUDNN_TENSOR_NCHW : CUDNN_TENSOR_NHWC;
-        check_dnn(cudnnSetFilterNdDescriptor(weight_.object, type_, format, static_cast<int>(taps.size()), taps.data()),
-                  "describe the weight");
-        const Ints pad = ints({}, sliding.window.pad);
-        const Ints stride = ints({}, sliding.window.stride);
-        const Ints spread = ints({}, sliding.window.spread);
+        describe(image_, type, format, last_of(space, sliding.size, {batch, static_cast<int>(convolution.channels)}));
+        describe(response_, type, format, last_of(space, sliding.positions, {batch, filters}));
+        const Ints taps = last_of(space, sliding.window.kernel, {filters, static_cast<int>(convolution.depth())});
+        const auto tensor_format = format == MemoryFormat::kChannelsFirst ? CUDNN_TENSOR_NCHW : CUDNN_TENSOR_NHWC;
+        check_dnn(
+            cudnnSetFilterNdDescriptor(weight_.object, type, tensor_format, static_cast<int>(taps.size()), taps.data()),
+            "describe the weight");
+        const Ints pad = last_of(space, sliding.window.pad);
+        const Ints stride = last_of(space, sliding.window.stride);
+        const Ints spread = last_of(space, sliding.window.spread);
         const auto compute = dtype == Dtype::kFloat64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
-        check_dnn(cudnnSetConvolutionNdDescriptor(windows_.object, space_, pad.data(), stride.data(), spread.data(),
+        check_dnn(cudnnSetConvolutionNdDescriptor(windows_.object, space, pad.data(), stride.data(), spread.data(),
                                                   CUDNN_CROSS_CORRELATION, compute),
                   "describe windows");
         check_dnn(cudnnSetConvolutionGroupCount(windows_.object, static_cast<int>(convolution.groups)),
@@ -116,38 +149,6 @@ class Descriptions {
     cudnnConvolutionDescriptor_t windows() const { return windows_.object; }
 
   private:
-    using Ints = std::vector<int>;
-    using TensorDescription =
-        Described<cudnnTensorDescriptor_t, cudnnCreateTensorDescriptor, cudnnDestroyTensorDescriptor>;
-
-    // The last entries, as many as there are dimensions of space, behind others.
-    Ints ints(Ints prefix, const Triple& sizes) const {
-        for (int k = kSpace - space_; k < kSpace; ++k) {
-            prefix.push_back(static_cast<int>(sizes[k]));
-        }
-        return prefix;
-    }
-
-    void set(const TensorDescription& description, const Ints& sizes) const {
-        Ints strides(sizes.size(), 1);
-        int stride = layout_ == Layout::kChannelsLast ? sizes[1] : 1;
-        for (size_t k = sizes.size() - 1; k >= 2; --k) {
-            strides[k] = stride;
-            stride *= sizes[k];
-        }
-        if (layout_ == Layout::kChannelsFirst) {
-            strides[1] = stride;
-            stride *= sizes[1];
-        }
-        strides[0] = stride;
-        check_dnn(cudnnSetTensorNdDescriptor(description.object, type_, static_cast<int>(sizes.size()), sizes.data(),
-                                             strides.data()),
-                  "describe a tensor");
-    }
-
-    int space_;
-    Layout layout_;
-    cudnnDataType_t type_;
     TensorDescription image_;
     TensorDescription response_;
     Described<cudnnFilterDescriptor_t, cudnnCreateFilterDescriptor, cudnnDestroyFilterDescriptor> weight_;

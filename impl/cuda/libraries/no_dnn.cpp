@@ -1,10 +1,14 @@
-// A build without cuDNN: own kernels take all convolutions.
+// A build without cuDNN: own kernels take all convolutions and all pooling.
 #include "diopi_cuda/dnn.h"
 
 namespace diopi::cuda {
 
 bool convolve_by_dnn(ConvolutionProduct, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
                      const Convolution&) {
+    return false;
+}
+
+bool average_by_dnn(PoolingResult, const Tensor&, const Tensor&, const Pooling&, const Divisor&, MemoryFormat) {
     return false;
 }
 

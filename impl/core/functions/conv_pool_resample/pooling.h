@@ -11,6 +11,7 @@
 namespace diopi::core {
 
 struct Pooling {
+    int space = kSpace;  // the last dimensions of the tensors, which windows cover
     int64_t planes = 1;  // batch times channels
     Triple size;         // of a plane
     Triple windows;      // how many there are

@@ -9,6 +9,7 @@ Pooling pooling_over(const Tensor& input, const Tensor& pooled, int space) {
     require_countable(input);
     require_countable(pooled);
     Pooling pooling;
+    pooling.space = space;
     pooling.size = space_of(input, space);
     pooling.windows = space_of(pooled, space);
     for (int64_t i = 0; i < input.rank - space; ++i) {

@@ -1,6 +1,7 @@
 // The part of cuDNN that the library uses, for a host without it. Names are those of cuDNN; values and layouts of
-// structures are not. It takes convolutions only where DIOPI_CUDA_EMULATION_DNN is set: else it proposes no algorithm,
-// and the library's own kernels do the work. Where it is `refuse`, a convolution gives an error.
+// structures are not. It takes convolutions and pooling only where DIOPI_CUDA_EMULATION_DNN is set: else it proposes no
+// algorithm and supports no pooling, and the library's own kernels do the work. Where it is `refuse`, a call gives an
+// error.
 #ifndef DIOPI_CUDA_EMULATION_CUDNN_H_
 #define DIOPI_CUDA_EMULATION_CUDNN_H_
 
@@ -14,6 +15,12 @@ enum cudnnTensorFormat_t { CUDNN_TENSOR_NCHW, CUDNN_TENSOR_NHWC };
 enum cudnnConvolutionMode_t { CUDNN_CONVOLUTION, CUDNN_CROSS_CORRELATION };
 enum cudnnMathType_t { CUDNN_DEFAULT_MATH, CUDNN_TENSOR_OP_MATH, CUDNN_FMA_MATH };
 enum cudnnDeterminism_t { CUDNN_NON_DETERMINISTIC, CUDNN_DETERMINISTIC };
+enum cudnnNanPropagation_t { CUDNN_NOT_PROPAGATE_NAN, CUDNN_PROPAGATE_NAN };
+enum cudnnPoolingMode_t {
+    CUDNN_POOLING_MAX,
+    CUDNN_POOLING_AVERAGE_COUNT_INCLUDE_PADDING,
+    CUDNN_POOLING_AVERAGE_COUNT_EXCLUDE_PADDING
+};
 enum cudnnConvolutionFwdAlgo_t { CUDNN_CONVOLUTION_FWD_ALGO_0, CUDNN_CONVOLUTION_FWD_ALGO_1 };
 enum cudnnConvolutionBwdDataAlgo_t { CUDNN_CONVOLUTION_BWD_DATA_ALGO_0, CUDNN_CONVOLUTION_BWD_DATA_ALGO_1 };
 enum cudnnConvolutionBwdFilterAlgo_t { CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1 };
@@ -22,10 +29,12 @@ struct cudnnContext;
 struct cudnnTensorStruct;
 struct cudnnFilterStruct;
 struct cudnnConvolutionStruct;
+struct cudnnPoolingStruct;
 using cudnnHandle_t = cudnnContext*;
 using cudnnTensorDescriptor_t = cudnnTensorStruct*;
 using cudnnFilterDescriptor_t = cudnnFilterStruct*;
 using cudnnConvolutionDescriptor_t = cudnnConvolutionStruct*;
+using cudnnPoolingDescriptor_t = cudnnPoolingStruct*;
 
 template <typename Algorithm>
 struct EmulatedPerformance {
@@ -91,5 +100,19 @@ cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const void* a
                                              cudnnConvolutionDescriptor_t windows,
                                              cudnnConvolutionBwdFilterAlgo_t algorithm, void* workspace, size_t bytes,
                                              const void* beta, cudnnFilterDescriptor_t dw_description, void* dw);
+
+cudnnStatus_t cudnnCreatePoolingDescriptor(cudnnPoolingDescriptor_t* description);
+cudnnStatus_t cudnnDestroyPoolingDescriptor(cudnnPoolingDescriptor_t description);
+cudnnStatus_t cudnnSetPoolingNdDescriptor(cudnnPoolingDescriptor_t description, cudnnPoolingMode_t mode,
+                                          cudnnNanPropagation_t nan, int space, const int* window, const int* pad,
+                                          const int* stride);
+cudnnStatus_t cudnnPoolingForward(cudnnHandle_t handle, cudnnPoolingDescriptor_t windows, const void* alpha,
+                                  cudnnTensorDescriptor_t x_description, const void* x, const void* beta,
+                                  cudnnTensorDescriptor_t y_description, void* y);
+cudnnStatus_t cudnnPoolingBackward(cudnnHandle_t handle, cudnnPoolingDescriptor_t windows, const void* alpha,
+                                   cudnnTensorDescriptor_t y_description, const void* y,
+                                   cudnnTensorDescriptor_t dy_description, const void* dy,
+                                   cudnnTensorDescriptor_t x_description, const void* x, const void* beta,
+                                   cudnnTensorDescriptor_t dx_description, void* dx);
 
 #endif  // DIOPI_CUDA_EMULATION_CUDNN_H_

@@ -3,30 +3,12 @@
 #include <cudnn.h>
 
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 
-#include "diopi_core/half.h"
+#include "cudnn_calls.h"
 #include "emulation/launch.h"
 
-// Sizes as [batch, channels, depth, height, width], or [filters, channels of a group, ...].
-struct Sizes {
-    cudnnDataType_t type;
-    int64_t of[5];
-    int rank;
-    int64_t strides[5];
-    int64_t volume() const { return of[0] * of[1] * of[2] * of[3] * of[4]; }
-    int64_t at(int64_t a, int64_t b, const int64_t* position) const {
-        return a * strides[0] + b * strides[1] + position[0] * strides[2] + position[1] * strides[3] +
-               position[2] * strides[4];
-    }
-    // Neither, where nothing lies otherwise.
-    bool is_channels_last() const { return of[1] > 1 && strides[1] == 1 && of[2] * of[3] * of[4] > 1; }
-    bool is_channels_first() const { return of[1] > 1 && strides[1] > 1; }
-};
-struct cudnnTensorStruct : Sizes {};
 struct cudnnFilterStruct : Sizes {};
 struct cudnnConvolutionStruct {
     int64_t pad[3];
@@ -40,24 +22,8 @@ struct cudnnConvolutionStruct {
 
 namespace {
 
-using diopi::core::Bfloat16;
-using diopi::core::Half;
 using diopi::cuda::emulation::submit;
-
-// That of the one handle there is.
-thread_local cudaStream_t stream_of_calls = nullptr;
-
-bool is_mode(const char* name) {
-    const char* mode = std::getenv("DIOPI_CUDA_EMULATION_DNN");
-    return mode != nullptr && (name == nullptr || std::strcmp(mode, name) == 0);
-}
-
-// The entries as the last of three dimensions.
-void set_space(int64_t (&to)[3], const int* from, int space, int64_t missing) {
-    for (int k = 0; k < 3; ++k) {
-        to[k] = k < 3 - space ? missing : from[k - (3 - space)];
-    }
-}
+using namespace diopi::cuda::emulation::dnn;
 
 // Without strides the format of a filter says how it lies.
 cudnnStatus_t set_sizes(Sizes& to, cudnnDataType_t type, int rank, const int* sizes, const int* strides,
@@ -192,34 +158,10 @@ cudnnStatus_t run(Result result, const Sizes& x_sizes, const void* x, const Size
     if (is_mode("refuse") || !is_right(x_sizes, w_sizes, windows, y_sizes) || (workspace == nullptr && bytes > 0)) {
         return CUDNN_STATUS_BAD_PARAM;
     }
-    const auto of = [&](auto stored, auto sum) {
+    with_types(y_sizes.type, [&](auto stored, auto sum) {
         convolve_as<decltype(stored), decltype(sum)>(result, x_sizes, x, w_sizes, w, windows, y_sizes, y, alpha, beta);
-    };
-    switch (y_sizes.type) {
-        case CUDNN_DATA_HALF:
-            of(Half{}, float{});
-            break;
-        case CUDNN_DATA_BFLOAT16:
-            of(Bfloat16{}, float{});
-            break;
-        case CUDNN_DATA_FLOAT:
-            of(float{}, float{});
-            break;
-        default:
-            of(double{}, double{});
-            break;
-    }
+    });
     return CUDNN_STATUS_SUCCESS;
-}
-
-// Where the environment says so, each question for proposals is noted.
-void note(bool is_channels_last) {
-    const char* const file = std::getenv("DIOPI_CUDA_EMULATION_NOTES");
-    std::FILE* const notes = file == nullptr ? nullptr : std::fopen(file, "a");
-    if (notes != nullptr) {
-        std::fputs(is_channels_last ? "convolution, channels last\n" : "convolution, channels first\n", notes);
-        std::fclose(notes);
-    }
 }
 
 // One that changes from run to run, one that is not supported when it runs, and one that works.
@@ -227,7 +169,7 @@ template <typename Algorithm>
 cudnnStatus_t propose(const Sizes& x, const Sizes& w, const cudnnConvolutionStruct& windows, const Sizes& y, int name,
                       int* found, EmulatedPerformance<Algorithm>* results) {
     *found = 0;
-    note(x.is_channels_last());
+    note(x.is_channels_last() ? "convolution, channels last" : "convolution, channels first");
     if (!is_mode(nullptr)) {
         return CUDNN_STATUS_NOT_SUPPORTED;
     }
@@ -238,18 +180,6 @@ cudnnStatus_t propose(const Sizes& x, const Sizes& w, const cudnnConvolutionStru
     results[1] = {static_cast<Algorithm>(0), CUDNN_STATUS_SUCCESS, 0, CUDNN_DETERMINISTIC};
     results[2] = {static_cast<Algorithm>(1), CUDNN_STATUS_SUCCESS, 512, CUDNN_DETERMINISTIC};
     *found = 3;
-    return CUDNN_STATUS_SUCCESS;
-}
-
-template <typename Object>
-cudnnStatus_t create(Object** object) {
-    *object = new Object{};
-    return CUDNN_STATUS_SUCCESS;
-}
-
-template <typename Object>
-cudnnStatus_t destroy(Object* object) {
-    delete object;
     return CUDNN_STATUS_SUCCESS;
 }
 

@@ -3,12 +3,11 @@
 #include <cudnn_frontend.h>
 
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <limits>
 #include <set>
+#include <string>
 
+#include "cudnn_calls.h"
 #include "diopi_core/half.h"
 #include "emulation/launch.h"
 
@@ -18,15 +17,12 @@ namespace {
 
 using diopi::core::Bfloat16;
 using diopi::core::Half;
+using diopi::cuda::emulation::dnn::is_mode;
+using diopi::cuda::emulation::dnn::note;
 using Operation = Graph::Operation;
 using Pack = std::unordered_map<int64_t, void*>;
 
 constexpr int64_t kWorkspace = 256;
-
-bool is_mode(const char* name) {
-    const char* mode = std::getenv("DIOPI_CUDA_EMULATION_DNN");
-    return mode != nullptr && (name == nullptr || std::strcmp(mode, name) == 0);
-}
 
 // The tensors that a call must bring.
 std::vector<EmulatedTensor> tensors_of(const Operation& operation) {
@@ -300,15 +296,10 @@ void run(const Operation& operation, const Pack& pack) {
     }
 }
 
-void note(const Operation& operation) {
-    const char* const file = std::getenv("DIOPI_CUDA_EMULATION_NOTES");
-    std::FILE* const notes = file == nullptr ? nullptr : std::fopen(file, "a");
-    if (notes != nullptr) {
-        std::fprintf(notes, "attention%s%s%s\n", operation.is_gradient ? ", gradient" : "",
-                     operation.q->starts != nullptr ? ", joined" : "",
-                     operation.scores.dropout_mask != nullptr ? ", dropout" : "");
-        std::fclose(notes);
-    }
+std::string text_of(const Operation& operation) {
+    return std::string("attention") + (operation.is_gradient ? ", gradient" : "") +
+           (operation.q->starts != nullptr ? ", joined" : "") +
+           (operation.scores.dropout_mask != nullptr ? ", dropout" : "");
 }
 
 }  // namespace
@@ -389,7 +380,7 @@ error_t Graph::execute(cudnnHandle_t handle, std::unordered_map<int64_t, void*>&
             return error_t("a tensor without memory at 16 bytes");
         }
     }
-    note(operation_);
+    note(text_of(operation_).c_str());
     const Operation operation = operation_;
     const Pack memory = pack;
     const auto work = [operation, memory] {

@@ -25,10 +25,20 @@ struct Range {
     I last;  // behind the last
 };
 
-// Pooling of less than 2^31 elements is counted in 32 bits.
+// An element of a plane, or a window over it.
+template <typename I>
+struct InPlane {
+    I plane;
+    I at;
+    I channel;
+};
+
+// Pooling of less than 2^31 elements is counted in 32 bits. A plane is an image of one channel; where the channels come
+// last in memory it is one of all channels, whose elements at one position are neighbours.
 template <typename I>
 struct Layout {
     int64_t planes;
+    I channels;  // of a plane
     bool is_adaptive;
     I size[kSpace];
     I windows[kSpace];
@@ -37,7 +47,10 @@ struct Layout {
     I pad[kSpace];
     I spread[kSpace];
 
-    explicit Layout(const Pooling& pooling) : planes(pooling.planes), is_adaptive(pooling.is_adaptive) {
+    Layout(const Pooling& pooling, int64_t plane_channels)
+        : planes(plane_channels > 0 ? pooling.planes / plane_channels : 0),
+          channels(static_cast<I>(plane_channels)),
+          is_adaptive(pooling.is_adaptive) {
         for (int k = 0; k < kSpace; ++k) {
             size[k] = static_cast<I>(pooling.size[k]);
             windows[k] = static_cast<I>(pooling.windows[k]);
@@ -48,8 +61,9 @@ struct Layout {
         }
     }
 
-    int64_t elements() const { return planes * size[0] * size[1] * size[2]; }
-    int64_t all_windows() const { return planes * windows[0] * windows[1] * windows[2]; }
+    // Over all planes and channels.
+    int64_t elements() const { return planes * channels * size[0] * size[1] * size[2]; }
+    int64_t all_windows() const { return planes * channels * windows[0] * windows[1] * windows[2]; }
     // Elements in a window, where it does not stick out.
     int64_t reach() const {
         int64_t count = 1;
@@ -62,6 +76,16 @@ struct Layout {
 
     DIOPI_DEVICE I plane_size() const { return size[0] * size[1] * size[2]; }
     DIOPI_DEVICE I plane_windows() const { return windows[0] * windows[1] * windows[2]; }
+
+    // Element i in memory, of a tensor with so many elements in each channel of a plane.
+    DIOPI_DEVICE InPlane<I> in_plane(I i, I count) const {
+        const I rest = channels == 1 ? i : i / channels;
+        return {rest / count, rest % count, channels == 1 ? 0 : i % channels};
+    }
+    // Where the first element of a channel of such a tensor is.
+    DIOPI_DEVICE I first_of(const InPlane<I>& element, I count) const {
+        return element.plane * count * channels + element.channel;
+    }
 
     DIOPI_DEVICE Span<I> span(int k, I i) const {
         if (is_adaptive) {
@@ -125,11 +149,11 @@ inline bool is_short(const Pooling& pooling) {
 
 // Calls `body(layout)` with the layout of the size that suffices.
 template <typename Body>
-void with_layout(const Pooling& pooling, Body&& body) {
+void with_layout(const Pooling& pooling, int64_t plane_channels, Body&& body) {
     if (is_short(pooling)) {
-        body(Layout<int32_t>(pooling));
+        body(Layout<int32_t>(pooling, plane_channels));
     } else {
-        body(Layout<int64_t>(pooling));
+        body(Layout<int64_t>(pooling, plane_channels));
     }
 }
 

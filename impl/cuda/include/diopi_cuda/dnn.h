@@ -1,8 +1,10 @@
-// Convolutions by cuDNN. A library that was built without it has own kernels alone (docs/cuda.md).
+// Convolutions and pooling by cuDNN. A library that was built without it has own kernels alone (docs/cuda.md).
 #ifndef DIOPI_CUDA_DNN_H_
 #define DIOPI_CUDA_DNN_H_
 
 #include "conv_pool_resample/convolution.h"
+#include "conv_pool_resample/pooling.h"
+#include "diopi_cuda/memory_format.h"
 #include "diopi_cuda/runtime.h"
 
 namespace diopi::cuda {
@@ -15,6 +17,14 @@ enum class ConvolutionProduct { kForward, kBackwardData, kBackwardFilter };
 // not its.
 bool convolve_by_dnn(ConvolutionProduct product, const Tensor& image, const Tensor& response, const Tensor& weight,
                      const Tensor& bias, const Convolution& convolution);
+
+// The tensor that is written: the means, or the gradient of the image.
+enum class PoolingResult { kPooled, kImage };
+
+// What `avg_pool` and `avg_pool_backward` promise; both tensors are read and written in the order of a format. False
+// where nothing was done, as above.
+bool average_by_dnn(PoolingResult result, const Tensor& image, const Tensor& pooled, const Pooling& pooling,
+                    const Divisor& divisor, MemoryFormat format);
 
 }  // namespace diopi::cuda
 
