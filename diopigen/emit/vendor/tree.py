@@ -69,6 +69,7 @@ _PACKAGE_MODULES = (
     "fusion",
     "fusion_report",
     "gradients",
+    "graph_cache",
     "graph_calls",
     "graph_nodes",
     "graphs",

@@ -12,11 +12,9 @@ from typing import Any
 
 import torch
 import torch.fx
-from functorch.compile import make_boxed_func
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 from torch_droplet.graph_nodes import DataDependent, Unplanned
-from torch_droplet.graphs import decompositions
 from torch_droplet.indices import device_name
 from torch_droplet.planner import Plan, plan
 
@@ -75,7 +73,10 @@ def _shares(value: torch.Tensor) -> bool:
 def _planned(inner: torch.nn.Module, arguments: Sequence[Any]) -> tuple[Plan, list[str]]:
     """The plan, with parameters and buffers as constants, and the names of the inputs. The graph is the one that
     `torch.compile` gets: an export of PyTorch's would take operators apart for which the device has kernels."""
+    from functorch.compile import make_boxed_func
     from torch._functorch.aot_autograd import aot_function
+
+    from torch_droplet.graphs import decompositions  # here: a program that loads does without the compiler
 
     state = {**dict(inner.named_parameters()), **dict(inner.named_buffers())}
     leaves, structure = tree_flatten(tuple(arguments))

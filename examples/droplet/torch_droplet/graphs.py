@@ -15,11 +15,15 @@ from typing import Any
 
 import torch
 import torch.fx
+from torch._functorch._aot_autograd.autograd_cache import BypassAOTAutogradCache
+from torch._functorch.aot_autograd import SerializableAOTDispatchCompiler
+from torch._inductor.output_code import OutputCode
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.utils._python_dispatch import _disable_current_modes
 
-from torch_droplet import patterns
+from torch_droplet import graph_cache, patterns
 from torch_droplet.fusion_report import show
+from torch_droplet.graph_cache import Kept
 from torch_droplet.graph_nodes import Unplanned
 from torch_droplet.planner import Plan, plan
 from torch_droplet.switches import are_on
@@ -56,12 +60,16 @@ class Program:
         return dict(torch.ops.diopi.program_statistics(self.number))
 
 
-class Graph:
-    """A compiled graph. It is called with a list of its inputs, which it empties."""
+class Graph(OutputCode):
+    """A compiled graph. It is called with a list of its inputs, which it empties. One without symbols can be kept by
+    PyTorch's cache (`graph_cache.py`)."""
 
     def __init__(self, module: torch.fx.GraphModule) -> None:
+        super().__init__()
         self._boxed_call = True  # of the object: PyTorch copies its attributes to what wraps it
-        self.module = module
+        self.module: torch.fx.GraphModule | None = module
+        self.kept: Kept | None = None
+        """Instead of the module, in a process that found the graph in the cache."""
         self.programs: collections.OrderedDict[tuple[Any, ...], Program] = collections.OrderedDict()
         self.plans = 0
         self._lock = threading.Lock()
@@ -100,12 +108,7 @@ class Graph:
         with self._lock:
             found = self.programs.get(key)
             if found is None:
-                symbols = {symbol: value for (_, symbol), value in zip(self._symbols, sizes, strict=True)}
-                with unset_fake_temporarily():
-                    planned = plan(self.module, _numbers(symbols), fuses=not is_watched)
-                    show(planned.document, planned.notes)
-                    found = Program(planned)
-                self.plans += 1
+                found = self._made(sizes, is_watched)
                 self.programs[key] = found
                 if len(self.programs) > PLANS:
                     self.programs.popitem(last=False)
@@ -115,6 +118,36 @@ class Graph:
                 self._only = found
             return found
 
+    def _made(self, sizes: tuple[int, ...], is_watched: bool) -> Program:
+        if self.kept is not None:
+            return Program(self.kept.plan(not is_watched))
+        planned = self._planned(sizes, not is_watched)
+        show(planned.document, planned.notes)
+        self.plans += 1
+        return Program(planned)
+
+    def _planned(self, sizes: tuple[int, ...], fuses: bool) -> Plan:
+        assert self.module is not None
+        symbols = {symbol: value for (_, symbol), value in zip(self._symbols, sizes, strict=True)}
+        with unset_fake_temporarily():
+            return plan(self.module, _numbers(symbols), fuses=fuses)
+
+    # What PyTorch's cache asks for.
+
+    def prepare_for_serialization(self) -> None:
+        """Leaves what another process needs. Called with a copy. Raises `BypassAOTAutogradCache` for symbols."""
+        if not self._all_tensors:
+            raise BypassAOTAutogradCache("sizes of the graph are symbols")
+        fused, single = self._planned((), True), self._planned((), False)
+        self.kept = Kept.of(fused, single)
+        self.module = self._only = self._lock = None  # type: ignore[assignment]
+        self.programs = collections.OrderedDict()
+
+    def post_compile(self, example_inputs: Sequence[Any], constants: Any, graph_kwargs: Any) -> None:
+        """Makes the program of a graph that was found."""
+        self._lock = threading.Lock()
+        self.program(())
+
 
 def _numbers(symbols: dict[Any, Any]) -> dict[Any, Any]:
     import sympy
@@ -122,10 +155,11 @@ def _numbers(symbols: dict[Any, Any]) -> dict[Any, Any]:
     return {symbol: sympy.sympify(value) for symbol, value in symbols.items()}
 
 
-class Interpreted:
+class Interpreted(OutputCode):
     """A graph that has no plan: PyTorch runs it node by node, and the report says why."""
 
     def __init__(self, module: torch.fx.GraphModule, reason: str) -> None:
+        super().__init__()
         self._boxed_call = True
         self.module = module
         self.reason = reason
@@ -135,6 +169,10 @@ class Interpreted:
         inputs = list(args)
         args.clear()
         return torch.fx.Interpreter(self.module).boxed_run(inputs)
+
+    def prepare_for_serialization(self) -> None:
+        """Raises `BypassAOTAutogradCache`: the warning belongs to each process."""
+        raise BypassAOTAutogradCache(self.reason)
 
 
 def compile_graph(module: torch.fx.GraphModule, inputs: Sequence[Any]) -> Graph | Interpreted:
@@ -160,14 +198,17 @@ def backend(module: torch.fx.GraphModule, inputs: Sequence[Any], **options: Any)
     import torch._functorch.config
     from torch._dynamo.backends.common import aot_autograd
 
+    keeps = graph_cache.is_on() and graph_cache.may_keep(module, inputs)
+    compilers = [SerializableAOTDispatchCompiler(Graph, compile_graph) if keeps else compile_graph for _ in range(3)]
+    forward, backward, inference = compilers
     compiler = aot_autograd(
-        fw_compiler=compile_graph,
-        bw_compiler=compile_graph,
-        inference_compiler=compile_graph,
+        fw_compiler=forward,
+        bw_compiler=backward,
+        inference_compiler=inference,
         decompositions=decompositions(),
         keep_inference_input_mutations=True,
         pre_grad_passes=patterns.apply,
     )
     # Eager mode runs the backward pass outside autocast; PyTorch would compile it as if it ran inside, in other dtypes.
-    with torch._functorch.config.patch(backward_pass_autocast="off"):
+    with torch._functorch.config.patch(backward_pass_autocast="off"), graph_cache.tagged() if keeps else _NOTHING:
         return compiler(module, inputs)

@@ -1,0 +1,156 @@
+"""Planned graphs in PyTorch's cache: what was compiled once is found again, and nothing else is."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("fresh_compiler")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where PyTorch keeps graphs in a test."""
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("DIOPI_COMPILE_CACHE", "1")
+    return tmp_path / "aotautograd"
+
+
+def outcome(call: Callable[[], Any]) -> tuple[Any, dict[str, int]]:
+    """As in another process: nothing of the compiler is left but its cache. Gives what the cache counted as well."""
+    import torch
+    from torch._dynamo.utils import counters
+
+    torch._dynamo.reset()
+    counters.clear()
+    result = call()
+    prefix = "autograd_cache_"
+    counted = counters["aot_autograd"].items()
+    return result, {key.removeprefix(prefix): value for key, value in counted if key.startswith(prefix)}
+
+
+def training(graphs: ModuleType, droplet: Any) -> Callable[[], list[Any]]:
+    """A step of a net with a constant mask, and its gradients."""
+    import torch
+
+    torch.manual_seed(0)
+    layers = [torch.nn.Linear(8, 8), torch.nn.GELU(), torch.nn.LayerNorm(8)]
+    model = torch.nn.Sequential(*layers).to(droplet)
+    x = torch.randn(4, 8).to(droplet)
+
+    def step() -> list[Any]:
+        def loss(x: Any) -> Any:
+            mask = torch.arange(8, device=x.device).float() * 0.5
+            return (model(x) * mask).square().mean()
+
+        model.zero_grad()
+        value = torch.compile(loss, backend=graphs.backend)(x)
+        value.backward()
+        return [value.detach().cpu(), *(p.grad.cpu() for p in model.parameters())]
+
+    return step
+
+
+def assert_equal(one: list[Any], other: list[Any]) -> None:
+    import torch
+
+    assert all(torch.equal(first, second) for first, second in zip(one, other, strict=True))
+
+
+def test_a_second_process_plans_nothing(
+    graphs: ModuleType, torch_droplet: ModuleType, droplet: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = training(graphs, droplet)
+    first, counted = outcome(step)
+    assert counted == {"miss": 1, "saved": 1}
+
+    def never(*_: Any, **__: Any) -> Any:
+        raise AssertionError("planned again")
+
+    monkeypatch.setattr(graphs, "plan", never)
+    monkeypatch.setattr(graphs, "compile_graph", never)
+    second, counted = outcome(step)
+    assert counted == {"hit": 1}
+    assert_equal(first, second)
+    torch_droplet.reset_fallback_report()
+    with torch_droplet.force_fallback("native_layer_norm"):  # a plan without fused kernels is kept as well
+        watched, _ = outcome(step)
+    assert torch_droplet.fallback_report() == {"native_layer_norm": 1}
+    assert all(one.allclose(other, atol=1e-6) for one, other in zip(watched, first, strict=True))
+
+
+def test_what_a_plan_follows_from_is_in_the_key(
+    graphs: ModuleType, droplet: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another library, another version of the package, other switches."""
+    step = training(graphs, droplet)
+    outcome(step)
+    monkeypatch.setenv("DIOPI_COMPILE_FUSION", "0")
+    assert outcome(step)[1] == {"miss": 1, "saved": 1}
+    monkeypatch.delenv("DIOPI_COMPILE_FUSION")
+    assert outcome(step)[1] == {"hit": 1}
+    cache = importlib.import_module("torch_droplet.graph_cache")
+    assert any("libtorch_droplet" in path.name for path in cache._libraries())
+    assert any("libdiopi_impl" in path.name for path in cache._libraries())
+    monkeypatch.setattr(cache, "_files", lambda: "another library")
+    assert outcome(step)[1] == {"miss": 1, "saved": 1}
+
+
+def test_torn_files_are_made_again(graphs: ModuleType, droplet: Any, folder: Path) -> None:
+    step = training(graphs, droplet)
+    first, _ = outcome(step)
+    (entry,) = folder.glob("*/*")
+    entry.write_bytes(entry.read_bytes()[:100])
+    second, counted = outcome(step)
+    assert counted == {"miss": 1, "saved": 1}
+    assert_equal(first, second)
+    assert outcome(step)[1] == {"hit": 1}
+
+
+def test_graphs_that_are_not_kept(
+    graphs: ModuleType, droplet: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those with symbols, and any where the switch is off or plans are shown."""
+    import torch
+
+    x = torch.randn(3, 4).to(droplet)
+    call = torch.compile(lambda x: x.exp() + x.shape[0], backend=graphs.backend, dynamic=True)
+    assert outcome(lambda: call(x))[1] == {}
+    step = training(graphs, droplet)
+    for name, value in (("DIOPI_COMPILE_CACHE", "0"), ("DIOPI_COMPILE_LOG", "pattern")):
+        with monkeypatch.context() as patch:
+            patch.setenv(name, value)
+            assert outcome(step)[1] == {}
+    assert not list(folder.glob("*/*"))
+
+
+@pytest.mark.slow
+def test_another_process(graphs: ModuleType, droplet: Any, folder: Path) -> None:
+    """Both at once, then a third: each gets the same."""
+    code = (
+        "import torch, torch_droplet\n"
+        "from torch_droplet import graphs\n"
+        "from torch._dynamo.utils import counters\n"
+        "torch.manual_seed(0)\n"
+        "model = torch.nn.Linear(4, 4).to('droplet')\n"
+        "call = torch.compile(model, backend=graphs.backend)\n"
+        "value = call(torch.ones(2, 4, device='droplet')).sum()\n"
+        "value.backward()\n"
+        "print(counters['aot_autograd']['autograd_cache_hit'], float(value), float(model.weight.grad.sum()))\n"
+    )
+    command = [sys.executable, "-c", code]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2] / "examples/droplet")}
+    running = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    texts = [process.communicate(timeout=300)[0].split() for process in running]
+    third = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    assert third.returncode == 0, third.stderr
+    texts.append(third.stdout.split())
+    assert texts[2][0] == "1" and texts[0][1:] == texts[1][1:] == texts[2][1:]
