@@ -11,10 +11,11 @@ from typing import Any
 from diopigen.commands.explanations import named_function
 from diopigen.diagnostics import failure
 from diopigen.emit.elementwise.kernels import kernel_text
-from diopigen.emit.torch.compiled import CallBinding, call_bindings, fusibility
+from diopigen.emit.torch.compiled import REDUCTIONS, CallBinding, call_bindings, fusibility
 from diopigen.emit.torch.forms import families, kernels_of
 from diopigen.ir.model import Interface
 
+_LAST = "  (last dimensions)"
 RULES = {"fusion-report": "A report of compiled graphs is what DIOPI_COMPILE_REPORT saves."}
 
 
@@ -34,14 +35,21 @@ def _overloads(calls: Sequence[CallBinding]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for call in calls:
         found.setdefault(call.function.name, []).append(call.overload)
+    for overload, (_, function) in REDUCTIONS.items():
+        if overload not in found.setdefault(function, []):
+            found[function].append(overload)
     return found
 
 
 def _all(why: Mapping[str, str], overloads: Mapping[str, Sequence[str]]) -> Iterator[str]:
     fused = [name for name, reason in why.items() if not reason]
+    forms: dict[str, list[str]] = {}
+    for overload, (_, function) in REDUCTIONS.items():
+        forms.setdefault(function, []).append(overload)
     yield f"{len(fused)} of {len(why)} functions can be part of a fused kernel:"
     for name in fused:
-        yield f"  {name:<32} {', '.join(overloads.get(name, ()))}"
+        own = forms.get(name, overloads.get(name, ()))
+        yield f"  {name:<32} {', '.join(own)}{_LAST if name in forms else ''}"
     yield "The others cannot, because"
     for reason, count in Counter(reason for reason in why.values() if reason).most_common():
         yield f"  {count:>4}  {reason}"
@@ -56,6 +64,9 @@ def _function(
     if function.name in overloads:
         yield f"  serves {', '.join(overloads[function.name])}"
     if reason:
+        return
+    if own := [f"{overload} as {form}" for overload, (form, owner) in REDUCTIONS.items() if owner == function.name]:
+        yield f"  reduces the last dimensions, a row at a time: {', '.join(own)}"
         return
     kernel = kernel_text(function)
     for kind, constant, value in ((kind, each, value) for each, kind, value in kernel.constants):

@@ -6,6 +6,7 @@ floating, or have rules of their own about zero.
 
 from __future__ import annotations
 
+from diopigen.emit.constraint_forms import check_of
 from diopigen.emit.cpp_text import COMPARISONS, LOGICAL, is_literal, literal_value
 from diopigen.emit.cpu.kernels import allowed
 from diopigen.emit.element_expression import ElementPrinter
@@ -16,6 +17,8 @@ INTEGERS = ("uint8", "int8", "int16", "int32", "int64")
 _FUNCTIONS = frozenset({"where", "min", "max", "abs", "sign", "to_bool", "is_null"})
 _ARITHMETIC = frozenset({"+", "-", "*"})
 _OPERATORS = _ARITHMETIC | COMPARISONS | LOGICAL
+_DIVISIONS = frozenset({"/", "//", "%", "trunc_div", "floor_div"})
+_BITS = frozenset({"&", "|", "^", "~"})
 
 
 def takes_integers(function: Function, printer: ElementPrinter) -> bool:
@@ -24,6 +27,20 @@ def takes_integers(function: Function, printer: ElementPrinter) -> bool:
     assert kernel is not None
     formulas = [formula.expression for _, formula in (*kernel.lets, *kernel.results)]
     return _allow(function, INTEGERS) and all(_is_integral(function, each, printer) for each in formulas)
+
+
+def divides_integers(function: Function, printer: ElementPrinter) -> bool:
+    """The same where quotients are those of integers, of divisors that are not 0 (`nonzero`), and bits are combined."""
+    kernel = function.kernel
+    assert kernel is not None
+    formulas = [formula.expression for _, formula in (*kernel.lets, *kernel.results)]
+    return _allow(function, INTEGERS) and all(_is_integral(function, each, printer, True) for each in formulas)
+
+
+def nonzero(function: Function) -> list[str]:
+    """The operands that must not be 0 where the dtype is integral."""
+    checks = [check_of(constraint) for constraint in function.constraints]
+    return [name for check, names in checks if check == "reject_zero" for name in names]
 
 
 def takes_bools(function: Function) -> bool:
@@ -61,18 +78,25 @@ def _keeps(param: Parameter) -> bool:
     return isinstance(rule, Call) and rule.function in ("same", "promote", "to_real")
 
 
-def _is_integral(function: Function, expression: Expression, printer: ElementPrinter) -> bool:
+def _is_integral(function: Function, expression: Expression, printer: ElementPrinter, divides: bool = False) -> bool:
     if is_literal(expression):
         return isinstance(literal_value(expression), int)
     if printer.is_uniform(expression):
         is_plain = printer.host.show(expression).kind in ("bool", "integer")
         return is_plain or number_text(function, expression) is not None
     if isinstance(expression, Unary):
-        return _is_integral(function, expression.operand, printer)
+        is_known = divides or expression.operator not in _BITS
+        return is_known and _is_integral(function, expression.operand, printer, divides)
     if isinstance(expression, Binary):
         sides = (expression.left, expression.right)
-        return expression.operator in _OPERATORS and all(_is_integral(function, side, printer) for side in sides)
+        operators = _OPERATORS | _DIVISIONS | _BITS if divides else _OPERATORS
+        return expression.operator in operators and all(
+            _is_integral(function, side, printer, divides) for side in sides
+        )
     if isinstance(expression, Call):
         arguments = expression.arguments
-        return expression.function in _FUNCTIONS and all(_is_integral(function, each, printer) for each in arguments)
+        functions = _FUNCTIONS | _DIVISIONS if divides else _FUNCTIONS
+        return expression.function in functions and all(
+            _is_integral(function, each, printer, divides) for each in arguments
+        )
     return isinstance(expression, Name)

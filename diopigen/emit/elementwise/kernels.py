@@ -8,7 +8,7 @@ another kind are left to handwritten code.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,13 @@ from diopigen.emit.cpp_lines import Statement, fit
 from diopigen.emit.cpp_text import Backend, Inexpressible
 from diopigen.emit.cpu.kernels import allowed, rule_operands, tensor_functions
 from diopigen.emit.element_expression import Constant, ElementPrinter
-from diopigen.emit.elementwise.integers import INTEGERS, number_text, takes_bools, takes_integers
+from diopigen.emit.elementwise.integers import (
+    INTEGERS,
+    divides_integers,
+    number_text,
+    takes_bools,
+    takes_integers,
+)
 from diopigen.emit.host_expression import HostPrinter
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.sources import header_files, spec_files
@@ -69,6 +75,8 @@ class KernelText:
     function: str
     constants: list[tuple[str, str, str]]
     """Members with their types and, as C++ text over the function's parameters, their values."""
+    divides_integers: bool
+    """Whether it takes integers where none of them is divided by 0."""
 
 
 FOLDER = "functions_elementwise"
@@ -77,7 +85,17 @@ FOLDER = "functions_elementwise"
 
 def expressible(interface: Interface) -> tuple[Function, ...]:
     """The functions that there can be a kernel for, in the order of the interface."""
-    return tuple(function for function in tensor_functions(interface) if _is_expressible(function))
+    return tuple(function for function in tensor_functions(interface) if _is_expressible(function, _FLOATS))
+
+
+def fusible_functions(interface: Interface) -> tuple[Function, ...]:
+    """Those of them, and the ones that compute integers alone."""
+    both = (_FLOATS, INTEGERS)
+    return tuple(
+        function
+        for function in tensor_functions(interface)
+        if any(_is_expressible(function, dtypes) for dtypes in both)
+    )
 
 
 def emit_elementwise(
@@ -95,8 +113,8 @@ def emit_elementwise(
     return Plan((PlannedFile("kernels.cpp", render(templates, TEMPLATE, values), inputs, "vendor"),))
 
 
-def _is_expressible(function: Function) -> bool:
-    """Whether kernel, dtypes, shapes and constraints are all of the kind that a loop over floats can take."""
+def _is_expressible(function: Function, dtypes: Sequence[str]) -> bool:
+    """Whether kernel, dtypes, shapes and constraints are all of the kind that a loop over such elements can take."""
     tensors = _tensors(function)
     assert function.kernel is not None
     formulas = [formula.expression for _, formula in (*function.kernel.lets, *function.kernel.results)]
@@ -107,7 +125,7 @@ def _is_expressible(function: Function) -> bool:
         and all(param.type in ("tensor", "scalar", "string") or not param.is_written for param in function.params)
         and not any(param.type in ("tensors", "sizes") for param in function.params)
         and words <= {*_STANDARD, *_OWN}
-        and all(_fits_loop(param) and (_is_mask(param) or _floats(function, param)) for param in tensors)
+        and all(_fits_loop(param) and (_is_mask(param) or _takes(function, param, dtypes)) for param in tensors)
         and any(not _is_mask(param) for param in tensors)
         and all(_is_understood(function, constraint) for constraint in function.constraints)
         and _can_print(function)
@@ -144,8 +162,12 @@ def _is_mask(param: Parameter) -> bool:
     return isinstance(param.dtype, DtypeList) and set(param.dtype.dtypes) <= {"bool", "uint8"}
 
 
+def _takes(function: Function, param: Parameter, dtypes: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name for name in dtypes if name in allowed(function, param))
+
+
 def _floats(function: Function, param: Parameter) -> tuple[str, ...]:
-    return tuple(name for name in _FLOATS if name in allowed(function, param))
+    return _takes(function, param, _FLOATS)
 
 
 def _kernel(function: Function) -> KernelText:
@@ -195,6 +217,7 @@ def _kernel(function: Function) -> KernelText:
         lines,
         _function_text(function, host, operands, printer.constants, bool_results, dtypes),
         [(c.name, _member_type(function, c), _value(function, host, c)) for c in printer.constants],
+        divides_integers(function, printer),
     )
 
 

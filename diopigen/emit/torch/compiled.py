@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from diopigen.emit.c_text import COLUMNS
-from diopigen.emit.elementwise.kernels import expressible, kernel_text
+from diopigen.emit.elementwise.integers import nonzero
+from diopigen.emit.elementwise.kernels import expressible, fusible_functions, kernel_text
 from diopigen.emit.torch.arguments import CONVERSIONS, rule_of
 from diopigen.emit.torch.binding import Binding, Unbound, bind
 from diopigen.emit.torch.forms import Family, Kernel
@@ -67,6 +68,31 @@ AS_EAGER: Mapping[str, str] = {
     "where.self": "diopiWhere",
 }
 """Overloads with a handwritten kernel that makes this one call, where the operands need no conversion."""
+
+REDUCTIONS: Mapping[str, tuple[str, str]] = {
+    "sum": ("sum", "diopiSum"),
+    "sum.dim_IntList": ("sum", "diopiSum"),
+    "mean": ("mean", "diopiMean"),
+    "mean.dim": ("mean", "diopiMean"),
+    "amax": ("max", "diopiAmax"),
+    "max": ("max", "diopiMaxAll"),
+    "amin": ("min", "diopiMin"),
+    "min": ("min", "diopiMinAll"),
+    "any": ("any", "diopiAny"),
+    "any.dim": ("any", "diopiAny"),
+    "any.dims": ("any", "diopiAny"),
+    "all": ("all", "diopiAll"),
+    "all.dim": ("all", "diopiAll"),
+    "all.dims": ("all", "diopiAll"),
+    "var.correction": ("variance", "diopiStd"),
+    "std.correction": ("deviation", "diopiStd"),
+    "_softmax": ("softmax", "diopiSoftmax"),
+    "_log_softmax": ("log_softmax", "diopiLogSoftmax"),
+    "_softmax_backward_data": ("softmax_backward", "diopiSoftmaxBackward"),
+    "_log_softmax_backward_data": ("log_softmax_backward", "diopiLogSoftmaxBackward"),
+}
+"""Overloads that a fused kernel computes over the last dimensions, each with its form (`fused_chain.py` of a vendor's
+package has the parts) and the function whose rules it follows."""
 
 ENUMERATORS: Mapping[str, object] = {
     "RoundModeNone": None,
@@ -142,9 +168,12 @@ def table_lines(names: Sequence[str]) -> list[str]:
 
 def fusible(interface: Interface, names: Sequence[str]) -> list[str]:
     """Lines of JSON, one for each of the functions whose kernel is an expression over elements: its parameters, its
-    operands and whether they are masks, its constants as C++ over the parameters, and the lines of its body."""
+    operands and whether they are masks, its constants as C++ over the parameters, the lines of its body, the kinds of
+    dtypes that it computes in, and the operands that must not be 0 where these are integers. Then overloads that
+    reduce, with their forms."""
     lines = []
-    for function in expressible(interface):
+    floating = {function.name for function in expressible(interface)}
+    for function in fusible_functions(interface):
         if function.name not in names or _unsuited(function):
             continue
         kernel = kernel_text(function)
@@ -155,23 +184,27 @@ def fusible(interface: Interface, names: Sequence[str]) -> list[str]:
             [list(operand) for operand in operands],
             [list(constant) for constant in kernel.constants],
             kernel.lines,
+            [*(["floating"] if function.name in floating else []), *(["integral"] if kernel.divides_integers else [])],
+            nonzero(function),
         ]
         lines.append(json.dumps(document))
-    return lines
+    return [*lines, *(json.dumps([overload, form]) for overload, (form, _) in REDUCTIONS.items())]
 
 
 def fusibility(interface: Interface, calls: Sequence[CallBinding]) -> dict[str, str]:
     """For each function of the interface why chains of compiled graphs cannot have it; empty for those that can."""
     called = set(functions_of(interface, calls))
-    texts = {function.name for function in expressible(interface)}
+    texts = {function.name for function in fusible_functions(interface)}
     return {function.name: _why_not(function, called, texts) for function in interface.functions}
 
 
 def _why_not(function: Function, called: Set[str], texts: Set[str]) -> str:
+    if any(function.name == owner for _, owner in REDUCTIONS.values()):
+        return ""
     if function.kernel is None:
         return "the spec has no kernel expression for it"
     if function.name not in texts:
-        return "its kernel is no loop over floating elements"
+        return "its kernel is no loop over elements of one dtype"
     if reason := _unsuited(function):
         return reason
     return "" if function.name in called else "no functional overload of ATen calls it as it is"

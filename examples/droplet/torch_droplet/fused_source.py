@@ -1,13 +1,12 @@
-"""The source of a fused kernel: elementwise operators, each as the spec's expression, over one loop.
+"""What a fused kernel consists of: operators, each as the spec's expression, and the loop over elements.
 
-The kernel includes <cmath> and <cstdint> alone. Sizes and strides are numbers of the launch, so that one kernel serves
-all sizes of the same layout. Every value is rounded to the dtype of its node, as the operators do one by one.
+Sizes and strides are numbers of the launch, so that one kernel serves all sizes of the same layout. Every value is
+rounded to the dtype of its node, as the operators do one by one.
 """
 
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,119 +14,7 @@ from typing import Any
 
 import torch
 
-PRELUDE = r"""
-#include <cmath>
-#include <cstdint>
-#include <limits>
-#include <string_view>
-
-// The C library has these on vectors, within 4 units in the last place.
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
-#define ON_VECTORS __attribute__((simd("notinbranch")))
-extern "C" {
-ON_VECTORS float expf(float) noexcept;
-ON_VECTORS float logf(float) noexcept;
-ON_VECTORS float sinf(float) noexcept;
-ON_VECTORS float cosf(float) noexcept;
-ON_VECTORS float powf(float, float) noexcept;
-#if __GLIBC__ > 2 || __GLIBC_MINOR__ >= 35
-ON_VECTORS float tanhf(float) noexcept;
-ON_VECTORS float erff(float) noexcept;
-ON_VECTORS float erfcf(float) noexcept;
-ON_VECTORS float expm1f(float) noexcept;
-ON_VECTORS float log1pf(float) noexcept;
-ON_VECTORS float log2f(float) noexcept;
-ON_VECTORS float log10f(float) noexcept;
-ON_VECTORS float atanf(float) noexcept;
-ON_VECTORS float sinhf(float) noexcept;
-ON_VECTORS float coshf(float) noexcept;
-#endif
-}
-#endif
-
-#define INLINE [[gnu::always_inline]] static inline
-
-namespace {
-
-enum RoundMode { RoundModeNone, RoundModeTrunc, RoundModeFloor };
-
-struct Number {
-    double number = 0;
-    constexpr double value() const { return number; }
-    template <typename T>
-    INLINE_MEMBER T as() const { return static_cast<T>(number); }
-};
-constexpr Number operator+(Number a, Number b) { return {a.number + b.number}; }
-constexpr Number operator-(Number a, Number b) { return {a.number - b.number}; }
-constexpr Number operator*(Number a, Number b) { return {a.number * b.number}; }
-
-// NaN goes through all functions but sign().
-template <typename T> INLINE T where(bool condition, T yes, T no) { return condition ? yes : no; }
-template <typename T> INLINE bool isTrue(T x) { return x != T(0); }
-template <typename T> INLINE T minimum(T a, T b) { return a < b || a != a ? a : b; }
-template <typename T> INLINE T maximum(T a, T b) { return a > b || a != a ? a : b; }
-template <typename T> INLINE T sign(T x) { return T((x > T(0)) - (x < T(0))); }
-template <typename T> INLINE T absolute(T x) { return std::abs(x); }
-template <typename T> INLINE T conjugate(T x) { return x; }
-template <typename T> INLINE T reciprocal(T x) { return T(1) / x; }
-template <typename T> INLINE T rsqrt(T x) { return T(1) / std::sqrt(x); }
-template <typename T> INLINE T sigmoid(T x) { return T(1) / (T(1) + std::exp(-x)); }
-template <typename T> INLINE T truncDivide(T a, T b) { return std::trunc(a / b); }
-template <typename T> INLINE T floorRemainder(T a, T b) {
-    const T rest = std::fmod(a, b);
-    return rest != T(0) && (b < T(0)) != (rest < T(0)) ? rest + b : rest;
-}
-template <typename T> INLINE T floorDivide(T a, T b) {
-    if (b == T(0)) {
-        return a / b;
-    }
-    const T rest = std::fmod(a, b);
-    const T quotient = (a - rest) / b - (rest != T(0) && (b < T(0)) != (rest < T(0)) ? T(1) : T(0));
-    const T floored = std::floor(quotient);
-    return quotient == T(0) ? std::copysign(T(0), a / b) : floored + (quotient - floored > T(0.5) ? T(1) : T(0));
-}
-
-INLINE float bits(uint32_t value) {
-    float made;
-    __builtin_memcpy(&made, &value, sizeof(made));
-    return made;
-}
-INLINE uint32_t bitsOf(float value) {
-    uint32_t made;
-    __builtin_memcpy(&made, &value, sizeof(made));
-    return made;
-}
-
-// Storage: what is in memory, as the float that it stands for and back, rounded to nearest, ties to even.
-struct Float32 {
-    using Element = float;
-    INLINE float load(float x) { return x; }
-    INLINE float store(float x) { return x; }
-};
-struct Float16 {
-    using Element = _Float16;
-    INLINE float load(_Float16 x) { return static_cast<float>(x); }
-    INLINE _Float16 store(float x) { return static_cast<_Float16>(x); }
-};
-struct Bfloat16 {
-    using Element = uint16_t;
-    INLINE float load(uint16_t x) { return bits(static_cast<uint32_t>(x) << 16); }
-    INLINE uint16_t store(float x) {
-        const uint32_t raw = bitsOf(x);
-        const uint32_t rounded = raw + 0x7FFF + (raw >> 16 & 1);
-        return x != x ? static_cast<uint16_t>(raw >> 16 | 0x40) : static_cast<uint16_t>(rounded >> 16);
-    }
-};
-struct Bool {
-    using Element = uint8_t;
-    INLINE float load(uint8_t x) { return x != 0 ? 1.0F : 0.0F; }
-    INLINE uint8_t store(float x) { return x != 0 ? 1 : 0; }
-};
-template <typename Storage> INLINE float rounded(float x) { return Storage::load(Storage::store(x)); }
-""".replace("INLINE_MEMBER", "[[gnu::always_inline]] inline constexpr")
-
-STORAGES = {torch.float32: "Float32", torch.float16: "Float16", torch.bfloat16: "Bfloat16", torch.bool: "Bool"}
-"""What fused kernels compute with: floats of 32 bits and less, and masks."""
+from torch_droplet.fused_prelude import INTEGERS, STORAGES, value_type
 
 GRAIN = 16384
 """Elements that are worth a thread."""
@@ -136,49 +23,106 @@ GRAIN = 16384
 @dataclass(frozen=True)
 class Body:
     """The kernel of a function: its parameters, its operands and whether they are masks, its constants as C++ over the
-    parameters, and the lines that compute `results[0]` from `operands`."""
+    parameters, and the lines that compute `results[0]` from `operands`. `kinds` are the kinds of dtypes that it
+    computes in; `nonzero` are operands that must not be 0 where these are integers."""
 
     parameters: tuple[str, ...]
     operands: tuple[str, ...]
     constants: tuple[tuple[str, str, str], ...]
     lines: tuple[str, ...]
+    kinds: tuple[str, ...]
+    nonzero: tuple[str, ...]
 
 
 @functools.cache
 def bodies() -> dict[str, Body]:
     """The kernels by function."""
     found = {}
-    for line in torch.ops.diopi.compiled_kernels().split("\n"):
-        if line:
-            name, parameters, operands, constants, lines = json.loads(line)
-            found[name] = Body(
-                tuple(parameters), tuple(one for one, _ in operands), tuple(map(tuple, constants)), tuple(lines)
-            )
+    for name, *parts in _lines(_BODY):
+        parameters, operands, constants, lines, kinds, nonzero = parts
+        found[name] = Body(
+            tuple(parameters),
+            tuple(one for one, _ in operands),
+            tuple(map(tuple, constants)),
+            tuple(lines),
+            tuple(kinds),
+            tuple(nonzero),
+        )
     return found
+
+
+@functools.cache
+def reductions() -> dict[str, str]:
+    """The forms of overloads that reduce."""
+    return dict(_lines(_FORM))
+
+
+_BODY, _FORM = 7, 2
+"""Parts of a line."""
+
+
+def _lines(parts: int) -> list[Any]:
+    found = [json.loads(line) for line in torch.ops.diopi.compiled_kernels().split("\n") if line]
+    return [one for one in found if len(one) == parts]
 
 
 @dataclass(frozen=True)
 class Operation:
-    """A node of the chain: the function with its plain arguments, or a conversion where there is none. `operands` are
-    earlier values: `("input", k)` or `("value", k)`; or `("number", x)`."""
+    """A step of the chain: the function with its plain arguments, a conversion where there is none, or a `reduction` of
+    all columns of a row to one value. `operands` are earlier values: `("input", k)` or `("value", k)`; or
+    `("number", x)`. It is computed in `computed` and rounded to `dtype`."""
 
     function: str | None
     plain: tuple[tuple[str, Any], ...]
     operands: tuple[tuple[str, Any], ...]
     dtype: torch.dtype
+    computed: torch.dtype
+    reduction: str = ""
+    is_row: bool = False
+    """Whether there is one value for a row, not one for each of its columns."""
 
 
 @dataclass(frozen=True)
 class Chain:
     """What one kernel computes: operations in order, the dtypes of its inputs, and which values it stores. `inner`
     says for each buffer, inputs first, whether its elements are adjacent (1), all the same (0), or neither (2)
-    along the last dimension of `rank`."""
+    along the last dimension of `rank`. With reductions the last dimension has the columns of a row; `columns` is a
+    limit for their number where values of a row are worth keeping between its passes, and 0 otherwise."""
 
     operations: tuple[Operation, ...]
     inputs: tuple[torch.dtype, ...]
     outputs: tuple[int, ...]
     inner: tuple[int, ...]
     rank: int
+    columns: int = 0
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether it reduces."""
+        return any(operation.reduction for operation in self.operations)
+
+    @property
+    def storages(self) -> list[str]:
+        """Of each buffer, inputs first."""
+        return [STORAGES[dtype] for dtype in (*self.inputs, *(self.operations[k].dtype for k in self.outputs))]
+
+
+def number_text(value: float) -> str:
+    """A number as a double of C++."""
+    number = float(value)
+    if number != number:
+        return "std::numeric_limits<double>::quiet_NaN()"
+    if number in (float("inf"), float("-inf")):
+        return f"{'-' if number < 0 else ''}std::numeric_limits<double>::infinity()"
+    return repr(number)
+
+
+def _whole_text(value: int) -> str:
+    return "INT64_MIN" if value == -(2**63) else f"INT64_C({value})"
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and -(2**63) <= value < 2**63
 
 
 def declaration(name: str, value: Any) -> list[str]:
@@ -187,17 +131,8 @@ def declaration(name: str, value: Any) -> list[str]:
         return [f"constexpr const Number* {name} = nullptr;", f"constexpr Number {name}_number{{}};"]
     if isinstance(value, str):
         return [f"constexpr std::string_view {name} = {json.dumps(value)};"]
-    text = _number(value)
+    text = f"{number_text(value)}, {_whole_text(int(value)) if _is_whole(value) else 0}"
     return [f"constexpr Number {name}_number{{{text}}};", f"static constexpr const Number* {name} = &known;"]
-
-
-def _number(value: float) -> str:
-    number = float(value)
-    if number != number:
-        return "std::numeric_limits<double>::quiet_NaN()"
-    if number in (float("inf"), float("-inf")):
-        return f"{'-' if number < 0 else ''}std::numeric_limits<double>::infinity()"
-    return repr(number)
 
 
 def _constant(name: str, kind: str, host: str, plain: Sequence[tuple[str, Any]]) -> list[str]:
@@ -222,72 +157,98 @@ def _function(number: int, operation: Operation) -> list[str]:
     return [*lines, "    T results[1];", *(f"    {line}" for line in body.lines), "    return results[0];", "}"]
 
 
-def source_of(chain: Chain) -> tuple[str, str]:
-    """The source of a kernel and its name, which follows from the source."""
-    text = "\n".join([PRELUDE, *_text(chain)])
-    name = "fused_" + hashlib.sha256(text.encode()).hexdigest()[:16]
-    return text.replace("KERNEL_NAME", name), name
+def compute_type(operation: Operation) -> str:
+    """The C++ type that an operation is computed in. Masks are computed as 0 and 1, bit operators in bools."""
+    if operation.computed == torch.bool and operation.function is not None:
+        return "float" if "floating" in bodies()[operation.function].kinds else "Integer<bool>"
+    return value_type(operation.computed)
 
 
-def _operand(kind: str, value: Any) -> str:
-    if kind == "number":
-        return f"static_cast<float>({_number(value)})"
-    return f"{'x' if kind == 'input' else 'v'}{value}"
+def value_lines(number: int, chain: Chain) -> list[str]:
+    """The definition of the value of an operation that is no reduction."""
+    operation = chain.operations[number]
+    result, storage = value_type(operation.dtype), STORAGES[operation.dtype]
+    kind = compute_type(operation)
+    names = []
+    for source, value in operation.operands:
+        if source == "number":
+            is_whole = operation.computed in INTEGERS
+            names.append(f"{kind}({_whole_text(value)})" if is_whole else f"static_cast<{kind}>({number_text(value)})")
+            continue
+        own = value_type(chain.inputs[value] if source == "input" else chain.operations[value].dtype)
+        name = f"{'x' if source == 'input' else 'v'}{value}"
+        if operation.function is None:
+            kind = own
+        names.append(name if own == kind else f"to<{kind}>({name})")
+    lines = []
+    text = names[0] if names else f"{kind}(0)"
+    if operation.function is not None:
+        lines.append(f"const {kind} operands{number}[] = {{{', '.join(names) or text}}};")
+        text = f"operation{number}<{kind}>(operands{number})"
+    if result != kind or storage in ("Float16", "Bfloat16", "Bool"):
+        text = f"rounded<{storage}>({text})"
+    return [*lines, f"const {result} v{number} = {text};"]
 
 
-def _text(chain: Chain) -> list[str]:
-    lines = [line for k, operation in enumerate(chain.operations) for line in _function(k, operation)]
-    count = len(chain.inputs) + len(chain.outputs)
-    storages = [STORAGES[dtype] for dtype in chain.inputs]
-    storages += [STORAGES[chain.operations[k].dtype] for k in chain.outputs]
-    lines += ["", "}  // namespace", ""]
-    lines.append('extern "C" __attribute__((visibility("default"))) void KERNEL_NAME(')
-    lines.append("    void* const* buffers, const int64_t* numbers, int64_t first, int64_t last) {")
-    lines.append("    // numbers: the sizes, then the strides of each buffer.")
-    rank = chain.rank
-    lines.append(f"    const int64_t inner = numbers[{rank - 1}];")
-    row, begin, end = ("0", "first", "last") if rank == 1 else ("row", "0", "inner")
-    if rank == 1:
-        lines.append("    (void)inner;")
-    else:
-        lines.append("    for (int64_t row = first; row < last; ++row) {")
-        lines += ["    int64_t rest = row;", *(f"    int64_t offset{k} = 0;" for k in range(count))]
-        for dimension in reversed(range(rank - 1)):
-            lines += ["    {", f"        const int64_t at = rest % numbers[{dimension}];"]
-            lines.append(f"        rest /= numbers[{dimension}];")
-            lines += [f"        offset{k} += at * numbers[{rank + k * rank + dimension}];" for k in range(count)]
-            lines.append("    }")
-    for k in range(count):
-        const = "const " if k < len(chain.inputs) else ""
-        offset = f" + offset{k}" if rank > 1 else ""
-        element = f"{storages[k]}::Element"
+def functions_of(chain: Chain) -> list[str]:
+    """Each operation of a function, as a function of C++."""
+    return [line for k, operation in enumerate(chain.operations) for line in _function(k, operation)]
+
+
+def offset_lines(chain: Chain, row: str) -> list[str]:
+    """Where a row of each buffer begins."""
+    count, rank = len(chain.inner), chain.rank
+    lines = [f"    int64_t rest = {row};", *(f"    int64_t offset{k} = 0;" for k in range(count))]
+    for dimension in reversed(range(rank - 1)):
+        lines += ["    {", f"        const int64_t at = rest % numbers[{dimension}];"]
+        lines.append(f"        rest /= numbers[{dimension}];")
+        lines += [f"        offset{k} += at * numbers[{rank + k * rank + dimension}];" for k in range(count)]
+        lines.append("    }")
+    return lines
+
+
+def pointer_lines(chain: Chain) -> list[str]:
+    """Buffers as pointers, and elements that are the same for all columns as values."""
+    lines = []
+    for k, storage in enumerate(chain.storages):
+        is_input = k < len(chain.inputs)
+        offset = f" + offset{k}" if chain.rank > 1 else ""
+        element = f"{storage}::Element"
+        const = "const " if is_input else ""
         lines.append(f"    {const}{element}* __restrict p{k} = static_cast<{element}*>(buffers[{k}]){offset};")
         if chain.inner[k] == 2:
-            lines.append(f"    const int64_t stride{k} = numbers[{rank + k * rank + rank - 1}];")
-        elif chain.inner[k] == 0 and k < len(chain.inputs):
-            lines.append(f"    const float same{k} = {storages[k]}::load(*p{k});")
-    lines.append("#pragma GCC ivdep")
-    lines.append(f"    for (int64_t i = {begin}; i < {end}; ++i) {{")
-    del row
-    for k in range(len(chain.inputs)):
-        index = f"i * stride{k}" if chain.inner[k] == 2 else "i"
-        value = f"same{k}" if chain.inner[k] == 0 else f"{storages[k]}::load(p{k}[{index}])"
-        lines.append(f"        const float x{k} = {value};")
-    for number, operation in enumerate(chain.operations):
-        names = [_operand(kind, k) for kind, k in operation.operands]
-        if operation.function is None:
-            value = names[0]
-        else:
-            lines.append(f"        const float operands{number}[] = {{{', '.join(names) or '0'}}};")
-            value = f"operation{number}<float>(operands{number})"
-        storage = STORAGES[operation.dtype]
-        value = value if storage == "Float32" else f"rounded<{storage}>({value})"
-        lines.append(f"        const float v{number} = {value};")
-    for position, number in enumerate(chain.outputs):
-        k = len(chain.inputs) + position
-        index = f"i * stride{k}" if chain.inner[k] == 2 else "i"
-        lines.append(f"        p{k}[{index}] = {storages[k]}::store(v{number});")
-    lines.append("    }")
+            lines.append(f"    const int64_t stride{k} = numbers[{chain.rank + k * chain.rank + chain.rank - 1}];")
+        elif chain.inner[k] == 0 and is_input:
+            lines.append(f"    const {storage}::Value same{k} = {storage}::load(*p{k});")
+    return lines
+
+
+def load_line(chain: Chain, k: int) -> str:
+    """The definition of the value of an input in column i."""
+    index = f"i * stride{k}" if chain.inner[k] == 2 else "i"
+    storage = chain.storages[k]
+    value = f"same{k}" if chain.inner[k] == 0 else f"{storage}::load(p{k}[{index}])"
+    return f"const {storage}::Value x{k} = {value};"
+
+
+def store_line(chain: Chain, k: int, number: int) -> str:
+    """Writes a value to a buffer in column i."""
+    index = f"i * stride{k}" if chain.inner[k] == 2 else "i"
+    return f"p{k}[{index}] = {chain.storages[k]}::store(v{number});"
+
+
+def loop_lines(chain: Chain) -> list[str]:
+    """The body of a kernel without reductions."""
+    rank = chain.rank
+    lines = ["    // numbers: the sizes, then the strides of each buffer."]
+    begin, end = ("first", "last") if rank == 1 else ("0", "inner")
     if rank > 1:
-        lines.append("    }")
-    return [*lines, "}", ""]
+        lines.append(f"    const int64_t inner = numbers[{rank - 1}];")
+        lines += ["    for (int64_t row = first; row < last; ++row) {", *offset_lines(chain, "row")]
+    lines += pointer_lines(chain)
+    lines += ["#pragma GCC ivdep", f"    for (int64_t i = {begin}; i < {end}; ++i) {{"]
+    lines += [f"        {load_line(chain, k)}" for k in range(len(chain.inputs))]
+    lines += [f"        {line}" for number in range(len(chain.operations)) for line in value_lines(number, chain)]
+    first = len(chain.inputs)
+    lines += [f"        {store_line(chain, first + k, number)}" for k, number in enumerate(chain.outputs)]
+    return [*lines, "    }", *(["    }"] if rank > 1 else [])]

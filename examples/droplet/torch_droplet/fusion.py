@@ -1,21 +1,21 @@
-"""Chains of elementwise operators that become one kernel.
+"""Chains of operators that become one kernel.
 
-A node joins the chains of its operands where it has their shape, and where no path leaves a chain and comes back to it.
-What a chain computes comes from the spec's kernel expressions; dtypes are float32, float16, bfloat16 and bool.
+A node joins the chains of its operands where it has their shape, or where it reduces their last dimensions or follows
+from what is reduced, and where no path leaves a chain and comes back to it.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
 import torch.fx
 
-from torch_droplet.fused_source import STORAGES, Chain, Operation, bodies
-from torch_droplet.table import Binding, bindings
+from torch_droplet.fusion_elements import Element, NotFused
+from torch_droplet.graph_nodes import product
 
 FEWEST = 2
 """Operators that are worth a kernel of their own."""
@@ -23,6 +23,7 @@ MOST_OPERATIONS = 64
 MOST_BUFFERS = 24
 
 Node = torch.fx.Node
+Shape = tuple[int, ...]
 
 
 def is_enabled() -> bool:
@@ -30,166 +31,177 @@ def is_enabled() -> bool:
     return os.environ.get("DIOPI_COMPILE_FUSION", "1") != "0" and bool(torch.ops.diopi.has_kernel_compiler())
 
 
-@dataclass(frozen=True)
-class Element:
-    """A node as an operation of a chain: operands are nodes, or numbers."""
+@dataclass
+class Group:
+    """Nodes that one kernel computes, in the order of the graph. Its rows are the last `reduced` dimensions of `shape`;
+    0 where it reduces nothing."""
 
-    function: str | None
-    plain: tuple[tuple[str, Any], ...]
-    operands: tuple[Node | float, ...]
-    converted: tuple[bool, ...]
-    """Whether an operand is rounded to `computed` first."""
-    computed: torch.dtype
-    dtype: torch.dtype
-    shape: tuple[int, ...]
+    nodes: list[Node]
+    shape: Shape
+    reduced: int = 0
 
 
 @dataclass
-class Group:
-    """Nodes that one kernel computes, in the order of the graph."""
+class GroupList:
+    """Groups that one launch computes."""
 
-    nodes: list[Node]
-    shape: tuple[int, ...]
+    groups: list[Group]
+
+    @property
+    def nodes(self) -> list[Node]:
+        """Of all groups."""
+        return [node for group in self.groups for node in group.nodes]
+
+
+Unit = Node | Group | GroupList
 
 
 @dataclass
 class Fusion:
-    """The units of a graph in an order that they can run in, and why nodes are in none of the groups."""
+    """The units of a graph in an order that they can run in, chains of one operator, and why nodes are in no group."""
 
-    units: list[Node | Group]
-    elements: dict[Node, Element]
+    units: list[Unit]
+    singles: list[Group]
     reasons: dict[Node, str] = field(default_factory=dict)
 
 
-class NotFused(Exception):
-    """A node cannot be part of a chain; the text says why."""
+def kept_shape(shape: Shape, reduced: int) -> Shape:
+    """The shape of values of a row, with the dimensions that are reduced."""
+    return shape[: len(shape) - reduced] + (1,) * reduced
 
 
-def element_of(
-    node: Node, overload: str, arguments: Mapping[str, Any], number: Callable[[Any], Any], device: torch.device | None
-) -> Element:
-    """A node as an operation. Raises `NotFused`."""
-    value = node.meta.get("val")
-    if not isinstance(value, torch.Tensor):
-        raise NotFused("it has no tensor, or several, as its result")
-    tensors = [value, *(each.meta.get("val") for each in node.all_input_nodes)]
-    for one in tensors:
-        if isinstance(one, torch.Tensor) and (one.device != device or one.dtype not in STORAGES):
-            raise NotFused(f"it has a tensor of {one.dtype} on {one.device}")
-    shape = tuple(number(size) for size in value.shape)
-    if 0 in shape:
-        raise NotFused("it has no elements")
-    if overload == "_to_copy":
-        if arguments["self"].meta["val"].device != value.device:
-            raise NotFused("it copies between devices")
-        return Element(None, (), (arguments["self"],), (False,), value.dtype, value.dtype, shape)
-    served = bindings().get(overload, ())
-    if not served:
-        raise NotFused("no function of the interface serves it")
-    for binding in served:
-        given = arguments[binding.number] if binding.number else None
-        if isinstance(given, Node) and isinstance(given.meta["val"], torch.Tensor):
-            continue
-        if binding.function in bodies():
-            return _element(value, binding, arguments, number, shape)
-    raise NotFused("its function has no kernel expression")
+def form_of(element: Element, shape: Shape, reduced: int) -> str:
+    """What an element's result is in a group: `whole`, or one value for a row with (`kept`) or without (`dropped`) the
+    dimensions that are reduced. Empty where it does not."""
+    if not reduced:
+        return "whole" if element.shape == shape else ""
+    if element.reduced and (element.whole, element.reduced) != (shape, reduced):
+        return ""
+    if element.shape == shape and not element.gives_row:
+        return "whole"
+    if element.reduced and not element.gives_row:
+        return ""
+    if element.shape == kept_shape(shape, reduced):
+        return "kept"
+    return "dropped" if element.shape == shape[: len(shape) - reduced] else ""
 
 
-def _element(
-    value: torch.Tensor,
-    binding: Binding,
-    arguments: Mapping[str, Any],
-    number: Callable[[Any], Any],
-    shape: tuple[int, ...],
-) -> Element:
-    body = bodies()[binding.function]
-    plain: list[tuple[str, Any]] = []
-    operands: list[Node | float] = []
-    rules: list[str] = []
-    for name, parameter in zip(body.parameters, binding.parameters, strict=True):
-        if parameter[0] == "constant":
-            plain.append((name, parameter[1]))
-        elif parameter[0] == "value":
-            given = arguments[parameter[1]]
-            given = number(given) if given is not None else parameter[3]
-            if isinstance(given, (list, tuple, Node)):
-                raise NotFused("it has a list, or a tensor, for a number")
-            plain.append((name, given))
-        elif parameter[0] == "tensor":
-            given = arguments[parameter[1]]
-            if given is None:
-                raise NotFused("it lacks an operand")
-            is_tensor = isinstance(given, Node) and isinstance(given.meta["val"], torch.Tensor)
-            operands.append(given if is_tensor else float(number(given)))
-            rules.append(parameter[2])
-        elif parameter[0] != "result":
-            raise NotFused("it has an operand that is missing, or a list")
-    if tuple(body.operands) and len(operands) != len(body.operands):
-        raise NotFused("its operands are not those of the kernel")
-    computed = _computed(value, binding, operands, plain)
-    converted = []
-    for operand, rule in zip(operands, rules, strict=True):
-        own = operand.meta["val"].dtype if isinstance(operand, Node) else computed
-        converted.append(bool(rule) and own not in (computed, torch.bool))
-    return Element(binding.function, tuple(plain), tuple(operands), tuple(converted), computed, value.dtype, shape)
+class _Grouping:
+    """Sets of nodes while they grow. What must run before and after a node, as bits, counts each set as one."""
+
+    def __init__(self, nodes: Sequence[Node], elements: Mapping[Node, Element]) -> None:
+        self.nodes = nodes
+        self.elements = elements
+        self.position = {node: k for k, node in enumerate(nodes)}
+        self.above, self.below = _reachability(nodes, self.position)
+        self.members: dict[int, int] = {}
+        self.owner: dict[Node, int] = {}
+        self.shapes: dict[int, tuple[Shape, int]] = {}
+
+    def add(self, node: Node) -> None:
+        """A set for a node, which then joins those of its operands."""
+        element = self.elements[node]
+        number = self.position[node]
+        self.members[number], self.owner[node] = 1 << number, number
+        self.shapes[number] = (element.whole or element.shape, element.reduced)
+        operands = [each for each in element.operands if isinstance(each, Node)]
+        # Reductions of one tensor read it once.
+        readers = [user for each in operands if element.reduced for user in each.users]
+        for each in (*operands, *readers):
+            other = self.owner.get(each)
+            if other is not None and other != self.owner[node]:
+                self._join(other, self.owner[node])
+
+    def _join(self, one: int, other: int) -> None:
+        union = self.members[one] | self.members[other]
+        shape = self._common(self.shapes[one], self.shapes[other])
+        if shape is None or not self._is_sound(union, *shape):
+            return
+        over, under = 0, 0
+        for index in _indices(union):
+            over |= self.above[index]
+            under |= self.below[index]
+        over, under = over & ~union, under & ~union
+        if over & under:
+            return
+        for index in _indices(union):
+            self.owner[self.nodes[index]] = one
+            self.above[index], self.below[index] = over, under
+        for index in _indices(under):
+            self.above[index] |= over | union
+        for index in _indices(over):
+            self.below[index] |= under | union
+        self.members[one], self.shapes[one] = union, shape
+        del self.members[other]
+
+    def _common(self, one: tuple[Shape, int], other: tuple[Shape, int]) -> tuple[Shape, int] | None:
+        """The shape of two sets together."""
+        if bool(one[1]) == bool(other[1]):
+            return one if one == other else None
+        (shape, reduced), (single, _) = (one, other) if one[1] else (other, one)
+        fits = single in (shape, kept_shape(shape, reduced), shape[: len(shape) - reduced])
+        return (shape, reduced) if fits else None
+
+    def _is_sound(self, union: int, shape: Shape, reduced: int) -> bool:
+        """Whether a kernel is not too large, and whether each value is read as it is computed: for a column, or for a
+        row."""
+        indices = _indices(union)
+        if len(indices) > MOST_OPERATIONS:
+            return False
+        inside = {self.nodes[index] for index in indices}
+        forms = {node: form_of(self.elements[node], shape, reduced) for node in inside}
+        if not all(forms.values()):
+            return False
+        inputs = set()
+        rows = product(shape[: len(shape) - reduced])
+        for node in inside:
+            element = self.elements[node]
+            for each in element.operands:
+                if not isinstance(each, Node):
+                    continue
+                if each not in inside:
+                    inputs.add(each)
+                elif forms[node] == "whole" or element.reduced:
+                    if forms[each] == "dropped" and rows != 1:
+                        return False
+                elif forms[each] == "whole":
+                    return False
+        return len(inputs) + len(indices) <= MOST_BUFFERS * 2 and len(inputs) <= MOST_BUFFERS
 
 
-def _computed(
-    value: torch.Tensor, binding: Binding, operands: Sequence[Node | float], plain: Sequence[tuple[str, Any]]
-) -> torch.dtype:
-    """The dtype that the operands promote to."""
-    if value.dtype != torch.bool:
-        return value.dtype
-    read: list[Any] = [one.meta["val"] if isinstance(one, Node) else one for one in operands]
-    if binding.number:
-        read += [one for _, one in plain if isinstance(one, (bool, int, float))]
-    found = read[0]
-    if len(read) == 1:
-        return found.dtype if isinstance(found, torch.Tensor) else torch.float32
-    if len(read) != 2:
-        raise NotFused("the planner does not know what its operands promote to")
-    dtype = torch.result_type(*read)
-    if dtype not in STORAGES:
-        raise NotFused(f"its operands promote to {dtype}")
-    return dtype
-
-
-def schedule(nodes: Sequence[Node], elements: dict[Node, Element], reasons: dict[Node, str]) -> Fusion:
+def schedule(nodes: Sequence[Node], elements: Mapping[Node, Element], reasons: dict[Node, str]) -> Fusion:
     """Groups the nodes that have elements, and orders everything such that operands come first."""
-    position = {node: k for k, node in enumerate(nodes)}
-    above, below = _reachability(nodes, position)
-    members: dict[int, int] = {}
-    owner: dict[Node, int] = {}
-    shapes: dict[int, tuple[int, ...]] = {}
+    grouping = _Grouping(nodes, elements)
     for node in nodes:
-        element = elements.get(node)
-        if element is None:
-            continue
-        mine = 1 << position[node]
-        number = position[node]
-        members[number], owner[node], shapes[number] = mine, number, element.shape
-        for each in element.operands:
-            other = owner.get(each) if isinstance(each, Node) else None
-            number = owner[node]
-            if other is None or other == number or shapes[other] != element.shape:
-                continue
-            union = members[other] | members[number]
-            if not _may_join(union, above, below, nodes, elements):
-                continue
-            for index in _indices(members[number]):
-                owner[nodes[index]] = other
-            members[other] = union
-            del members[number]
-    groups: dict[int, Group] = {}
-    for number, bits in members.items():
+        if node in elements:
+            grouping.add(node)
+    groups: list[Group] = []
+    singles: list[Group] = []
+    for number, bits in grouping.members.items():
         inside = [nodes[index] for index in _indices(bits)]
-        if sum(elements[node].function is not None for node in inside) >= FEWEST:
-            groups[number] = Group(inside, shapes[number])
-        else:
-            for node in inside:
-                reasons.setdefault(node, "no neighbour has its shape, or a path between them leaves the chain")
-    inside = {node: group for group in groups.values() for node in group.nodes}
-    return Fusion(_ordered(nodes, inside), elements, reasons)
+        group = Group(inside, *grouping.shapes[number])
+        if sum(elements[node].function is not None or elements[node].reduced > 0 for node in inside) >= FEWEST:
+            groups.append(group)
+            continue
+        singles.append(group)
+        for node in inside:
+            reasons.setdefault(node, "no neighbour has its shape, or a path between them leaves the chain")
+    return Fusion(ordered(nodes, groups), singles, reasons)
+
+
+def levels(nodes: Sequence[Node], units: Sequence[Unit]) -> list[int]:
+    """For each unit how many others must run before it, one after another; units of one level need none of each
+    other."""
+    before = _edges(nodes)
+    found: dict[Node, int] = {}
+    result = []
+    for unit in units:
+        own = [unit] if isinstance(unit, Node) else unit.nodes
+        inside = set(own)
+        level = max((found[each] + 1 for node in own for each in before[node] if each not in inside), default=0)
+        found |= dict.fromkeys(own, level)
+        result.append(level)
+    return result
 
 
 def _indices(bits: int) -> list[int]:
@@ -208,8 +220,9 @@ def _edges(nodes: Sequence[Node]) -> dict[Node, list[Node]]:
     last_write: Node | None = None
     last_effect: Node | None = None
     earlier: list[Node] = []
+    known = set(nodes)
     for node in nodes:
-        own = list(node.all_input_nodes)
+        own = [each for each in node.all_input_nodes if each in known]
         target = node.target
         if last_write is not None and last_write is not node:
             own.append(last_write)
@@ -243,32 +256,11 @@ def _reachability(nodes: Sequence[Node], position: Mapping[Node, int]) -> tuple[
     return above, below
 
 
-def _may_join(
-    union: int, above: Sequence[int], below: Sequence[int], nodes: Sequence[Node], elements: Mapping[Node, Element]
-) -> bool:
-    """Whether no path between two nodes of the set has others on it, and a kernel is not too large."""
-    indices = _indices(union)
-    if len(indices) > MOST_OPERATIONS:
-        return False
-    over, under = 0, 0
-    for index in indices:
-        over |= above[index]
-        under |= below[index]
-    if over & under & ~union:
-        return False
-    inputs = {
-        each
-        for index in indices
-        for each in elements[nodes[index]].operands
-        if isinstance(each, Node) and each not in {nodes[k] for k in indices}
-    }
-    return len(inputs) + len(indices) <= MOST_BUFFERS * 2 and len(inputs) <= MOST_BUFFERS
-
-
-def _ordered(nodes: Sequence[Node], inside: Mapping[Node, Group]) -> list[Node | Group]:
-    """Units in the order of the graph as far as operands come first."""
+def ordered(nodes: Sequence[Node], groups: Sequence[Group | GroupList]) -> list[Unit]:
+    """Groups and the other nodes in the order of the graph as far as operands come first."""
+    inside = {node: group for group in groups for node in group.nodes}
     before = _edges(nodes)
-    units: list[Node | Group] = []
+    units: list[Unit] = []
     state: dict[int, bool] = {}
 
     def visit(start: Node) -> None:
@@ -279,7 +271,7 @@ def _ordered(nodes: Sequence[Node], inside: Mapping[Node, Group]) -> list[Node |
             if state.get(id(unit)):
                 pending.pop()
                 continue
-            own = unit.nodes if isinstance(unit, Group) else [node]
+            own = [node] if isinstance(unit, Node) else unit.nodes
             waiting = [
                 each
                 for one in own
@@ -296,37 +288,6 @@ def _ordered(nodes: Sequence[Node], inside: Mapping[Node, Group]) -> list[Node |
     for node in nodes:
         visit(node)
     return units
-
-
-def chain_of(
-    group: Group, elements: Mapping[Node, Element], kept: Callable[[Node], bool]
-) -> tuple[list[Operation], list[Node], list[Node], list[int]]:
-    """The operations of a group, its inputs, the nodes that it stores, and the operations that compute these."""
-    inputs: list[Node] = []
-    operations: list[Operation] = []
-    computed: dict[Node, int] = {}
-    members = set(group.nodes)
-    for node in group.nodes:
-        element = elements[node]
-        operands: list[tuple[str, Any]] = []
-        for each, is_rounded in zip(element.operands, element.converted, strict=True):
-            if not isinstance(each, Node):
-                operands.append(("number", each))
-                continue
-            if each in members:
-                operand = ("value", computed[each])
-            else:
-                if each not in inputs:
-                    inputs.append(each)
-                operand = ("input", inputs.index(each))
-            if is_rounded:
-                operations.append(Operation(None, (), (operand,), element.computed))
-                operand = ("value", len(operations) - 1)
-            operands.append(operand)
-        operations.append(Operation(element.function, element.plain, tuple(operands), element.dtype))
-        computed[node] = len(operations) - 1
-    stored = [node for node in group.nodes if kept(node) or any(user not in members for user in node.users)]
-    return operations, inputs, stored, [computed[node] for node in stored]
 
 
 @dataclass(frozen=True)
@@ -362,4 +323,17 @@ def loop_of(shape: Sequence[int], strides: Sequence[Sequence[int]], first_output
     return Loop(tuple(sizes), tuple(tuple(row[b] for row in rows) for b in range(len(strides))))
 
 
-__all__ = ["Chain", "Element", "Fusion", "Group", "NotFused", "chain_of", "element_of", "loop_of", "schedule"]
+def rows_of(shape: Sequence[int], reduced: int, strides: Sequence[Sequence[int]], first_output: int) -> Loop:
+    """The loop of a kernel that reduces the last dimensions, which are one for all buffers. Raises `NotFused`."""
+    lead = len(shape) - reduced
+    inner = [k for k in range(lead, len(shape)) if shape[k] != 1]
+    for outer, k in itertools.pairwise(inner):
+        if any(own[outer] != own[k] * shape[k] for own in strides):
+            raise NotFused("the dimensions that it reduces do not lie one behind the other")
+    columns = [own[inner[-1]] for own in strides]
+    rows = loop_of(shape[:lead], [own[:lead] for own in strides], first_output)
+    width = product(shape[lead:])
+    if rows.sizes == (1,):
+        return Loop((width,), tuple((stride,) for stride in columns))
+    own = tuple((*outer, stride) for outer, stride in zip(rows.strides, columns, strict=True))
+    return Loop((*rows.sizes, width), own)

@@ -42,6 +42,7 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
 
     aten = torch.ops.aten
     named = [aten.rsub, aten.native_dropout_backward, aten._safe_softmax, aten.stack]
+    named += [aten.mse_loss, aten.mse_loss_backward]
     return dict(get_decompositions(named))
 
 

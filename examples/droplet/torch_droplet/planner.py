@@ -19,8 +19,7 @@ import torch.fx
 from torch_droplet import fusion
 from torch_droplet.arena import Lifetime, assign
 from torch_droplet.folding import folded
-from torch_droplet.fused_source import GRAIN, Chain
-from torch_droplet.fused_source import source_of as kernel_source
+from torch_droplet.fused_steps import FusedSteps
 from torch_droplet.fusion_report import Note
 from torch_droplet.graph_calls import RULES, Caller
 from torch_droplet.graph_nodes import (
@@ -30,14 +29,12 @@ from torch_droplet.graph_nodes import (
     mapped,
     named_arguments,
     overload_name,
-    product,
     refilled,
-    source_of,
     storage_key,
     tensors_of,
     written_argument,
 )
-from torch_droplet.steps import NUMBERS, Steps
+from torch_droplet.steps import NUMBERS
 from torch_droplet.table import Binding, bindings, has_function
 
 VERSION = 1
@@ -65,7 +62,7 @@ def _kept(graph: torch.fx.Graph) -> set[int]:
     return {storage_key(value) for node in output.all_input_nodes for value in tensors_of(node.meta.get("val"))}
 
 
-class Planner(Steps):
+class Planner(FusedSteps):
     """Plans one graph for given values of its symbols."""
 
     def __init__(
@@ -87,9 +84,6 @@ class Planner(Steps):
         self.device = self._device()
         self.returned: list[int] = []
         self.planned_outputs: list[tuple[bool, Any]] = []
-        self.elements: dict[torch.fx.Node, fusion.Element] = {}
-        self.reasons: dict[torch.fx.Node, str] = {}
-        self.notes: list[Note] = []
 
     # What the graph is about.
 
@@ -106,11 +100,12 @@ class Planner(Steps):
         """The whole graph. Raises `Unplanned`."""
         if self.folds:
             self.folded = folded(self)
-        for unit in self._units():
-            if isinstance(unit, fusion.Group):
-                self._fused(unit)
-            else:
+        for unit in self.units(self.nodes, self.device, self.folded) if self.fuses else self.nodes:
+            if isinstance(unit, torch.fx.Node):
                 self._node(unit)
+            elif not self.add_fused(unit):
+                for node in unit.nodes:
+                    self._node(node)
         return self._finished(self.planned_outputs)
 
     def _node(self, node: torch.fx.Node) -> None:
@@ -128,69 +123,6 @@ class Planner(Steps):
             self.planned_outputs = self._outputs(node)
         else:
             raise Unplanned(f"a node of the kind {node.op}")
-
-    # Fusion.
-
-    def _units(self) -> Sequence[torch.fx.Node | fusion.Group]:
-        """The nodes in order, chains of them as groups where the device compiles kernels."""
-        if not self.fuses:
-            return self.nodes
-        elements: dict[torch.fx.Node, fusion.Element] = {}
-        for node in self.nodes:
-            if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
-                continue
-            if node in self.folded:
-                continue
-            try:
-                arguments = named_arguments(node, node.target)
-                name = overload_name(node.target)
-                elements[node] = fusion.element_of(node, name, arguments, self.plain, self.device)
-            except (fusion.NotFused, DataDependent) as reason:
-                self.reasons[node] = str(reason)
-        self.elements = elements
-        return fusion.schedule(self.nodes, elements, self.reasons).units
-
-    def _fused(self, group: fusion.Group) -> None:
-        """A step that runs the kernel of a group; its nodes one by one where the device does not compile it."""
-        operations, inputs, stored, outputs = fusion.chain_of(group, self.elements, lambda node: False)
-        buffers = [self.broadcast_strides(node.meta["val"], group.shape) for node in (*inputs, *stored)]
-        loop = fusion.loop_of(group.shape, buffers, len(inputs))
-        dtypes = tuple(node.meta["val"].dtype for node in inputs)
-        chain = Chain(tuple(operations), dtypes, tuple(outputs), loop.inner, len(loop.sizes))
-        source, name = kernel_source(chain)
-        if failure := torch.ops.diopi.check_kernel(source, name):
-            self.notes.append(Note(tuple(group.nodes), why=f"not compiled: {failure}"))
-            for node in group.nodes:
-                self._node(node)
-            return
-        slots = [self.values[node] for node in inputs]
-        for node in stored:
-            value = node.meta["val"]
-            size = self.number(value.untyped_storage().nbytes())
-            slot = self.add_result(value, size, storage_key(value) in self.kept, storage_key(value))
-            self.values[node] = slot
-            slots.append(slot)
-        items = loop.sizes[0] if len(loop.sizes) == 1 else product(loop.sizes[:-1])
-        step = {
-            "node": name,
-            "nodes": [node.name for node in group.nodes],
-            "source": "; ".join(dict.fromkeys(text for text in map(source_of, group.nodes) if text)),
-            "arguments": [],
-            "results": [],
-            "kernel": {
-                "name": name,
-                "source": source,
-                "buffers": [
-                    {"slot": slot, "bytes": self.extent(node.meta["val"]), "written": k >= len(inputs)}
-                    for k, (slot, node) in enumerate(zip(slots, (*inputs, *stored), strict=True))
-                ],
-                "numbers": [*loop.sizes, *(stride for own in loop.strides for stride in own)],
-                "items": items,
-                "grain": GRAIN if len(loop.sizes) == 1 else max(1, GRAIN // max(1, loop.sizes[-1])),
-            },
-        }
-        self.notes.append(Note(tuple(group.nodes), kernel=name))
-        self.add_step(step, slots, None)
 
     def _placeholder(self, node: torch.fx.Node) -> None:
         value = node.meta.get("val")

@@ -209,7 +209,7 @@ Status launchKernel(void* kernel, diopiStreamHandle_t stream, const diopigenKern
         kernels::forRanges(
             items, grain, [&](int64_t first, int64_t last) { function(addresses.data(), copied.data(), first, last); });
     };
-    return launchCompiled(stream, loaded->name.c_str(), std::move(used), run);
+    return launchCompiled(stream, loaded->name.c_str(), std::move(used), run, items <= grain);
 }
 
 Status unloadKernel(void* kernel) {

@@ -13,8 +13,8 @@ namespace diopigen::sim {
 
 namespace {
 
-Status launchOn(StreamHandle stream, const char* name, std::vector<Buffer> buffers, KernelFunction kernel, When when,
-                bool isCompiled) {
+Status launchOn(StreamHandle stream, const char* name, std::vector<Buffer> buffers, KernelFunction kernel,
+                uint64_t mostAtOnce, bool isCompiled) {
     if (name == nullptr || *name == '\0' || !kernel) {
         return {Code::invalidArgument, "launch: no name, or no kernel"};
     }
@@ -47,7 +47,7 @@ Status launchOn(StreamHandle stream, const char* name, std::vector<Buffer> buffe
         bytes += buffers[i].bytes;
     }
     const auto here = [&] { kernel(Kernel(addresses, buffers)); };
-    if (when == When::atOnceIfSmall && system->runAtOnce(queue.get(), name, bytes, std::cref(here))) {
+    if (mostAtOnce > 0 && bytes <= mostAtOnce && system->runAtOnce(queue.get(), name, bytes, std::cref(here))) {
         return {};
     }
     auto run = [addresses = std::move(addresses), buffers = std::move(buffers), kernel = std::move(kernel)] {
@@ -59,11 +59,15 @@ Status launchOn(StreamHandle stream, const char* name, std::vector<Buffer> buffe
 }  // namespace
 
 Status launch(StreamHandle stream, const char* name, std::vector<Buffer> buffers, KernelFunction kernel, When when) {
-    return launchOn(stream, name, std::move(buffers), std::move(kernel), when, false);
+    const uint64_t most = when == When::atOnceIfSmall ? kSmall : 0;
+    return launchOn(stream, name, std::move(buffers), std::move(kernel), most, false);
 }
 
-Status launchCompiled(StreamHandle stream, const char* name, std::vector<Buffer> buffers, KernelFunction kernel) {
-    return launchOn(stream, name, std::move(buffers), std::move(kernel), When::atOnceIfSmall, true);
+Status launchCompiled(StreamHandle stream, const char* name, std::vector<Buffer> buffers, KernelFunction kernel,
+                      bool isForOneThread) {
+    constexpr uint64_t kSmallCompiled = 65536;
+    const uint64_t most = isForOneThread ? kSmallCompiled : 0;
+    return launchOn(stream, name, std::move(buffers), std::move(kernel), most, true);
 }
 
 }  // namespace diopigen::sim

@@ -58,7 +58,7 @@ Status copy(StreamHandle stream, const char* name, const Side& to, const Side& f
         return status;
     }
     auto run = [to = destination.address, from = source.address, bytes] { std::memmove(to, from, bytes); };
-    if (system->runAtOnce(queue.get(), name, bytes, std::cref(run))) {
+    if (bytes <= kSmall && system->runAtOnce(queue.get(), name, bytes, std::cref(run))) {
         return {};
     }
     return system->push(queue, {source, destination}, {name, bytes, std::move(run)});

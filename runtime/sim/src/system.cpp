@@ -317,8 +317,7 @@ Status System::push(const std::shared_ptr<Queue>& queue, const Ranges& ranges, T
 }
 
 bool System::runAtOnce(Queue* queue, const char* name, uint64_t bytes, const std::function<void()>& run) {
-    constexpr uint64_t kSmall = 4096;
-    return bytes <= kSmall && !settings_.orderCheck && !settings_.memoryCheck && queue->runIfIdle(name, bytes, run);
+    return !settings_.orderCheck && !settings_.memoryCheck && queue->runIfIdle(name, bytes, run);
 }
 
 Status System::drain() {

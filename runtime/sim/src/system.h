@@ -33,6 +33,9 @@ struct Range {
     MemoryAccess access;
 };
 
+/// Bytes of work that runs at once: to hand it over would cost more.
+constexpr uint64_t kSmall = 4096;
+
 using Ranges = kernels::SmallVector<Range, 4>;
 
 class System {

@@ -1,0 +1,129 @@
+"""From a group of nodes to the operations of its kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+import torch.fx
+
+from torch_droplet.fused_source import Operation
+from torch_droplet.fusion import Group, form_of
+from torch_droplet.fusion_elements import Element
+
+Node = torch.fx.Node
+Value = tuple[str, Any]
+
+
+@dataclass
+class Operations:
+    """The operations of a group, its inputs and the nodes that it stores, each with its form in the
+    group, and the operations that compute these."""
+
+    operations: list[Operation] = field(default_factory=list)
+    inputs: list[tuple[Node, str]] = field(default_factory=list)
+    stored: list[tuple[Node, str]] = field(default_factory=list)
+    outputs: list[int] = field(default_factory=list)
+
+    def add(self, operation: Operation) -> Value:
+        """Appends it; its value."""
+        self.operations.append(operation)
+        return "value", len(self.operations) - 1
+
+    def read(self, node: Node, form: str) -> Value:
+        """An input."""
+        if (node, form) not in self.inputs:
+            self.inputs.append((node, form))
+        return "input", self.inputs.index((node, form))
+
+
+def operations_of(group: Group, elements: Mapping[Node, Element]) -> Operations:
+    """The operations of a group."""
+    found = Operations()
+    computed: dict[Node, int] = {}
+    members = set(group.nodes)
+    for node in group.nodes:
+        element = elements[node]
+        form = form_of(element, group.shape, group.reduced)
+        reads = "whole" if element.reduced else form
+        operands: list[Value] = []
+        for each, is_rounded in zip(element.operands, element.converted, strict=True):
+            if not isinstance(each, Node):
+                operands.append(("number", each))
+                continue
+            operand = ("value", computed[each]) if each in members else found.read(each, reads)
+            if is_rounded:
+                is_row = reads != "whole"
+                operand = found.add(Operation(None, (), (operand,), element.computed, element.computed, is_row=is_row))
+            operands.append(operand)
+        if element.form:
+            value = _Form(found, element).made(operands)
+        else:
+            value = found.add(
+                Operation(
+                    element.function,
+                    element.plain,
+                    tuple(operands),
+                    element.dtype,
+                    element.computed,
+                    is_row=reads != "whole",
+                )
+            )
+        computed[node] = value[1]
+    stored = [node for node in group.nodes if any(user not in members for user in node.users)]
+    found.stored = [(node, form_of(elements[node], group.shape, group.reduced)) for node in stored]
+    found.outputs = [computed[node] for node in stored]
+    return found
+
+
+class _Form:
+    """The operations of an element that reduces. Values between them are not rounded to its dtype."""
+
+    def __init__(self, found: Operations, element: Element) -> None:
+        self.found = found
+        self.element = element
+
+    def made(self, operands: list[Value]) -> Value:
+        """The element's value."""
+        form = self.element.form
+        (x, *rest), own = operands, self.element.dtype
+        if form in ("any", "all"):
+            return self.reduce(form, self.found.add(Operation(None, (), (x,), torch.bool, torch.bool)), own)
+        if form in ("sum", "mean", "max", "min"):
+            return self.reduce(form, x, own)
+        if form in ("variance", "deviation"):
+            distance = self.call("diopiSub", (x, self.reduce("mean", x)))
+            square = self.call("diopiMul", (distance, distance))
+            if form == "variance":
+                return self.reduce("variance", square, own)
+            return self.call("diopiSqrt", (self.reduce("variance", square),), own, is_row=True)
+        if form in ("softmax", "log_softmax"):
+            distance = self.call("diopiSub", (x, self.reduce("max", x)))
+            power = self.call("diopiExp", (distance,))
+            total = self.reduce("sum", power)
+            if form == "softmax":
+                return self.call("diopiDiv", (power, total), own)
+            return self.call("diopiSub", (distance, self.call("diopiLog", (total,), is_row=True)), own)
+        (output,) = rest
+        if form == "softmax_backward":
+            total = self.reduce("sum", self.call("diopiMul", (x, output)))
+            return self.call("diopiMul", (output, self.call("diopiSub", (x, total))), own)
+        assert form == "log_softmax_backward"
+        share = self.call("diopiMul", (self.call("diopiExp", (output,)), self.reduce("sum", x)))
+        return self.call("diopiSub", (x, share), own)
+
+    def call(
+        self, function: str, operands: tuple[Value, ...], dtype: torch.dtype | None = None, is_row: bool = False
+    ) -> Value:
+        """A function of the interface, in the dtype that the element is computed in."""
+        plain = (("alpha", 1), ("rounding_mode", None))
+        computed = self.element.computed
+        return self.found.add(Operation(function, plain, operands, dtype or computed, computed, is_row=is_row))
+
+    def reduce(self, form: str, operand: Value, dtype: torch.dtype | None = None) -> Value:
+        """All columns to one value."""
+        computed = self.element.computed
+        plain = self.element.plain
+        return self.found.add(Operation(None, plain, (operand,), dtype or computed, computed, form, True))
