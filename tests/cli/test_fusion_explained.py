@@ -76,8 +76,10 @@ def test_a_function_has_its_expression_or_a_reason() -> None:
     assert code == 0 and "serves mul.Tensor" in output and "results[0] = input * other;" in output
     assert explained("Softmax") == (
         0,
-        "diopiSoftmax: not fused: the spec has no kernel expression for it\n  serves _softmax\n",
+        "diopiSoftmax: can be part of a fused kernel\n  serves _softmax\n"
+        "  reduces the last dimensions, a row at a time: _softmax as softmax\n",
     )
+    assert "not fused: the spec has no kernel expression for it" in explained("Mm")[1]
     assert "not fused: it writes to an operand" in explained("MulInp")[1]
 
 
@@ -85,4 +87,5 @@ def test_all_functions() -> None:
     code, output = explained()
     assert code == 0 and "functions can be part of a fused kernel:" in output
     assert "diopiMul                         mul.Tensor\n" in output
+    assert "diopiMean                        mean, mean.dim  (last dimensions)\n" in output
     assert "the spec has no kernel expression for it" in output
