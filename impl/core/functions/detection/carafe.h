@@ -3,6 +3,7 @@
 #ifndef DIOPI_CORE_FUNCTIONS_DETECTION_CARAFE_H_
 #define DIOPI_CORE_FUNCTIONS_DETECTION_CARAFE_H_
 
+#include "detection/map_element.h"
 #include "detection/numbers.h"
 #include "detection_mmcv.h"
 #include "diopi_core/kernel_checks.h"
@@ -82,23 +83,20 @@ struct AddFeatureGradients {
     Carafe by;
 
     DIOPI_HOST_DEVICE void operator()(int64_t at) const {
-        const int64_t column = at % by.from.width;
-        const int64_t row = at / by.from.width % by.from.height;
-        const int64_t channel = at / (by.from.width * by.from.height) % by.from.channels;
-        const int64_t image = at / (by.from.width * by.from.height * by.from.channels);
-        const int64_t planes = (image * by.from.channels + channel) * by.pixels();
+        const MapElement own(at, by.from.channels, by.from.height, by.from.width);
+        const int64_t planes = (own.image * by.from.channels + own.channel) * by.pixels();
         double sum = 0;
         for (int64_t k = 0; k < by.window * by.window; ++k) {
             // The pixel that the window is around.
-            const int64_t i = row - k / by.window + by.window / 2;
-            const int64_t j = column - k % by.window + by.window / 2;
+            const int64_t i = own.row - k / by.window + by.window / 2;
+            const int64_t j = own.column - k % by.window + by.window / 2;
             if (!by.has(i, j)) {
                 continue;
             }
             for (int64_t part = 0; part < by.factor * by.factor; ++part) {
                 const int64_t pixel =
                     (i * by.factor + part / by.factor) * by.width() + j * by.factor + part % by.factor;
-                sum += gradient[planes + pixel] * masks[by.mask(image, by.group(channel), k, pixel)];
+                sum += gradient[planes + pixel] * masks[by.mask(own.image, by.group(own.channel), k, pixel)];
             }
         }
         sums[at] += sum;

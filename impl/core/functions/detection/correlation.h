@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "detection/map_element.h"
 #include "detection/numbers.h"
 #include "detection_mmcv.h"
 #include "diopi_core/kernel_checks.h"
@@ -57,22 +58,20 @@ struct Correlate {
     Correlation by;
 
     DIOPI_HOST_DEVICE void operator()(int64_t at) const {
-        const int64_t column = at % by.horizontal.outputs;
-        const int64_t row = at / by.horizontal.outputs % by.vertical.outputs;
-        const int64_t patch = at / (by.horizontal.outputs * by.vertical.outputs) % by.patches();
-        const int64_t image = at / (by.horizontal.outputs * by.vertical.outputs * by.patches());
-        const int64_t down = by.vertical.displacement(patch / by.horizontal.patch);
-        const int64_t right = by.horizontal.displacement(patch % by.horizontal.patch);
+        const MapElement own(at, by.patches(), by.vertical.outputs, by.horizontal.outputs);
+        const int64_t down = by.vertical.displacement(own.channel / by.horizontal.patch);
+        const int64_t right = by.horizontal.displacement(own.channel % by.horizontal.patch);
         double sum = 0;
         for (int64_t k = 0; k < by.elements(); ++k) {
-            const int64_t y = by.vertical.own(row, k / by.horizontal.window);
-            const int64_t x = by.horizontal.own(column, k % by.horizontal.window);
+            const int64_t y = by.vertical.own(own.row, k / by.horizontal.window);
+            const int64_t x = by.horizontal.own(own.column, k % by.horizontal.window);
             if (!by.vertical.has(y) || !by.vertical.has(y + down) || !by.horizontal.has(x) ||
                 !by.horizontal.has(x + right)) {
                 continue;
             }
-            const double* a = first + image * by.channels * by.plane() + y * by.horizontal.size + x;
-            const double* b = second + image * by.channels * by.plane() + (y + down) * by.horizontal.size + x + right;
+            const int64_t image = own.image * by.channels * by.plane();
+            const double* a = first + image + y * by.horizontal.size + x;
+            const double* b = second + image + (y + down) * by.horizontal.size + x + right;
             for (int64_t channel = 0; channel < by.channels; ++channel) {
                 sum += a[channel * by.plane()] * b[channel * by.plane()];
             }
@@ -90,27 +89,25 @@ struct CorrelationGradient {
     Correlation by;
 
     DIOPI_HOST_DEVICE void operator()(int64_t at) const {
-        const int64_t column = at % by.horizontal.size;
-        const int64_t row = at / by.horizontal.size % by.vertical.size;
-        const int64_t image = at / (by.plane() * by.channels);
+        const MapElement own(at, by.channels, by.vertical.size, by.horizontal.size);
         const double* plane = other + at / by.plane() * by.plane();
         double sum = 0;
         for (int64_t patch = 0; patch < by.patches(); ++patch) {
             const int64_t down = sign * by.vertical.displacement(patch / by.horizontal.patch);
             const int64_t right = sign * by.horizontal.displacement(patch % by.horizontal.patch);
-            if (!by.vertical.has(row + down) || !by.horizontal.has(column + right)) {
+            if (!by.vertical.has(own.row + down) || !by.horizontal.has(own.column + right)) {
                 continue;
             }
             // Windows stay in place on the first map.
-            const int64_t y = sign > 0 ? row : row + down;
-            const int64_t x = sign > 0 ? column : column + right;
+            const int64_t y = sign > 0 ? own.row : own.row + down;
+            const int64_t x = sign > 0 ? own.column : own.column + right;
             double products = 0;
             for (int64_t k = 0; k < by.elements(); ++k) {
                 const int64_t i = by.vertical.output(y, k / by.horizontal.window);
                 const int64_t j = by.horizontal.output(x, k % by.horizontal.window);
-                products += i < 0 || j < 0 ? 0 : gradient[by.result(image, patch, i, j)];
+                products += i < 0 || j < 0 ? 0 : gradient[by.result(own.image, patch, i, j)];
             }
-            sum += products * plane[(row + down) * by.horizontal.size + column + right];
+            sum += products * plane[(own.row + down) * by.horizontal.size + own.column + right];
         }
         to[at] = sum;
     }

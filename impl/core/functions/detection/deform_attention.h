@@ -196,34 +196,38 @@ void deform_attention_backward(const Each& each, const kernels::MsDeformAttnBack
 
 // ---- Windows around chosen positions of one image, [channels, height, width]. ----
 
+struct ImagePositions {
+    const Int64* rows;
+    const Int64* columns;
+    int64_t count;
+    int64_t height;  // of the image
+    int64_t width;
+};
+
 // An owner for each element of the columns, [channels, rows and columns of the window, positions].
 template <typename W>
 struct ReadWindows {
     W* to;
     const W* from;
-    const Int64* rows;
-    const Int64* columns;
-    int64_t count;
-    int64_t height;
-    int64_t width;
+    ImagePositions by;
     int64_t window_height;
     int64_t window_width;
     int64_t pad_h;
     int64_t pad_w;
 
     DIOPI_HOST_DEVICE void operator()(int64_t at) const {
-        const int64_t position = at % count;
-        const int64_t element = at / count;
-        const int64_t row = inside(rows[position].value, element / window_width % window_height - pad_h, height);
-        const int64_t column = inside(columns[position].value, element % window_width - pad_w, width);
+        const int64_t position = at % by.count;
+        const int64_t element = at / by.count;
+        const int64_t row = inside(by.rows[position].value, element / window_width % window_height - pad_h, by.height);
+        const int64_t column = inside(by.columns[position].value, element % window_width - pad_w, by.width);
         const int64_t channel = element / (window_height * window_width);
-        to[at] = row < 0 || column < 0 ? W{} : from[(channel * height + row) * width + column];
+        to[at] = row < 0 || column < 0 ? W{} : from[(channel * by.height + row) * by.width + column];
     }
 
   private:
     // The sum, -1 where it is not in [0, size). It does not overflow, whatever the position.
-    DIOPI_HOST_DEVICE static int64_t inside(int64_t position, int64_t by, int64_t size) {
-        return position >= -by && position < size - by ? position + by : -1;
+    DIOPI_HOST_DEVICE static int64_t inside(int64_t position, int64_t distance, int64_t size) {
+        return position >= -distance && position < size - distance ? position + distance : -1;
     }
 };
 
@@ -232,13 +236,13 @@ void read_windows(const Each& each, const kernels::MaskedIm2colMmcvArgs& args) {
     require_apart(args.col, {&args.im, &args.mask_h_idx, &args.mask_w_idx});
     const Input<Int64> rows(args.mask_h_idx);
     const Input<Int64> columns(args.mask_w_idx);
+    const ImagePositions by{rows.data(), columns.data(), args.mask_h_idx.numel, args.im.shape[2], args.im.shape[3]};
     dispatch_word(args.im.dtype, [&](auto sample) {
         using W = decltype(sample);
         const RawInput from(args.im);
         const RawOutput to(args.col);
         each(args.col.numel, 8,
-             ReadWindows<W>{to.as<W>(), from.as<W>(), rows.data(), columns.data(), args.mask_h_idx.numel,
-                            args.im.shape[2], args.im.shape[3], args.kernel_h, args.kernel_w, args.pad_h, args.pad_w});
+             ReadWindows<W>{to.as<W>(), from.as<W>(), by, args.kernel_h, args.kernel_w, args.pad_h, args.pad_w});
         to.store();
     });
 }
@@ -248,15 +252,11 @@ template <typename W>
 struct WritePositions {
     W* to;
     const W* from;
-    const Int64* rows;
-    const Int64* columns;
-    int64_t count;
-    int64_t height;
-    int64_t width;
+    ImagePositions by;
 
     DIOPI_HOST_DEVICE void operator()(int64_t at) const {
-        const int64_t position = at % count;
-        to[(at / count * height + rows[position].value) * width + columns[position].value] = from[at];
+        const int64_t position = at % by.count;
+        to[(at / by.count * by.height + by.rows[position].value) * by.width + by.columns[position].value] = from[at];
     }
 };
 
@@ -265,13 +265,12 @@ void write_positions(const Each& each, const kernels::MaskedCol2imMmcvArgs& args
     require_apart(args.im, {&args.col, &args.mask_h_idx, &args.mask_w_idx});
     const Positions rows(args.mask_h_idx, args.height);
     const Positions columns(args.mask_w_idx, args.width);
+    const ImagePositions by{rows.data(), columns.data(), rows.count(), args.height, args.width};
     dispatch_word(args.col.dtype, [&](auto sample) {
         using W = decltype(sample);
         const RawInput from(args.col);
         const Changed to(args.im, args.im.dtype);
-        each(args.col.numel, 8,
-             WritePositions<W>{to.as<W>(), from.as<W>(), rows.data(), columns.data(), rows.count(), args.height,
-                               args.width});
+        each(args.col.numel, 8, WritePositions<W>{to.as<W>(), from.as<W>(), by});
         to.store();
     });
 }

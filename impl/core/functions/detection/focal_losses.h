@@ -37,6 +37,12 @@ struct Weighted {
     DIOPI_HOST_DEVICE double factor(int64_t sample) const {
         return weight == nullptr ? 1 : weight[target[sample].value];
     }
+    // Of an element [samples, classes].
+    DIOPI_HOST_DEVICE bool is_class(int64_t at) const { return target[at / classes].value == at % classes; }
+    // What is to be large: the number of the class of a sample, and those of the others below 0.
+    DIOPI_HOST_DEVICE double signed_number(const double* from, int64_t at) const {
+        return is_class(at) ? from[at] : -from[at];
+    }
 };
 
 // An owner for each sample and class, [samples, classes].
@@ -46,11 +52,9 @@ struct SigmoidFocalLoss {
     Weighted by;
 
     DIOPI_HOST_DEVICE void operator()(int64_t at) const {
-        const int64_t sample = at / by.classes;
-        const bool is_class = by.target[sample].value == at % by.classes;
-        const double x = is_class ? from[at] : -from[at];
+        const double x = by.signed_number(from, at);
         const double loss = -numeric::pow(logistic(-x), by.gamma) * bounded_log_logistic(x);
-        to[at] = (is_class ? by.alpha : 1 - by.alpha) * loss * by.factor(sample);
+        to[at] = (by.is_class(at) ? by.alpha : 1 - by.alpha) * loss * by.factor(at / by.classes);
     }
 };
 
@@ -60,12 +64,10 @@ struct SigmoidFocalSlope {
     Weighted by;
 
     DIOPI_HOST_DEVICE void operator()(int64_t at) const {
-        const int64_t sample = at / by.classes;
-        const bool is_class = by.target[sample].value == at % by.classes;
-        const double x = is_class ? from[at] : -from[at];
+        const double x = by.signed_number(from, at);
         const double miss = logistic(-x);
         const double slope = -numeric::pow(miss, by.gamma) * (miss - by.gamma * logistic(x) * bounded_log_logistic(x));
-        to[at] = (is_class ? by.alpha : by.alpha - 1) * slope * by.factor(sample);
+        to[at] = (by.is_class(at) ? by.alpha : by.alpha - 1) * slope * by.factor(at / by.classes);
     }
 };
 

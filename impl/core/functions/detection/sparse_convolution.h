@@ -133,53 +133,37 @@ void pool_rows_backward(const Each& each, const kernels::IndiceMaxpoolBackwardMm
 
 // ---- Convolution: filters [positions, input channels, output channels]. ----
 
+// As rows of some channels see them that are written, from rows of others that are read.
 struct SparseFilters {
     const double* filters;
-    int64_t inputs;
-    int64_t outputs;
+    int64_t read;
+    int64_t written;
+    int64_t read_stride;
+    int64_t written_stride;
 
-    DIOPI_HOST_DEVICE double at(int64_t position, int64_t input, int64_t output) const {
-        return filters[(position * inputs + input) * outputs + output];
+    DIOPI_HOST_DEVICE double at(int64_t position, int64_t channel_read, int64_t channel_written) const {
+        return filters[position * read * written + channel_read * read_stride + channel_written * written_stride];
     }
 };
 
-// An owner for each result.
+// An owner for each element of the rows that are written.
 struct ConvolveRows {
     double* to;
     const double* from;
     const double* bias;  // null for none
     SparseFilters filters;
-    PairsOf by_output;
+    PairsOf pairs_of;    // the rows that are written
+    bool reads_outputs;  // and of each pair the row of the result is read, not that of the features
 
     DIOPI_HOST_DEVICE void operator()(int64_t at) const {
-        const int64_t row = at / filters.outputs;
-        const int64_t channel = at % filters.outputs;
+        const int64_t row = at / filters.written;
+        const int64_t channel = at % filters.written;
         double sum = bias == nullptr ? 0 : bias[channel];
-        for (int64_t i = by_output.first[row]; i < by_output.first[row + 1]; ++i) {
-            const Pair& pair = by_output.pairs[i];
-            for (int64_t k = 0; k < filters.inputs; ++k) {
-                sum += from[pair.input * filters.inputs + k] * filters.at(pair.position, k, channel);
-            }
-        }
-        to[at] = sum;
-    }
-};
-
-// An owner for each element of the features.
-struct ConvolveRowsGradient {
-    double* to;
-    const double* gradient;
-    SparseFilters filters;
-    PairsOf by_input;
-
-    DIOPI_HOST_DEVICE void operator()(int64_t at) const {
-        const int64_t row = at / filters.inputs;
-        const int64_t channel = at % filters.inputs;
-        double sum = 0;
-        for (int64_t i = by_input.first[row]; i < by_input.first[row + 1]; ++i) {
-            const Pair& pair = by_input.pairs[i];
-            for (int64_t k = 0; k < filters.outputs; ++k) {
-                sum += gradient[pair.output * filters.outputs + k] * filters.at(pair.position, channel, k);
+        for (int64_t i = pairs_of.first[row]; i < pairs_of.first[row + 1]; ++i) {
+            const Pair& pair = pairs_of.pairs[i];
+            const int64_t other = reads_outputs ? pair.output : pair.input;
+            for (int64_t k = 0; k < filters.read; ++k) {
+                sum += from[other * filters.read + k] * filters.at(pair.position, k, channel);
             }
         }
         to[at] = sum;
@@ -191,17 +175,18 @@ struct SparseFilterGradient {
     double* to;
     const double* from;
     const double* gradient;
-    SparseFilters sizes;
+    int64_t inputs;
+    int64_t outputs;
     PairsOf by_position;
 
     DIOPI_HOST_DEVICE void operator()(int64_t at) const {
-        const int64_t output = at % sizes.outputs;
-        const int64_t input = at / sizes.outputs % sizes.inputs;
-        const int64_t position = at / (sizes.outputs * sizes.inputs);
+        const int64_t output = at % outputs;
+        const int64_t input = at / outputs % inputs;
+        const int64_t position = at / (outputs * inputs);
         double sum = 0;
         for (int64_t i = by_position.first[position]; i < by_position.first[position + 1]; ++i) {
             const Pair& pair = by_position.pairs[i];
-            sum += from[pair.input * sizes.inputs + input] * gradient[pair.output * sizes.outputs + output];
+            sum += from[pair.input * inputs + input] * gradient[pair.output * outputs + output];
         }
         to[at] = sum;
     }
@@ -220,7 +205,12 @@ void convolve_rows(const Each& each, const Args& args, const Tensor& bias) {
     const Input<double> summands(bias);
     const Output<double> to(out);
     each(out.numel, inputs * pairs.per_owner(args.numActOut),
-         ConvolveRows{to.data(), from.data(), summands.data(), {filters.data(), inputs, outputs}, pairs.by_output()});
+         ConvolveRows{to.data(),
+                      from.data(),
+                      summands.data(),
+                      {filters.data(), inputs, outputs, outputs, 1},
+                      pairs.by_output(),
+                      false});
     to.store();
     *args.out = out.handle;
 }
@@ -237,13 +227,19 @@ void convolve_rows_backward(const Each& each, const kernels::IndiceConvBackwardM
     const Input<double> from(args.features);
     const Input<double> weights(args.filters);
     const Input<double> gradient(args.outGrad);
-    const SparseFilters filters{weights.data(), args.features.shape[1], args.outGrad.shape[1]};
+    const int64_t inputs = args.features.shape[1];
+    const int64_t outputs = args.outGrad.shape[1];
     const Output<double> to_features(of_features);
     const Output<double> to_filters(of_filters);
-    each(of_features.numel, filters.outputs * pairs.per_owner(rows),
-         ConvolveRowsGradient{to_features.data(), gradient.data(), filters, pairs.by_input()});
+    each(of_features.numel, outputs * pairs.per_owner(rows),
+         ConvolveRows{to_features.data(),
+                      gradient.data(),
+                      nullptr,
+                      {weights.data(), outputs, inputs, 1, outputs},
+                      pairs.by_input(),
+                      true});
     each(of_filters.numel, pairs.per_owner(args.indiceNum.numel),
-         SparseFilterGradient{to_filters.data(), from.data(), gradient.data(), filters, pairs.by_position()});
+         SparseFilterGradient{to_filters.data(), from.data(), gradient.data(), inputs, outputs, pairs.by_position()});
     to_features.store();
     to_filters.store();
     args.outlist[0] = of_features.handle;

@@ -2,51 +2,32 @@
 #include <cmath>
 #include <string>
 
-#include "backward.h"
 #include "block_gradients.h"
-#include "diopi_core/raw_elements.h"
 #include "diopi_cuda/to_device.h"
+#include "flagged_rows.h"
+#include "gradient_rows.h"
 #include "passes.h"
 
 namespace diopi::cuda {
 
 namespace {
 
-// Dense arrays of P that gradients are written to.
-template <typename P>
-struct Gradients {
-    P* q;
-    P* k;
-    P* v;
-};
-
-// Products multiply hidden pairs by 0, which makes NaN of their infinities and NaN: rows with a flag are done again.
+// Rows with a flag again.
 template <typename P>
 void recompute(const Block& all, const DeviceProblem& problem, const Scoring& scoring, const GradientInputs<P>& inputs,
                const uint8_t* query_flags, const uint8_t* key_flags, const Gradients<P>& gradients) {
-    constexpr int64_t kRows = 64;
-    const int64_t rows = all.rows();
-    for_groups((rows + kRows - 1) / kRows, kTile, tile_bytes<float>(problem.size, 1),
-               [=] DIOPI_KERNEL(Group & group, int64_t part) {
-                   for (int64_t row = part * kRows; row < rows && row < (part + 1) * kRows; ++row) {
-                       if (query_flags[row] != 0) {
-                           const RowIndex row_index = all.index_of(row);
-                           query_gradient(group, problem, scoring, inputs, row_index.own, row_index.sequence,
-                                          row_index.head, row_index.query, gradients.q);
-                       }
-                   }
-               });
-    const int64_t keys = all.run.count * all.kv_heads * all.run.first.keys;
-    for_groups((keys + kRows - 1) / kRows, kTile, tile_bytes<float>(problem.size, 2),
-               [=] DIOPI_KERNEL(Group & group, int64_t part) {
-                   for (int64_t row = part * kRows; row < keys && row < (part + 1) * kRows; ++row) {
-                       if (key_flags[row] != 0) {
-                           const KeyIndex row_index = key_index(all, static_cast<uint32_t>(row));
-                           key_gradient(group, problem, scoring, inputs, row_index.own, row_index.sequence,
-                                        row_index.kv_head, row_index.key, gradients.k, gradients.v);
-                       }
-                   }
-               });
+    for_flagged(all.rows(), query_flags, tile_bytes<float>(problem.size, 1),
+                [=] DIOPI_KERNEL(Group & group, int64_t row) {
+                    const RowIndex row_index = all.index_of(row);
+                    query_gradient(group, problem, scoring, inputs, row_index.own, row_index.sequence, row_index.head,
+                                   row_index.query, gradients.q);
+                });
+    for_flagged(all.run.count * all.kv_heads * all.run.first.keys, key_flags, tile_bytes<float>(problem.size, 2),
+                [=] DIOPI_KERNEL(Group & group, int64_t row) {
+                    const KeyIndex row_index = key_index(all, static_cast<uint32_t>(row));
+                    key_gradient(group, problem, scoring, inputs, row_index.own, row_index.sequence, row_index.kv_head,
+                                 row_index.key, gradients.k, gradients.v);
+                });
 }
 
 // What is common to all blocks of a call.
@@ -145,41 +126,20 @@ template <typename P>
 void solve_one_by_one(const Call<P>& call) {
     const ProblemOnDevice on_device(call.problem);
     const DeviceProblem problem = on_device.problem();
-    const Scoring scoring = call.scoring;
-    const GradientInputs<P> inputs = call.inputs;
-    const Gradients<P> gradients = call.gradients;
-    for_groups(problem.queries * problem.heads, kTile, tile_bytes<float>(problem.size, 1),
-               [=] DIOPI_KERNEL(Group & group, int64_t at) {
-                   const int64_t s = problem.sequence_of_query(at / problem.heads);
-                   const Sequence& own = problem.sequences[s];
-                   query_gradient(group, problem, scoring, inputs, own, s, at % problem.heads,
-                                  at / problem.heads - own.query_row, gradients.q);
-               });
-    for_groups(problem.keys * problem.kv_heads, kTile, tile_bytes<float>(problem.size, 2),
-               [=] DIOPI_KERNEL(Group & group, int64_t at) {
-                   const int64_t s = problem.sequence_of_key(at / problem.kv_heads);
-                   key_gradient(group, problem, scoring, inputs, problem.sequences[s], s, at % problem.kv_heads,
-                                at / problem.kv_heads - problem.key_rows_before[s], gradients.k, gradients.v);
-               });
+    const RowGradients<P> rows{problem, call.scoring, call.inputs, call.gradients};
+    for_groups(problem.queries * problem.heads, kTile, rows.query_bytes(), QueryGradient<P>{rows});
+    for_groups(problem.keys * problem.kv_heads, kTile, rows.key_bytes(), KeyGradient<P>{rows});
 }
 
 template <typename P>
 void solve_as(const Problem& problem, const Scoring& scoring, const attention::Operands& operands,
               const attention::GradientTensors& tensors, const StatisticsIndex& row_index, const float* shifts,
               const float* sums) {
-    const RawInput q(operands.q);
-    const RawInput k(operands.k);
-    const RawInput v(operands.v);
-    const RawInput out(tensors.out);
-    const RawInput grad_out(tensors.grad_out);
-    const RawOutput grad_q(tensors.q);
-    const RawOutput grad_k(tensors.k);
-    const RawOutput grad_v(tensors.v);
-    const Arrays arrays{array_of(operands.q, q), array_of(operands.k, k), array_of(operands.v, v)};
-    const Tensor grad_rows = array_of(tensors.grad_out, grad_out);
-    const GradientInputs<P> inputs{q.as<P>(),        k.as<P>(), v.as<P>(), out.as<P>(),
-                                   grad_out.as<P>(), row_index, shifts,    sums};
-    const Gradients<P> gradients{grad_q.as<P>(), grad_k.as<P>(), grad_v.as<P>()};
+    const GradientArrays dense(operands, tensors);
+    const Arrays arrays{array_of(operands.q, dense.q), array_of(operands.k, dense.k), array_of(operands.v, dense.v)};
+    const Tensor grad_rows = array_of(tensors.grad_out, dense.grad_out);
+    const GradientInputs<P> inputs = dense.inputs<P>(row_index, shifts, sums);
+    const Gradients<P> gradients = dense.gradients<P>();
     const Buffer largest = cleared(2 * sizeof(int64_t));
     auto* const found = static_cast<int64_t*>(largest.data());
     // Both terms of a score's gradient are sums of `size` products.
@@ -194,9 +154,7 @@ void solve_as(const Problem& problem, const Scoring& scoring, const attention::O
         }
         solve_by_blocks(call);
     }
-    grad_q.store();
-    grad_k.store();
-    grad_v.store();
+    dense.store();
 }
 
 }  // namespace

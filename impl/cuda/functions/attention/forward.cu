@@ -5,7 +5,7 @@
 #include "block_kernels.h"
 #include "diopi_core/raw_elements.h"
 #include "diopi_cuda/to_device.h"
-#include "forward.h"
+#include "flagged_rows.h"
 #include "passes.h"
 
 namespace diopi::cuda {
@@ -42,26 +42,18 @@ void divide(const Block& all, const DeviceProblem& problem, S factor, const S* s
     });
 }
 
-// Products multiply hidden keys by 0, which makes NaN of their infinities and NaN: rows with a flag are done again.
+// Rows with a flag again.
 template <typename S, typename P>
 void recompute(const Block& all, const DeviceProblem& problem, const Scoring& scoring, const Arrays& arrays,
                const uint8_t* flags, P* out) {
-    constexpr int64_t kRows = 64;
     const P* const q = elements<P>(arrays.q);
     const P* const k = elements<P>(arrays.k);
     const P* const v = elements<P>(arrays.v);
-    const int64_t rows = all.rows();
-    for_groups((rows + kRows - 1) / kRows, kTile, tile_bytes<S>(problem.size, 1),
-               [=] DIOPI_KERNEL(Group & group, int64_t k_group) {
-                   const int64_t end = (k_group + 1) * kRows < rows ? (k_group + 1) * kRows : rows;
-                   for (int64_t row = k_group * kRows; row < end; ++row) {
-                       if (flags[row] != 0) {
-                           const RowIndex row_index = all.index_of(row);
-                           attend_one<S, P>(group, problem, scoring, row_index.own, row_index.sequence, row_index.head,
-                                            row_index.query, q, k, v, out, Record<S>{});
-                       }
-                   }
-               });
+    for_flagged(all.rows(), flags, tile_bytes<S>(problem.size, 1), [=] DIOPI_KERNEL(Group & group, int64_t row) {
+        const RowIndex row_index = all.index_of(row);
+        attend_one<S, P>(group, problem, scoring, row_index.own, row_index.sequence, row_index.head, row_index.query, q,
+                         k, v, out, Record<S>{});
+    });
 }
 
 template <typename S, typename P, bool kPlain>

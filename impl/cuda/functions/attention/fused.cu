@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <optional>
 
-#include "backward.h"
 #include "diopi_core/raw_elements.h"
 #include "diopi_cuda/to_device.h"
+#include "flagged_rows.h"
 #include "fused.h"
+#include "gradient_rows.h"
 #include "runs.h"
 
 namespace diopi::cuda {
@@ -155,18 +156,6 @@ void flag_rows(const P* rows, int64_t count, int64_t size, uint8_t* flags) {
     });
 }
 
-// The query of a row [queries of all sequences, heads], and what it is in statistics.
-struct QueryRow {
-    int64_t sequence;
-    int64_t head;
-    int64_t query;
-
-    DIOPI_DEVICE QueryRow(const DeviceProblem& problem, int64_t row)
-        : sequence(problem.sequence_of_query(row / problem.heads)),
-          head(row % problem.heads),
-          query(row / problem.heads - problem.sequences[sequence].query_row) {}
-};
-
 // Statistics between two layouts. Queries whose statistic is not finite get a flag where there are any.
 void move_statistics(const DeviceProblem& problem, const float* from, const StatisticsIndex& from_index, float* to,
                      const StatisticsIndex& to_index, uint8_t* flags) {
@@ -186,19 +175,6 @@ bool is_aligned(const FusedMemory& memory) {
                        [](const void* data) { return reinterpret_cast<uintptr_t>(data) % 16 == 0; });
 }
 
-// Calls `body(group, row)` for all rows that have a flag.
-template <typename Body>
-void for_flagged(int64_t count, const uint8_t* flags, int64_t bytes, const Body& body) {
-    constexpr int64_t kRows = 64;
-    for_groups((count + kRows - 1) / kRows, kTile, bytes, [=] DIOPI_KERNEL(Group & group, int64_t part) {
-        for (int64_t row = part * kRows; row < count && row < (part + 1) * kRows; ++row) {
-            if (flags[row] != 0) {
-                body(group, row);
-            }
-        }
-    });
-}
-
 template <typename P>
 struct RecomputedQuery {
     DeviceProblem problem;
@@ -213,35 +189,6 @@ struct RecomputedQuery {
         const QueryRow index(problem, row);
         attend_one<float, P>(group, problem, scoring, problem.sequences[index.sequence], index.sequence, index.head,
                              index.query, q, k, v, out, record);
-    }
-};
-
-template <typename P>
-struct RecomputedGradients {
-    DeviceProblem problem;
-    Scoring scoring;
-    GradientInputs<P> inputs;
-    P* to_query;
-    P* to_key;
-    P* to_value;
-};
-
-template <typename P>
-struct RecomputedQueryGradient : RecomputedGradients<P> {
-    DIOPI_DEVICE void operator()(Group& group, int64_t row) const {
-        const QueryRow index(this->problem, row);
-        query_gradient(group, this->problem, this->scoring, this->inputs, this->problem.sequences[index.sequence],
-                       index.sequence, index.head, index.query, this->to_query);
-    }
-};
-
-template <typename P>
-struct RecomputedKeyGradient : RecomputedGradients<P> {
-    DIOPI_DEVICE void operator()(Group& group, int64_t row) const {
-        const int64_t s = this->problem.sequence_of_key(row / this->problem.kv_heads);
-        key_gradient(group, this->problem, this->scoring, this->inputs, this->problem.sequences[s], s,
-                     row % this->problem.kv_heads, row / this->problem.kv_heads - this->problem.key_rows_before[s],
-                     this->to_key, this->to_value);
     }
 };
 
@@ -297,23 +244,17 @@ template <typename P>
 bool solve_as(const Problem& problem, const Scoring& scoring, const attention::Operands& operands,
               const attention::GradientTensors& tensors, const float* lse, int64_t longest) {
     const FusedAttention attention = described(problem, scoring, operands.q.dtype, true);
-    const RawInput q(operands.q);
-    const RawInput k(operands.k);
-    const RawInput v(operands.v);
-    const RawInput out(tensors.out);
-    const RawInput grad_out(tensors.grad_out);
-    const RawOutput to_query(tensors.q);
-    const RawOutput to_key(tensors.k);
-    const RawOutput to_value(tensors.v);
+    const GradientArrays arrays(operands, tensors);
+    const Gradients<P> gradients = arrays.gradients<P>();
     FusedMemory memory{};
-    at(memory, FusedTensor::kQuery) = without_const(q.as<P>());
-    at(memory, FusedTensor::kKey) = without_const(k.as<P>());
-    at(memory, FusedTensor::kValue) = without_const(v.as<P>());
-    at(memory, FusedTensor::kOut) = without_const(out.as<P>());
-    at(memory, FusedTensor::kGradOut) = without_const(grad_out.as<P>());
-    at(memory, FusedTensor::kGradQuery) = to_query.as<P>();
-    at(memory, FusedTensor::kGradKey) = to_key.as<P>();
-    at(memory, FusedTensor::kGradValue) = to_value.as<P>();
+    at(memory, FusedTensor::kQuery) = without_const(arrays.q.as<P>());
+    at(memory, FusedTensor::kKey) = without_const(arrays.k.as<P>());
+    at(memory, FusedTensor::kValue) = without_const(arrays.v.as<P>());
+    at(memory, FusedTensor::kOut) = without_const(arrays.out.as<P>());
+    at(memory, FusedTensor::kGradOut) = without_const(arrays.grad_out.as<P>());
+    at(memory, FusedTensor::kGradQuery) = gradients.q;
+    at(memory, FusedTensor::kGradKey) = gradients.k;
+    at(memory, FusedTensor::kGradValue) = gradients.v;
     const ProblemOnDevice on_device(problem);
     const DeviceProblem own = on_device.problem();
     const StatisticsIndex index{problem.heads, longest};
@@ -333,16 +274,13 @@ bool solve_as(const Problem& problem, const Scoring& scoring, const attention::O
     const Buffer key_buffer = cleared(key_rows);
     auto* const query_flags = static_cast<uint8_t*>(query_buffer.data());
     auto* const key_flags = static_cast<uint8_t*>(key_buffer.data());
-    flag_rows<P>(to_query.as<P>(), query_rows, own.size, query_flags);
-    flag_rows<P>(to_key.as<P>(), key_rows, own.size, key_flags);
-    flag_rows<P>(to_value.as<P>(), key_rows, own.size, key_flags);
-    const GradientInputs<P> inputs{q.as<P>(), k.as<P>(), v.as<P>(), out.as<P>(), grad_out.as<P>(), index, lse, nullptr};
-    const RecomputedGradients<P> gradients{own, scoring, inputs, to_query.as<P>(), to_key.as<P>(), to_value.as<P>()};
-    for_flagged(query_rows, query_flags, tile_bytes<float>(own.size, 1), RecomputedQueryGradient<P>{gradients});
-    for_flagged(key_rows, key_flags, tile_bytes<float>(own.size, 2), RecomputedKeyGradient<P>{gradients});
-    to_query.store();
-    to_key.store();
-    to_value.store();
+    flag_rows<P>(gradients.q, query_rows, own.size, query_flags);
+    flag_rows<P>(gradients.k, key_rows, own.size, key_flags);
+    flag_rows<P>(gradients.v, key_rows, own.size, key_flags);
+    const RowGradients<P> rows{own, scoring, arrays.inputs<P>(index, lse, nullptr), gradients};
+    for_flagged(query_rows, query_flags, rows.query_bytes(), QueryGradient<P>{rows});
+    for_flagged(key_rows, key_flags, rows.key_bytes(), KeyGradient<P>{rows});
+    arrays.store();
     return true;
 }
 

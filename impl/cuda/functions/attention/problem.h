@@ -56,6 +56,18 @@ struct DeviceProblem {
     }
 };
 
+// The query of a row [queries of all sequences, heads].
+struct QueryRow {
+    int64_t sequence;
+    int64_t head;
+    int64_t query;
+
+    DIOPI_DEVICE QueryRow(const DeviceProblem& problem, int64_t row)
+        : sequence(problem.sequence_of_query(row / problem.heads)),
+          head(row % problem.heads),
+          query(row / problem.heads - problem.sequences[sequence].query_row) {}
+};
+
 // Where the keys of a head of a sequence lie.
 struct KeysOfHead {
     const int64_t* rows;
