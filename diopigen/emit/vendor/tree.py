@@ -65,6 +65,7 @@ _PACKAGE_MODULES = (
     "distributed",
     "export",
     "folding",
+    "foreach",
     "fused_chain",
     "fused_kernel",
     "fused_prelude",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,13 +19,15 @@ Value = tuple[str, Any]
 
 @dataclass
 class Operations:
-    """The operations of a group, its inputs and the nodes that it stores, each with its form in the
-    group, and the operations that compute these."""
+    """The operations of a group, its inputs and the nodes that it stores, each with its form in the group, and the
+    operations that compute these. What is stored goes to memory of its own, or to an input of the graph: `targets`
+    has that, and the node whose work it is, which nothing needs to do any more."""
 
     operations: list[Operation] = field(default_factory=list)
     inputs: list[tuple[Node, str]] = field(default_factory=list)
     stored: list[tuple[Node, str]] = field(default_factory=list)
     outputs: list[int] = field(default_factory=list)
+    targets: list[tuple[Node, Node] | None] = field(default_factory=list)
 
     def add(self, operation: Operation) -> Value:
         """Appends it; its value."""
@@ -39,8 +41,14 @@ class Operations:
         return "input", self.inputs.index((node, form))
 
 
-def operations_of(group: Group, elements: Mapping[Node, Element]) -> Operations:
-    """The operations of a group."""
+def operations_of(
+    group: Group,
+    elements: Mapping[Node, Element],
+    copies: Mapping[Node, Sequence[tuple[Node, Node]]],
+    readers: Collection[Node],
+) -> Operations:
+    """The operations of a group. `copies` has, for what is copied to inputs of the graph, these and the nodes that do
+    so; `readers` are the nodes that need what they name."""
     found = Operations()
     computed: dict[Node, int] = {}
     members = set(group.nodes)
@@ -72,9 +80,44 @@ def operations_of(group: Group, elements: Mapping[Node, Element]) -> Operations:
                 )
             )
         computed[node] = value[1]
-    stored = [node for node in group.nodes if any(user not in members for user in node.users)]
-    found.stored = [(node, form_of(elements[node], group.shape, group.reduced)) for node in stored]
-    found.outputs = [computed[node] for node in stored]
+    for node in group.nodes:
+        form = form_of(elements[node], group.shape, group.reduced)
+        taken = [] if group.reduced else [one for one in copies.get(node, ()) if _is_own(*one, members, readers)]
+        done = {copy for _, copy in taken}
+        others = [user for user in node.users if user in readers and user not in members and user not in done]
+        for target in [*taken, *([None] if others else [])]:
+            found.stored.append((node, form))
+            found.outputs.append(computed[node])
+            found.targets.append(target)
+    return found
+
+
+def _is_own(target: Node, copy: Node, members: Collection[Node], readers: Collection[Node]) -> bool:
+    """Whether nothing but the group reads an input that it writes."""
+    return all(user in members or user is copy or user not in readers for user in target.users)
+
+
+def copies_of(nodes: Sequence[Node]) -> dict[Node, list[tuple[Node, Node]]]:
+    """The copies to inputs that a graph ends with, by what is copied: the input, and the node."""
+    found: dict[Node, list[tuple[Node, Node]]] = {}
+    seen: set[Node] = set()
+    for node in reversed(nodes):
+        if node.op in ("output", "placeholder"):
+            continue
+        if node.target is not torch.ops.aten.copy_.default:
+            break
+        target, value = node.args[0], node.args[1]
+        if not isinstance(target, Node) or not isinstance(value, Node) or target.op != "placeholder" or target in seen:
+            continue
+        seen.add(target)
+        one, other = target.meta["val"], value.meta["val"]
+        shares = any(stride == 0 for stride in one.stride())
+        if (
+            not node.users
+            and not shares
+            and (one.dtype, one.shape, one.device) == (other.dtype, other.shape, other.device)
+        ):
+            found.setdefault(value, []).append((target, node))
     return found
 
 

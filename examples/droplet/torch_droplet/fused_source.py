@@ -95,6 +95,8 @@ class Chain:
     inner: tuple[int, ...]
     rank: int
     columns: int = 0
+    in_place: bool = False
+    """Whether outputs may be inputs."""
 
     @property
     def has_rows(self) -> bool:
@@ -215,7 +217,8 @@ def pointer_lines(chain: Chain) -> list[str]:
         offset = f" + offset{k}" if chain.rank > 1 else ""
         element = f"{storage}::Element"
         const = "const " if is_input else ""
-        lines.append(f"    {const}{element}* __restrict p{k} = static_cast<{element}*>(buffers[{k}]){offset};")
+        alone = "" if chain.in_place else "__restrict "
+        lines.append(f"    {const}{element}* {alone}p{k} = static_cast<{element}*>(buffers[{k}]){offset};")
         if chain.inner[k] == 2:
             lines.append(f"    const int64_t stride{k} = numbers[{chain.rank + k * chain.rank + chain.rank - 1}];")
         elif chain.inner[k] == 0 and is_input:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import torch
 import torch.fx
 
 from torch_droplet import fusion
-from torch_droplet.fused_chain import Operations, operations_of
+from torch_droplet.fused_chain import Operations, copies_of, operations_of
 from torch_droplet.fused_kernel import FEWEST_SINGLE, MOST_BUFFERS, numbers_of, source_of
 from torch_droplet.fused_rows import columns_of
 from torch_droplet.fused_source import GRAIN, Chain
@@ -65,13 +65,15 @@ class FusedSteps(Steps):
         self.reasons: dict[torch.fx.Node, str] = {}
         self.notes: list[Note] = []
         self.kernels: dict[int, Kernel] = {}
+        self.nodes_left: set[torch.fx.Node] = set()
+        self.copies: dict[torch.fx.Node, list[tuple[torch.fx.Node, torch.fx.Node]]] = {}
 
-    def units(self, nodes: Sequence[torch.fx.Node], device: torch.device | None, without: Iterable[torch.fx.Node]
-              ) -> list[Unit]:  # fmt: skip
-        """The nodes in order, chains of them as groups. Those that are `without` are in none."""
-        left_out = set(without)
+    def units(self, nodes: Sequence[torch.fx.Node], device: torch.device | None) -> list[Unit]:
+        """The nodes in order, chains of them as groups. Nodes of the graph that are not among them need nothing."""
+        self.nodes_left = set(nodes)
+        self.copies = copies_of(nodes)
         for node in nodes:
-            if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload) or node in left_out:
+            if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
                 continue
             try:
                 arguments = named_arguments(node, node.target)
@@ -117,15 +119,27 @@ class FusedSteps(Steps):
             for first in range(0, len(own), most):
                 part = own[first : first + most]
                 taken.append(GroupList(part) if len(part) > 1 else part[0])
+        done = set()
         for unit in taken:
             for node in unit.nodes:
                 self.reasons.pop(node, None)
-        return fusion.ordered(nodes, taken)
+            done |= set(self.copied_by(unit))
+        return fusion.ordered([node for node in nodes if node not in done], taken)
+
+    def copied_by(self, unit: Group | GroupList) -> list[torch.fx.Node]:
+        """The copies to inputs that the kernel of a unit makes."""
+        groups = unit.groups if isinstance(unit, GroupList) else [unit]
+        targets = [target for group in groups for target in self.kernels[id(group)].operations.targets]
+        return [target[1] for target in targets if target is not None]
 
     def _kernel(self, group: Group) -> Kernel:
         """Raises `NotFused`."""
-        found = operations_of(group, self.elements)
-        buffers = [self._strides(node.meta["val"], form, group) for node, form in (*found.inputs, *found.stored)]
+        found = operations_of(group, self.elements, self.copies, self.nodes_left)
+        written = [
+            (node if target is None else target[0], form)
+            for (node, form), target in zip(found.stored, found.targets, strict=True)
+        ]
+        buffers = [self._strides(node.meta["val"], form, group) for node, form in (*found.inputs, *written)]
         first = len(found.inputs)
         if group.reduced:
             loop = fusion.rows_of(group.shape, group.reduced, buffers, first)
@@ -133,7 +147,15 @@ class FusedSteps(Steps):
         else:
             loop, columns = fusion.loop_of(group.shape, buffers, first), 0
         dtypes = tuple(node.meta["val"].dtype for node, _ in found.inputs)
-        chain = Chain(tuple(found.operations), dtypes, tuple(found.outputs), loop.inner, len(loop.sizes), columns)
+        chain = Chain(
+            tuple(found.operations),
+            dtypes,
+            tuple(found.outputs),
+            loop.inner,
+            len(loop.sizes),
+            columns,
+            any(found.targets),
+        )
         return Kernel(found, chain, loop)
 
     def _strides(self, value: torch.Tensor, form: str, group: Group) -> list[int]:
@@ -154,17 +176,23 @@ class FusedSteps(Steps):
             return False
         slots: list[int] = []
         buffers: list[dict[str, Any]] = []
+        writes: list[int] = []
         for kernel in kernels:
             found = kernel.operations
-            for k, (node, _) in enumerate((*found.inputs, *found.stored)):
-                is_written = k >= len(found.inputs)
-                value = node.meta["val"]
-                if is_written:
+            for node, _ in found.inputs:
+                slots.append(self.values[node])
+                buffers.append({"slot": slots[-1], "bytes": self.extent(node.meta["val"]), "written": False})
+            for (node, _), target in zip(found.stored, found.targets, strict=True):
+                value = node.meta["val"] if target is None else target[0].meta["val"]
+                if target is None:
                     size = self.number(value.untyped_storage().nbytes())
                     key = storage_key(value)
                     self.values[node] = self.add_result(value, size, key in self.kept, key)
-                slots.append(self.values[node])
-                buffers.append({"slot": slots[-1], "bytes": self.extent(value), "written": is_written})
+                    slots.append(self.values[node])
+                else:
+                    slots.append(self.values[target[0]])
+                    writes.append(slots[-1])
+                buffers.append({"slot": slots[-1], "bytes": self.extent(value), "written": True})
         if isinstance(unit, GroupList):
             numbers, items, grain = numbers_of([(one.items, one.grain, one.numbers) for one in kernels])
         else:
@@ -182,6 +210,7 @@ class FusedSteps(Steps):
                 "numbers": numbers,
                 "items": items,
                 "grain": grain,
+                "writes": writes,
             },
         }
         self.notes.append(Note(tuple(unit.nodes), kernel=name))

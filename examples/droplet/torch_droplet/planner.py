@@ -100,11 +100,14 @@ class Planner(FusedSteps):
         """The whole graph. Raises `Unplanned`."""
         if self.folds:
             self.folded = folded(self)
-        for unit in self.units(self.nodes, self.device, self.folded) if self.fuses else self.nodes:
+        for node in self.folded:
+            self._node(node)
+        rest = [node for node in self.nodes if node not in self.folded]
+        for unit in self.units(rest, self.device) if self.fuses else rest:
             if isinstance(unit, torch.fx.Node):
                 self._node(unit)
             elif not self.add_fused(unit):
-                for node in unit.nodes:
+                for node in (*unit.nodes, *self.copied_by(unit)):
                     self._node(node)
         return self._finished(self.planned_outputs)
 

@@ -210,6 +210,11 @@ void Program::addFused(const Json& plan, Step& step) const {
             {nullptr, static_cast<uint64_t>(buffer.at("bytes").integer()), buffer.at("written").boolean()});
     }
     fused.numbers = plan.at("numbers").integers();
+    if (!plan.at("writes").isNull()) {
+        for (const Json& slot : plan.at("writes").list()) {
+            fused.writes.push_back(slotIndex(slot));
+        }
+    }
     fused.items = plan.at("items").integer();
     fused.grain = plan.at("grain").integer();
 }

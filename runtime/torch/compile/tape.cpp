@@ -228,6 +228,9 @@ void Program::runFused(const Step& step, const Instance& instance) const {
     } catch (const c10::Error& error) {
         raise(step, error.what_without_backtrace());
     }
+    for (const size_t slot : fused.writes) {
+        instance.slots[slot].unsafeGetTensorImpl()->bump_version();
+    }
 }
 
 std::vector<at::Tensor> Program::run(std::vector<at::Tensor> inputs) {

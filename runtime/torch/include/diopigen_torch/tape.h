@@ -82,6 +82,8 @@ struct FusedPlan {
     std::vector<int64_t> slots;
     std::vector<diopigenKernelBuffer_t> buffers;
     std::vector<int64_t> numbers;
+    /// Slots of inputs that it changes, whose versions count.
+    std::vector<size_t> writes;
     int64_t items = 0;
     int64_t grain = 1;
 };
