@@ -1,7 +1,7 @@
 // TopKSampling and TopPSampling: the tokens of all rows are sorted together, then a group to a sequence adds up what
 // its candidates weigh, and one of its threads walks over them to the number that was sampled.
 #include <cmath>
-#include <optional>
+#include <memory>
 #include <vector>
 
 #include "../random/generator.h"
@@ -147,21 +147,21 @@ class Target {
   public:
     Target(const Tensor& tensor, Dtype dtype) {
         if (!tensor.is_null()) {
-            elements_.emplace(tensor, dtype);
+            elements_ = std::make_unique<Changed>(tensor, dtype);
         }
     }
     template <typename T>
     T* as() const {
-        return elements_ ? elements_->template as<T>() : nullptr;
+        return elements_ != nullptr ? elements_->template as<T>() : nullptr;
     }
     void store() const {
-        if (elements_) {
+        if (elements_ != nullptr) {
             elements_->store();
         }
     }
 
   private:
-    std::optional<Changed> elements_;
+    std::unique_ptr<Changed> elements_;
 };
 
 template <typename Args>
