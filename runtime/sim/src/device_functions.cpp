@@ -1,5 +1,6 @@
 #include <diopigen/accelerator.h>
 #include <diopigen/device.h>
+#include <diopigen/graph_compiler.h>
 #include <diopigen/kernel_compiler.h>
 #include <diopigen_sim/device.h>
 #include <diopigen_sim/device_functions.h>
@@ -8,7 +9,9 @@
 
 #include <string>
 
+#include "graph_runner.h"
 #include "kernel_compiler.h"
+#include "queue.h"
 
 // A host of the newer form has no registration: these are null there.
 #pragma weak diopiRegisterDeviceMallocFunc
@@ -21,6 +24,7 @@
 #pragma weak diopiRegisterMemcpyD2DAsyncFunc
 #pragma weak diopiRegisterGetLastErrorFunc
 #pragma weak diopigenRegisterAccelerator
+#pragma weak diopigenRegisterGraphCompiler
 #pragma weak diopigenRegisterKernelCompiler
 
 namespace sim = diopigen::sim;
@@ -145,6 +149,24 @@ bool offerKernelCompiler() {
     return diopigenRegisterKernelCompiler == nullptr || diopigenRegisterKernelCompiler(&table) == 0;
 }
 
+int32_t compileGraph(const char* document, void** graph) {
+    return guarded([&] { return sim::compileGraph(document, graph); });
+}
+
+int32_t runGraph(void* graph, diopiStreamHandle_t stream, const diopigenGraphSlot_t* slots, uint64_t slot_count,
+                 diopigenGraphStep_t step, void* state) {
+    return guarded([&] { return sim::runGraph(graph, stream, slots, slot_count, step, state); });
+}
+
+int32_t unloadGraph(void* graph) {
+    return guarded([&] { return sim::unloadGraph(graph); });
+}
+
+bool offerGraphCompiler() {
+    const diopigenGraphCompiler_t table = {sizeof(diopigenGraphCompiler_t), compileGraph, runGraph, unloadGraph};
+    return diopigenRegisterGraphCompiler == nullptr || diopigenRegisterGraphCompiler(&table) == 0;
+}
+
 }  // namespace
 
 void* diopigenSimMalloc(uint64_t bytes) {
@@ -207,6 +229,7 @@ int32_t diopigenRegisterSimulatedDevice(void) {
         offer(diopiRegisterGetLastErrorFunc, diopigenSimGetLastErrorString),
         offerAccelerator(),
         offerKernelCompiler(),
+        offerGraphCompiler(),
     };
     for (const bool good : offered) {
         if (!good) {
@@ -216,6 +239,8 @@ int32_t diopigenRegisterSimulatedDevice(void) {
     }
     return 0;
 }
+
+uint64_t diopigenSimSubmissions(void) { return sim::Queue::submissions(); }
 
 int32_t diopigenFinishSimulatedDevice(void) {
     return guarded([] { return sim::finish(); });

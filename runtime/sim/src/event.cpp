@@ -129,6 +129,7 @@ Status synchronizeEvent(EventHandle event) {
         return status;
     }
     if (const std::shared_ptr<Recording> latest = event->latest()) {
+        Batch::submitHeld();
         latest->wait();
         system->order().hostWaited(latest->clock);
         if (!latest->failure.empty()) {
@@ -144,6 +145,7 @@ Status queryEvent(EventHandle event, bool* done) {
     if (!status.ok()) {
         return status;
     }
+    Batch::submitHeld();
     const std::shared_ptr<Recording> latest = event->latest();
     *done = latest == nullptr || latest->isDone();
     if (*done && latest != nullptr) {

@@ -2,6 +2,7 @@
 
 #include <diopigen_kernels/spin.h>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <utility>
@@ -24,7 +25,41 @@ uint64_t mixed(uint64_t number) {
 // queued is bounded, and a program that is interrupted ends soon.
 constexpr uint64_t kMostQueued = 1024;
 
+// Bytes that all kernels of a batch work on, up to which the thread that submits it does not wait for another one.
+constexpr uint64_t kSmallBatch = 1 << 16;
+
+std::atomic<uint64_t> submitted{0};
+thread_local Batch* held = nullptr;
+
 }  // namespace
+
+Batch::Batch(Queue& queue) : queue_(queue) { held = this; }
+
+Batch::~Batch() {
+    submit();
+    held = nullptr;
+}
+
+bool Batch::exists() { return held != nullptr; }
+
+void Batch::submitHeld() {
+    if (held != nullptr) {
+        held->submit();
+    }
+}
+
+void Batch::add(Task task) {
+    bytes_ += task.bytes;
+    tasks_.push_back(std::move(task));
+}
+
+void Batch::submit() {
+    if (!tasks_.empty()) {
+        queue_.pushAll(std::exchange(tasks_, {}), std::exchange(bytes_, 0));
+    }
+}
+
+uint64_t Queue::submissions() { return submitted.load(std::memory_order_relaxed); }
 
 Queue::Queue(int device, int number, const Settings& settings)
     : device_(device), number_(number), settings_(settings), worker_([this] { work(); }) {}
@@ -39,6 +74,43 @@ Queue::~Queue() {
 }
 
 void Queue::push(Task task) {
+    if (held != nullptr && held->queue() == this) {
+        held->add(std::move(task));
+        return;
+    }
+    submitted.fetch_add(task.name.empty() ? 0 : 1, std::memory_order_relaxed);
+    enqueue(std::move(task));
+}
+
+void Queue::pushAll(std::vector<Task> tasks, uint64_t bytes) {
+    submitted.fetch_add(1, std::memory_order_relaxed);
+    // Each of the tasks fails, and is traced, by itself.
+    const bool isPlain = settings_.delayMicroseconds == 0 && !settings_.orderCheck && !settings_.memoryCheck;
+    const bool isWork =
+        std::all_of(tasks.begin(), tasks.end(), [](const Task& task) { return !task.name.empty(); });  // no events
+    if (isPlain && isWork && bytes <= kSmallBatch && pushed_ == done_) {
+        const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+        if (lock.owns_lock() && pushed_ == done_) {
+            for (const Task& task : tasks) {
+                if (const std::string failure = runOne(task.name.c_str(), task.bytes, task.run); !failure.empty()) {
+                    fail(task.name.c_str(), failure);
+                }
+            }
+            return;
+        }
+    }
+    auto run = [this, tasks = std::move(tasks)] {
+        for (const Task& task : tasks) {
+            if (const std::string failure = runOne(task.name.c_str(), task.bytes, task.run); !failure.empty()) {
+                const std::lock_guard<std::mutex> lock(mutex_);
+                fail(task.name.c_str(), failure);
+            }
+        }
+    };
+    enqueue({"", bytes, std::move(run)});
+}
+
+void Queue::enqueue(Task task) {
     bool sleeps = false;
     {
         std::unique_lock<std::mutex> lock(mutex_);
@@ -58,6 +130,7 @@ void Queue::push(Task task) {
 }
 
 void Queue::wait() {
+    Batch::submitHeld();  // whichever queue it is of: this one may wait for it
     const uint64_t until = pushed_;
     const auto isDone = [&] { return done_ >= until; };
     kernels::lookFor(isDone);
@@ -129,7 +202,7 @@ void Queue::work() {
 }
 
 bool Queue::runIfIdle(const char* name, uint64_t bytes, const std::function<void()>& run) {
-    if (settings_.delayMicroseconds != 0 || pushed_ != done_) {
+    if (settings_.delayMicroseconds != 0 || pushed_ != done_ || (held != nullptr && held->queue() == this)) {
         return false;
     }
     const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
@@ -137,6 +210,7 @@ bool Queue::runIfIdle(const char* name, uint64_t bytes, const std::function<void
         return false;
     }
     // The lock keeps the order: nothing is pushed, and so nothing starts, before this is done.
+    submitted.fetch_add(1, std::memory_order_relaxed);
     if (const std::string failure = runOne(name, bytes, run); !failure.empty()) {
         fail(name, failure);
     }

@@ -23,6 +23,32 @@ struct Task {
     std::function<void()> run;  ///< may throw; the text becomes the stream's failure
 };
 
+class Queue;
+
+/// While it lives, what the calling thread pushes to a queue is held back. Then it goes to the queue as one task, or
+/// earlier where the thread waits for a stream or an event. One at a time for a thread.
+class Batch {
+  public:
+    explicit Batch(Queue& queue);
+    ~Batch();
+    Batch(const Batch&) = delete;
+    Batch& operator=(const Batch&) = delete;
+
+    /// Whether the calling thread has one.
+    static bool exists();
+    /// Pushes what the calling thread holds back: it is about to ask for what may be in it, or waits for it.
+    static void submitHeld();
+    const Queue* queue() const { return &queue_; }
+    void add(Task task);
+    /// Pushes what is held back.
+    void submit();
+
+  private:
+    Queue& queue_;
+    std::vector<Task> tasks_;
+    uint64_t bytes_ = 0;
+};
+
 /// An in-order queue. Safe from any thread.
 class Queue {
   public:
@@ -37,6 +63,10 @@ class Queue {
 
     /// Waits while a thousand tasks are queued already.
     void push(Task task);
+    /// As one task of the queue, at once where the queue is idle and the work is small.
+    void pushAll(std::vector<Task> tasks, uint64_t bytes);
+    /// How often any queue of the process was given work.
+    static uint64_t submissions();
     /// Runs work on the calling thread, where all that was pushed is done; false, and nothing has happened, where it is
     /// not, or where work is delayed.
     bool runIfIdle(const char* name, uint64_t bytes, const std::function<void()>& run);
@@ -52,6 +82,7 @@ class Queue {
     bool take(std::vector<Task>* tasks);
     std::string runOne(const char* name, uint64_t bytes, const std::function<void()>& run) const;
     void fail(const char* name, const std::string& failure);
+    void enqueue(Task task);
     void delay(uint64_t position) const;
 
     const int device_;

@@ -55,6 +55,7 @@ c10::Dict<std::string, int64_t> statistics(int64_t number) {
     values.insert("dispatched", program->dispatchedCount());
     values.insert("fused", program->fusedCount());
     values.insert("instances", program->instanceCount());
+    values.insert("whole", program->isWhole() ? 1 : 0);
     return values;
 }
 
@@ -65,6 +66,15 @@ TORCH_LIBRARY_FRAGMENT(diopi, library) {
     library.def("check_kernel(str source, str name) -> str", [](const std::string& source, const std::string& name) {
         try {
             static_cast<void>(deviceKernel(source, name));
+            return std::string();
+        } catch (const c10::Error& error) {
+            return std::string(error.what_without_backtrace());
+        }
+    });
+    library.def("has_graph_compiler() -> bool", [] { return hasGraphCompiler(); });
+    library.def("check_graph(str plan) -> str", [](const std::string& plan) {
+        try {
+            const DeviceGraph graph(plan);
             return std::string();
         } catch (const c10::Error& error) {
             return std::string(error.what_without_backtrace());
@@ -93,6 +103,7 @@ TORCH_LIBRARY_FRAGMENT(diopi, library) {
 
 int64_t addProgram(std::string_view plan, std::vector<at::Tensor> constants) {
     auto program = std::make_shared<Program>(Json::parse(plan), std::move(constants));
+    program->offer(std::string(plan));
     const std::lock_guard<std::mutex> lock(programs().mutex);
     const int64_t number = programs().next++;
     programs().all.emplace(number, std::move(program));

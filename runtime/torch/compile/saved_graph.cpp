@@ -87,7 +87,8 @@ SavedGraph::SavedGraph(const std::string& path) {
         c10::register_privateuse1_backend(name);
     }
     initialize();
-    const Json plan = Json::parse(entry(content, "plan").toStringRef());
+    const std::string& document = entry(content, "plan").toStringRef();
+    const Json plan = Json::parse(document);
     device_ = plan.at("device").integer();
     for (const c10::IValue& each : entry(content, "inputs").toListRef()) {
         const auto& values = each.toListRef();
@@ -100,6 +101,7 @@ SavedGraph::SavedGraph(const std::string& path) {
         constants.push_back(each.toTensor().to(device()));
     }
     program_ = std::make_unique<Program>(plan, std::move(constants));
+    program_->offer(document);
 }
 
 SavedGraph::~SavedGraph() = default;

@@ -233,6 +233,56 @@ void Program::runFused(const Step& step, const Instance& instance) const {
     }
 }
 
+void Program::runStep(const Step& step, Instance& instance, diopiContext& context, bool is_watched) const {
+    if (step.fused != nullptr) {
+        runFused(step, instance);
+    } else if (C10_LIKELY(step.trampoline != nullptr && !is_watched &&
+                          !step.is_declined.load(std::memory_order_relaxed))) {
+        runDirect(step, instance, context);
+    } else {
+        dispatch(step, instance);
+    }
+}
+
+void Program::offer(const std::string& document) {
+    if (steps_.empty() || dispatchedCount() > 0 || !hasGraphCompiler()) {
+        return;
+    }
+    try {
+        graph_ = std::make_unique<DeviceGraph>(document);
+    } catch (const c10::Error& error) {
+        TORCH_WARN("a compiled graph runs step by step: ", error.what_without_backtrace());
+    }
+}
+
+// All tensors exist from the begin of the run to its end: the device may work on any of them at once.
+void Program::runWhole(Instance& instance, std::vector<at::Tensor>& inputs, diopiContext& context) const {
+    for (const Step& step : steps_) {
+        for (const uint32_t slot : step.prepared) {
+            prepare(instance, slot, inputs);
+        }
+    }
+    for (const uint32_t slot : prepared_last_) {
+        prepare(instance, slot, inputs);
+    }
+    std::vector<diopigenGraphSlot_t> slots;
+    slots.reserve(instance.slots.size());
+    for (const at::Tensor& tensor : instance.slots) {
+        if (!tensor.defined() || tensor.numel() == 0) {
+            slots.push_back({nullptr, 0});
+            continue;
+        }
+        int64_t extent = 1;
+        for (int64_t i = 0; i < tensor.dim(); ++i) {
+            extent += (tensor.size(i) - 1) * tensor.stride(i);
+        }
+        slots.push_back({tensor.unsafeGetTensorImpl()->mutable_data(),
+                         static_cast<uint64_t>(extent) * static_cast<uint64_t>(tensor.itemsize())});
+    }
+    graph_->run(currentHandle(device_), slots,
+                [&](uint64_t step) { runStep(steps_.at(step), instance, context, false); });
+}
+
 std::vector<at::Tensor> Program::run(std::vector<at::Tensor> inputs) {
     TORCH_CHECK(inputs.size() == input_count_, "a compiled graph has ", input_count_, " inputs, not ", inputs.size());
     initialize();
@@ -244,24 +294,21 @@ std::vector<at::Tensor> Program::run(std::vector<at::Tensor> inputs) {
     const bool is_watched = isWatched.load(std::memory_order_relaxed);
     diopiContext context;
     context.device = device_;
-    for (const Step& step : steps_) {
-        for (const uint32_t slot : step.prepared) {
+    if (graph_ != nullptr && !is_watched) {
+        runWhole(*instance, inputs, context);
+    } else {
+        for (const Step& step : steps_) {
+            for (const uint32_t slot : step.prepared) {
+                prepare(*instance, slot, inputs);
+            }
+            runStep(step, *instance, context, is_watched);
+            for (const uint32_t slot : step.released) {
+                instance->slots[slot].reset();
+            }
+        }
+        for (const uint32_t slot : prepared_last_) {
             prepare(*instance, slot, inputs);
         }
-        if (step.fused != nullptr) {
-            runFused(step, *instance);
-        } else if (C10_LIKELY(step.trampoline != nullptr && !is_watched &&
-                              !step.is_declined.load(std::memory_order_relaxed))) {
-            runDirect(step, *instance, context);
-        } else {
-            dispatch(step, *instance);
-        }
-        for (const uint32_t slot : step.released) {
-            instance->slots[slot].reset();
-        }
-    }
-    for (const uint32_t slot : prepared_last_) {
-        prepare(*instance, slot, inputs);
     }
     std::vector<at::Tensor> outputs;
     outputs.reserve(outputs_.size());

@@ -30,6 +30,8 @@ void diopigenSimSetLastErrorString(const char* text);
 /* Registers all nine; meant for the body of a vendor's initLibrary(). 0 on success, also where the host takes no
  * registrations. */
 int32_t diopigenRegisterSimulatedDevice(void);
+/* How often the queues of the process were given work: a launch, a copy, or a graph (diopigen/graph_compiler.h). */
+uint64_t diopigenSimSubmissions(void);
 /* Meant for the body of finalizeLibrary(): finish() of device.h. 0 when all memory was given back. */
 int32_t diopigenFinishSimulatedDevice(void);
 

@@ -9,9 +9,10 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/ivalue.h>
+#include <diopigen/json.h>
 #include <diopigen_torch/compiled.h>
+#include <diopigen_torch/device_graph.h>
 #include <diopigen_torch/device_kernel.h>
-#include <diopigen_torch/json.h>
 
 #include <atomic>
 #include <deque>
@@ -119,6 +120,10 @@ class Program {
     Program(const Program&) = delete;
     Program& operator=(const Program&) = delete;
 
+    /// Hands the document of the plan to the device, where it runs graphs and no step goes through the dispatcher. A
+    /// device that does not take it is warned about, and steps run one by one.
+    void offer(const std::string& document);
+
     /// The outputs that are tensors. `inputs` are released as soon as they are not needed any more.
     std::vector<at::Tensor> run(std::vector<at::Tensor> inputs);
 
@@ -127,6 +132,8 @@ class Program {
     int64_t dispatchedCount() const;
     int64_t fusedCount() const;
     int64_t instanceCount() const { return instances_; }
+    /// Whether the device runs the graph as a whole.
+    bool isWhole() const { return graph_ != nullptr; }
 
   private:
     struct Instance;
@@ -141,6 +148,8 @@ class Program {
     std::shared_ptr<Instance> makeInstance() const;
     std::shared_ptr<Instance> takeInstance(c10::StreamId stream);
     void prepare(Instance& instance, uint32_t slot, std::vector<at::Tensor>& inputs) const;
+    void runWhole(Instance& instance, std::vector<at::Tensor>& inputs, diopiContext& context) const;
+    void runStep(const Step& step, Instance& instance, diopiContext& context, bool is_watched) const;
     void dispatch(const Step& step, Instance& instance) const;
     void store(Instance& instance, int64_t slot, at::Tensor tensor) const;
     void runFused(const Step& step, const Instance& instance) const;
@@ -165,6 +174,7 @@ class Program {
     std::deque<int64_t> integers_;
     std::deque<double> reals_;
     std::deque<bool> booleans_;
+    std::unique_ptr<DeviceGraph> graph_;
 
     std::mutex mutex_;
     std::map<c10::StreamId, std::vector<std::shared_ptr<Instance>>> idle_;

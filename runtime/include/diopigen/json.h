@@ -1,17 +1,24 @@
-#include <c10/util/Exception.h>
-#include <diopigen_torch/json.h>
+// JSON documents, as the planner of compiled graphs writes them. Needs the standard library alone.
+#ifndef DIOPIGEN_JSON_H_
+#define DIOPIGEN_JSON_H_
 
 #include <charconv>
-#include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
-namespace diopigen::backend {
+namespace diopigen {
 
-namespace {
+namespace json {
 
 constexpr int kDeepest = 64;
 
-void appendUtf8(std::string& text, uint32_t code) {
+inline void appendUtf8(std::string& text, uint32_t code) {
     if (code < 0x80) {
         text += static_cast<char>(code);
     } else if (code < 0x800) {
@@ -29,7 +36,51 @@ void appendUtf8(std::string& text, uint32_t code) {
     }
 }
 
-}  // namespace
+inline void require(bool condition, const char* expected) {
+    if (!condition) {
+        throw std::runtime_error(std::string("JSON: expected ") + expected);
+    }
+}
+
+}  // namespace json
+
+/// A value of a document. An access of another kind than the value has throws, with the name of what was asked for.
+class Json {
+  public:
+    enum class Kind { null, boolean, integer, real, text, list, object };
+
+    /// Accepts `Infinity`, `-Infinity` and `NaN` as numbers, which Python writes. Throws where the text is no document.
+    static Json parse(std::string_view text);
+
+    Kind kind() const { return kind_; }
+    bool isNull() const { return kind_ == Kind::null; }
+    bool isInteger() const { return kind_ == Kind::integer; }
+    bool isText() const { return kind_ == Kind::text; }
+    bool isList() const { return kind_ == Kind::list; }
+    bool isObject() const { return kind_ == Kind::object; }
+
+    bool boolean() const;
+    int64_t integer() const;
+    /// Of integers as well.
+    double real() const;
+    const std::string& text() const;
+    const std::vector<Json>& list() const;
+    std::vector<int64_t> integers() const;
+    /// The value of a key; null where there is none.
+    const Json& at(std::string_view key) const;
+    const std::vector<std::pair<std::string, Json>>& entries() const;
+
+  private:
+    friend class JsonParser;
+
+    Kind kind_ = Kind::null;
+    bool boolean_ = false;
+    int64_t integer_ = 0;
+    double real_ = 0;
+    std::string text_;
+    std::vector<Json> list_;
+    std::vector<std::pair<std::string, Json>> entries_;
+};
 
 class JsonParser {
   public:
@@ -44,7 +95,7 @@ class JsonParser {
 
   private:
     Json parse(int depth) {
-        require(depth < kDeepest, "fewer levels");
+        require(depth < json::kDeepest, "fewer levels");
         space();
         require(at_ < text_.size(), "a value");
         Json value;
@@ -118,7 +169,7 @@ class JsonParser {
             const char escaped = text_[at_++];
             constexpr std::string_view kFrom = "\"\\/bfnrt", kTo = "\"\\/\b\f\n\r\t";
             if (escaped == 'u') {
-                appendUtf8(text, codePoint());
+                json::appendUtf8(text, codePoint());
             } else {
                 const size_t found = kFrom.find(escaped);
                 require(found != std::string_view::npos, "a known escape");
@@ -194,41 +245,44 @@ class JsonParser {
     }
 
     void require(bool condition, const char* expected) const {
-        TORCH_CHECK(condition, "JSON: expected ", expected, " at character ", at_);
+        if (!condition) {
+            throw std::runtime_error(std::string("JSON: expected ") + expected + " at character " +
+                                     std::to_string(at_));
+        }
     }
 
     std::string_view text_;
     size_t at_ = 0;
 };
 
-Json Json::parse(std::string_view text) { return JsonParser(text).document(); }
+inline Json Json::parse(std::string_view text) { return JsonParser(text).document(); }
 
-bool Json::boolean() const {
-    TORCH_CHECK(kind_ == Kind::boolean, "JSON: expected true or false");
+inline bool Json::boolean() const {
+    json::require(kind_ == Kind::boolean, "true or false");
     return boolean_;
 }
 
-int64_t Json::integer() const {
-    TORCH_CHECK(kind_ == Kind::integer, "JSON: expected an integer");
+inline int64_t Json::integer() const {
+    json::require(kind_ == Kind::integer, "an integer");
     return integer_;
 }
 
-double Json::real() const {
-    TORCH_CHECK(kind_ == Kind::real || kind_ == Kind::integer, "JSON: expected a number");
+inline double Json::real() const {
+    json::require(kind_ == Kind::real || kind_ == Kind::integer, "a number");
     return kind_ == Kind::integer ? static_cast<double>(integer_) : real_;
 }
 
-const std::string& Json::text() const {
-    TORCH_CHECK(kind_ == Kind::text, "JSON: expected a text");
+inline const std::string& Json::text() const {
+    json::require(kind_ == Kind::text, "a text");
     return text_;
 }
 
-const std::vector<Json>& Json::list() const {
-    TORCH_CHECK(kind_ == Kind::list, "JSON: expected a list");
+inline const std::vector<Json>& Json::list() const {
+    json::require(kind_ == Kind::list, "a list");
     return list_;
 }
 
-std::vector<int64_t> Json::integers() const {
+inline std::vector<int64_t> Json::integers() const {
     std::vector<int64_t> found;
     for (const Json& each : list()) {
         found.push_back(each.integer());
@@ -236,7 +290,7 @@ std::vector<int64_t> Json::integers() const {
     return found;
 }
 
-const Json& Json::at(std::string_view key) const {
+inline const Json& Json::at(std::string_view key) const {
     static const Json missing;
     for (const auto& [name, value] : entries()) {
         if (name == key) {
@@ -246,9 +300,11 @@ const Json& Json::at(std::string_view key) const {
     return missing;
 }
 
-const std::vector<std::pair<std::string, Json>>& Json::entries() const {
-    TORCH_CHECK(kind_ == Kind::object, "JSON: expected an object");
+inline const std::vector<std::pair<std::string, Json>>& Json::entries() const {
+    json::require(kind_ == Kind::object, "an object");
     return entries_;
 }
 
-}  // namespace diopigen::backend
+}  // namespace diopigen
+
+#endif  // DIOPIGEN_JSON_H_
