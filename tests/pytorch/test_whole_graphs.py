@@ -23,7 +23,7 @@ def submissions(backend: Any, droplet: Any) -> Callable[[Callable[[], Any]], int
 
     def run(call: Callable[[], Any]) -> int:
         torch.get_device_module(droplet).synchronize()
-        before = counted()
+        before = int(counted())
         call()
         torch.get_device_module(droplet).synchronize()
         return int(counted()) - before
