@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from artefacts import artefact
-
-LIMIT = 60
-"""Seconds after which a run is ended: nothing may hang."""
+from collective_runs import axes, run_collectives
 
 
 def run(tmp_path: Path, *options: str, **variables: str) -> tuple[int, str, list[dict[str, Any]]]:
-    """Exit code, text and results of a run over droplet."""
-    library, runtime = artefact("droplet/injected/libdiopi_impl.so"), artefact("libdiopirt.so")
-    results = tmp_path / "results.json"
-    command = [sys.executable, "-m", "diopigen", "conformance", "run", "--collectives", "--lib", str(library)]
-    command += ["--runtime", str(runtime), "--json", str(results), *options]
-    environment = {**os.environ, "DIOPI_SIM_FABRIC_TIMEOUT": "3000", **variables}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT)
-    return done.returncode, done.stdout + done.stderr, json.loads(results.read_text())["results"]
-
-
-def axes(*names: str) -> list[str]:
-    return [word for name in names for word in ("--axis", name)]
+    return run_collectives(artefact("droplet/injected/libdiopi_impl.so"), tmp_path, *options, **variables)
 
 
 def test_cases_pass_in_three_processes(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """A rank of a training on droplet: runs the scenarios that it is asked for, and prints the losses of all as JSON.
 
-Usage: rank_program.py SCENARIO,... RANK NRANKS STORE. Each scenario trains a small model on fractions of a batch, and
-the same model in this process on the whole batch; both lists of losses are printed.
+Usage: rank_program.py SCENARIO,... [RANK NRANKS STORE], the last three where torchrun does not start it. Each scenario
+of this file trains a small model on fractions of a batch, and the same model in this process on the whole batch; both
+lists of losses are printed. rank_calls.py has those that call collectives.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import copy
 import json
 import os
-import signal
 import sys
 import tempfile
 from collections import OrderedDict
@@ -21,7 +21,7 @@ import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint
 import torch.nn.functional as F
-import torch_droplet
+import torch_droplet  # noqa: F401  (registers the device)
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
@@ -32,8 +32,8 @@ from torch.nn.parallel import DistributedDataParallel
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
 
 from models import LlamaDecoder, resnet18
+from rank_calls import CALLS, DEVICE
 
-DEVICE = "droplet"
 STEPS = 3
 Step = Callable[[], torch.Tensor]
 
@@ -89,6 +89,32 @@ def compared(model: nn.Module, distributed: nn.Module) -> dict[str, list[float]]
 def ddp() -> dict[str, list[float]]:
     model = decoder()
     return compared(model, DistributedDataParallel(copy.deepcopy(model)))
+
+
+def amp() -> dict[str, list[float]]:
+    """Mixed precision: autocast to float16, a scaled loss, gradients reduced in float32."""
+    model = decoder()
+    distributed = DistributedDataParallel(copy.deepcopy(model))
+    text = tokens()
+    own = fraction(text, dist.get_rank(), dist.get_world_size())
+    everything = text.to(DEVICE)
+
+    def trained(network: nn.Module, batch: torch.Tensor, *, shared: bool) -> list[float]:
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.05)
+        scaler = torch.amp.GradScaler(DEVICE, init_scale=1024.0)
+        losses = []
+        for _ in range(STEPS):
+            optimizer.zero_grad()
+            with torch.autocast(DEVICE, torch.float16):
+                loss = next_token(network, batch)
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            losses.append(mean(loss) if shared else float(loss.detach()))
+        assert scaler.get_scale() == 1024.0, "a step was left out"
+        return losses
+
+    return {"whole": trained(model, everything, shared=False), "ranks": trained(distributed, own, shared=True)}
 
 
 def fsdp() -> dict[str, list[float]]:
@@ -169,13 +195,31 @@ def accumulation() -> dict[str, list[float]]:
 
 
 def uneven() -> dict[str, list[float]]:
-    """Rank 0 has fewer batches: join() takes part for it."""
+    """Rank r has r + 2 batches: join() takes part for those that have fewer. Gradients are averaged over all ranks."""
+    rank, size = dist.get_rank(), dist.get_world_size()
     torch.manual_seed(9)
-    model = DistributedDataParallel(nn.Linear(4, 4).to(DEVICE))
-    with model.join():
-        for _ in range(2 + dist.get_rank()):
-            model(torch.ones(2, 4, device=DEVICE)).sum().backward()
-    return {"whole": [1.0], "ranks": [1.0]}
+    model = nn.Linear(4, 4).to(DEVICE)
+    distributed = DistributedDataParallel(copy.deepcopy(model))
+    batches = torch.randn(size, size + 1, 2, 4, generator=torch.Generator().manual_seed(12)).to(DEVICE)
+    optimizer = torch.optim.SGD(distributed.parameters(), lr=0.1)
+    with distributed.join():
+        for step in range(rank + 2):
+            optimizer.zero_grad()
+            distributed(batches[rank, step]).square().mean().backward()
+            optimizer.step()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(size + 1):
+        optimizer.zero_grad()
+        active = [other for other in range(size) if step < other + 2]
+        losses = [model(batches[other, step]).square().mean() / size for other in active]
+        torch.stack(losses).sum().backward()
+        optimizer.step()
+    return {"whole": numbers(model), "ranks": numbers(distributed)}
+
+
+def numbers(model: nn.Module) -> list[float]:
+    """All parameters."""
+    return [float(number) for parameter in model.parameters() for number in parameter.detach().cpu().flatten()]
 
 
 def mixed() -> dict[str, list[float]]:
@@ -245,69 +289,24 @@ def checkpoint() -> dict[str, list[float]]:
     return {"whole": sums(models[0]), "ranks": sums(models[1])}
 
 
-def calls() -> dict[str, list[float]]:
-    """What training does not call: lists, gather, scatter, uneven all-to-all, groups, futures, coalescing."""
-    rank, size = dist.get_rank(), dist.get_world_size()
-    found: list[float] = []
-    mine = torch.full((2,), float(rank), device=DEVICE)
-    gathered = [torch.empty(2, device=DEVICE) for _ in range(size)] if rank == 0 else None
-    dist.gather(mine, gathered)
-    found += [float(sum(part.sum() for part in gathered)) if gathered is not None else float(size * (size - 1))]
-    part = torch.empty(2, device=DEVICE)
-    dist.scatter(part, [torch.full((2,), float(i), device=DEVICE) for i in range(size)] if rank == 0 else None)
-    found += [float(part[0]) - rank]
-    counts = [i + 1 for i in range(size)]
-    target = torch.empty(size * (rank + 1), device=DEVICE)
-    dist.all_to_all_single(target, torch.ones(sum(counts), device=DEVICE), [rank + 1] * size, counts)
-    found += [float(target.sum()) - size * (rank + 1)]
-    low = dist.new_group([0])
-    if rank == 0:
-        dist.all_reduce(mine, group=low)
-    work = dist.all_reduce(torch.ones(3, device=DEVICE), async_op=True)
-    assert work is not None
-    found += [float(work.get_future().wait()[0].sum()) - 3 * size]
-    messages = torch.empty(2, device=DEVICE)
-    for each in dist.batch_isend_irecv(
-        [dist.P2POp(dist.isend, part, (rank + 1) % size), dist.P2POp(dist.irecv, messages, (rank - 1) % size)]
-    ):
-        each.wait()
-    found += [float(messages[0]) - (rank - 1) % size]
-    objects: list[Any] = [None] * size
-    dist.all_gather_object(objects, {"rank": rank})
-    found += [float(sum(each["rank"] for each in objects))]
-    dist.barrier()
-    assert "ALLREDUCE" in torch_droplet.distributed.dump_collectives()
-    return {"whole": [float(size * (size - 1)), 0, 0, 0, 0, size * (size - 1) / 2], "ranks": found}
-
-
-def killed() -> dict[str, list[float]]:
-    """The last rank ends; all others raise an error that names it."""
-    tensor = torch.ones(4, device=DEVICE)
-    dist.all_reduce(tensor)
-    if dist.get_rank() == dist.get_world_size() - 1:
-        os.kill(os.getpid(), signal.SIGKILL)
-    try:
-        dist.all_reduce(tensor)
-        print(tensor.sum().item())
-    except Exception as error:
-        print("RAISED", error, flush=True)
-        os._exit(7)
-    return {"whole": [], "ranks": []}
-
-
-SCENARIOS: dict[str, Callable[[], dict[str, list[float]]]] = {
-    one.__name__: one
-    for one in (ddp, fsdp, tensor_parallel, two_dimensions, batch_norm, accumulation, uneven, mixed, pipeline, calls)
-} | {one.__name__: one for one in (checkpoint, killed)}
+TRAINING = (ddp, amp, fsdp, tensor_parallel, two_dimensions, batch_norm, accumulation, uneven, mixed, pipeline)
+SCENARIOS = {one.__name__: one for one in (*TRAINING, checkpoint, *CALLS)}
 
 
 def main(names: str, rank: int, size: int, store: str) -> None:
     torch.set_num_threads(1)
-    dist.init_process_group(f"cpu:gloo,{DEVICE}:dicl", init_method=f"file://{store}", rank=rank, world_size=size)
+    # Those that split a group need to know the device of each rank.
+    device = torch.device(DEVICE, 0) if names == "split" else None
+    init = f"file://{store}" if store else "env://"
+    dist.init_process_group(f"cpu:gloo,{DEVICE}:dicl", init_method=init, rank=rank, world_size=size, device_id=device)
     for name in names.split(","):
         print(json.dumps({name: SCENARIOS[name]()}), flush=True)
     dist.destroy_process_group()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
+    if len(sys.argv) == 2:  # of torchrun
+        torch.accelerator.set_device_index(int(os.environ["LOCAL_RANK"]))
+        main(sys.argv[1], -1, -1, "")
+    else:
+        main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])

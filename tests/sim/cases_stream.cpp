@@ -1,9 +1,11 @@
 // Streams and events.
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <future>
 #include <memory>
 #include <numeric>
+#include <stdexcept>
 #include <thread>
 
 #include "sim_test.h"
@@ -136,6 +138,64 @@ TEST_CASE("a_waiting_stream_keeps_the_recording_it_waits_for") {
     CHECK_OK(sim::synchronize(second));
     gate->set_value();
     CHECK_OK(sim::synchronize(first));
+}
+
+TEST_CASE("an_event_of_an_idle_stream_that_failed_has_the_failure") {
+    const Stream first;
+    const Stream second;
+    const Event event;
+    int numbers[2] = {-1, -1};
+    CHECK_OK(sim::streamNumber(first, &numbers[0]));
+    CHECK_OK(sim::streamNumber(second, &numbers[1]));
+    const std::string failure = "diopiNothing on stream " + std::to_string(numbers[0]) + " failed: out of ink";
+    const std::string passedOn = "a wait for an event on stream " + std::to_string(numbers[1]) + " failed: " + failure;
+    CHECK_OK(run(first, [] { throw std::runtime_error("out of ink"); }));
+    CHECK_OK(sim::recordEvent(event, first));
+    CHECK_FAILS(sim::synchronizeEvent(event), kernelFailed, failure);
+    CHECK_OK(sim::recordEvent(event, first));  // nothing is queued any more
+    CHECK_OK(sim::waitEvent(second, event));
+    CHECK_FAILS(sim::synchronize(second), kernelFailed, passedOn);
+    CHECK_FAILS(sim::synchronize(first), kernelFailed, failure);
+}
+
+// Whether a stream is seen as idle depends on what its thread does at that moment: once in some launches it is.
+TEST_CASE("an_attempt_runs_where_the_stream_is_idle") {
+    const Stream stream;
+    int attempts = 0;
+    const auto kernels = std::make_shared<int>(0);
+    const auto launched = [&](bool isDone) {
+        attempts = *kernels = 0;
+        const auto attempt = [&](const sim::Kernel&) {
+            ++attempts;
+            return isDone;
+        };
+        CHECK_OK(sim::launch(stream, "diopiNothing", {}, [kernels](const sim::Kernel&) { ++*kernels; }, attempt));
+        CHECK_OK(sim::synchronize(stream));
+        return attempts == 1;
+    };
+    const auto once = [&](bool isDone) {
+        for (int i = 0; i < 200; ++i) {
+            const bool isAttempted = launched(isDone);
+            CHECK(*kernels == (isAttempted && isDone ? 0 : 1));
+            if (isAttempted) {
+                return true;
+            }
+        }
+        return false;
+    };
+    const bool isUndisturbed = std::getenv("DIOPI_SIM_DELAY") == nullptr &&
+                               std::getenv("DIOPI_SIM_MEMORY_CHECK") == nullptr &&
+                               std::getenv("DIOPI_SIM_ORDER_CHECK") == nullptr;
+    CHECK(once(true) == isUndisturbed);
+    CHECK(once(false) == isUndisturbed);
+
+    const auto gate = std::make_shared<std::promise<void>>();
+    const auto opened = std::make_shared<std::shared_future<void>>(gate->get_future().share());
+    CHECK_OK(run(stream, [opened] { opened->wait(); }));
+    const auto never = [](const sim::Kernel&) -> bool { throw std::runtime_error("the stream is not idle"); };
+    CHECK_OK(sim::launch(stream, "diopiNothing", {}, [](const sim::Kernel&) {}, never));
+    gate->set_value();
+    CHECK_OK(sim::synchronize(stream));
 }
 
 TEST_CASE("elapsed_time_is_that_of_the_device") {

@@ -41,6 +41,11 @@ struct Recording {
         const std::lock_guard<std::mutex> lock(mutex);
         return done;
     }
+
+    bool hasPassedWell() {
+        const std::lock_guard<std::mutex> lock(mutex);
+        return done && failure.empty();
+    }
 };
 
 Status requireEvent(EventHandle event, System** system) {
@@ -95,6 +100,11 @@ Status recordEvent(EventHandle event, StreamHandle stream) {
         const std::lock_guard<std::mutex> lock(event->mutex);
         event->recording = created;
     }
+    // An idle stream is there already, and its thread may sleep on.
+    if (std::string failure; queue->isIdle(&failure)) {
+        created->pass(std::move(failure));
+        return {};
+    }
     // The queue outlives its work.
     queue->push({"", 0, [created, own = queue.get()] { created->pass(own->failureText()); }});
     return {};
@@ -112,6 +122,9 @@ Status waitEvent(StreamHandle stream, EventHandle event) {
     }
     if (const std::shared_ptr<Recording> latest = event->latest()) {
         system->order().streamWaits(queue->number(), latest->clock);
+        if (latest->hasPassedWell()) {
+            return {};
+        }
         queue->push({"", 0, [latest] {
                          latest->wait();
                          if (!latest->failure.empty()) {

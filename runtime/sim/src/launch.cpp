@@ -8,13 +8,14 @@
 
 #include "launch_compiled.h"
 #include "system.h"
+#include "trace_log.h"
 
 namespace diopigen::sim {
 
 namespace {
 
 Status launchOn(StreamHandle stream, const char* name, std::vector<Buffer> buffers, KernelFunction kernel,
-                uint64_t mostAtOnce, bool isCompiled) {
+                uint64_t mostAtOnce, bool isCompiled, const Attempt& attempt = nullptr) {
     if (name == nullptr || *name == '\0' || !kernel) {
         return {Code::invalidArgument, "launch: no name, or no kernel"};
     }
@@ -50,6 +51,14 @@ Status launchOn(StreamHandle stream, const char* name, std::vector<Buffer> buffe
     if (mostAtOnce > 0 && bytes <= mostAtOnce && system->runAtOnce(queue.get(), name, bytes, std::cref(here))) {
         return {};
     }
+    // The log has one entry for a kernel.
+    if (attempt && bytes <= kSmall && !keepsLog()) {
+        bool isDone = true;  // and stays so where it fails
+        const auto attempted = [&] { isDone = attempt(Kernel(addresses, buffers)); };
+        if (system->runAtOnce(queue.get(), name, bytes, std::cref(attempted)) && isDone) {
+            return {};
+        }
+    }
     auto run = [addresses = std::move(addresses), buffers = std::move(buffers), kernel = std::move(kernel)] {
         kernel(Kernel(addresses, buffers));
     };
@@ -61,6 +70,11 @@ Status launchOn(StreamHandle stream, const char* name, std::vector<Buffer> buffe
 Status launch(StreamHandle stream, const char* name, std::vector<Buffer> buffers, KernelFunction kernel, When when) {
     const uint64_t most = when == When::atOnceIfSmall ? kSmall : 0;
     return launchOn(stream, name, std::move(buffers), std::move(kernel), most, false);
+}
+
+Status launch(StreamHandle stream, const char* name, std::vector<Buffer> buffers, KernelFunction kernel,
+              const Attempt& attempt) {
+    return launchOn(stream, name, std::move(buffers), std::move(kernel), 0, false, attempt);
 }
 
 Status launchCompiled(StreamHandle stream, const char* name, std::vector<Buffer> buffers, KernelFunction kernel,

@@ -217,6 +217,18 @@ bool Queue::runIfIdle(const char* name, uint64_t bytes, const std::function<void
     return true;
 }
 
+bool Queue::isIdle(std::string* failure) {
+    if (settings_.delayMicroseconds != 0 || pushed_ != done_) {
+        return false;
+    }
+    const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+    if (!lock.owns_lock() || pushed_ != done_) {
+        return false;
+    }
+    *failure = failure_.text();
+    return true;
+}
+
 // Runs work, and says how it failed; "" where it did not.
 std::string Queue::runOne(const char* name, uint64_t bytes, const std::function<void()>& run) const {
     const bool isWork = *name != '\0';

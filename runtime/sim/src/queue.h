@@ -70,6 +70,9 @@ class Queue {
     /// Runs work on the calling thread, where all that was pushed is done; false, and nothing has happened, where it is
     /// not, or where work is delayed.
     bool runIfIdle(const char* name, uint64_t bytes, const std::function<void()>& run);
+    /// Whether all that was pushed is done; the text of a failure that was not taken, if there is one. False as well
+    /// where work is delayed.
+    bool isIdle(std::string* failure);
     /// Waits for all that has been pushed until now.
     void wait();
     /// The first failure since the last call.

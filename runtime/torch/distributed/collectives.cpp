@@ -105,7 +105,7 @@ std::vector<int64_t> elementsOf(const at::Tensor& tensor, const std::vector<int6
 Handle ProcessGroup::allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) {
     const at::Tensor tensor = only(tensors);
     const diopiReduceOp_t op = opOf(options.reduceOp);
-    return run({c10d::OpType::ALLREDUCE, {}, tensors, options.timeout},
+    return run({c10d::OpType::ALLREDUCE, {}, tensors, options.timeout, options.asyncOp},
                [&](diopiComm_t comm, diopiStreamHandle_t stream) {
                    const at::Tensor sent = contribution(tensor, options.reduceOp);
                    check(diopiAllReduce(sent.const_data_ptr(), tensor.mutable_data_ptr(), tensor.numel(),
@@ -116,7 +116,7 @@ Handle ProcessGroup::allreduce(Tensors& tensors, const c10d::AllreduceOptions& o
 
 Handle ProcessGroup::allreduce_coalesced(Tensors& tensors, const c10d::AllreduceCoalescedOptions& options) {
     const diopiReduceOp_t op = opOf(options.reduceOp);
-    return run({c10d::OpType::ALLREDUCE_COALESCED, {}, tensors, options.timeout},
+    return run({c10d::OpType::ALLREDUCE_COALESCED, {}, tensors, options.timeout, options.asyncOp},
                [&](diopiComm_t comm, diopiStreamHandle_t stream) {
                    for (const at::Tensor& tensor : tensors) {
                        const at::Tensor sent = contribution(tensor, options.reduceOp);
@@ -129,7 +129,7 @@ Handle ProcessGroup::allreduce_coalesced(Tensors& tensors, const c10d::Allreduce
 
 Handle ProcessGroup::broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) {
     const at::Tensor tensor = only(tensors);
-    return run({c10d::OpType::BROADCAST, {}, tensors, options.timeout},
+    return run({c10d::OpType::BROADCAST, {}, tensors, options.timeout, options.asyncOp},
                [&](diopiComm_t comm, diopiStreamHandle_t stream) {
                    check(diopiBroadcast(tensor.mutable_data_ptr(), tensor.numel(), dtypeOf(tensor),
                                         static_cast<int>(options.rootRank), comm, stream),
@@ -140,12 +140,13 @@ Handle ProcessGroup::broadcast(Tensors& tensors, const c10d::BroadcastOptions& o
 Handle ProcessGroup::reduce(Tensors& tensors, const c10d::ReduceOptions& options) {
     const at::Tensor tensor = only(tensors);
     const diopiReduceOp_t op = opOf(options.reduceOp);
-    return run({c10d::OpType::REDUCE, {}, tensors, options.timeout}, [&](diopiComm_t comm, diopiStreamHandle_t stream) {
-        const at::Tensor sent = contribution(tensor, options.reduceOp);
-        check(diopiReduce(sent.const_data_ptr(), tensor.mutable_data_ptr(), tensor.numel(), dtypeOf(tensor), op,
-                          static_cast<int>(options.rootRank), comm, stream),
-              "diopiReduce");
-    });
+    return run({c10d::OpType::REDUCE, {}, tensors, options.timeout, options.asyncOp},
+               [&](diopiComm_t comm, diopiStreamHandle_t stream) {
+                   const at::Tensor sent = contribution(tensor, options.reduceOp);
+                   check(diopiReduce(sent.const_data_ptr(), tensor.mutable_data_ptr(), tensor.numel(), dtypeOf(tensor),
+                                     op, static_cast<int>(options.rootRank), comm, stream),
+                         "diopiReduce");
+               });
 }
 
 Handle ProcessGroup::_allgather_base(at::Tensor& output, at::Tensor& input, const c10d::AllgatherOptions& options) {
@@ -163,7 +164,7 @@ Handle ProcessGroup::allgather_into_tensor_coalesced(Tensors& outputs, Tensors& 
         TORCH_CHECK(inputs[i].numel() * size_ == outputs[i].numel(),
                     "output tensor size must be equal to world_size times input tensor size");
     }
-    return run({c10d::OpType::_ALLGATHER_BASE, inputs, outputs, options.timeout},
+    return run({c10d::OpType::_ALLGATHER_BASE, inputs, outputs, options.timeout, options.asyncOp},
                [&](diopiComm_t comm, diopiStreamHandle_t stream) {
                    for (size_t i = 0; i < inputs.size(); ++i) {
                        check(diopiAllGather(inputs[i].const_data_ptr(), outputs[i].mutable_data_ptr(),
@@ -178,17 +179,18 @@ Handle ProcessGroup::allgather(TensorLists& outputs, Tensors& inputs, const c10d
     TORCH_CHECK(outputs.size() == 1 && static_cast<int>(outputs[0].size()) == size_, "one output for each rank");
     const Tensors received = outputs[0];
     if (!haveSameSize(received, input)) {  // each rank sends a tensor of its own size
-        return run({c10d::OpType::ALLGATHER, inputs, received, options.timeout}, [&](diopiComm_t comm,
-                                                                                     diopiStreamHandle_t stream) {
-            copyTo(received[static_cast<size_t>(rank_)], input);
-            for (int root = 0; root < size_; ++root) {
-                const at::Tensor& each = received[static_cast<size_t>(root)];
-                check(diopiBroadcast(each.mutable_data_ptr(), each.numel(), dtypeOf(each), root, comm, stream),
-                      "diopiBroadcast");
-            }
-        });
+        return run({c10d::OpType::ALLGATHER, inputs, received, options.timeout, options.asyncOp},
+                   [&](diopiComm_t comm, diopiStreamHandle_t stream) {
+                       copyTo(received[static_cast<size_t>(rank_)], input);
+                       for (int root = 0; root < size_; ++root) {
+                           const at::Tensor& each = received[static_cast<size_t>(root)];
+                           check(
+                               diopiBroadcast(each.mutable_data_ptr(), each.numel(), dtypeOf(each), root, comm, stream),
+                               "diopiBroadcast");
+                       }
+                   });
     }
-    return run({c10d::OpType::ALLGATHER, inputs, received, options.timeout},
+    return run({c10d::OpType::ALLGATHER, inputs, received, options.timeout, options.asyncOp},
                [&](diopiComm_t comm, diopiStreamHandle_t stream) {
                    const at::Tensor all = at::empty({size_, input.numel()}, input.options());
                    check(diopiAllGather(input.const_data_ptr(), all.mutable_data_ptr(), input.numel(), dtypeOf(input),
@@ -228,7 +230,7 @@ Handle ProcessGroup::reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& 
                     "input tensor must be the same size as output size times world size");
     }
     const diopiReduceOp_t op = opOf(options.reduceOp);
-    return run({c10d::OpType::_REDUCE_SCATTER_BASE, inputs, outputs, options.timeout},
+    return run({c10d::OpType::_REDUCE_SCATTER_BASE, inputs, outputs, options.timeout, options.asyncOp},
                [&](diopiComm_t comm, diopiStreamHandle_t stream) {
                    for (size_t i = 0; i < inputs.size(); ++i) {
                        const at::Tensor sent = contribution(inputs[i], options.reduceOp);
@@ -244,7 +246,7 @@ Handle ProcessGroup::reduce_scatter(Tensors& outputs, TensorLists& inputs, const
     TORCH_CHECK(inputs.size() == 1 && static_cast<int>(inputs[0].size()) == size_, "one input for each rank");
     TORCH_CHECK(haveSameSize(inputs[0], output), "reduce_scatter needs inputs of the size and dtype of the output");
     const diopiReduceOp_t op = opOf(options.reduceOp);
-    return run({c10d::OpType::REDUCE_SCATTER, inputs[0], outputs, options.timeout},
+    return run({c10d::OpType::REDUCE_SCATTER, inputs[0], outputs, options.timeout, options.asyncOp},
                [&](diopiComm_t comm, diopiStreamHandle_t stream) {
                    const at::Tensor sent = contribution(flat(inputs[0]), options.reduceOp);
                    check(diopiReduceScatter(sent.const_data_ptr(), output.mutable_data_ptr(), output.numel(),
@@ -259,20 +261,21 @@ Handle ProcessGroup::alltoall_base(at::Tensor& output, at::Tensor& input, std::v
     const std::vector<int64_t> sent = elementsOf(input, inputSplits, size_, "the input");
     const std::vector<int64_t> received = elementsOf(output, outputSplits, size_, "the output");
     const bool isEqual = inputSplits.empty() && outputSplits.empty();
-    return run({c10d::OpType::ALLTOALL_BASE, {input}, {output}, options.timeout}, [&](diopiComm_t comm,
-                                                                                      diopiStreamHandle_t stream) {
-        if (isEqual) {
-            check(diopiAllToAllEqualSplit(input.const_data_ptr(), output.mutable_data_ptr(), sent[0], dtypeOf(input),
-                                          comm, stream),
-                  "diopiAllToAllEqualSplit");
-            return;
-        }
-        const std::vector<int64_t> from = starts(sent);
-        const std::vector<int64_t> to = starts(received);
-        check(diopiAllToAllUnequalSplit(input.const_data_ptr(), list(sent), list(from), output.mutable_data_ptr(),
-                                        list(received), list(to), dtypeOf(input), comm, stream),
-              "diopiAllToAllUnequalSplit");
-    });
+    return run(
+        {c10d::OpType::ALLTOALL_BASE, {input}, {output}, options.timeout, options.asyncOp},
+        [&](diopiComm_t comm, diopiStreamHandle_t stream) {
+            if (isEqual) {
+                check(diopiAllToAllEqualSplit(input.const_data_ptr(), output.mutable_data_ptr(), sent[0],
+                                              dtypeOf(input), comm, stream),
+                      "diopiAllToAllEqualSplit");
+                return;
+            }
+            const std::vector<int64_t> from = starts(sent);
+            const std::vector<int64_t> to = starts(received);
+            check(diopiAllToAllUnequalSplit(input.const_data_ptr(), list(sent), list(from), output.mutable_data_ptr(),
+                                            list(received), list(to), dtypeOf(input), comm, stream),
+                  "diopiAllToAllUnequalSplit");
+        });
 }
 
 Handle ProcessGroup::alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& options) {
@@ -285,7 +288,8 @@ Handle ProcessGroup::alltoall(Tensors& outputs, Tensors& inputs, const c10d::All
         received.push_back(outputs[static_cast<size_t>(rank)].numel());
     }
     return run(
-        {c10d::OpType::ALLTOALL, inputs, outputs, options.timeout}, [&](diopiComm_t comm, diopiStreamHandle_t stream) {
+        {c10d::OpType::ALLTOALL, inputs, outputs, options.timeout, options.asyncOp},
+        [&](diopiComm_t comm, diopiStreamHandle_t stream) {
             const std::vector<int64_t> from = starts(sent);
             const std::vector<int64_t> to = starts(received);
             const at::Tensor all = flat(inputs);
@@ -305,23 +309,24 @@ Handle ProcessGroup::gather(TensorLists& outputs, Tensors& inputs, const c10d::G
     TORCH_CHECK(!isRoot || (outputs.size() == 1 && static_cast<int>(outputs[0].size()) == size_),
                 "the root has one output for each rank");
     const Tensors received = isRoot ? outputs[0] : Tensors{};
-    return run(
-        {c10d::OpType::GATHER, inputs, received, options.timeout}, [&](diopiComm_t comm, diopiStreamHandle_t stream) {
-            if (!isRoot) {
-                check(diopiSend(input.const_data_ptr(), input.numel(), dtypeOf(input),
-                                static_cast<int>(options.rootRank), comm, stream),
-                      "diopiSend");
-                return;
-            }
-            for (int rank = 0; rank < size_; ++rank) {
-                const at::Tensor& each = received[static_cast<size_t>(rank)];
-                if (rank == rank_) {
-                    copyTo(each, input);
-                    continue;
-                }
-                check(diopiRecv(each.mutable_data_ptr(), each.numel(), dtypeOf(each), rank, comm, stream), "diopiRecv");
-            }
-        });
+    return run({c10d::OpType::GATHER, inputs, received, options.timeout, options.asyncOp},
+               [&](diopiComm_t comm, diopiStreamHandle_t stream) {
+                   if (!isRoot) {
+                       check(diopiSend(input.const_data_ptr(), input.numel(), dtypeOf(input),
+                                       static_cast<int>(options.rootRank), comm, stream),
+                             "diopiSend");
+                       return;
+                   }
+                   for (int rank = 0; rank < size_; ++rank) {
+                       const at::Tensor& each = received[static_cast<size_t>(rank)];
+                       if (rank == rank_) {
+                           copyTo(each, input);
+                           continue;
+                       }
+                       check(diopiRecv(each.mutable_data_ptr(), each.numel(), dtypeOf(each), rank, comm, stream),
+                             "diopiRecv");
+                   }
+               });
 }
 
 Handle ProcessGroup::scatter(Tensors& outputs, TensorLists& inputs, const c10d::ScatterOptions& options) {
@@ -330,23 +335,24 @@ Handle ProcessGroup::scatter(Tensors& outputs, TensorLists& inputs, const c10d::
     TORCH_CHECK(!isRoot || (inputs.size() == 1 && static_cast<int>(inputs[0].size()) == size_),
                 "the root has one input for each rank");
     const Tensors sent = isRoot ? inputs[0] : Tensors{};
-    return run(
-        {c10d::OpType::SCATTER, sent, outputs, options.timeout}, [&](diopiComm_t comm, diopiStreamHandle_t stream) {
-            if (!isRoot) {
-                check(diopiRecv(output.mutable_data_ptr(), output.numel(), dtypeOf(output),
-                                static_cast<int>(options.rootRank), comm, stream),
-                      "diopiRecv");
-                return;
-            }
-            for (int rank = 0; rank < size_; ++rank) {
-                const at::Tensor& each = sent[static_cast<size_t>(rank)];
-                if (rank == rank_) {
-                    copyTo(output, each);
-                    continue;
-                }
-                check(diopiSend(each.const_data_ptr(), each.numel(), dtypeOf(each), rank, comm, stream), "diopiSend");
-            }
-        });
+    return run({c10d::OpType::SCATTER, sent, outputs, options.timeout, options.asyncOp},
+               [&](diopiComm_t comm, diopiStreamHandle_t stream) {
+                   if (!isRoot) {
+                       check(diopiRecv(output.mutable_data_ptr(), output.numel(), dtypeOf(output),
+                                       static_cast<int>(options.rootRank), comm, stream),
+                             "diopiRecv");
+                       return;
+                   }
+                   for (int rank = 0; rank < size_; ++rank) {
+                       const at::Tensor& each = sent[static_cast<size_t>(rank)];
+                       if (rank == rank_) {
+                           copyTo(output, each);
+                           continue;
+                       }
+                       check(diopiSend(each.const_data_ptr(), each.numel(), dtypeOf(each), rank, comm, stream),
+                             "diopiSend");
+                   }
+               });
 }
 
 Handle ProcessGroup::send(Tensors& tensors, int peer, int /*tag*/) {
@@ -375,7 +381,7 @@ Handle ProcessGroup::barrier(const c10d::BarrierOptions& options) {
         device = c10::impl::VirtualGuardImpl(kDevice).getDevice();
     }
     const at::Tensor one = at::zeros({1}, at::TensorOptions().device(device).dtype(at::kFloat));
-    Call call{c10d::OpType::BARRIER, {}, {one}, options.timeout};
+    Call call{c10d::OpType::BARRIER, {}, {one}, options.timeout, options.asyncOp};
     call.isBlocking = true;
     return run(call, [&](diopiComm_t comm, diopiStreamHandle_t stream) {
         check(diopiAllReduce(one.const_data_ptr(), one.mutable_data_ptr(), 1, dtypeOf(one), ReduceOpSum, comm, stream),

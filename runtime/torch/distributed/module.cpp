@@ -6,9 +6,16 @@
 
 namespace py = pybind11;
 using diopigen::distributed::ProcessGroup;
+using Options = ProcessGroup::Options;
 
 PYBIND11_MODULE(diopi_collectives, module) {
     // c10d::Backend, Store and Work are known to pybind11 by torch, which is imported before.
+    // Both below are asked for by torch.distributed.split_group.
+    py::class_<Options, c10::intrusive_ptr<Options>, c10d::Backend::Options>(module, "Options")
+        .def("__deepcopy__",
+             [](const Options& own, const py::dict& /*known*/) { return c10::make_intrusive<Options>(own); });
+    py::class_<ProcessGroup, c10::intrusive_ptr<ProcessGroup>, c10d::Backend>(module, "ProcessGroup")
+        .def_property_readonly("options", &ProcessGroup::options);
     module.def(
         "create",
         [](const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,

@@ -10,18 +10,11 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
-#include <sstream>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
 namespace diopigen::distributed {
 
 namespace {
-
-std::string describe(c10d::OpType op, const at::Tensor& tensor) {
-    std::ostringstream text;
-    text << c10d::opTypeToString(op) << " of " << tensor.sizes() << ' ' << tensor.scalar_type();
-    return text.str();
-}
 
 void checkTensor(const at::Tensor& tensor) {
     TORCH_CHECK(tensor.device().type() == kDevice, "the backend dicl has collectives for tensors of ",
@@ -53,12 +46,8 @@ ProcessGroup::~ProcessGroup() {
     abortAll();
 }
 
-c10::intrusive_ptr<c10d::Backend::Options> ProcessGroup::getBackendOptions() {
-    return c10::make_intrusive<Options>("dicl", timeout_);
-}
-
 c10::intrusive_ptr<c10d::Backend> ProcessGroup::split(const StorePtr& store, const std::vector<int>& ranks,
-                                                      const c10::intrusive_ptr<Options>& options) {
+                                                      const c10::intrusive_ptr<Backend::Options>& options) {
     const auto own = std::find(ranks.begin(), ranks.end(), rank_);
     if (own == ranks.end()) {
         return nullptr;
@@ -72,6 +61,33 @@ c10::intrusive_ptr<c10d::Backend> ProcessGroup::split(const StorePtr& store, con
                                                      static_cast<int>(own - ranks.begin()), size,
                                                      options ? options->timeout : timeout_);
     created->setGroupUid(options && !options->group_name.empty() ? options->group_name : name);
+    return created;
+}
+
+c10::intrusive_ptr<c10d::Backend> ProcessGroup::shrink(const std::vector<int64_t>& without, int flags,
+                                                       const c10::intrusive_ptr<Backend::Options>& options) {
+    constexpr int kAbort = 1;  // SHRINK_ABORT of torch.distributed
+    std::vector<int> ranks;
+    for (int rank = 0; rank < size_; ++rank) {
+        if (std::find(without.begin(), without.end(), rank) == without.end()) {
+            ranks.push_back(rank);
+        }
+    }
+    if ((flags & kAbort) != 0) {
+        abort();
+    }
+    const std::string prefix = "shrink:" + std::to_string(++shrinks_);  // as often on all ranks that are left
+    auto created = split(c10::make_intrusive<c10d::PrefixStore>(prefix, store_), ranks, options);
+    TORCH_CHECK(created != nullptr, "rank ", rank_, " is left out of the group, and must not shrink it");
+    return created;
+}
+
+c10::intrusive_ptr<c10d::Backend> ProcessGroup::merge(const StorePtr& store,
+                                                      const c10::intrusive_ptr<Backend::Options>& options,
+                                                      const int& rank, const int& size) {
+    auto created = c10::make_intrusive<ProcessGroup>(c10::make_intrusive<c10d::PrefixStore>("merge", store), rank, size,
+                                                     options ? options->timeout : timeout_);
+    created->setGroupUid(options && !options->group_name.empty() ? options->group_name : "merge");
     return created;
 }
 
@@ -130,29 +146,37 @@ Handle ProcessGroup::run(const Call& call, const std::shared_ptr<Communicator>& 
         }
     }
     const c10::DeviceGuard device(communicator->device());
-    const c10::Stream stream = call.isReceiving ? communicator->receiving() : communicator->stream();
+    const c10::Stream current = currentStream(communicator->device());
+    const bool isOnCurrent = !call.isAsync && !isCoalescing_;
+    const c10::Stream other = call.isReceiving ? communicator->receiving() : communicator->stream();
+    const c10::Stream stream = isOnCurrent ? current : other;
     const auto timeout = call.timeout == c10d::kUnsetTimeout ? timeout_ : call.timeout;
     const at::Tensor& first = call.inputs.empty() ? call.outputs.front() : call.inputs.front();
-    auto record = watchdog_->record(++number_, describe(call.op, first));
-    c10::Event ready(kDevice);
-    ready.record(currentStream(communicator->device()));
-    ready.block(stream);
-    {
-        const c10::StreamGuard guard(stream);
+    auto flight =
+        std::make_shared<Flight>(std::vector{communicator}, timeout, watchdog_->record(++number_, call.op, &first));
+    if (isOnCurrent) {
         body(communicator->handle(), handleOf(stream));
-    }
-    const c10::impl::VirtualGuardImpl guard(kDevice);
-    for (const Tensors* const tensors : {&call.inputs, &call.outputs}) {
-        for (const at::Tensor& tensor : *tensors) {
-            guard.recordDataPtrOnStream(tensor.storage().data_ptr(), stream);
+    } else {
+        c10::Event ready(kDevice);
+        ready.record(current);
+        ready.block(stream);
+        {
+            const c10::StreamGuard guard(stream);
+            body(communicator->handle(), handleOf(stream));
+        }
+        const c10::impl::VirtualGuardImpl guard(kDevice);
+        for (const Tensors* const tensors : {&call.inputs, &call.outputs}) {
+            for (const at::Tensor& tensor : *tensors) {
+                guard.recordDataPtrOnStream(tensor.storage().data_ptr(), stream);
+            }
         }
     }
-    auto work = c10::make_intrusive<Work>(rank_, call.op, std::vector{communicator}, timeout, std::move(record));
+    flight->issued({stream});
+    watchdog_->add(flight);
+    auto work = c10::make_intrusive<Work>(rank_, std::move(flight), call.outputs);
     if (call.isBlocking) {
         work->makeBlocking();
     }
-    work->issued({stream}, call.outputs);
-    watchdog_->add(work);
     if (isCoalescing_) {
         coalescedCommunicators_.push_back(communicator);
         coalescedStreams_.push_back(stream);
@@ -168,12 +192,11 @@ Handle ProcessGroup::endCoalescing() {
     if (coalescedCommunicators_.empty()) {
         return nullptr;
     }
-    auto record = watchdog_->record(++number_, "COALESCED calls");
-    auto work = c10::make_intrusive<Work>(rank_, c10d::OpType::COALESCED, std::exchange(coalescedCommunicators_, {}),
-                                          timeout_, std::move(record));
-    work->issued(std::exchange(coalescedStreams_, {}), std::exchange(coalescedOutputs_, {}));
-    watchdog_->add(work);
-    return work;
+    auto flight = std::make_shared<Flight>(std::exchange(coalescedCommunicators_, {}), timeout_,
+                                           watchdog_->record(++number_, c10d::OpType::COALESCED, nullptr));
+    flight->issued(std::exchange(coalescedStreams_, {}));
+    watchdog_->add(flight);
+    return c10::make_intrusive<Work>(rank_, std::move(flight), std::exchange(coalescedOutputs_, {}));
 }
 
 c10d::ErrorType ProcessGroup::getError() {

@@ -22,6 +22,12 @@ using StorePtr = c10::intrusive_ptr<c10d::Store>;
 
 class ProcessGroup final : public c10d::Backend {
   public:
+    struct Options final : Backend::Options {
+        explicit Options(std::chrono::milliseconds limit) : Backend::Options("dicl", limit) {}
+        Options(const Options& other) : Options(other.timeout) { group_name = other.group_name; }
+        Options& operator=(const Options&) = delete;
+    };
+
     ProcessGroup(StorePtr store, int rank, int size, std::chrono::milliseconds timeout);
     ~ProcessGroup() override;
 
@@ -33,9 +39,17 @@ class ProcessGroup final : public c10d::Backend {
     void setTimeout(std::chrono::milliseconds timeout) override { timeout_ = timeout; }
     void setSequenceNumberForGroup() override {}
     uint64_t getSequenceNumberForGroup() override { return number_; }
-    c10::intrusive_ptr<Options> getBackendOptions() override;
+    c10::intrusive_ptr<Backend::Options> getBackendOptions() override { return options(); }
+    c10::intrusive_ptr<Options> options() const { return c10::make_intrusive<Options>(timeout_); }
     c10::intrusive_ptr<Backend> split(const StorePtr& store, const std::vector<int>& ranks,
-                                      const c10::intrusive_ptr<Options>& options) override;
+                                      const c10::intrusive_ptr<Backend::Options>& options) override;
+    bool supportsShrinking() const override { return true; }
+    /// The group without some of its ranks, which do not call.
+    c10::intrusive_ptr<Backend> shrink(const std::vector<int64_t>& without, int flags,
+                                       const c10::intrusive_ptr<Backend::Options>& options) override;
+    /// A group of ranks that have a store and numbers in common, and nothing else.
+    c10::intrusive_ptr<Backend> merge(const StorePtr& store, const c10::intrusive_ptr<Backend::Options>& options,
+                                      const int& rank, const int& size) override;
     void eagerConnectSingleDevice(at::Device device) override;
     void abort() override;
     void shutdown() override;
@@ -75,6 +89,7 @@ class ProcessGroup final : public c10d::Backend {
         Tensors inputs;
         Tensors outputs;
         std::chrono::milliseconds timeout = c10d::kUnsetTimeout;
+        bool isAsync = true;  ///< else the caller waits next, and the current stream may do the work
         bool isReceiving = false;
         bool isBlocking = false;
     };
@@ -88,6 +103,7 @@ class ProcessGroup final : public c10d::Backend {
     const StorePtr store_;
     std::chrono::milliseconds timeout_;
     uint64_t number_ = 0;
+    uint64_t shrinks_ = 0;
     std::mutex mutex_;
     std::map<std::string, std::shared_ptr<Communicator>> communicators_;
     bool isCoalescing_ = false;

@@ -3,6 +3,7 @@
 #include <ATen/core/ivalue.h>
 #include <c10/core/StreamGuard.h>
 
+#include <algorithm>
 #include <sstream>
 #include <utility>
 
@@ -13,60 +14,60 @@ namespace {
 constexpr std::size_t kRecords = 64;
 constexpr auto kLook = std::chrono::milliseconds(50);
 
-c10::intrusive_ptr<c10::ivalue::Future> futureOn(c10::Device device) {
-    auto type = c10::ListType::create(c10::TensorType::get());
-    return c10::make_intrusive<c10::ivalue::Future>(std::move(type), std::vector<c10::Device>{device});
-}
-
 }  // namespace
 
-Work::Work(int rank, c10d::OpType op, std::vector<std::shared_ptr<Communicator>> communicators,
-           std::chrono::milliseconds timeout, std::shared_ptr<Record> record)
-    : c10d::Work(rank, op),
-      communicators_(std::move(communicators)),
-      timeout_(timeout),
-      record_(std::move(record)),
-      future_(futureOn(communicators_.front()->device())) {}
+std::string Record::text() const {
+    std::ostringstream text;
+    text << c10d::opTypeToString(op);
+    if (dtype != c10::ScalarType::Undefined) {
+        text << " of " << c10::IntArrayRef(sizes) << ' ' << dtype;
+    }
+    return text.str();
+}
 
-void Work::issued(const std::vector<c10::Stream>& streams, std::vector<at::Tensor> outputs) {
-    outputs_ = std::move(outputs);
+Flight::Flight(std::vector<std::shared_ptr<Communicator>> communicators, std::chrono::milliseconds timeout,
+               std::shared_ptr<Record> record)
+    : communicators_(std::move(communicators)), timeout_(timeout), record_(std::move(record)) {}
+
+void Flight::issued(const std::vector<c10::Stream>& streams) {
+    streams_ = streams;
     for (const c10::Stream& stream : streams) {
         ends_.emplace_back(kDevice);
         ends_.back().record(stream);
     }
-    // Its callbacks run on streams that wait for what is on the current one now.
-    const c10::StreamGuard guard(streams.back());
-    for (const c10::Event& end : ends_) {
-        end.block(streams.back());
-    }
-    future_->markCompleted(c10::IValue(outputs_));
 }
 
-bool Work::isDone() {
-    for (const c10::Event& end : ends_) {
-        if (!end.query()) {
-            return false;
+bool Flight::isDone() const {
+    return std::all_of(ends_.begin(), ends_.end(), [](const c10::Event& end) { return end.query(); });
+}
+
+void Flight::block(c10::Stream stream) const {
+    for (std::size_t i = 0; i < ends_.size(); ++i) {
+        if (streams_[i] != stream) {  // a stream waits for itself anyway
+            ends_[i].block(stream);
         }
     }
-    return true;
 }
 
-bool Work::isCompleted() {
-    {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        if (exception_) {
-            return true;
-        }
+void Flight::abort() {
+    for (const std::shared_ptr<Communicator>& each : communicators_) {
+        each->abort();
     }
-    return isDone();
 }
 
-bool Work::isSuccess() const {
+void Flight::fail(const std::string& text) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    return !exception_;
+    if (!exception_) {
+        exception_ = std::make_exception_ptr(C10_BUILD_ERROR(DistBackendError, text));
+    }
 }
 
-std::string Work::error() const {
+std::exception_ptr Flight::exception() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return exception_;
+}
+
+std::string Flight::error() const {
     for (const std::shared_ptr<Communicator>& each : communicators_) {
         if (std::string text = each->error(); !text.empty()) {
             return text;
@@ -75,26 +76,30 @@ std::string Work::error() const {
     return "";
 }
 
-void Work::fail(const std::string& text) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (!exception_) {
-        exception_ = std::make_exception_ptr(C10_BUILD_ERROR(DistBackendError, text));
+Work::Work(int rank, std::shared_ptr<Flight> flight, std::vector<at::Tensor> outputs)
+    : c10d::Work(rank, flight->record()->op), flight_(std::move(flight)), outputs_(std::move(outputs)) {}
+
+c10::intrusive_ptr<c10::ivalue::Future> Work::getFuture() {
+    const std::lock_guard<std::mutex> lock(futureMutex_);
+    if (future_ == nullptr) {
+        auto type = c10::ListType::create(c10::TensorType::get());
+        future_ =
+            c10::make_intrusive<c10::ivalue::Future>(std::move(type), std::vector<c10::Device>{flight_->device()});
+        // It notes what is on the current stream.
+        const c10::StreamGuard guard(flight_->lastStream());
+        flight_->block(flight_->lastStream());
+        future_->markCompleted(c10::IValue(outputs_));
     }
+    return future_;
 }
 
 void Work::rethrow() const {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (exception_) {
-        std::rethrow_exception(exception_);
+    if (const std::exception_ptr exception = flight_->exception()) {
+        std::rethrow_exception(exception);
     }
 }
 
-void Work::synchronize() {
-    const c10::Stream current = currentStream(communicators_.front()->device());
-    for (const c10::Event& end : ends_) {
-        end.block(current);
-    }
-}
+void Work::synchronize() { flight_->block(currentStream(flight_->device())); }
 
 bool Work::wait(std::chrono::milliseconds timeout) {
     rethrow();
@@ -104,24 +109,18 @@ bool Work::wait(std::chrono::milliseconds timeout) {
     }
     const Clock::time_point end = Clock::now() + timeout;
     auto pause = std::chrono::microseconds(20);
-    while (!isDone()) {
+    while (!flight_->isDone()) {
         rethrow();
-        TORCH_CHECK_WITH(DistBackendError, timeout == kNoTimeout || Clock::now() < end, record_->text,
+        TORCH_CHECK_WITH(DistBackendError, timeout == kNoTimeout || Clock::now() < end, flight_->record()->text(),
                          " has not finished within ", timeout.count(), " ms");
         std::this_thread::sleep_for(pause);
         pause = std::min<std::chrono::microseconds>(pause * 2, std::chrono::milliseconds(1));
     }
-    if (const std::string text = error(); !text.empty()) {
-        fail(record_->text + ": " + text);
+    if (const std::string text = flight_->error(); !text.empty()) {
+        flight_->fail(flight_->record()->text() + ": " + text);
     }
     rethrow();
     return true;
-}
-
-void Work::abort() {
-    for (const std::shared_ptr<Communicator>& each : communicators_) {
-        each->abort();
-    }
 }
 
 Watchdog::Watchdog(std::function<void(const std::string&)> onFailure)
@@ -136,18 +135,26 @@ Watchdog::~Watchdog() {
     thread_.join();
 }
 
-void Watchdog::add(c10::intrusive_ptr<Work> work) {
+void Watchdog::add(std::shared_ptr<Flight> flight) {
+    bool wasIdle = false;
     {
         const std::lock_guard<std::mutex> lock(mutex_);
-        works_.push_back(std::move(work));
+        wasIdle = flights_.empty();
+        flights_.push_back(std::move(flight));
     }
-    changed_.notify_all();
+    if (wasIdle) {  // else it looks soon, and to wake it costs more than a small call
+        changed_.notify_all();
+    }
 }
 
-std::shared_ptr<Record> Watchdog::record(uint64_t number, std::string text) {
+std::shared_ptr<Record> Watchdog::record(uint64_t number, c10d::OpType op, const at::Tensor* tensor) {
     auto created = std::make_shared<Record>();
     created->number = number;
-    created->text = std::move(text);
+    created->op = op;
+    if (tensor != nullptr) {
+        created->sizes = tensor->sizes().vec();
+        created->dtype = tensor->scalar_type();
+    }
     created->issued = Clock::now();
     const std::lock_guard<std::mutex> lock(mutex_);
     records_.push_back(created);
@@ -165,7 +172,7 @@ std::string Watchdog::dump() const {
         return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
     };
     for (const std::shared_ptr<Record>& each : records_) {
-        text << '#' << each->number << ' ' << each->text << ": issued " << milliseconds(now - each->issued)
+        text << '#' << each->number << ' ' << each->text() << ": issued " << milliseconds(now - each->issued)
              << " ms ago, ";
         if (each->isFinished) {
             text << "finished after " << milliseconds(each->finished - each->issued) << " ms\n";
@@ -183,7 +190,7 @@ std::string Watchdog::failure() const {
 
 void Watchdog::drain() {
     std::unique_lock<std::mutex> lock(mutex_);
-    while (!works_.empty() && failure_.empty()) {
+    while (!flights_.empty() && failure_.empty()) {
         changed_.wait_for(lock, kLook);
     }
 }
@@ -195,10 +202,10 @@ void Watchdog::end(const std::string& text) {
             return;
         }
         failure_ = text;
-        for (const c10::intrusive_ptr<Work>& work : works_) {
-            work->fail(text);
+        for (const std::shared_ptr<Flight>& flight : flights_) {
+            flight->fail(text);
         }
-        works_.clear();
+        flights_.clear();
     }
     changed_.notify_all();
     onFailure_(text);
@@ -207,7 +214,7 @@ void Watchdog::end(const std::string& text) {
 void Watchdog::run() {
     std::unique_lock<std::mutex> lock(mutex_);
     while (!isEnding_) {
-        changed_.wait(lock, [this] { return isEnding_ || !works_.empty(); });
+        changed_.wait(lock, [this] { return isEnding_ || !flights_.empty(); });
         if (isEnding_) {
             return;
         }
@@ -223,26 +230,27 @@ void Watchdog::run() {
 }
 
 void Watchdog::look() {
-    std::list<c10::intrusive_ptr<Work>> works;
+    std::list<std::shared_ptr<Flight>> flights;
     {
         const std::lock_guard<std::mutex> lock(mutex_);
-        works = works_;
+        flights = flights_;
     }
-    for (const c10::intrusive_ptr<Work>& work : works) {
-        const bool isDone = work->isDone();
-        if (const std::string error = work->error(); !error.empty()) {
-            end(work->record()->text + " (number " + std::to_string(work->record()->number) + "): " + error);
+    for (const std::shared_ptr<Flight>& flight : flights) {
+        Record& record = *flight->record();
+        const std::string name = record.text() + " (number " + std::to_string(record.number) + ")";
+        const bool isDone = flight->isDone();
+        if (const std::string error = flight->error(); !error.empty()) {
+            end(name + ": " + error);
             return;
         }
         if (isDone) {
             const std::lock_guard<std::mutex> lock(mutex_);
-            work->record()->isFinished = true;
-            work->record()->finished = Clock::now();
-            works_.remove(work);
+            record.isFinished = true;
+            record.finished = Clock::now();
+            flights_.remove(flight);
             changed_.notify_all();
-        } else if (Clock::now() > work->deadline()) {
-            end(work->record()->text + " (number " + std::to_string(work->record()->number) +
-                ") has not finished within its timeout of " + std::to_string(work->timeout().count()) + " ms");
+        } else if (Clock::now() > flight->deadline()) {
+            end(name + " has not finished within its timeout of " + std::to_string(flight->timeout().count()) + " ms");
             return;
         }
     }

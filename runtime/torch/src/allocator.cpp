@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "registry.h"
@@ -29,6 +31,22 @@ struct Block {
     c10::Stream stream;
     // Other streams that use the block.
     std::vector<c10::Stream> users;
+};
+
+// A block that was given back while other streams use it, and the ends of these uses.
+struct Leaving {
+    Block* block;
+    std::vector<std::unique_ptr<Event>> ends;
+
+    bool isOver() const {
+        return std::all_of(ends.begin(), ends.end(), [](const std::unique_ptr<Event>& end) {
+            try {
+                return end->query();
+            } catch (const std::exception&) {
+                return true;  // as in endsOfUses
+            }
+        });
+    }
 };
 
 // Blocks that wait for their next use on one stream, by size.
@@ -67,6 +85,7 @@ class Allocator final : public c10::DeviceAllocator {
         const c10::Stream stream = currentStream(device);
         const size_t size = rounded(bytes);
         const std::lock_guard<std::mutex> lock(mutex_);
+        collect();
         Stats& stats = stats_[static_cast<size_t>(device)];
         Block* block = reused(stream, size);
         if (block == nullptr) {
@@ -201,23 +220,51 @@ class Allocator final : public c10::DeviceAllocator {
         if (C10_UNLIKELY(isForked())) {
             return;  // the device and its memory are the parent's
         }
-        // Other streams are rare: waiting for them here is simpler than asking them later.
-        for (const c10::Stream user : block->users) {
-            try {
-                synchronize(user);
-            } catch (const std::exception&) {
-                // A destructor asks. Work that failed is over too, and streams that wait for it have failed as well.
-            }
-        }
+        Leaving leaving{block, endsOfUses(*block)};
         block->users.clear();
         const std::lock_guard<std::mutex> lock(mutex_);
         Stats& stats = stats_[static_cast<size_t>(block->stream.device_index())];
         stats.allocation[kAll].decrease(1);
-        stats.active[kAll].decrease(1);
         stats.allocated_bytes[kAll].decrease(block->bytes);
-        stats.active_bytes[kAll].decrease(block->bytes);
         stats.requested_bytes[kAll].decrease(block->requested);
+        if (leaving.isOver()) {
+            put(block);
+        } else {
+            leaving_.push_back(std::move(leaving));
+        }
+    }
+
+    // The streams that use a block besides its own go on with it: the host does not wait for them.
+    static std::vector<std::unique_ptr<Event>> endsOfUses(const Block& block) {
+        std::vector<std::unique_ptr<Event>> ends;
+        for (const c10::Stream user : block.users) {
+            try {
+                ends.push_back(std::make_unique<Event>());
+                ends.back()->record(user);
+            } catch (const std::exception&) {
+                // A destructor asks. Work that failed is over too, and streams that wait for it have failed as well.
+            }
+        }
+        return ends;
+    }
+
+    // A block that no stream but its own uses may be used again.
+    void put(Block* block) {
+        Stats& stats = stats_[static_cast<size_t>(block->stream.device_index())];
+        stats.active[kAll].decrease(1);
+        stats.active_bytes[kAll].decrease(block->bytes);
         waiting_[block->stream][block->bytes].push_back(block);
+    }
+
+    void collect() {
+        const auto over = std::remove_if(leaving_.begin(), leaving_.end(), [this](const Leaving& leaving) {
+            const bool isOver = leaving.isOver();
+            if (isOver) {
+                put(leaving.block);
+            }
+            return isOver;
+        });
+        leaving_.erase(over, leaving_.end());
     }
 
     void emptyLocked() {
@@ -225,6 +272,17 @@ class Allocator final : public c10::DeviceAllocator {
             return;
         }
         const free_func_t release = deviceFunctions().requireFree();
+        for (const Leaving& leaving : leaving_) {
+            for (const std::unique_ptr<Event>& end : leaving.ends) {
+                try {
+                    end->synchronize();
+                } catch (const std::exception&) {
+                    // As in endsOfUses.
+                }
+            }
+            put(leaving.block);
+        }
+        leaving_.clear();
         for (auto& [stream, bySize] : waiting_) {
             if (!bySize.empty()) {
                 synchronize(stream);
@@ -244,6 +302,7 @@ class Allocator final : public c10::DeviceAllocator {
 
     std::mutex mutex_;
     std::unordered_map<c10::Stream, Waiting> waiting_;
+    std::vector<Leaving> leaving_;
     std::array<Stats, kMostDevices> stats_;
     std::array<size_t, kMostDevices> limits_ = unlimited();
 };

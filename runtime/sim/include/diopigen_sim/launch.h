@@ -15,6 +15,7 @@
 #include <diopigen_sim/status.h>
 #include <diopigen_sim/stream.h>
 
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,13 @@ enum class When { later, atOnceIfSmall };
 /// operator; behind a slash it may say which of its kernels this is ("diopiSoftmax/max").
 Status launch(StreamHandle stream, const char* name, std::vector<Buffer> buffers, KernelFunction kernel,
               When when = When::later);
+
+/// A kernel that waits for others, such as those of collectives. Where its stream is idle and no check or delay is
+/// switched on, `attempt` runs on the calling thread first: true where it did all that the kernel does, false where
+/// what it has not done is left to the kernel, which is queued then. It must not wait for long.
+using Attempt = std::function<bool(const Kernel&)>;
+Status launch(StreamHandle stream, const char* name, std::vector<Buffer> buffers, KernelFunction kernel,
+              const Attempt& attempt);
 
 /// The same for a kernel that may run at once, in the form that kernels::Call::launch takes.
 inline Status launchAtOnceIfSmall(StreamHandle stream, const char* name, std::vector<Buffer> buffers,

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
+#include <thread>
 
 #include "reduce.h"
 
@@ -17,6 +18,16 @@ namespace {
 constexpr int64_t kLook = 50'000'000;
 // A waker that is about to be there is cheaper to wait for than to be woken by.
 constexpr auto kSpin = std::chrono::microseconds(20);
+// How long a call keeps the thread that issues it. Ranks that an attempt has left out of step, by as much as it takes
+// to wake threads, come together in a longer one.
+constexpr auto kAttempt = std::chrono::microseconds(50);
+constexpr auto kLongAttempt = std::chrono::microseconds(200);
+// Where attempts fail, ranks are apart, or share a processor and keep each other from coming: one call in so many
+// tries.
+constexpr uint64_t kMostBetweenAttempts = 64;
+
+/// What ends an attempt.
+struct Late {};
 
 const char* nameOf(Kind kind) {
     static const char* const names[] = {
@@ -75,13 +86,34 @@ void Line::run(uint64_t number, const std::function<void()>& stops, const std::f
     }
     struct Next {
         Line* line;
-        ~Next() {
-            const std::lock_guard<std::mutex> lock(line->mutex_);
-            ++line->done_;
-            line->finished_.notify_all();
-        }
+        ~Next() { line->finish(); }
     } next{this};
     body();
+}
+
+bool Line::attempt(uint64_t number, const std::function<bool()>& body) {
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        if (done_ != number) {
+            return false;
+        }
+    }
+    try {
+        if (!body()) {
+            return false;
+        }
+    } catch (...) {
+        finish();
+        throw;
+    }
+    finish();
+    return true;
+}
+
+void Line::finish() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++done_;
+    finished_.notify_all();
 }
 
 bool Line::isIdle() {
@@ -166,8 +198,44 @@ void Communicator::run(Line* line, const Operation& operation, const std::functi
         stop();
         body();
     };
+    noting([&] { line->run(operation.number, [this] { stop(); }, guarded); });
+}
+
+bool Communicator::attempt(Line* line, const Operation& operation, const std::function<void()>& body) {
+    // More ranks than processors: those that wait would keep the others from coming.
+    static const unsigned processors = std::thread::hardware_concurrency();
+    if (faults_.any() || static_cast<unsigned>(nranks_) > processors) {
+        return false;
+    }
+    bool isDone = false;
+    noting([&] {
+        isDone = line->attempt(operation.number, [&] {
+            if (operation.number % betweenAttempts_ != 0) {  // by the number: ranks try at the same calls
+                return false;
+            }
+            stop();
+            attemptEnd_ = Clock::now() + (betweenAttempts_ == 1 ? kAttempt : kLongAttempt);
+            struct Reset {
+                std::optional<Clock::time_point>* end;
+                ~Reset() { end->reset(); }
+            } reset{&attemptEnd_};
+            try {
+                body();
+            } catch (const Late&) {
+                betweenAttempts_ = std::min(2 * betweenAttempts_, kMostBetweenAttempts);
+                return false;
+            }
+            betweenAttempts_ = 1;
+            hasPosted_ = false;
+            return true;
+        });
+    });
+    return isDone;
+}
+
+void Communicator::noting(const std::function<void()>& body) {
     try {
-        line->run(operation.number, [this] { stop(); }, guarded);
+        body();
     } catch (const std::exception& failure) {
         const std::lock_guard<std::mutex> lock(mutex_);
         if (error_.empty()) {
@@ -212,15 +280,20 @@ void Communicator::stop() const {
     }
 }
 
-void Communicator::waitFor(Counter* counter, uint32_t value, int rank, const char* what) {
+void Communicator::waitFor(Counter* counter, uint32_t value, int rank, const char* what,
+                           std::optional<Clock::time_point> attemptEnd) {
     if (isReached(counter->value.load(), value)) {
         return;
     }
     const Clock::time_point start = Clock::now();
-    while (Clock::now() - start < kSpin) {
+    const Clock::time_point spinEnd = attemptEnd.value_or(start + kSpin);
+    while (Clock::now() < spinEnd) {
         if (isReached(counter->value.load(), value)) {
             return;
         }
+    }
+    if (attemptEnd) {
+        throw Late();
     }
     const Clock::time_point end = start + std::chrono::milliseconds(faults_.timeoutMilliseconds);
     while (true) {
@@ -286,8 +359,12 @@ void Communicator::checkSame(const Operation& own, const Round& other, int rank)
 }
 
 void Communicator::post(const Operation& operation, const Fill& fill) {
+    if (hasPosted_) {
+        hasPosted_ = false;
+        return;
+    }
     for (int rank = 0; rank < nranks_; ++rank) {  // who has posted the last round has read the one before
-        waitFor(&segment_->member(rank).posted, round_, rank, "take part in a collective");
+        waitFor(&segment_->member(rank).posted, round_, rank, "take part in a collective", attemptEnd_);
     }
     ++round_;
     startRound(round_);
@@ -299,11 +376,12 @@ void Communicator::post(const Operation& operation, const Fill& fill) {
         std::memset(chunk + bytes / 2, 0xFB, bytes - bytes / 2);
     }
     publish(&member.posted, round_);
+    hasPosted_ = attemptEnd_.has_value();
 }
 
 const Round& Communicator::await(const Operation& operation, int rank) {
     Member& member = segment_->member(rank);
-    waitFor(&member.posted, round_, rank, "take part in a collective");
+    waitFor(&member.posted, round_, rank, "take part in a collective", attemptEnd_);
     const Round& round = member.rounds[round_ % kSlots];
     checkSame(operation, round, rank);
     if (faults_.checkSums && sumOf(chunkOf(rank), round.bytes) != round.sum) {

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "faults.h"
@@ -37,9 +38,13 @@ class Line {
     Status issue(const std::function<Status(uint64_t)>& launch);
     /// Runs `body` when those in front are done; throws where `stops` says so before.
     void run(uint64_t number, const std::function<void()>& stops, const std::function<void()>& body);
+    /// Runs `body`, from within `launch`, where all in front are done; true where it says that the call is over.
+    bool attempt(uint64_t number, const std::function<bool()>& body);
     bool isIdle();
 
   private:
+    void finish();
+
     std::mutex issuing_;
     std::mutex mutex_;
     std::condition_variable finished_;
@@ -67,6 +72,11 @@ class Communicator {
     /// Runs a call in its turn; a failure is noted for all, and thrown on.
     void run(Line* line, const Operation& operation, const std::function<void()>& body);
 
+    /// Runs a collective of one round on the thread that issues it, where nothing is in front of it. It waits for the
+    /// other ranks for some microseconds; false where they are late: `run` goes on with the call then. A failure is
+    /// noted as in `run`.
+    bool attempt(Line* line, const Operation& operation, const std::function<void()>& body);
+
     // ---- within run ----
 
     /// Ends the communicator for all ranks: throws, here and in what they wait for.
@@ -88,7 +98,10 @@ class Communicator {
     using Clock = std::chrono::steady_clock;
     void attach();
     void stop() const;
-    void waitFor(Counter* counter, uint32_t value, int rank, const char* what);
+    /// Runs `body`; a failure is noted, and thrown on.
+    void noting(const std::function<void()>& body);
+    void waitFor(Counter* counter, uint32_t value, int rank, const char* what,
+                 std::optional<Clock::time_point> attemptEnd = std::nullopt);
     void startRound(uint64_t round) const;
     void note(const std::string& text);
     void wakeEverybody();
@@ -109,6 +122,9 @@ class Communicator {
     std::atomic<bool> closed_{false};
     std::atomic<uint64_t> operations_{0};
     uint32_t round_ = 0;
+    std::optional<Clock::time_point> attemptEnd_;  ///< when waits of an attempt give up
+    uint64_t betweenAttempts_ = 1;
+    bool hasPosted_ = false;  ///< an attempt has published the round of the call
 };
 
 /// "AllReduce of 4 float32 (sum)".

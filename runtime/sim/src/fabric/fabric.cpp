@@ -127,6 +127,10 @@ class Call {
 
     using Body = std::function<void(Communicator&, const Operation&, const Kernel&)>;
     Status launch(Body body) { return launchIn(status_.ok() ? &comm_->collectives() : nullptr, std::move(body)); }
+    /// A collective that is one round where its buffers are small (algorithms.h).
+    Status launchRound(Body body) {
+        return launchIn(status_.ok() ? &comm_->collectives() : nullptr, std::move(body), true);
+    }
     Status launchSend(int peer, Body body) {
         return launchIn(status_.ok() ? &comm_->sends(peer) : nullptr, std::move(body));
     }
@@ -148,7 +152,7 @@ class Call {
         return *this;
     }
 
-    Status launchIn(Line* line, Body body) {
+    Status launchIn(Line* line, Body body, bool isRound = false) {
         if (status_.ok()) {
             status_ = comm_->error();
         }
@@ -157,10 +161,14 @@ class Call {
         }
         return line->issue([&](uint64_t number) {
             operation_.number = number;
-            return sim::launch(stream_, name_, buffers_,
-                               [comm = comm_, operation = operation_, line, body = std::move(body)](const Kernel& k) {
-                                   comm->run(line, operation, [&] { body(*comm, operation, k); });
-                               });
+            const auto attempt = [&](const Kernel& k) {
+                return comm_->attempt(line, operation_, [&] { body(*comm_, operation_, k); });
+            };
+            auto kernel = [comm = comm_, operation = operation_, line, body](const Kernel& k) {
+                comm->run(line, operation, [&] { body(*comm, operation, k); });
+            };
+            return sim::launch(stream_, name_, buffers_, std::move(kernel),
+                               isRound ? sim::Attempt(attempt) : sim::Attempt());
         });
     }
 
@@ -262,7 +270,7 @@ Status allReduce(const void* send, void* receive, Elements elements, diopiReduce
     Call call("diopiAllReduce", Kind::allReduce, comm, stream);
     call.elements(elements).reduces(op).buffer("sendbuff", send, elements.count, Access::read);
     call.buffer("recvbuff", receive, elements.count, Access::readWrite).inPlaceAt(0);
-    return call.launch([](Communicator& c, const Operation& operation, const Kernel& k) {
+    return call.launchRound([](Communicator& c, const Operation& operation, const Kernel& k) {
         fabric::allReduce(c, operation, k.in<char>(0), k.out<char>(1));
     });
 }
@@ -271,7 +279,7 @@ Status broadcast(void* buffer, Elements elements, int root, diopiComm_t comm, St
     Call call("diopiBroadcast", Kind::broadcast, comm, stream);
     call.elements(elements).root("root", root).buffer("buff", buffer, elements.count, Access::readWrite);
     call.operation().root = root;
-    return call.launch([](Communicator& c, const Operation& operation, const Kernel& k) {
+    return call.launchRound([](Communicator& c, const Operation& operation, const Kernel& k) {
         fabric::broadcast(c, operation, k.out<char>(0));
     });
 }
@@ -281,7 +289,7 @@ Status allGather(const void* send, void* receive, Elements elements, diopiComm_t
     call.elements(elements).buffer("sendbuff", send, elements.count, Access::read);
     call.buffer("recvbuff", receive, call.times(call.ranks(), elements.count), Access::readWrite);
     call.inPlaceAt(call.times(call.rank(), elements.count));
-    return call.launch([](Communicator& c, const Operation& operation, const Kernel& k) {
+    return call.launchRound([](Communicator& c, const Operation& operation, const Kernel& k) {
         fabric::allGather(c, operation, k.in<char>(0), k.out<char>(1));
     });
 }
@@ -293,7 +301,7 @@ Status reduce(const void* send, void* receive, Elements elements, diopiReduceOp_
     const bool isRoot = call.rank() == root;
     call.buffer("recvbuff", isRoot ? receive : nullptr, isRoot ? elements.count : 0, Access::readWrite).inPlaceAt(0);
     call.operation().root = root;
-    return call.launch([](Communicator& c, const Operation& operation, const Kernel& k) {
+    return call.launchRound([](Communicator& c, const Operation& operation, const Kernel& k) {
         fabric::reduce(c, operation, k.in<char>(0), k.out<char>(1));
     });
 }
@@ -305,7 +313,7 @@ Status reduceScatter(const void* send, void* receive, Elements elements, diopiRe
                                                Access::read);
     call.buffer("recvbuff", receive, elements.count, Access::readWrite)
         .secondInPlaceAt(call.times(call.rank(), elements.count));
-    return call.launch([](Communicator& c, const Operation& operation, const Kernel& k) {
+    return call.launchRound([](Communicator& c, const Operation& operation, const Kernel& k) {
         fabric::reduceScatter(c, operation, k.in<char>(0), k.out<char>(1));
     });
 }
@@ -314,7 +322,7 @@ Status allToAll(const void* send, void* receive, Elements elements, diopiComm_t 
     Call call("diopiAllToAllEqualSplit", Kind::allToAll, comm, stream);
     call.elements(elements).buffer("sendbuff", send, call.times(call.ranks(), elements.count), Access::read);
     call.buffer("recvbuff", receive, call.times(call.ranks(), elements.count), Access::write).apart();
-    return call.launch([](Communicator& c, const Operation& operation, const Kernel& k) {
+    return call.launchRound([](Communicator& c, const Operation& operation, const Kernel& k) {
         fabric::allToAll(c, operation, k.in<char>(0), k.out<char>(1));
     });
 }

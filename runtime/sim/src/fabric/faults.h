@@ -20,6 +20,11 @@ struct Faults {
     uint64_t deadOperation = 0;  ///< the rank ends in front of it
     int tornRank = -1;
     uint64_t tornOperation = 0;  ///< half of what the rank publishes in it is not written
+
+    /// Whether calls are to be disturbed.
+    bool any() const {
+        return delayMicroseconds != 0 || reorderMicroseconds != 0 || slowRank >= 0 || deadRank >= 0 || tornRank >= 0;
+    }
 };
 
 /// Reads DIOPI_SIM_FABRIC_...; the text of a failure names the variable, its value, and what it may be.
