@@ -33,21 +33,40 @@ def tables() -> dict[str, Model]:
     return dict(found)
 
 
+PARTS = frozenset({"carafe", "point_heads", "region_heads", "rotated_heads", "served_7b"})
+"""Tables of a part of a network, or of one whose layers are single calls."""
+
+
 def test_every_call_is_one_of_the_interface(interface: Interface, tables: dict[str, Model]) -> None:
     sink = Sink()
     check_models(interface, tuple(tables.values()), sink)
     assert [f"{found.span}: {found.message}" for found in sink.sorted()] == []
     for model in tables.values():
-        assert len(model_cases(interface, model)) == len(model.calls) > 100
+        least = 20 if model.name in PARTS else 100
+        assert len(model_cases(interface, model)) == len(model.calls) >= least
 
 
 def test_the_models_and_their_phases(tables: dict[str, Model]) -> None:
     training = ("forward", "backward", "optimizer")
+    points = ("votenet", "ssd_3d", "paconv", "pv_rcnn", "point_rcnn", "part_a2", "mvxnet")
+    regions = ("deformable", "deformable_pooling", "fast_rcnn", "borderdet", "guided_anchoring", "prdimp")
+    rotated = ("oriented_rcnn", "redet", "s2anet", "r3det", "oriented_reppoints", "quadrilaterals", "rotated_fcos")
     assert {name: model.phases() for name, model in tables.items()} == {
         "bert_base": training,
+        "bevformer": ("detection", "forward", "backward"),
+        "carafe": ("forward", "backward", "naive"),
+        "faster_rcnn": ("detection", "forward", "backward"),
         "llama7b": ("prefill", "decode", *training),
         "mobilenetv2": training,
+        "point_heads": points,
+        "pointpillars": ("forward", "backward", "detection"),
+        "region_heads": (*regions, "psanet", "flownetc", "tin"),
         "resnet50": training,
+        "retinanet_rotated": ("detection", "forward", "backward"),
+        "rotated_heads": rotated,
+        "second": ("forward", "backward", "detection"),
+        "served_7b": ("prefill", "decode", "sampling", "beam", "output"),
+        "stylegan2": ("forward", "backward"),
         "swin_t": training,
         "unet": training,
         "vit_b16": training,
@@ -94,9 +113,13 @@ def test_only_what_is_marked_is_reduced(tables: dict[str, Model]) -> None:
     reduced = [
         (name, call.phase, call.function) for name, model in tables.items() for call in model.calls if call.reduced
     ]
-    assert {(name, phase) for name, phase, _ in reduced} == {("llama7b", "optimizer")}
     words = "MulInpScalar LerpScalar AddcmulInp Sqrt DivScalar DivInpScalar AddInpScalar AddcdivInp"
-    assert {function for _, _, function in reduced} <= {f"diopi{word}" for word in words.split()}
+    elementwise = {f"diopi{word}" for word in words.split()}
+    whole = [one for one in reduced if one[2] in elementwise]
+    assert {(name, phase) for name, phase, _ in whole} == {("llama7b", "optimizer")}
+    # what is left belongs to detection and serving, whose calls say which number was cut
+    ends = ("Mmcv", "AttentionInp")
+    assert [one for one in reduced if one not in whole and not one[2].endswith(ends)] == []
 
 
 def test_the_convolutions_of_resnet_are_those_of_the_paper(interface: Interface, tables: dict[str, Model]) -> None:

@@ -46,11 +46,14 @@ class Recorder(TorchDispatchMode):
             yield
         self.phase = before
 
-    def call(self, function: str, name: str, arguments: dict[str, Any], results: tuple[Any, ...] = ()) -> None:
-        """Notes a call that ATen has no overload for, or has one that only some devices run, by its function."""
+    def call(
+        self, function: str, name: str, arguments: dict[str, Any], results: tuple[Any, ...] = (), why: str = ""
+    ) -> None:
+        """Notes a call that ATen has no overload for, or has one that only some devices run, by its function. `why`
+        says what was cut, where shapes are smaller than the model's."""
         if self.phase is not None:
-            named = {key: seen(value) for key, value in arguments.items()}
-            self.calls.append(AtenCall(self.phase, name, {"function": function, **named}, tuple(map(seen, results))))
+            named = {"function": function, **{key: seen(value) for key, value in arguments.items()}}
+            self.calls.append(AtenCall(self.phase, name, named, tuple(map(seen, results)), why))
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}

@@ -9,8 +9,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from tracing.clouds import pointpillars, second
 from tracing.convolutional import MobileNetV2, ResNet50, UNet, Yolo
+from tracing.detectors import carafe, faster_rcnn, retinanet_rotated
+from tracing.generators import bevformer, stylegan2
+from tracing.heads import region_heads, rotated_heads
+from tracing.point_heads import point_heads
 from tracing.recorder import Recorder
+from tracing.serving import served_7b
 from tracing.transformers import BertBase, Llama7B, SwinT, VitB16
 
 
@@ -142,4 +148,69 @@ RUNS = (
         _llama,
     ),
     Run("bert_base", f"BERT-base, 1 sequence of 128 tokens: {_STEP} over words, and AdamW.", _bert),
+    Run(
+        "faster_rcnn",
+        "Faster R-CNN with ResNet-50 and a pyramid (mmdetection, faster-rcnn_r50_fpn), 1 image of 800x1333: detection, "
+        "and a training step from the feature maps on.",
+        faster_rcnn,
+    ),
+    Run(
+        "retinanet_rotated",
+        "RetinaNet for rotated boxes (mmrotate, rotated_retinanet_obb_r50_fpn), 1 image of 1024x1024: detection, and "
+        "the losses of a training step.",
+        retinanet_rotated,
+    ),
+    Run(
+        "carafe",
+        "The pyramid of Faster R-CNN with CARAFE (mmdetection, faster_rcnn_r50_fpn_carafe), over the features of 1 "
+        "image of 800x1333: forward and backward.",
+        carafe,
+    ),
+    Run(
+        "pointpillars",
+        "PointPillars (mmdetection3d, hv_pointpillars_secfpn_kitti), 1 cloud of 20,000 points: a training step without "
+        "its optimizer, and detection.",
+        pointpillars,
+    ),
+    Run(
+        "second",
+        "SECOND (mmdetection3d, hv_second_secfpn_kitti), 1 cloud of 20,000 points with 5,000 active voxels: a "
+        "training step without its optimizer, and detection.",
+        second,
+    ),
+    Run(
+        "bevformer",
+        "BEVFormer (its bevformer_tiny), 6 cameras of 480x800: detection, and a training step of the transformer.",
+        bevformer,
+    ),
+    Run(
+        "stylegan2",
+        "StyleGAN2 with a channel multiplier of 2, 1 image of 256x256: a step of the generator through the "
+        "discriminator.",
+        stylegan2,
+    ),
+    Run(
+        "served_7b",
+        "A 7B decoder of the LLaMA kind in float16 as lmdeploy serves it: prompts of 32 tokens in 4 sequences, one "
+        "more token by sampling and by a beam search of 4.",
+        served_7b,
+    ),
+    Run(
+        "rotated_heads",
+        "Heads for rotated boxes, each a phase: Oriented R-CNN, ReDet, S2A-Net, R3Det, Oriented RepPoints, "
+        "quadrilaterals, Rotated FCOS (mmrotate), 1 image of 1024x1024.",
+        rotated_heads,
+    ),
+    Run(
+        "region_heads",
+        "What networks over images differ in, each a phase: deformable convolutions and pooling, Fast R-CNN, "
+        "BorderDet, guided anchoring (mmdetection), PrDiMP, PSANet (mmsegmentation), FlowNetC, TIN (mmaction2).",
+        region_heads,
+    ),
+    Run(
+        "point_heads",
+        "What networks over points differ in, each a phase: VoteNet, 3DSSD, PAConv, PV-RCNN, PointRCNN, Part-A2, "
+        "MVX-Net (mmdetection3d).",
+        point_heads,
+    ),
 )

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from diopigen.conformance.cases.choices import Choice, primary_parameter
+from diopigen.conformance.cases.choices import Choice, primary_dtypes, primary_parameter
 from diopigen.conformance.cases.resolve import Resolver
 from diopigen.conformance.cases.values import Unfit
 from diopigen.conformance.model import Operand
@@ -87,6 +87,8 @@ class AtenCall:
     overload: str
     arguments: dict[str, Any] = field(hash=False)
     results: tuple[Any, ...]
+    why: str = ""
+    """Why its shapes are smaller than the model's, where who noted the call has cut them."""
 
 
 @dataclass(frozen=True)
@@ -151,10 +153,13 @@ class Mapper:
             if isinstance(first, Seen)
             else next((value.dtype for value in [*passed.values(), *call.results] if isinstance(value, Seen)), "none")
         )
-        why = _reduced(function, passed)
+        possible = primary_dtypes(function)
+        if possible and dtype not in possible:
+            dtype = possible[0]  # what is passed has no say in it: the results are indices
+        why = call.why or _reduced(function, passed)
         recipe = {name: _recipe(function, name, value, dtype, passed) for name, value in passed.items()}
         self._verify(function, recipe, passed, call, dtype)
-        if why:
+        if why and not call.why:
             recipe = {name: _cut(value) for name, value in recipe.items()}
         return Row(call.phase, function.short_name, dtype, call.overload, recipe, why)
 

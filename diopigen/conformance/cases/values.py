@@ -12,6 +12,7 @@ import numpy as np
 from diopigen.conformance.dtypes import SMALLEST_NORMAL, STORAGE, Array, encode
 from diopigen.conformance.products import adjoint, product
 from diopigen.contract.dtypes import LARGEST, MANTISSA, kind, real_of
+from diopigen.ir.boxes import PLACED, rows_of
 from diopigen.ir.recipe import Drawn, Literal, peak_indices
 
 POISON = 0x7B
@@ -85,6 +86,8 @@ def _can_draw(values: Drawn, dtype: str) -> bool:
         return False
     if name == "definite":
         return kind(dtype) in ("float", "complex")
+    if name in PLACED:
+        return kind(dtype) == "float"
     if name == "peaks":
         return kind(dtype) in ("float", "int") and storable(arguments[0], dtype)
     return name != "bools" or kind(dtype) in ("bool", "int")
@@ -103,6 +106,11 @@ def draw(values: Drawn | Literal, shape: tuple[int, ...], dtype: str, source: np
         return encode(_definite(shape, dtype, source), dtype)
     if values.distribution == "peaks":
         return encode(_peaks(shape, dtype, values.arguments[0], source), dtype)
+    if values.distribution in PLACED:
+        rows = rows_of(values.distribution, shape, values.arguments)
+        if rows is None:
+            raise Unfit(f"no {values.distribution} in {list(shape)}")
+        return encode(np.array(rows, dtype=np.float64).reshape(shape), dtype)
     count = math.prod(shape)
     if count <= _PART or values.distribution not in _ONE_BY_ONE:
         return encode(_drawn(values, count, dtype, source), dtype).reshape(shape)
@@ -147,6 +155,8 @@ def _drawn(values: Drawn, count: int, dtype: str, source: np.random.Generator) -
         if of_kind == "complex":
             return drawn + 1j * source.integers(int(arguments[0]), int(arguments[1]), count)
         return drawn
+    if name in ("ascending", "descending"):
+        return np.arange(count) if name == "ascending" else np.arange(count, 0, -1)
     if name in ("permutation", "distinct"):
         return source.permutation(count) - (count // 2 if name == "distinct" and _signed(dtype) else 0)
     if name in ("special", "small-special"):

@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from diopigen.diagnostics import Sink
 from diopigen.emit.conformance.python_text import CallText, Code, Literal
+from diopigen.ir.boxes import PLACED, rows_of
 from diopigen.ir.model import BASE, COLLECTIVE, DtypeList, Function, Interface, Parameter, ShapeList
 from diopigen.ir.recipe import Argument, Drawn, RecipeReader, TensorRecipe
 from diopigen.ir.types import TENSORS
@@ -133,8 +134,11 @@ def _form(function: Function, recipe: Mapping[str, Argument]) -> object:
 
 
 def _is_plain(values: object) -> bool:
-    """Whether a generator of the format draws such values; permutations, definite matrices, peaks are written out."""
-    return isinstance(values, Drawn) and values.distribution not in ("permutation", "distinct", "definite", "peaks")
+    """Whether a generator of the format draws such values; permutations, definite matrices, boxes are written out."""
+    return isinstance(values, Drawn) and values.distribution not in _WRITTEN_OUT
+
+
+_WRITTEN_OUT = frozenset({"permutation", "distinct", "definite", "peaks", "ascending", "descending", *PLACED})
 
 
 def _dtypes(function: Function, recipe: Mapping[str, Argument]) -> tuple[str, ...]:
@@ -308,6 +312,12 @@ def _spelt(tensor: TensorRecipe) -> Literal:
         return _shaped(row_major, tensor.shape)
     if tensor.values.distribution == "peaks":
         return _peaks(tensor.shape, tensor.values.arguments[0])
+    if tensor.values.distribution in PLACED:
+        rows = rows_of(tensor.values.distribution, tensor.shape, tensor.values.arguments)
+        return _shaped([number for row in rows or () for number in row], tensor.shape)
+    if tensor.values.distribution in ("ascending", "descending"):
+        numbers = range(count) if tensor.values.distribution == "ascending" else range(count, 0, -1)
+        return _shaped(list(numbers), tensor.shape)
     return _shaped(list(range(count - 1, -1, -1)), tensor.shape)
 
 

@@ -212,22 +212,23 @@ template <typename Each>
 void chamfer_distance_backward(const Each& each, const kernels::ChamferDistanceBackwardMmcvArgs& args) {
     require_separate({&args.grad_xyz1, &args.grad_xyz2},
                      {&args.xyz1, &args.xyz2, &args.idx1, &args.idx2, &args.grad_dist1, &args.grad_dist2});
-    const int64_t counts[] = {args.xyz1.shape[1], args.xyz2.shape[1]};
+    const int64_t in_one = args.xyz1.shape[1];
+    const int64_t in_two = args.xyz2.shape[1];
     const int64_t owners = 2 * args.xyz1.shape[0];
-    const Positions in_second(args.idx1, counts[1]);
-    const Positions in_first(args.idx2, counts[0]);
+    const Positions in_second(args.idx1, in_two);
+    const Positions in_first(args.idx2, in_one);
     const Input<double> first(args.xyz1);
     const Input<double> second(args.xyz2);
     const Input<double> first_gradient(args.grad_dist1);
     const Input<double> second_gradient(args.grad_dist2);
     const Sums of_first(args.grad_xyz1);
     const Sums of_second(args.grad_xyz2);
-    each(owners, counts[0] + counts[1],
+    each(owners, in_one + in_two,
          AddChamfer{of_first.data(), first.data(), second.data(), in_second.data(), in_first.data(),
-                    first_gradient.data(), second_gradient.data(), counts[0], counts[1]});
-    each(owners, counts[0] + counts[1],
+                    first_gradient.data(), second_gradient.data(), in_one, in_two});
+    each(owners, in_one + in_two,
          AddChamfer{of_second.data(), second.data(), first.data(), in_first.data(), in_second.data(),
-                    second_gradient.data(), first_gradient.data(), counts[1], counts[0]});
+                    second_gradient.data(), first_gradient.data(), in_two, in_one});
     of_first.store();
     of_second.store();
 }
