@@ -1,4 +1,4 @@
-"""Detection, a family after the other: each function beside a composition of torch operators that gives the same."""
+"""Detection, a family after the other: each function compared with a composition of torch operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Serving, a 7B decoder's layers and the choice of its tokens, each beside a composition of torch operators."""
+"""Serving, a 7B decoder's layers and the choice of its tokens, each compared with a composition of torch operators."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _STEPS = tuple(1.1347241384015194**-power for power in range(1, 9))
 def rows_of(values: str, shape: tuple[int, ...], arguments: tuple[int | float, ...]) -> list[list[float]] | None:
     """The rows of a tensor, by the size of its last dimension; None where that has no meaning. `boxes(width, height)`
     are corners (4), centre, size and angle (5), the centre of the bottom, sizes and heading in a scene (7), the corners
-    of a quadrilateral (8). `regions(images, width, height)` have the number of an image in front. `points(x, y, z)` lie
+    of a quadrilateral (8). `regions(images, width, height)` have the number of an image in front. `points(x, y, z)` are
     in [0, x), [-y / 2, y / 2) and [-3z / 4, z / 4), at odd multiples of 1/128, with further columns in [0, 1)."""
     if not shape or shape[-1] not in PLACED[values]:
         return None

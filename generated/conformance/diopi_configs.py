@@ -14592,35 +14592,15 @@ diopi_configs = {
         rtol=0,
         atol_half=0,
         rtol_half=0,
-        para=dict(iou_threshold=[0.5], multi_label=[False]),
-        tensor_para=dict(
-            gen_fn="Genfunc.randn",
-            args=[
-                {"ins": ["dets"], "shape": ((0, 5),)},
-                {"ins": ["scores"], "shape": ((0,),)},
-                {"ins": ["order"], "shape": ((0,),), "dtype": [np.int64]},
-                {"ins": ["dets_sorted"], "shape": ((0, 5),)},
-                {"ins": ["labels"], "shape": ((0,),), "dtype": [np.int64]},
-            ],
-        ),
-    ),
-    "nms_rotated_mmcv_4": dict(
-        name=["nms_rotated_mmcv"],
-        interface=["CustomizedTest"],
-        tag=["diopiNmsRotatedMmcv"],
-        dtype=[np.float16, np.float32, np.float64],
-        atol=0,
-        rtol=0,
-        atol_half=0,
-        rtol_half=0,
-        para=dict(iou_threshold=[0.5, 0.4, 0.5], multi_label=[False, False, False]),
+        para=dict(iou_threshold=[0, 0.5, 0.4, 0.5], multi_label=[False, False, False, False]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
                 {
                     "ins": ["dets"],
-                    "shape": ((4, 5), (5, 5), (8, 5)),
+                    "shape": ((4, 5), (4, 5), (5, 5), (8, 5)),
                     "value": (
+                        [[0, 0, 4, 4, 0], [4, 0, 4, 4, 0], [0, 4, 4, 4, 0], [0, 0, 0, 2, 0.5]],
                         [[0, 0, 4, 4, 0], [0, -1, 4, 2, 0], [9, 0, 4, 4, 0.5], [9, 0, 4, 4, 0.5]],
                         [[0, 0, 8, 4, 0], [3, 0, 8, 4, 0], [6, 0, 8, 4, 0], [6, 0, 0, 4, 0], [6, 0, 0, 4, 0]],
                         [
@@ -14637,19 +14617,25 @@ diopi_configs = {
                 },
                 {
                     "ins": ["scores"],
-                    "shape": ((4,), (5,), (8,)),
-                    "value": ([1, 0.75, 0.5, 0.25], [0.25, 0.5, 0.75, 1, 1], [8, 7, 6, 5, 4, 3, 2, 1]),
+                    "shape": ((4,), (4,), (5,), (8,)),
+                    "value": (
+                        [1, 0.75, 0.5, 0.25],
+                        [1, 0.75, 0.5, 0.25],
+                        [0.25, 0.5, 0.75, 1, 1],
+                        [8, 7, 6, 5, 4, 3, 2, 1],
+                    ),
                 },
                 {
                     "ins": ["order"],
-                    "shape": ((4,), (5,), (8,)),
+                    "shape": ((4,), (4,), (5,), (8,)),
                     "dtype": [np.int64],
-                    "value": ([0, 1, 2, 3], [3, 4, 2, 1, 0], [0, 1, 2, 3, 4, 5, 6, 7]),
+                    "value": ([0, 1, 2, 3], [0, 1, 2, 3], [3, 4, 2, 1, 0], [0, 1, 2, 3, 4, 5, 6, 7]),
                 },
                 {
                     "ins": ["dets_sorted"],
-                    "shape": ((4, 5), (5, 5), (8, 5)),
+                    "shape": ((4, 5), (4, 5), (5, 5), (8, 5)),
                     "value": (
+                        [[0, 0, 4, 4, 0], [4, 0, 4, 4, 0], [0, 4, 4, 4, 0], [0, 0, 0, 2, 0.5]],
                         [[0, 0, 4, 4, 0], [0, -1, 4, 2, 0], [9, 0, 4, 4, 0.5], [9, 0, 4, 4, 0.5]],
                         [[6, 0, 0, 4, 0], [6, 0, 0, 4, 0], [6, 0, 8, 4, 0], [3, 0, 8, 4, 0], [0, 0, 8, 4, 0]],
                         [
@@ -14664,7 +14650,28 @@ diopi_configs = {
                         ],
                     ),
                 },
-                {"ins": ["labels"], "shape": ((0,), (0,), (0,)), "dtype": [np.int64], "gen_fn": "Genfunc.zeros"},
+                {"ins": ["labels"], "shape": ((0,), (0,), (0,), (0,)), "dtype": [np.int64], "gen_fn": "Genfunc.zeros"},
+            ],
+        ),
+    ),
+    "nms_rotated_mmcv_4": dict(
+        name=["nms_rotated_mmcv"],
+        interface=["CustomizedTest"],
+        tag=["diopiNmsRotatedMmcv"],
+        dtype=[np.float16, np.float32, np.float64],
+        atol=0,
+        rtol=0,
+        atol_half=0,
+        rtol_half=0,
+        para=dict(iou_threshold=[0.5], multi_label=[False]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["dets"], "shape": ((0, 5),)},
+                {"ins": ["scores"], "shape": ((0,),)},
+                {"ins": ["order"], "shape": ((0,),), "dtype": [np.int64]},
+                {"ins": ["dets_sorted"], "shape": ((0, 5),)},
+                {"ins": ["labels"], "shape": ((0,),), "dtype": [np.int64]},
             ],
         ),
     ),
@@ -14860,20 +14867,20 @@ diopi_configs = {
         dtype=[np.float16, np.float32, np.float64],
         requires_backward=[0],
         para=dict(
-            pooled_height=[2, 2, 2, 1],
-            pooled_width=[3, 2, 1, 1],
-            num_samples=[2, 0, 0, 0],
-            num_orientations=[4, 8, 3, 1],
-            spatial_scale=[0.5, 1.0, 1.0, 1.0],
-            clockwise=[False, True, False, False],
+            pooled_height=[2, 2, 2, 1, 2],
+            pooled_width=[3, 2, 1, 1, 1],
+            num_samples=[2, 0, 0, 0, 0],
+            num_orientations=[4, 8, 3, 1, 1],
+            spatial_scale=[0.5, 1.0, 1.0, 1.0, 1.0],
+            clockwise=[False, True, False, False, False],
         ),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
-                {"ins": ["features"], "shape": ((2, 8, 8, 9), (1, 8, 6, 6), (2, 6, 5, 4), (1, 2, 5, 4))},
+                {"ins": ["features"], "shape": ((2, 8, 8, 9), (1, 8, 6, 6), (2, 6, 5, 4), (1, 2, 5, 4), (3, 1, 5, 4))},
                 {
                     "ins": ["rois"],
-                    "shape": ((2, 6), (1, 6), (5, 6), (1, 6)),
+                    "shape": ((2, 6), (1, 6), (5, 6), (1, 6), (2, 6)),
                     "value": (
                         [[0, 7, 8, 6, 5, 0.6], [1, 9, 6, 10, 4, 4.1]],
                         [[0, 3, 2, 5, 3, 2.5]],
@@ -14885,6 +14892,7 @@ diopi_configs = {
                             [1, 2, 2, 2, 2, 20],
                         ],
                         [[0, 2, 2, 3, 3, 1]],
+                        [[2, 2, 2, 3, 3, 0.5], [1, 2, 1, 2, 2, 1]],
                     ),
                 },
             ],
@@ -15267,24 +15275,29 @@ diopi_configs = {
         rtol=0,
         atol_half=0,
         rtol_half=0,
-        para=dict(NDim=[3, 3, 3]),
+        para=dict(NDim=[3, 3, 3, 3]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
                 {
                     "ins": ["points"],
-                    "shape": ((5, 4), (6, 3), (3, 3)),
+                    "shape": ((5, 4), (2, 3), (6, 3), (3, 3)),
                     "value": (
                         [[0.5, 1.5, 0.25, 1], [3, 0, 0, 2], [0, 0, 1.5, 3], [1.5, -0.5, 1, 4], [1, 1, 2, 5]],
+                        [[-0.5, 1, 1], [1, 2, 1]],
                         [[0, 0, 0], [-0.0, 2, 0], [1, 1, 1], [2, 0, 0], [-0.0009765625, 0, 0], [1.9990234375, 1, 1]],
                         [[0, 0, 0.5], [1.4, 0, 0.5], [2.4, 0, 0.5]],
                     ),
                 },
-                {"ins": ["voxel_size"], "shape": ((3,), (3,), (3,)), "value": ([1, 1, 1], [1, 1, 1], [1, 1, 1])},
+                {
+                    "ins": ["voxel_size"],
+                    "shape": ((3,), (3,), (3,), (3,)),
+                    "value": ([1, 1, 1], [1, 1, 1], [1, 1, 1], [1, 1, 1]),
+                },
                 {
                     "ins": ["coors_range"],
-                    "shape": ((6,), (6,), (6,)),
-                    "value": ([0, 0, 0, 2, 2, 2], [0, 0, 0, 2, 2, 2], [0, 0, 0, 2.5, 1, 1.4]),
+                    "shape": ((6,), (6,), (6,), (6,)),
+                    "value": ([0, 0, 0, 2, 2, 2], [0, 0, 0, 2, 2, 2], [0, 0, 0, 2, 2, 2], [0, 0, 0, 2.5, 1, 1.4]),
                 },
             ],
         ),
@@ -16083,7 +16096,7 @@ diopi_configs = {
             args=[
                 {
                     "ins": ["pointsets"],
-                    "shape": ((5, 18), (3, 18), (2, 18)),
+                    "shape": ((5, 18), (3, 18), (2, 18), (2, 18)),
                     "value": (
                         [
                             [0, 0, 4, 0.5, 4.5, 4, 0.5, 4.5, 1, 1, 2, 2, 3, 3, 2, 1, 4, 2],
@@ -16101,11 +16114,15 @@ diopi_configs = {
                             [1, 1, 2, 2, 1, 2, 2, 1, 1, 3, 3, 1, 2, 3, 3, 2, 1.5, 1.5],
                             [2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2],
                         ],
+                        [
+                            [2, 0, 0, 0, 4, 0, 5, 4, 1, 5, 2, 2, 3, 3, 2, 3, 3, 2],
+                            [4, 0, 2, 0, 0, 0, 5, 4, 1, 5, 2, 2, 3, 3, 2, 3, 3, 2],
+                        ],
                     ),
                 },
                 {
                     "ins": ["polygons"],
-                    "shape": ((5, 8), (3, 8), (2, 8)),
+                    "shape": ((5, 8), (3, 8), (2, 8), (2, 8)),
                     "value": (
                         [
                             [1.25, 1.5, 6, 1, 7, 6, 2, 5],
@@ -16120,6 +16137,7 @@ diopi_configs = {
                             [3, 3.5, 1.5, 9, 0, 0, 9, 0.5],
                         ],
                         [[1, 1, 1, 2, 2, 2, 2, 1], [0, 0, 5, 0, 5, 4, 0, 4]],
+                        [[1, 1, 6, 1.5, 7, 6, 0.5, 7], [1, 1, 6, 1.5, 7, 6, 0.5, 7]],
                     ),
                 },
             ],
@@ -17623,6 +17641,24 @@ diopi_configs = {
             args=[
                 {"ins": ["total_padding_count"], "shape": ((2,),), "dtype": [np.int64], "gen_fn": "Genfunc.zeros"},
                 {"ins": ["input_lengths"], "shape": ((2,),), "dtype": [np.int64], "value": ([3, 3],)},
+            ],
+        ),
+    ),
+    "update_padding_count_3": dict(
+        name=["update_padding_count"],
+        interface=["CustomizedTest"],
+        tag=["diopiUpdatePaddingCount"],
+        dtype=[np.int64],
+        atol=0,
+        rtol=0,
+        atol_half=0,
+        rtol_half=0,
+        para=dict(max_input_length=[5], batch_size=[3]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["total_padding_count"], "shape": ((3,),), "dtype": [np.int64], "value": ([0, 4, 1],)},
+                {"ins": ["input_lengths"], "shape": ((3,),), "dtype": [np.int64], "value": ([0, 0, 5],)},
             ],
         ),
     ),

@@ -41,7 +41,7 @@ def test_the_corners_of_a_quadrilateral_are_those_of_the_turned_box() -> None:
     assert math.isclose(math.hypot(corners[4] - corners[2], corners[5] - corners[3]), height)
 
 
-def test_points_lie_in_the_scene_and_on_no_border_of_voxels() -> None:
+def test_points_are_in_the_scene_and_on_no_border_of_voxels() -> None:
     rows = drawn(Drawn("points", (70.4, 80, 4)), (400, 4))
     assert all(0 <= x < 70.4 and -40 <= y < 40 and -3 <= z < 1 and 0 <= rest < 1 for x, y, z, rest in rows)
     assert all((128 * number) % 2 == 1 for row in rows for number in row[:3])

@@ -250,7 +250,7 @@ def reassembled(x: Tensor, masks: Tensor, naive: bool) -> Tensor:
         else "256 channels in the model; they are alike, and in float64 their windows fill the memory"
     )
     features, output = filled((1, some, *x.shape[2:]), "normal"), filled((1, some, *wide[2:]), "zeros")
-    arriving = filled((1, some, *wide[2:]), "normal")
+    received = filled((1, some, *wide[2:]), "normal")
 
     def forward(x: Tensor, masks: Tensor) -> Tensor:
         scratch = {} if naive else {"routput": output, "rmasks": zeros(masks)}
@@ -263,7 +263,7 @@ def reassembled(x: Tensor, masks: Tensor, naive: bool) -> Tensor:
         else:
             own = {"rtop_grad": output, "rbottom_grad_hs": output, "rbottom_grad": zeros(features)}
             own |= {"rmask_grad": zeros(masks), "rfeatures": features}
-        note(f"{name}BackwardMmcv", why=why, top_grad=arriving, masks=masks, **own, **sizes)
+        note(f"{name}BackwardMmcv", why=why, top_grad=received, masks=masks, **own, **sizes)
         return torch.empty_like(x), torch.empty_like(masks)
 
     return differentiable(forward, backward, x, masks)

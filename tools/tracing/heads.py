@@ -59,7 +59,7 @@ def rotated_heads(recorder: Recorder) -> None:
         indices = filled((1, 3, 3, 8), (places,), "int32")
         note("ActiveRotatedFilterMmcv", input=_empty(32, 256, 1, 3, 3), indices=indices)
         note("ActiveRotatedFilterBackwardMmcv", grad_out=_empty(256, 256, 3, 3), indices=indices)
-        _deformed(256, 256, 32, 32)
+        _deformed(256, 32, 32)
     with recorder.during("r3det"):
         shared = {"best_bboxes": filled((1, 8, 8, 5), extent), "spatial_scale": 1 / 128, "points": 1}
         x = _empty(1, 256, 8, 8)
@@ -101,23 +101,29 @@ def rotated_heads(recorder: Recorder) -> None:
         )
 
 
-def _deformed(inputs: int, outputs: int, height: int, width: int, groups: int = 1) -> None:
-    """A deformable convolution of 3x3 and its gradients; then with weights of the samples."""
-    x, out = _empty(1, inputs, height, width), _empty(1, outputs, height, width)
-    weight, offset = _empty(outputs, inputs, 3, 3), _empty(1, 18 * groups, height, width)
-    none = filled((0,), "zeros")
-    sizes = {"kW": 3, "kH": 3, "padW": 1, "padH": 1, "deform_groups": groups, "im2col_step": 1}
+def _fewer(width: int) -> str:
+    return f"{width} channels in the model; the oracle multiplies in NumPy's own loops"
+
+
+def _deformed(width: int, height: int, length: int, groups: int = 1) -> None:
+    """A deformable convolution of 3x3 and its gradients, of a quarter of the channels."""
+    some = width // 4
+    x, weight = _empty(1, some, height, length), _empty(some, some, 3, 3)
+    offset, none = _empty(1, 18 * groups, height, length), filled((0,), "zeros")
+    sizes = {"kW": 3, "kH": 3, "padW": 1, "padH": 1, "deform_groups": groups, "im2col_step": 1, "why": _fewer(width)}
     note("DeformConvMmcv", columns=none, ones=none, input=x, weight=weight, offset=offset, **sizes)
-    shared = {"input": x, "offset": offset, "gradOutput": out, "columns": none, **sizes}
+    shared = {"input": x, "offset": offset, "gradOutput": x, "columns": none, **sizes}
     note("DeformConvBackwardInputMmcv", gradInput=zeros(x), weight=weight, **shared)
     note("DeformConvBackwardParametersMmcv", gradWeight=zeros(weight), ones=none, **shared)
 
 
 def _modulated(width: int, height: int, length: int) -> None:
-    x, weight = _empty(1, width, height, length), _empty(width, width, 3, 3)
+    """The same with a weight for each sample."""
+    some = width // 4
+    x, weight = _empty(1, some, height, length), _empty(some, some, 3, 3)
     offset = _empty(1, 18, height, length)
     mask, none = filled((1, 9, height, length), "uniform(0, 1)"), filled((0,), "zeros")
-    sizes = {"kernel_h": 3, "kernel_w": 3, "pad_h": 1, "pad_w": 1}
+    sizes = {"kernel_h": 3, "kernel_w": 3, "pad_h": 1, "pad_w": 1, "why": _fewer(width)}
     shared = {"columns": none, "ones": none, "input": x, "weight": weight, "bias": none, "offset": offset, "mask": mask}
     note("ModulatedDeformConvMmcv", **shared, **sizes)
     sums = {"grad_input": zeros(x), "grad_weight": zeros(weight), "grad_bias": none}
@@ -127,11 +133,11 @@ def _modulated(width: int, height: int, length: int) -> None:
 def region_heads(recorder: Recorder) -> None:
     """1 image of 800x1333 where nothing else is said."""
     with recorder.during("deformable"):
-        _deformed(512, 512, 25, 42)
+        _deformed(512, 25, 42)
         _modulated(512, 25, 42)
     with recorder.during("deformable_pooling"):
         few, why = FEW, of_many(300, 100, 168)
-        x, offset, grad = _empty(1, 32, 25, 42), _empty(few, 2, 7, 7), _empty(few, 32, 7, 7)
+        x, offset, grad = _empty(1, 8, 25, 42), _empty(few, 2, 7, 7), _empty(few, 8, 7, 7)
         sizes = {"pooled_height": 7, "pooled_width": 7, "spatial_scale": 0.125, "sampling_ratio": 2}
         regions = filled((few, 5), "regions(1, 336, 200)")
         note("DeformRoiPoolMmcv", why=why, input=x, rois=regions, offset=filled((0,), "zeros"), **sizes)
@@ -159,7 +165,7 @@ def region_heads(recorder: Recorder) -> None:
         }
         note("MaskedIm2colMmcv", im=_empty(1, 256, 100, 168), kernel_h=1, kernel_w=1, **places)
         note("MaskedCol2imMmcv", col=_empty(1, 100), height=100, width=168, channels=1, **places)
-        _deformed(256, 256, 25, 42, 4)
+        _deformed(256, 25, 42, 4)
     with recorder.during("prdimp"):
         x, means = _empty(1, 32, 36, 36), _empty(few, 32, 5, 5)
         why = of_many(few, 36, 36)
@@ -187,15 +193,15 @@ def _others(recorder: Recorder) -> None:
             why = "49x49 places with masks of 97x97 in the model; every pair of places has an element"
             note("PsamaskMmcv", why=why, input=_empty(1, 1089, 17, 17), **sizes)
             note("PsamaskBackwardMmcv", why=why, grad_output=_empty(1, 289, 17, 17), **sizes)
-        x, channel = _empty(2, 512, 9409), _empty(512)
-        spread = filled((512,), "uniform(0.5, 2)")
-        note("SyncBnMeanMmcv", input=x)
-        note("SyncBnVarMmcv", input=x, mean=channel)
+        x, channel, fewer = _empty(2, 32, 9409), _empty(32), "512 channels in the model, which are alike"
+        spread = filled((32,), "uniform(0.5, 2)")
+        note("SyncBnMeanMmcv", why=fewer, input=x)
+        note("SyncBnVarMmcv", why=fewer, input=x, mean=channel)
         running = {"running_mean": channel, "running_var": spread, "weight": channel, "bias": channel}
-        note("SyncBnOutputMmcv", input=x, mean=channel, var=spread, group_size=8, **running)
-        note("SyncBnBackwardParamMmcv", grad_output=x, norm=x)
+        note("SyncBnOutputMmcv", why=fewer, input=x, mean=channel, var=spread, group_size=8, **running)
+        note("SyncBnBackwardParamMmcv", why=fewer, grad_output=x, norm=x)
         sums = {"weight": channel, "grad_weight": channel, "grad_bias": channel, "std": spread}
-        note("SyncBnBackwardDataMmcv", grad_output=x, norm=x, **sums)
+        note("SyncBnBackwardDataMmcv", why=fewer, grad_output=x, norm=x, **sums)
     with recorder.during("flownetc"):
         x, why = (
             _empty(1, 16, 40, 56),
