@@ -141,3 +141,28 @@ def test_norms_are_whole_and_positions_are_constants(export: ModuleType, droplet
     assert called.count("diopiRMSNorm") == 5
     assert not {"diopiCos", "diopiSin", "diopiArange"} & {*called}
     assert not any("reason" in step for step in plan["steps"])
+
+
+def test_plain_code_becomes_functions(
+    export: ModuleType, droplet: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in graphs of torch.compile, with the lines of the model; without patterns the file has the plain operators."""
+    import json
+
+    import torch
+    from plain_llama import Block
+
+    model, x = Block(), torch.randn(2, 6, 32)
+    expected = model(x).detach()
+    found = []
+    for setting in ("1", "0"):
+        monkeypatch.setenv("DIOPI_COMPILE_PATTERNS", setting)
+        path = tmp_path / f"{setting}.diopi"
+        export.save(model.to(droplet), (x.to(droplet),), path)
+        found.append(json.loads(torch.load(path)["plan"])["steps"])
+        torch.testing.assert_close(export.load(path)(x)[0].cpu(), expected)
+    called = [[step.get("function") for step in steps] for steps in found]
+    assert called[0].count("diopiRMSNorm") == 2 and called[0].count("diopiRotaryEmbedding") == 2
+    assert not {"diopiRMSNorm", "diopiRotaryEmbedding"} & {*called[1]}
+    (first, *_) = [step for step in found[0] if step.get("function") == "diopiRMSNorm"]
+    assert "plain_llama.py" in first["source"]

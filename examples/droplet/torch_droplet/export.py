@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -70,6 +70,29 @@ def _shares(value: torch.Tensor) -> bool:
     return any(stride == 0 and size > 1 for size, stride in zip(value.shape, value.stride(), strict=True))
 
 
+def _with_functions(
+    call: Callable[..., list[Any]], values: list[torch.Tensor], inputs: list[torch.Tensor]
+) -> Callable[..., list[Any]]:
+    """The call, with functions in the place of plain code that patterns match; as it is where there is none."""
+    from torch.fx.experimental.proxy_tensor import make_fx
+    from torch.fx.traceback import preserve_node_meta
+
+    from torch_droplet import patterns
+
+    if not patterns.enabled():
+        return call
+    trace = make_fx(call, tracing_mode="fake", pre_dispatch=True, _allow_non_fake_inputs=True, record_stack_traces=True)
+    module = trace(values, inputs)
+    if not patterns.replace(module):
+        return call
+
+    def replaced(values: list[torch.Tensor], inputs: list[torch.Tensor]) -> list[Any]:
+        with preserve_node_meta():  # lines of the model
+            return list(torch.fx.Interpreter(module).run(values, inputs))
+
+    return replaced
+
+
 def _planned(inner: torch.nn.Module, arguments: Sequence[Any]) -> tuple[Plan, list[str]]:
     """The plan, with parameters and buffers as constants, and the names of the inputs. The graph is the one that
     `torch.compile` gets: an export of PyTorch's would take operators apart for which the device has kernels."""
@@ -105,7 +128,10 @@ def _planned(inner: torch.nn.Module, arguments: Sequence[Any]) -> tuple[Plan, li
     inputs = [leaves[place].detach().clone() for place in places]
     with torch.no_grad():
         traced = aot_function(
-            call, fw_compiler=record, decompositions=decompositions(), keep_inference_input_mutations=True
+            _with_functions(call, values, inputs),
+            fw_compiler=record,
+            decompositions=decompositions(),
+            keep_inference_input_mutations=True,
         )
         traced(values, inputs)
     (graph,) = graphs

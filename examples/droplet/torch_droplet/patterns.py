@@ -152,16 +152,23 @@ def _has_free_layout(node: torch.fx.Node) -> bool:
 
 
 def apply(module: torch.fx.GraphModule, inputs: Sequence[Any] = ()) -> torch.fx.GraphModule:
-    """Replaces what the enabled patterns match, in the module itself. Where `DIOPI_COMPILE_LOG` has `pattern`, what was
-    done is shown on standard error."""
+    """The module, in which `replace` has done what there was to do."""
+    replace(module)
+    return module
+
+
+def replace(module: torch.fx.GraphModule) -> bool:
+    """Replaces what the enabled patterns match, in the module itself; whether there was anything. Where
+    `DIOPI_COMPILE_LOG` has `pattern`, what was done is shown on standard error."""
     notes = matched(module.graph)
-    if any(not note.why for note in notes):
+    is_changed = any(not note.why for note in notes)
+    if is_changed:
         module.graph.eliminate_dead_code()
         module.recompile()
     if "pattern" in os.environ.get("DIOPI_COMPILE_LOG", "").split(","):
         for note in notes:
             print(f"diopi: pattern: {note.text()}", file=sys.stderr)
-    return module
+    return is_changed
 
 
 def matched(graph: torch.fx.Graph) -> list[Note]:
