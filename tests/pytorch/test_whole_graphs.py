@@ -150,7 +150,7 @@ def test_faults_in_the_document(graphs: ModuleType, droplet: Any) -> None:
         change(document)
         return str(check(json.dumps(document)))
 
-    start = "the device does not take a graph (code"
+    start = "the device fails to take a graph (code"
     assert check("{").startswith(start) and "JSON: expected a text at character 1" in check("{")
     assert "expected the version 1, not 2" in damaged(lambda d: d.update(version=2))
     assert f"slot {inside}: expected memory inside the arena" in damaged(lambda d: d.update(arena=1))

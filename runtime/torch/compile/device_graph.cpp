@@ -12,7 +12,7 @@ namespace diopigen::backend {
 
 namespace {
 
-diopigenGraphCompiler_t compiler{};
+diopigenGraphCompiler_t graphCompiler{};
 
 // What a step threw: no exception passes through the vendor's code.
 struct Run {
@@ -31,43 +31,34 @@ int32_t runStep(void* state, uint64_t step) {
     }
 }
 
-void require(int32_t status, const char* action) {
-    if (status == 0) {
-        return;
-    }
-    const get_last_error_string_func_t text = deviceFunctions().getLastErrorString;
-    TORCH_CHECK(false, "the device does not ", action, " a graph (code ", status, ")", text == nullptr ? "" : ": ",
-                text == nullptr ? "" : text());
-}
-
 }  // namespace
 
 bool hasGraphCompiler() {
     initialize();
     const char* const selected = std::getenv("DIOPI_COMPILE_GRAPH");
-    return compiler.compile != nullptr && (selected == nullptr || std::string_view(selected) != "0");
+    return graphCompiler.compile != nullptr && (selected == nullptr || std::string_view(selected) != "0");
 }
 
 DeviceGraph::DeviceGraph(const std::string& document) {
-    TORCH_CHECK(compiler.compile != nullptr, "the device runs no graphs");
-    require(compiler.compile(document.c_str(), &graph_), "take");
+    TORCH_CHECK(graphCompiler.compile != nullptr, "the device runs no graphs");
+    requireDone(graphCompiler.compile(document.c_str(), &graph_), "take a graph");
 }
 
 DeviceGraph::~DeviceGraph() {
     for (c10::DeviceIndex device = 0; device < deviceCount(); ++device) {
         synchronizeDevice(device);
     }
-    compiler.unload(graph_);
+    graphCompiler.unload(graph_);
 }
 
 void DeviceGraph::run(diopiStreamHandle_t stream, const std::vector<diopigenGraphSlot_t>& slots,
                       const std::function<void(uint64_t)>& step) const {
     Run run{&step, nullptr};
-    const int32_t status = compiler.run(graph_, stream, slots.data(), slots.size(), runStep, &run);
+    const int32_t status = graphCompiler.run(graph_, stream, slots.data(), slots.size(), runStep, &run);
     if (run.failure != nullptr) {
         std::rethrow_exception(run.failure);
     }
-    require(status, "run");
+    requireDone(status, "run a graph");
 }
 
 }  // namespace diopigen::backend
@@ -77,6 +68,6 @@ int32_t diopigenRegisterGraphCompiler(const diopigenGraphCompiler_t* table) {
         table->run == nullptr || table->unload == nullptr) {
         return 1;
     }
-    diopigen::backend::compiler = *table;
+    diopigen::backend::graphCompiler = *table;
     return 0;
 }

@@ -15,41 +15,32 @@ namespace {
 // From that many kernels on, those that no graph uses are unloaded.
 constexpr size_t kMostUnused = 256;
 
-diopigenKernelCompiler_t compiler{};
-
-void require(int32_t status, const std::string& name, const char* action) {
-    if (status == 0) {
-        return;
-    }
-    const get_last_error_string_func_t text = deviceFunctions().getLastErrorString;
-    TORCH_CHECK(false, "the device does not ", action, " the kernel ", name, " (code ", status, ")",
-                text == nullptr ? "" : ": ", text == nullptr ? "" : text());
-}
+diopigenKernelCompiler_t kernelCompiler{};
 
 }  // namespace
 
 bool hasKernelCompiler() {
     initialize();
-    return compiler.compile != nullptr;
+    return kernelCompiler.compile != nullptr;
 }
 
 DeviceKernel::DeviceKernel(const std::string& source, const std::string& name) : name_(name) {
     TORCH_CHECK(hasKernelCompiler(), "the device compiles no kernels");
-    require(compiler.compile(source.c_str(), name.c_str(), &kernel_), name, "compile");
+    requireDone(kernelCompiler.compile(source.c_str(), name.c_str(), &kernel_), "compile the kernel ", name);
 }
 
 DeviceKernel::~DeviceKernel() {
     for (c10::DeviceIndex device = 0; device < deviceCount(); ++device) {
         synchronizeDevice(device);
     }
-    compiler.unload(kernel_);
+    kernelCompiler.unload(kernel_);
 }
 
 void DeviceKernel::launch(diopiStreamHandle_t stream, const std::vector<diopigenKernelBuffer_t>& buffers,
                           const std::vector<int64_t>& numbers, int64_t items, int64_t grain) const {
-    require(
-        compiler.launch(kernel_, stream, buffers.data(), buffers.size(), numbers.data(), numbers.size(), items, grain),
-        name_, "run");
+    requireDone(kernelCompiler.launch(kernel_, stream, buffers.data(), buffers.size(), numbers.data(), numbers.size(),
+                                      items, grain),
+                "run the kernel ", name_);
 }
 
 std::shared_ptr<const DeviceKernel> deviceKernel(const std::string& source, const std::string& name) {
@@ -75,6 +66,6 @@ int32_t diopigenRegisterKernelCompiler(const diopigenKernelCompiler_t* table) {
         table->launch == nullptr || table->unload == nullptr) {
         return 1;
     }
-    diopigen::backend::compiler = *table;
+    diopigen::backend::kernelCompiler = *table;
     return 0;
 }

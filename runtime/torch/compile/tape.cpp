@@ -29,16 +29,16 @@ at::Tensor over(const at::Storage& storage, c10::DispatchKeySet keys, const Slot
 }
 
 /// Makes a device the current one while it lives.
-class OnDevice {
+class WithDevice {
   public:
-    explicit OnDevice(c10::DeviceIndex device) : before_(currentDevice()) {
+    explicit WithDevice(c10::DeviceIndex device) : before_(currentDevice()) {
         if (before_ != device) {
             setCurrentDevice(device);
         }
     }
-    ~OnDevice() { setCurrentDevice(before_); }
-    OnDevice(const OnDevice&) = delete;
-    OnDevice& operator=(const OnDevice&) = delete;
+    ~WithDevice() { setCurrentDevice(before_); }
+    WithDevice(const WithDevice&) = delete;
+    WithDevice& operator=(const WithDevice&) = delete;
 
   private:
     c10::DeviceIndex before_;
@@ -286,7 +286,7 @@ void Program::runWhole(Instance& instance, std::vector<at::Tensor>& inputs, diop
 std::vector<at::Tensor> Program::run(std::vector<at::Tensor> inputs) {
     TORCH_CHECK(inputs.size() == input_count_, "a compiled graph has ", input_count_, " inputs, not ", inputs.size());
     initialize();
-    const OnDevice here(device_);
+    const WithDevice here(device_);
     // Versions of inputs that are written still count.
     const at::AutoDispatchBelowAutograd below;
     const c10::StreamId stream = currentStream(device_).id();

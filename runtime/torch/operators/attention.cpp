@@ -14,8 +14,6 @@ namespace diopigen::backend::kernels {
 
 namespace {
 
-using MaybeTensor = std::optional<at::Tensor>;
-
 constexpr int32_t kNoWindow = -1;
 // Of (batch, heads, sequence, size).
 constexpr int64_t kHeads = 1;
@@ -24,7 +22,7 @@ constexpr int64_t kRank = 4;
 
 bool isExpressible(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const MaybeTensor& mask,
                    double dropout, bool isCausal) {
-    if ((mask.has_value() && mask->defined()) || dropout != 0 || query.numel() == 0 || key.numel() == 0) {
+    if (isDefined(mask) || dropout != 0 || query.numel() == 0 || key.numel() == 0) {
         return false;
     }
     if (query.dim() != kRank || key.dim() != kRank || value.sizes() != key.sizes() || query.size(-1) != key.size(-1) ||

@@ -12,11 +12,6 @@ namespace diopigen::backend::kernels {
 
 namespace {
 
-using MaybeTensor = std::optional<at::Tensor>;
-
-bool isDefined(const MaybeTensor& tensor) { return tensor.has_value() && tensor->defined(); }
-bool isDefined(const at::Tensor& tensor) { return tensor.defined(); }
-
 int64_t channelsOf(const at::Tensor& input) {
     TORCH_CHECK(input.dim() >= 2, "Expected an input of at least 2 dimensions, but got one of ", input.dim());
     return input.size(1);
@@ -26,7 +21,7 @@ at::Tensor statistic(const at::Tensor& input, int64_t channels) {
     return at::empty({channels}, input.options().dtype(at::toOpMathType(input.scalar_type())));
 }
 
-at::Tensor emptyLike(const at::Tensor& input) { return at::empty_like(input, input.suggest_memory_format()); }
+at::Tensor emptyInFormatOf(const at::Tensor& input) { return at::empty_like(input, input.suggest_memory_format()); }
 
 // Of the running statistics: they are read and written, and may not be there.
 template <typename Tensor>
@@ -62,7 +57,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> normalized(const at::Tensor& inpu
                                                           const Tensor& runningVar, bool training, double momentum,
                                                           double eps) {
     const int64_t channels = channelsOf(input);
-    at::Tensor out = emptyLike(input);
+    at::Tensor out = emptyInFormatOf(input);
     at::Tensor mean = statistic(input, channels);
     at::Tensor deviation = statistic(input, channels);
     normalize(out, mean, deviation, input, weight, bias, runningMean, runningVar, training, momentum, eps);
@@ -74,7 +69,9 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> normalized(const at::Tensor& inpu
     return {std::move(out), std::move(mean), std::move(deviation)};
 }
 
-at::Tensor gradient(bool isRequested, const at::Tensor& like) { return isRequested ? emptyLike(like) : at::Tensor(); }
+at::Tensor gradient(bool isRequested, const at::Tensor& like) {
+    return isRequested ? emptyInFormatOf(like) : at::Tensor();
+}
 
 at::Tensor vectorGradient(bool isRequested, const at::Tensor& input, const MaybeTensor& weight) {
     const at::ScalarType type = isDefined(weight) ? weight->scalar_type() : input.scalar_type();
@@ -151,7 +148,7 @@ std::tuple<at::Tensor, at::Tensor> batchNormStats(const at::Tensor& input, doubl
 
 at::Tensor batchNormElemt(const at::Tensor& input, const MaybeTensor& weight, const MaybeTensor& bias,
                           const at::Tensor& mean, const at::Tensor& invstd, double eps) {
-    at::Tensor out = emptyLike(input);
+    at::Tensor out = emptyInFormatOf(input);
     Call call(input);
     call("diopiBatchNormElemt", diopiBatchNormElemt, Output(out), Input(call, input, kFloating),
          OptionalInput(call, weight, kFloating), OptionalInput(call, bias, kFloating), Input(call, mean),

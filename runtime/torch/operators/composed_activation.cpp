@@ -15,8 +15,6 @@ namespace diopigen::backend::kernels {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 at::Tensor inside(const at::Tensor& number, const at::Scalar& low, const at::Scalar& high) {
     return number.ge(low).logical_and(number.le(high));
 }

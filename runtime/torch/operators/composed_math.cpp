@@ -15,8 +15,6 @@ namespace diopigen::backend::kernels {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 // To the nearest integer, halves to the even one.
 at::Tensor rounded(const at::Tensor& tensor) {
     const at::Tensor below = tensor.floor();

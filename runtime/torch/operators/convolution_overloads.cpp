@@ -11,8 +11,6 @@ namespace diopigen::backend::kernels {
 
 namespace {
 
-using MaybeTensor = std::optional<at::Tensor>;
-
 constexpr int64_t kOnes[] = {1, 1, 1};
 constexpr int64_t kZeros[] = {0, 0, 0};
 
@@ -23,16 +21,17 @@ at::Tensor convolve(const at::Tensor& self, const at::Tensor& weight, const Mayb
     const bool isBatched = self.dim() == weight.dim();
     const at::Tensor out =
         convolutionOverrideable(isBatched ? self : self.unsqueeze(0), weight, bias, stride, padding, dilation,
-                                /*transposed=*/false, first(kZeros, stride), groups);
+                                /*transposedConvolution=*/false, first(kZeros, stride), groups);
     return isBatched ? out : out.squeeze(0);
 }
 
-at::Tensor transposed(const at::Tensor& self, const at::Tensor& weight, const MaybeTensor& bias, at::IntArrayRef stride,
-                      at::IntArrayRef padding, at::IntArrayRef outputPadding, at::IntArrayRef dilation) {
+at::Tensor transposedConvolution(const at::Tensor& self, const at::Tensor& weight, const MaybeTensor& bias,
+                                 at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef outputPadding,
+                                 at::IntArrayRef dilation) {
     const bool isBatched = self.dim() == weight.dim();
     const at::Tensor out =
         convolutionOverrideable(isBatched ? self : self.unsqueeze(0), weight, bias, stride, padding, dilation,
-                                /*transposed=*/true, outputPadding, 1);
+                                /*transposedConvolution=*/true, outputPadding, 1);
     return isBatched ? out : out.squeeze(0);
 }
 
@@ -49,7 +48,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> slowConv2dBackwardOutputMask(
     const bool isBatched = self.dim() == weight.dim();
     auto [gradInput, gradWeight, gradBias] = convolutionBackwardOverrideable(
         isBatched ? grad_output : grad_output.unsqueeze(0), isBatched ? self : self.unsqueeze(0), weight, stride,
-        padding, first(kOnes, stride), /*transposed=*/false, first(kZeros, stride), 1, output_mask);
+        padding, first(kOnes, stride), /*transposedConvolution=*/false, first(kZeros, stride), 1, output_mask);
     const bool isSqueezed = !isBatched && gradInput.defined();
     return {isSqueezed ? gradInput.squeeze(0) : gradInput, std::move(gradWeight), std::move(gradBias)};
 }
@@ -94,13 +93,13 @@ at::Tensor depthwiseConvolution(const at::Tensor& self, const at::Tensor& weight
 void slowConvTranspose2d(at::Tensor& out, const at::Tensor& self, const at::Tensor& weight,
                          at::IntArrayRef /*kernel_size*/, const MaybeTensor& bias, at::IntArrayRef stride,
                          at::IntArrayRef padding, at::IntArrayRef output_padding, at::IntArrayRef dilation) {
-    out.copy_(transposed(self, weight, bias, stride, padding, output_padding, dilation));
+    out.copy_(transposedConvolution(self, weight, bias, stride, padding, output_padding, dilation));
 }
 
 at::Tensor slowConvTranspose3d(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef /*kernel_size*/,
                                const MaybeTensor& bias, at::IntArrayRef stride, at::IntArrayRef padding,
                                at::IntArrayRef output_padding, at::IntArrayRef dilation) {
-    return transposed(self, weight, bias, stride, padding, output_padding, dilation);
+    return transposedConvolution(self, weight, bias, stride, padding, output_padding, dilation);
 }
 
 }  // namespace diopigen::backend::kernels

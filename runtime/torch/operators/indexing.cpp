@@ -24,7 +24,7 @@ class IndexList {
     IndexList(Call& call, const at::Tensor& self, const Indices& indices) {
         tensors_.reserve(indices.size());
         for (const std::optional<at::Tensor>& index : indices) {
-            tensors_.push_back(index.has_value() && index->defined() ? index->to(self.device()) : at::Tensor());
+            tensors_.push_back(isDefined(index) ? index->to(self.device()) : at::Tensor());
         }
         for (const at::Tensor& tensor : tensors_) {
             if (tensor.defined() && !isIn(kIndex | kMask, tensor.scalar_type())) {

@@ -16,8 +16,6 @@ namespace diopigen::backend::kernels {
 
 namespace {
 
-using MaybeTensor = std::optional<at::Tensor>;
-
 // The shape of a loss of each element, or of one.
 at::IntArrayRef lossSizes(const at::Tensor& losses, int64_t reduction) {
     return reductionOf(reduction) == ReductionNone ? losses.sizes() : at::IntArrayRef();

@@ -16,9 +16,6 @@ namespace diopigen::backend::kernels {
 
 namespace {
 
-using MaybeTensor = std::optional<at::Tensor>;
-
-bool isDefined(const MaybeTensor& tensor) { return tensor.has_value() && tensor->defined(); }
 at::Tensor orNone(const MaybeTensor& tensor) { return tensor.value_or(at::Tensor()); }
 
 // The interface has one dtype for the input and its parameters: where they differ, the wider one.

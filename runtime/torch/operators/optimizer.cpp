@@ -12,10 +12,6 @@ namespace diopigen::backend::kernels {
 
 namespace {
 
-using MaybeTensor = std::optional<at::Tensor>;
-
-bool isDefined(const MaybeTensor& tensor) { return tensor.has_value() && tensor->defined(); }
-
 // Whether the step is left out: the scaled gradients overflowed. Waits for the device.
 bool isSkipped(const MaybeTensor& foundInf) { return isDefined(foundInf) && foundInf->item<double>() != 0; }
 

@@ -56,9 +56,6 @@ void fillAt(at::Tensor& values, at::Tensor& indices, const at::Tensor& self, int
     put(indices, index);
 }
 
-// Every element is compared with every other: too many are left to the CPU, which sorts them.
-constexpr int64_t kMostComparisons = int64_t{1} << 24;
-
 }  // namespace
 
 std::tuple<at::Tensor, at::Tensor> unique(const at::Tensor& self, bool sorted, bool return_inverse) {

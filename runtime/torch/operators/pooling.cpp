@@ -16,8 +16,6 @@ namespace diopigen::backend::kernels {
 
 namespace {
 
-at::MemoryFormat formatOf(const at::Tensor& tensor) { return tensor.suggest_memory_format(); }
-
 // ---- Adaptive means
 // --------------------------------------------------------------------------------------------------
 
@@ -47,8 +45,8 @@ void runAdaptive(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output
 at::Tensor& adaptive(const char* name, const at::Tensor& self, at::IntArrayRef outputSize, int64_t rank,
                      at::Tensor& out) {
     const std::vector<int64_t> outputSizes = adaptiveSizes(name, self, outputSize, rank);
-    const auto options =
-        self.options().memory_format(self.dim() == rank + 2 ? formatOf(self) : at::MemoryFormat::Contiguous);
+    const auto options = self.options().memory_format(self.dim() == rank + 2 ? self.suggest_memory_format()
+                                                                             : at::MemoryFormat::Contiguous);
     makeOrShape(out, outputSizes, options);
     runAdaptive(out, self, outputSize);
     return out;
@@ -141,7 +139,7 @@ at::Tensor& adaptiveAvgPool2d(const at::Tensor& self, at::IntArrayRef output_siz
 }
 
 at::Tensor adaptiveAvgPool2dBackward(const at::Tensor& grad_output, const at::Tensor& self) {
-    at::Tensor gradInput = at::empty_like(self, formatOf(self));
+    at::Tensor gradInput = at::empty_like(self, self.suggest_memory_format());
     runAdaptiveBackward(gradInput, grad_output, self, /*isPlane=*/true);
     return gradInput;
 }
@@ -151,7 +149,7 @@ at::Tensor& adaptiveAvgPool3d(const at::Tensor& self, at::IntArrayRef output_siz
 }
 
 at::Tensor& adaptiveAvgPool3dBackward(const at::Tensor& grad_output, const at::Tensor& self, at::Tensor& grad_input) {
-    makeOrResize(grad_input, self.sizes(), self.options().memory_format(formatOf(self)));
+    makeOrResize(grad_input, self.sizes(), self.options().memory_format(self.suggest_memory_format()));
     runAdaptiveBackward(grad_input, grad_output, self, /*isPlane=*/false);
     return grad_input;
 }
@@ -162,7 +160,7 @@ std::tuple<at::Tensor&, at::Tensor&> maxPool3dWithIndices(const at::Tensor& self
                                                           at::Tensor& indices) {
     const Window window(kernel_size, stride, padding, dilation, ceil_mode);
     const std::vector<int64_t> outputSizes = window.outputSizes(self);
-    const auto options = self.options().memory_format(formatOf(self));
+    const auto options = self.options().memory_format(self.suggest_memory_format());
     makeOrResize(out, outputSizes, options);
     makeOrResize(indices, outputSizes, options.dtype(at::kLong));
     runMaxPool(out, indices, self, window);
@@ -173,7 +171,7 @@ at::Tensor& maxPool3dWithIndicesBackward(const at::Tensor& grad_output, const at
                                          at::IntArrayRef kernel_size, at::IntArrayRef stride, at::IntArrayRef padding,
                                          at::IntArrayRef dilation, bool ceil_mode, const at::Tensor& indices,
                                          at::Tensor& grad_input) {
-    makeOrResize(grad_input, self.sizes(), self.options().memory_format(formatOf(self)));
+    makeOrResize(grad_input, self.sizes(), self.options().memory_format(self.suggest_memory_format()));
     runMaxPoolBackward(grad_input, grad_output, self, Window(kernel_size, stride, padding, dilation, ceil_mode),
                        indices);
     return grad_input;

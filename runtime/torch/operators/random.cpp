@@ -20,7 +20,7 @@ namespace {
 
 using Generator = std::optional<at::Generator>;
 
-void requireFloating(const at::Tensor& tensor) {
+void requireFloatingNumbers(const at::Tensor& tensor) {
     if (!isIn(kFloating, tensor.scalar_type())) {
         fallBack("a distribution of floating numbers");
     }
@@ -115,7 +115,7 @@ at::Tensor& randomInplaceTo(at::Tensor& self, int64_t to, Generator generator) {
 
 at::Tensor& uniformInplace(at::Tensor& self, double from, double to, Generator generator) {
     at::assert_no_internal_overlap(self);
-    requireFloating(self);
+    requireFloatingNumbers(self);
     TORCH_CHECK(from <= to, "uniform_ expects to return a [from, to) range, but found from=", from, " > to=", to);
     if (!std::isfinite(to - from) || std::abs(from) > 65504 || std::abs(to) > 65504) {
         fallBack("bounds that not every dtype holds");
@@ -127,7 +127,7 @@ at::Tensor& uniformInplace(at::Tensor& self, double from, double to, Generator g
 
 at::Tensor& normalInplace(at::Tensor& self, double mean, double std, Generator generator) {
     requireDeviation(std);
-    requireFloating(self);
+    requireFloatingNumbers(self);
     at::assert_no_internal_overlap(self);
     Call call(self);
     call("diopiNormalInp", diopiNormalInp, Output(self), mean, std, call.generator(generator));
@@ -183,7 +183,7 @@ at::Tensor& bernoulliInplaceTensor(at::Tensor& self, const at::Tensor& p, Genera
 }
 
 at::Tensor& bernoulli(const at::Tensor& self, Generator generator, at::Tensor& out) {
-    requireFloating(self);
+    requireFloatingNumbers(self);
     at::native::resize_output(out, self.sizes());
     return bernoulliInplaceTensor(out, self, generator);
 }
@@ -217,7 +217,7 @@ at::Tensor& multinomial(const at::Tensor& self, int64_t num_samples, bool replac
 
 at::Tensor& logNormalInplace(at::Tensor& self, double mean, double std, Generator generator) {
     TORCH_CHECK(std > 0.0, "log_normal_ expects std > 0.0, but found std=", std);
-    requireFloating(self);
+    requireFloatingNumbers(self);
     put(self,
         at::empty_like(self, self.options().dtype(wide(self.scalar_type()))).normal_(mean, std, generator).exp_());
     return self;
@@ -225,7 +225,7 @@ at::Tensor& logNormalInplace(at::Tensor& self, double mean, double std, Generato
 
 at::Tensor& exponentialInplace(at::Tensor& self, double lambd, Generator generator) {
     TORCH_CHECK(lambd > 0.0, "exponential_ expects lambda > 0.0, but found lambda=", lambd);
-    requireFloating(self);
+    requireFloatingNumbers(self);
     // Never zero, as PyTorch promises: others divide by these numbers.
     const double least = -std::numeric_limits<float>::epsilon() / 2;
     put(self, fractions(self, generator).neg().log1p().clamp_max(least).mul(-1.0 / lambd));
@@ -243,7 +243,7 @@ at::Tensor& geometricInplace(at::Tensor& self, double p, Generator generator) {
 
 at::Tensor& cauchyInplace(at::Tensor& self, double median, double sigma, Generator generator) {
     TORCH_CHECK(sigma > 0.0, "cauchy_ expects sigma > 0.0, but found sigma=", sigma);
-    requireFloating(self);
+    requireFloatingNumbers(self);
     put(self, fractions(self, generator).sub(0.5).mul(std::numbers::pi).tan().mul(sigma).add(median));
     return self;
 }

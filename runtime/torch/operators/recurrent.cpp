@@ -13,11 +13,7 @@ namespace diopigen::backend::kernels {
 
 namespace {
 
-using MaybeTensor = std::optional<at::Tensor>;
-
-at::Tensor shifted(const at::Tensor& gates, const MaybeTensor& bias) {
-    return bias.has_value() && bias->defined() ? gates + *bias : gates;
-}
+at::Tensor shifted(const at::Tensor& gates, const MaybeTensor& bias) { return isDefined(bias) ? gates + *bias : gates; }
 
 void checkGates(const char* name, const at::Tensor& inputGates, const at::Tensor& hiddenGates, const at::Tensor& state,
                 int64_t count) {
@@ -53,8 +49,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> thnnFusedLstmCellBackwardImpl(con
                                                                              const at::Tensor& cx, const at::Tensor& cy,
                                                                              const at::Tensor& workspace,
                                                                              bool has_bias) {
-    const bool hasHidden = grad_hy.has_value() && grad_hy->defined();
-    const bool hasCell = grad_cy.has_value() && grad_cy->defined();
+    const bool hasHidden = isDefined(grad_hy);
+    const bool hasCell = isDefined(grad_cy);
     if (!hasHidden && !hasCell) {
         return {};
     }

@@ -47,7 +47,7 @@ at::ScalarType summed(const at::Tensor& self, std::optional<at::ScalarType> type
 
 // The smallest or largest element of a whole tensor.
 template <typename Function>
-void fillExtreme(at::Tensor& out, const at::Tensor& self, const char* name, Function function) {
+void writeExtreme(at::Tensor& out, const at::Tensor& self, const char* name, Function function) {
     if (self.numel() == 0) {
         fallBack("PyTorch rejects this");
     }
@@ -58,7 +58,7 @@ void fillExtreme(at::Tensor& out, const at::Tensor& self, const char* name, Func
 template <typename Function>
 at::Tensor extreme(const at::Tensor& self, const char* name, Function function) {
     at::Tensor out = at::empty({}, self.options());
-    fillExtreme(out, self, name, function);
+    writeExtreme(out, self, name, function);
     return out;
 }
 
@@ -67,11 +67,11 @@ at::Tensor& extremeOut(const at::Tensor& self, at::Tensor& out, const char* name
     TORCH_CHECK(!out.defined() || self.scalar_type() == out.scalar_type(), "Expected out tensor to have dtype ",
                 self.scalar_type(), ", but got ", out.scalar_type(), " instead");
     makeOrResize(out, {}, self.options());
-    fillExtreme(out, self, name, function);
+    writeExtreme(out, self, name, function);
     return out;
 }
 
-void requireFloating(const at::Tensor& self) {
+void requireDeviation(const at::Tensor& self) {
     if (!isIn(kFloating, self.scalar_type()) || self.numel() == 0) {
         fallBack("a deviation of this dtype, or of nothing");
     }
@@ -80,7 +80,7 @@ void requireFloating(const at::Tensor& self) {
 // The standard deviation in the dtype to compute in.
 at::Tensor deviation(const at::Tensor& self, at::OptionalIntArrayRef dim, const std::optional<at::Scalar>& correction,
                      bool keepdim) {
-    requireFloating(self);
+    requireDeviation(self);
     const at::DimVector dims = dimensions(self, dim);
     const at::ScalarType type = wide(self.scalar_type());
     at::Tensor out = at::empty(reducedSize(self, dims, keepdim), self.options().dtype(type));

@@ -13,9 +13,6 @@ namespace diopigen::backend::kernels {
 
 namespace {
 
-// Every value is compared with every boundary: too many are left to the CPU, which halves its way through.
-constexpr int64_t kMostComparisons = int64_t{1} << 24;
-
 // How many boundaries come before each value.
 at::Tensor placed(const at::Tensor& sequence, const at::Tensor& values, bool int32, bool right,
                   std::optional<std::string_view> side, const std::optional<at::Tensor>& sorter) {
@@ -27,7 +24,7 @@ at::Tensor placed(const at::Tensor& sequence, const at::Tensor& values, bool int
     if (sequence.dim() == 0 || sequence.scalar_type() != values.scalar_type() || sequence.numel() == 0 ||
         values.numel() == 0 || !isIn(kNumber, values.scalar_type()) ||
         values.numel() * sequence.size(-1) > kMostComparisons || sequence.device() != values.device() ||
-        (sorter.has_value() && sorter->defined()) ||
+        isDefined(sorter) ||
         (!shared && (sequence.dim() != values.dim() ||
                      sequence.sizes().slice(0, sequence.dim() - 1) != values.sizes().slice(0, values.dim() - 1)))) {
         fallBack("PyTorch rejects this, or has a rule of its own for it");
@@ -97,7 +94,7 @@ void specialEntr(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
 
 at::Tensor bincount(const at::Tensor& self, const std::optional<at::Tensor>& weights, int64_t minlength) {
     TORCH_CHECK(minlength >= 0, "minlength should be >= 0");
-    const bool hasWeights = weights.has_value() && weights->defined();
+    const bool hasWeights = isDefined(weights);
     if (self.dim() != 1 || self.numel() == 0 || !isIn(kIntegral, self.scalar_type()) ||
         (hasWeights && (weights->sizes() != self.sizes() || !isIn(kNumber, weights->scalar_type()))) ||
         self.min().item<int64_t>() < 0) {

@@ -60,7 +60,7 @@ std::tuple<at::Tensor, at::Tensor> nativeMultiHeadAttention(
     const at::Tensor keys = projected(key, qkv_weight, qkv_bias, 1, num_head);
     const at::Tensor values = projected(value, qkv_weight, qkv_bias, 2, num_head);
     at::Tensor scores = queries.matmul(keys.transpose(-2, -1));
-    if (mask.has_value() && mask->defined()) {
+    if (isDefined(mask)) {
         scores = scores.masked_fill(shaped(*mask, mask_type), -std::numeric_limits<double>::infinity());
     }
     at::Tensor weights = scores.softmax(-1);

@@ -28,7 +28,7 @@ struct Operands {
 };
 
 // By operator. Filled while the library loads, read afterwards.
-std::map<std::string, std::vector<Operands>>& table() {
+std::map<std::string, std::vector<Operands>>& operandsByOperator() {
     static std::map<std::string, std::vector<Operands>> promotions;
     return promotions;
 }
@@ -48,7 +48,7 @@ std::optional<at::ScalarType> widestOf(const torch::jit::Stack& stack, size_t be
 void promote(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     const c10::impl::ExcludeDispatchKeyGuard guard(c10::DispatchKey::AutocastPrivateUse1);
     const size_t begin = stack->size() - op.schema().arguments().size();
-    for (const Operands& operands : table().at(op.operator_name().name)) {
+    for (const Operands& operands : operandsByOperator().at(op.operator_name().name)) {
         std::optional<at::ScalarType> type = widestOf(*stack, begin, operands);
         if (operands.isHalf && type.has_value() && *type != at::kHalf && *type != at::kBFloat16) {
             type = at::autocast::get_autocast_dtype(c10::DeviceType::PrivateUse1);
@@ -94,7 +94,7 @@ void addPromotion(const char* name, const char* positions, bool isHalf) {
     for (size_t position = 0; stream >> position;) {
         operands.positions.push_back(position);
     }
-    table()[std::string("diopi::") + name].push_back(std::move(operands));
+    operandsByOperator()[std::string("diopi::") + name].push_back(std::move(operands));
 }
 
 void promoteOperands(torch::Library& library, const char* name) {

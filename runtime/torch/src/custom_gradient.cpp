@@ -54,7 +54,7 @@ struct Backward {
 };
 
 // Filled while the library loads, read afterwards.
-std::map<std::string, std::vector<Backward>>& table() {
+std::map<std::string, std::vector<Backward>>& gradientsByOperator() {
     static std::map<std::string, std::vector<Backward>> gradients;
     return gradients;
 }
@@ -229,7 +229,7 @@ class CustomGradient final : public torch::autograd::Node {
 
 void run(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
     const std::string& name = op.operator_name().name;
-    const std::vector<Backward>& calls = table().at(name);
+    const std::vector<Backward>& calls = gradientsByOperator().at(name);
     const size_t begin = stack->size() - op.schema().arguments().size();
     const torch::jit::Stack values(stack->begin() + static_cast<std::ptrdiff_t>(begin), stack->end());
     std::vector<size_t> targets;
@@ -272,7 +272,7 @@ void addGradient(const char* forward, const char* backward, const char* argument
     for (const std::string& word : split(results)) {
         call.results.push_back(word == "-" ? std::nullopt : std::make_optional<size_t>(std::stoul(word)));
     }
-    table()[std::string("diopi::") + forward].push_back(std::move(call));
+    gradientsByOperator()[std::string("diopi::") + forward].push_back(std::move(call));
 }
 
 void differentiate(torch::Library& library, const char* forward) {

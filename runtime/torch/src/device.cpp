@@ -59,16 +59,6 @@ struct Current {
 
 thread_local std::array<Current, kMostDevices> threadStreams;
 
-void require(int32_t code, const char* action) {
-    if (code == 0) {
-        return;
-    }
-    const auto text = deviceFunctions().getLastErrorString;
-    const char* const reason = text == nullptr ? nullptr : text();
-    TORCH_CHECK(false, "the device fails to ", action, " (code ", code, ")", reason == nullptr ? "" : ": ",
-                reason == nullptr ? "" : reason);
-}
-
 // Runs with another device of the calling thread.
 class OnDevice {
   public:
@@ -89,7 +79,7 @@ class OnDevice {
 diopiStreamHandle_t makeStream(c10::DeviceIndex device) {
     const OnDevice guard(device);
     diopiStreamHandle_t handle = nullptr;
-    require(deviceFunctions().requireCreateStream()(&handle), "make a stream");
+    requireDone(deviceFunctions().requireCreateStream()(&handle), "make a stream");
     return handle;
 }
 
@@ -118,13 +108,20 @@ c10::Stream streamOf(c10::DeviceIndex device, c10::StreamId id) {
 
 }  // namespace
 
+void deviceFails(int32_t code, const std::string& action) {
+    const auto text = deviceFunctions().getLastErrorString;
+    const char* const reason = text == nullptr ? nullptr : text();
+    TORCH_CHECK(false, "the device fails to ", action, " (code ", code, ")", reason == nullptr ? "" : ": ",
+                reason == nullptr ? "" : reason);
+}
+
 void initialize() {
     requireNotForked();
     static std::once_flag once;
     std::call_once(once, [] {
         TORCH_CHECK(initLibrary != nullptr, "the vendor's library has no initLibrary");
         const int32_t code = initLibrary();
-        require(code, "start (initLibrary)");
+        requireDone(code, "start (initLibrary)");
         // The threads of the device are not in the child, which has only the thread that forked: its next use of the
         // device has to find out.
         pthread_atfork(nullptr, nullptr, [] {
@@ -185,7 +182,7 @@ void setCurrentDevice(c10::DeviceIndex device) {
     }
     requireDevice(device);
     if (accelerator.set_device != nullptr) {
-        require(accelerator.set_device(device), "become the current device");
+        requireDone(accelerator.set_device(device), "become the current device");
     }
     threadDevice = device;
 }
@@ -194,7 +191,7 @@ MemoryInfo memoryInfo(c10::DeviceIndex device) {
     requireDevice(device);
     MemoryInfo info;
     if (accelerator.memory_info != nullptr) {
-        require(accelerator.memory_info(device, &info.free, &info.total), "tell its memory");
+        requireDone(accelerator.memory_info(device, &info.free, &info.total), "tell its memory");
     }
     return info;
 }
@@ -241,8 +238,8 @@ void synchronize(c10::Stream stream) {
     const c10::DeviceIndex device = stream.device_index();
     const Current& current = threadStreams[static_cast<size_t>(device)];
     const bool isCurrent = current.isKnown && current.id == stream.id();  // most often, and without a lock
-    require(deviceFunctions().requireSynchronizeStream()(isCurrent ? current.handle : handleOf(stream)),
-            "finish the work of a stream");
+    requireDone(deviceFunctions().requireSynchronizeStream()(isCurrent ? current.handle : handleOf(stream)),
+                "finish the work of a stream");
 }
 
 void synchronizeDevice(c10::DeviceIndex device) {
@@ -256,7 +253,7 @@ void synchronizeDevice(c10::DeviceIndex device) {
         handles = streams.handles;
     }
     for (diopiStreamHandle_t handle : handles) {
-        require(deviceFunctions().requireSynchronizeStream()(handle), "finish the work of a stream");
+        requireDone(deviceFunctions().requireSynchronizeStream()(handle), "finish the work of a stream");
     }
 }
 
@@ -269,57 +266,57 @@ Event::~Event() {
 void Event::record(c10::Stream stream) {
     if (event_ == nullptr && accelerator.create_event != nullptr) {
         const OnDevice index(stream.device_index());
-        require(accelerator.create_event(&event_), "make an event");
+        requireDone(accelerator.create_event(&event_), "make an event");
     }
     if (event_ == nullptr) {
         backend::synchronize(stream);
         return;
     }
-    require(accelerator.record_event(event_, handleOf(stream)), "record an event");
+    requireDone(accelerator.record_event(event_, handleOf(stream)), "record an event");
 }
 
 void Event::block(c10::Stream stream) const {
     if (event_ != nullptr) {
-        require(accelerator.wait_event(handleOf(stream), event_), "wait for an event");
+        requireDone(accelerator.wait_event(handleOf(stream), event_), "wait for an event");
     }
 }
 
 bool Event::query() const {
     bool done = true;
     if (event_ != nullptr) {
-        require(accelerator.query_event(event_, &done), "ask for an event");
+        requireDone(accelerator.query_event(event_, &done), "ask for an event");
     }
     return done;
 }
 
 void Event::synchronize() const {
     if (event_ != nullptr) {
-        require(accelerator.synchronize_event(event_), "wait for an event");
+        requireDone(accelerator.synchronize_event(event_), "wait for an event");
     }
 }
 
 double Event::elapsedMilliseconds(const Event& end) const {
     TORCH_CHECK_NOT_IMPLEMENTED(event_ != nullptr && end.event_ != nullptr, "the device has no events to take times");
     double milliseconds = 0;
-    require(accelerator.elapsed_time(event_, end.event_, &milliseconds), "take the time between two events");
+    requireDone(accelerator.elapsed_time(event_, end.event_, &milliseconds), "take the time between two events");
     return milliseconds;
 }
 
 void copyToDevice(diopiStreamHandle_t stream, void* device, const void* host, uint64_t bytes) {
     if (bytes != 0) {
-        require(deviceFunctions().requireCopyHostToDevice()(stream, device, host, bytes), "copy from the host");
+        requireDone(deviceFunctions().requireCopyHostToDevice()(stream, device, host, bytes), "copy from the host");
     }
 }
 
 void copyToHost(diopiStreamHandle_t stream, void* host, const void* device, uint64_t bytes) {
     if (bytes != 0) {
-        require(deviceFunctions().requireCopyDeviceToHost()(stream, host, device, bytes), "copy to the host");
+        requireDone(deviceFunctions().requireCopyDeviceToHost()(stream, host, device, bytes), "copy to the host");
     }
 }
 
 void copyOnDevice(diopiStreamHandle_t stream, void* destination, const void* source, uint64_t bytes) {
     if (bytes != 0) {
-        require(deviceFunctions().requireCopyDeviceToDevice()(stream, destination, source, bytes), "copy");
+        requireDone(deviceFunctions().requireCopyDeviceToDevice()(stream, destination, source, bytes), "copy");
     }
 }
 

@@ -14,7 +14,7 @@ namespace diopigen::backend {
 
 namespace {
 
-diopiSize_t sizeOf(at::IntArrayRef array) { return {array.data(), static_cast<int64_t>(array.size())}; }
+diopiSize_t viewOf(at::IntArrayRef array) { return {array.data(), static_cast<int64_t>(array.size())}; }
 
 c10::DeviceIndex indexOf(const at::Tensor& tensor) { return tensor.is_cpu() ? currentDevice() : tensor.get_device(); }
 
@@ -120,12 +120,12 @@ diopiError_t diopiGetTensorDataConst(diopiConstTensorHandle_t th, const void** d
 diopiError_t diopiGetTensorShape(diopiConstTensorHandle_t th, diopiSize_t* size) {
     return guarded(__func__, [&] {
         requireNotNull(th, "th");
-        *size = backend::sizeOf(backend::tensorOf(th).sizes());
+        *size = backend::viewOf(backend::tensorOf(th).sizes());
     });
 }
 
 diopiError_t diopiGetTensorStride(diopiConstTensorHandle_t th, diopiSize_t* stride) {
-    return guarded(__func__, [&] { *stride = backend::sizeOf(backend::dense(th).strides()); });
+    return guarded(__func__, [&] { *stride = backend::viewOf(backend::dense(th).strides()); });
 }
 
 diopiError_t diopiGetTensorDtype(diopiConstTensorHandle_t th, diopiDtype_t* dtype) {

@@ -132,7 +132,7 @@ void Hooks::resizePrivateUse1Bytes(const c10::Storage& storage, size_t bytes) co
 }
 
 // In one place, since each of these has to be there before the first tensor is made.
-[[maybe_unused]] const bool isRegistered = [] {
+[[maybe_unused]] const bool isGuardRegistered = [] {
     c10::SetAllocator(kDeviceType, &deviceAllocator());
     at::RegisterPrivateUse1HooksInterface(new Hooks);
     return true;

@@ -135,7 +135,7 @@ PinnedAllocator& pinned() {
     return *allocator;
 }
 
-[[maybe_unused]] const bool isRegistered = [] {
+[[maybe_unused]] const bool isPinnedAllocatorRegistered = [] {
     at::setHostAllocator(kDeviceType, &pinned());
     return true;
 }();

@@ -52,7 +52,7 @@ class Stubs final : public torch::profiler::impl::ProfilerStubs {
     void synchronize() const override { synchronizeDevice(currentDevice()); }
 };
 
-[[maybe_unused]] const bool isRegistered = [] {
+[[maybe_unused]] const bool isProfilerRegistered = [] {
     static Stubs stubs;
     torch::profiler::impl::registerPrivateUse1Methods(&stubs);
     return true;

@@ -40,6 +40,11 @@ class Failed : public std::runtime_error {
     [[noreturn]] void raise(const char* op, const char* overload) const;
 };
 
+/// A tensor that a caller may leave out, as nothing or as an undefined one.
+using MaybeTensor = std::optional<at::Tensor>;
+inline bool isDefined(const at::Tensor& tensor) { return tensor.defined(); }
+inline bool isDefined(const MaybeTensor& tensor) { return tensor.has_value() && tensor->defined(); }
+
 /// What one vendor call needs. Work goes to the calling thread's stream on the device of `like`.
 class Call {
   public:
@@ -115,12 +120,12 @@ class Input {
 /// The same, where there may be no tensor: the handle is null then.
 class OptionalInput {
   public:
-    OptionalInput(Call& call, const std::optional<at::Tensor>& tensor, Dtypes dtypes = kAnyDtype) {
+    OptionalInput(Call& call, const MaybeTensor& tensor, Dtypes dtypes = kAnyDtype) {
         if (tensor.has_value() && tensor->defined()) {
             input_.emplace(call, *tensor, dtypes);
         }
     }
-    OptionalInput(Call& call, const std::optional<at::Tensor>& tensor, at::ScalarType type, Dtypes dtypes = kAnyDtype) {
+    OptionalInput(Call& call, const MaybeTensor& tensor, at::ScalarType type, Dtypes dtypes = kAnyDtype) {
         if (tensor.has_value() && tensor->defined()) {
             input_.emplace(call, *tensor, type, dtypes);
         }

@@ -5,7 +5,14 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/ScalarType.h>
 
+#include <cstdint>
+#include <limits>
+
 namespace diopigen::backend {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+/// Kernels that compare every value with every other leave more to the CPU, which sorts them or halves its way.
+constexpr int64_t kMostComparisons = int64_t{1} << 24;
 
 /// The dtype to compute in: several steps in half precision would round several times, where PyTorch rounds once.
 inline at::ScalarType wide(at::ScalarType type) { return at::isReducedFloatingType(type) ? at::kFloat : type; }

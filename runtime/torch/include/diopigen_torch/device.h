@@ -4,9 +4,12 @@
 
 #include <c10/core/Device.h>
 #include <c10/core/Stream.h>
+#include <c10/macros/Macros.h>
+#include <c10/util/StringUtil.h>
 #include <diopi/diopirt.h>
 
 #include <cstdint>
+#include <string>
 
 namespace diopigen::backend {
 
@@ -34,6 +37,16 @@ extern constinit thread_local c10::DeviceIndex threadDevice;
 inline c10::DeviceIndex currentDevice() noexcept { return threadDevice; }
 /// Throws for a device that there is not.
 void setCurrentDevice(c10::DeviceIndex device);
+
+[[noreturn]] void deviceFails(int32_t code, const std::string& action);
+/// Throws for a status of the vendor's device functions that is not 0: "the device fails to", the action in words, and
+/// the library's own text.
+template <typename... Words>
+void requireDone(int32_t code, const Words&... action) {
+    if (C10_UNLIKELY(code != 0)) {
+        deviceFails(code, c10::str(action...));
+    }
+}
 
 /// Bytes of a device, free and in all; zeros where the vendor does not tell.
 struct MemoryInfo {
