@@ -218,7 +218,7 @@ bool Queue::runIfIdle(const char* name, uint64_t bytes, const std::function<void
 }
 
 bool Queue::isIdle(std::string* failure) {
-    if (settings_.delayMicroseconds != 0 || pushed_ != done_) {
+    if (settings_.delayMicroseconds != 0 || pushed_ != done_ || (held != nullptr && held->queue() == this)) {
         return false;
     }
     const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
