@@ -148,6 +148,8 @@ def aborted() -> dict[str, list[float]]:
     group = dist.new_group()
     tensor = torch.ones(4, device=DEVICE)
     dist.all_reduce(tensor, group=group)
+    torch.accelerator.synchronize()
+    dist.barrier(group=host)  # the others have the result before the group ends
     found: list[float] = []
     if rank == 0:
         work = dist.all_reduce(tensor, group=group, async_op=True)
