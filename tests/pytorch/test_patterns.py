@@ -14,6 +14,12 @@ import pytest
 pytestmark = pytest.mark.usefixtures("fresh_compiler")
 
 
+@pytest.fixture(autouse=True)
+def all_patterns(patterns: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also those whose function is in the library behind droplet's."""
+    monkeypatch.setenv("DIOPI_COMPILE_PATTERNS", ",".join(patterns.registered()))
+
+
 @pytest.fixture(scope="module")
 def patterns(torch_droplet: ModuleType) -> ModuleType:
     """The module that replaces."""
@@ -135,6 +141,18 @@ def test_patterns_can_be_turned_off(outcome: Callable[..., Any], droplet: Any, m
     monkeypatch.setenv("DIOPI_COMPILE_PATTERNS", "norm")
     with pytest.raises(Exception, match="DIOPI_COMPILE_PATTERNS has norm; there are rms_norm"):
         outcome(module, x)
+
+
+def test_a_function_behind_the_vendors_is_not_worth_it(
+    outcome: Callable[..., Any], droplet: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would compute through host memory: only patterns that are named use it."""
+    table = importlib.import_module("torch_droplet.table")
+    monkeypatch.delenv("DIOPI_COMPILE_PATTERNS")
+    module, x, _ = block("float32", droplet)
+    for note in outcome(module, x)[1]:
+        lacking = [name for name in note.functions if not table.has_own_function(name)]
+        assert note.why == (f"the chip's own library has no {lacking[0]}" if lacking else "") or "queries" in note.why
 
 
 def norm(x: Any, weight: Any, eps: Any = 1e-6) -> Any:
@@ -410,6 +428,7 @@ def test_a_pattern_of_the_vendor(
     (code,) = re.findall(r"^```python\n(# pattern_.*?)^```", text, re.M | re.S)
     monkeypatch.setattr(patterns, "_PATTERNS", dict(patterns.registered()))
     exec(code, {})
+    monkeypatch.setenv("DIOPI_COMPILE_PATTERNS", "silu")
     x = torch.randn(7).to(droplet)
     result, notes = outcome(lambda x: x * torch.sigmoid(x) * 2, x)
     assert [(note.pattern, note.why) for note in notes] == [("silu", "")]

@@ -20,7 +20,8 @@ _LET_GO = 0.02
 """Seconds at the end of the process."""
 
 
-def _libraries() -> Path:
+def library_folder() -> Path:
+    """The folder of the libraries."""
     chosen = os.environ.get(f"TORCH_{__package__.removeprefix('torch_').upper()}_LIBRARIES")
     return Path(chosen) if chosen else Path(__file__).parent / "lib"
 
@@ -30,7 +31,7 @@ def load(name: str) -> None:
     global _loaded
     if _loaded is not None:
         return
-    library = _libraries() / f"libtorch_{name}.so"
+    library = library_folder() / f"libtorch_{name}.so"
     if not library.is_file():
         fix = f"build the tree with -DDIOPI_WITH_TORCH=ON, or set TORCH_{name.upper()}_LIBRARIES"
         raise ImportError(f"{library} does not exist: {fix}")
@@ -55,7 +56,7 @@ def load(name: str) -> None:
     torch.utils.generate_methods_for_privateuse1_backend(
         for_tensor=True, for_module=True, for_packed_sequence=True, for_storage=True
     )
-    importlib.import_module(f"{__package__}.distributed").install(name, _libraries())
+    importlib.import_module(f"{__package__}.distributed").install(name, library_folder())
     atexit.register(_end, module)
     if path := os.environ.get("DIOPI_FALLBACK_REPORT"):
         atexit.register(importlib.import_module(f"{__package__}.report").write_fallback_report, path)

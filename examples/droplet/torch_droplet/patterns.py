@@ -23,7 +23,7 @@ import torch.fx
 
 from torch_droplet.graph_nodes import source_of
 from torch_droplet.plain_operators import operation, value_of
-from torch_droplet.table import has_function
+from torch_droplet.table import has_function, has_own_function
 from torch_droplet.walk import Miss, NoMatch, Walk, in_autocast
 
 
@@ -96,6 +96,12 @@ def enabled() -> list[Pattern]:
     if unknown := [name for name in names if name not in known]:
         raise ValueError(f"DIOPI_COMPILE_PATTERNS has {', '.join(unknown)}; there are {', '.join(known)}")
     return [pattern for name, pattern in known.items() if name in names]
+
+
+def is_named() -> bool:
+    """Whether `DIOPI_COMPILE_PATTERNS` has names: these patterns are used also where a library behind the vendor's
+    computes the function."""
+    return os.environ.get("DIOPI_COMPILE_PATTERNS", "1").strip() not in ("", "0", "1")
 
 
 class Maker:
@@ -198,9 +204,10 @@ def _note(pattern: Pattern, node: torch.fx.Node, why: str) -> Note:
 
 def _replaced(graph: torch.fx.Graph, pattern: Pattern, found: Found) -> str:
     """Puts the calls in the place of a match; why not, where it stays."""
-    missing = [name for name in pattern.functions if not has_function(name)]
+    has = has_function if is_named() else has_own_function
+    missing = [name for name in pattern.functions if not has(name)]
     if missing:
-        return f"the chip has no {missing[0]}"
+        return f"the chip's own library has no {missing[0]}"
     if used := found.walk.used_elsewhere(found.last):
         return f"{used.name} is used elsewhere as well"
     if written := found.walk.written_between(found.last):

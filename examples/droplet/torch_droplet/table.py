@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import json
+import os
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+
+from torch_droplet._backend import library_folder
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,23 @@ def bindings() -> dict[str, list[Binding]]:
 def has_function(name: str) -> bool:
     """Whether the vendor's library has a function, or one behind it."""
     return bool(torch.ops.diopi.has_function(name))
+
+
+@functools.cache
+def _vendor() -> ctypes.CDLL | None:
+    """The vendor's library, in the place where the dispatch library looks for it."""
+    path = os.environ.get("DIOPI_VENDOR_LIBRARY") or str(library_folder() / "libdiopi_impl.so")
+    try:
+        return ctypes.CDLL(path)
+    except OSError:
+        return None
+
+
+@functools.cache
+def has_own_function(name: str) -> bool:
+    """Whether the vendor's library has a function itself: one behind it computes through host memory."""
+    vendor = _vendor()
+    return has_function(name) and (vendor is None or hasattr(vendor, name))
 
 
 def dtype_name(dtype: torch.dtype) -> str:
