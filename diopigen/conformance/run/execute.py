@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from diopigen.conformance.dtypes import Array
 from diopigen.conformance.model import ANY_FAILURE, SUCCESS, Case, CaseResult, Fault, operands_of
 from diopigen.conformance.oracles import Call
 from diopigen.conformance.run.binding import Host, Library
+from diopigen.conformance.run.clock import CaseClock
 from diopigen.conformance.run.memory import Arena, Block
 from diopigen.conformance.run.outputs import Output, digest_of, outputs_of
 from diopigen.conformance.run.prepare import ALLOCATED, Prepared, Preparer
@@ -54,17 +54,18 @@ class Executor:
         self.statuses = {value.value: value.name for value in error.values} if error is not None else {}
         self.arena = Arena(host, {info.name: enum_values[info.enum] for info in interface.dtypes})
         self.preparer = Preparer(interface, self.arena, seed=seed)
+        self.clock = CaseClock(on_host=self.arena.device == 0)
 
     def run(self, case: Case) -> CaseResult:
         """Runs a case. What the library does wrong comes out as faults, never as an exception."""
-        started = time.perf_counter()
+        self.clock.start()
         function = self.functions[case.function]
         target = self.library.functions.get(case.function)
         if target is None:
-            return CaseResult(case, "missing", time.perf_counter() - started)
+            return CaseResult(case, "missing", self.clock.seconds())
         on_host = any(operand.on_host for operand in operands_of(case.arguments.values()))
         if (on_host and self.arena.device == 0) or not self.library.expresses(function, case):
-            return CaseResult(case, "inapplicable", time.perf_counter() - started)
+            return CaseResult(case, "inapplicable", self.clock.seconds())
         self.values: Mapping[str, Any] = {}
         self.outputs = ()
         self.reason = ""
@@ -77,7 +78,7 @@ class Executor:
             outcome = "excepted"
         operands = describe(case, self.values) if faults else ()
         return CaseResult(
-            case, outcome, time.perf_counter() - started, tuple(faults), operands, self.reason,
+            case, outcome, self.clock.seconds(), tuple(faults), operands, self.reason,
             self.verdict.sources, self.verdict.errors, digest_of(self.outputs),
         )  # fmt: skip
 
