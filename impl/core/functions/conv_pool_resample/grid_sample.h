@@ -15,7 +15,7 @@ namespace diopi::core {
 enum class SampleMode { kLinear, kNearest, kCubic };
 
 // The elements along one dimension that a position is interpolated between: `count` from `first` on.
-struct Taps {
+struct GridTaps {
     int64_t first = 0;
     int count = 1;
     std::array<double, 4> weight{{1, 0, 0, 0}};
@@ -24,11 +24,11 @@ struct Taps {
 // `coordinate` is a position where -1 and 1 are the outer edges of `size` elements. It is computed in T, as PyTorch
 // does, which decides which element is the nearest.
 template <typename T>
-DIOPI_HOST_DEVICE Taps taps_at(T coordinate, int64_t size, SampleMode mode) {
+DIOPI_HOST_DEVICE GridTaps taps_at(T coordinate, int64_t size, SampleMode mode) {
     const T position = ((coordinate + 1) * static_cast<T>(size) - 1) / 2;
     const T rounded = mode == SampleMode::kNearest ? numeric::nearbyint(position) : numeric::floor(position);
     const auto rest = static_cast<double>(position - rounded);
-    Taps taps;
+    GridTaps taps;
     // What is far outside, or no number, must not be cast to an integer.
     const bool is_near = rounded >= T(-4) && rounded <= static_cast<T>(size) + 4;
     taps.first = is_near ? static_cast<int64_t>(rounded) : -8;

@@ -14,7 +14,7 @@ namespace diopi::core {
 
 // ---- Bias and activation. ----
 
-enum class Slope { kIdentity, kLeaky, kLeakyOfResult, kZero };
+enum class SlopeKind { kIdentity, kLeaky, kLeakyOfResult, kZero };
 
 struct BiasLeakyRelu {
     double* to;
@@ -23,17 +23,17 @@ struct BiasLeakyRelu {
     const double* refer;  // null for zeros
     int64_t channels;
     int64_t inner;
-    Slope slope;
+    SlopeKind slope;
     double alpha;
     double scale;
 
     DIOPI_HOST_DEVICE void operator()(int64_t at) const {
         const double x = from[at] + (bias == nullptr ? 0 : bias[at / inner % channels]);
         double y = x;
-        if (slope == Slope::kZero) {
+        if (slope == SlopeKind::kZero) {
             y = 0;
-        } else if (slope != Slope::kIdentity) {
-            const double sign = slope == Slope::kLeaky ? x : refer == nullptr ? 0 : refer[at];
+        } else if (slope != SlopeKind::kIdentity) {
+            const double sign = slope == SlopeKind::kLeaky ? x : refer == nullptr ? 0 : refer[at];
             y = sign > 0 ? x : x * alpha;
         }
         to[at] = y * scale;
@@ -45,11 +45,11 @@ void bias_leaky_relu(const Each& each, const kernels::FusedBiasLeakyreluMmcvArgs
     constexpr int64_t kLeaky = 3;
     const Tensor out = new_tensor(args.ctx, "out", shape_of(args.input), args.input.dtype, args.input);
     const DimSplit split = split_at(shape_of(args.input), 1);
-    Slope slope = args.act == kLeaky ? Slope::kLeaky : Slope::kIdentity;
+    SlopeKind slope = args.act == kLeaky ? SlopeKind::kLeaky : SlopeKind::kIdentity;
     if (args.grad == 2) {
-        slope = Slope::kZero;
+        slope = SlopeKind::kZero;
     } else if (args.grad == 1 && args.act == kLeaky) {
-        slope = Slope::kLeakyOfResult;
+        slope = SlopeKind::kLeakyOfResult;
     }
     const Input<double> from(args.input);
     const Input<double> bias(args.bias);

@@ -113,7 +113,7 @@ void find_boxes(const Each& each, const Args& args, int64_t owners, int64_t cost
 
 // ---- Voxels of boxes. ----
 
-struct Voxels {
+struct BoxVoxels {
     int64_t x;
     int64_t y;
     int64_t z;
@@ -127,7 +127,7 @@ struct ListPoints {
     const UprightBox* boxes;
     const double* points;
     int64_t size;
-    Voxels voxels;
+    BoxVoxels voxels;
 
     DIOPI_HOST_DEVICE void operator()(int64_t at) const {
         const UprightBox& box = boxes[at];
@@ -216,7 +216,7 @@ void roiaware_pool3d(const Each& each, const kernels::RoiawarePool3dMmcvArgs& ar
     require_separate({&args.argmax, &args.pts_idx_of_voxels, &args.pooled_features},
                      {&args.rois, &args.pts, &args.pts_feature});
     const Tensor& sizes = args.pts_idx_of_voxels;
-    const Voxels voxels{sizes.shape[1], sizes.shape[2], sizes.shape[3], sizes.shape[4]};
+    const BoxVoxels voxels{sizes.shape[1], sizes.shape[2], sizes.shape[3], sizes.shape[4]};
     const int64_t size = args.pts.shape[0];
     const int64_t channels = args.pts_feature.shape[1];
     const UprightBoxes boxes(each, args.rois);

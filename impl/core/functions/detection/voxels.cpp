@@ -65,9 +65,9 @@ Voxels fill_voxels(const std::vector<int64_t>& cells, int64_t max_points, int64_
     return voxels;
 }
 
-Groups group_points_by_cell(const std::vector<int64_t>& cells, int64_t count, int64_t axes) {
+PointGroups group_points_by_cell(const std::vector<int64_t>& cells, int64_t count, int64_t axes) {
     const auto cell = [&](int64_t point) { return cells.begin() + point * axes; };
-    Groups groups;
+    PointGroups groups;
     for (int64_t point = 0; point < count; ++point) {
         if (std::none_of(cell(point), cell(point) + axes, [](int64_t position) { return position < 0; })) {
             groups.points.push_back(point);

@@ -129,7 +129,7 @@ void hard_voxelize(const Each& each, const kernels::HardVoxelizeMmcvArgs& args) 
 
 // ---- Groups of points by their voxel. ----
 
-struct Groups {
+struct PointGroups {
     std::vector<int64_t> cells;     // [groups, axes], in lexicographic order
     std::vector<int64_t> group_of;  // of each point, -1 for none
     std::vector<int64_t> counts;    // points of each group
@@ -138,7 +138,7 @@ struct Groups {
 };
 
 // A point with a negative coordinate belongs to no group.
-Groups group_points_by_cell(const std::vector<int64_t>& cells, int64_t count, int64_t axes);
+PointGroups group_points_by_cell(const std::vector<int64_t>& cells, int64_t count, int64_t axes);
 
 enum class Reduced : int64_t { kSum = 0, kMean = 1, kMaximum = 2 };
 
@@ -168,7 +168,7 @@ void reduce_by_voxel(const Each& each, const kernels::DynamicPointToVoxelMmcvArg
     const int64_t count = args.coors.shape[0];
     const int64_t axes = args.coors.shape[1];
     const int64_t features = args.feats.shape[1];
-    const Groups groups = group_points_by_cell(integers_of(args.coors), count, axes);
+    const PointGroups groups = group_points_by_cell(integers_of(args.coors), count, axes);
     const auto found = static_cast<int64_t>(groups.counts.size());
     const Tensor reduced = new_tensor(args.ctx, "outlist", {found, features}, args.feats.dtype, args.feats);
     const Tensor cells = new_tensor(args.ctx, "outlist", {found, axes}, args.coors.dtype, args.coors);

@@ -18,9 +18,9 @@ struct Neighbour {
 template <typename T>
 void find_neighbours(const Plane& plane, const T* position, std::vector<Neighbour>& found) {
     found.clear();
-    const Taps width = taps_at(position[0], plane.size[2], plane.mode);
-    const Taps height = taps_at(position[1], plane.size[1], plane.mode);
-    const Taps depth = plane.is_volume ? taps_at(position[2], plane.size[0], plane.mode) : Taps();
+    const GridTaps width = taps_at(position[0], plane.size[2], plane.mode);
+    const GridTaps height = taps_at(position[1], plane.size[1], plane.mode);
+    const GridTaps depth = plane.is_volume ? taps_at(position[2], plane.size[0], plane.mode) : GridTaps();
     const auto is_inside = [&](int k, int64_t at) { return at >= 0 && at < plane.size[k]; };
     for (int64_t z = depth.first; z < depth.first + depth.count; ++z) {
         for (int64_t y = height.first; y < height.first + height.count; ++y) {

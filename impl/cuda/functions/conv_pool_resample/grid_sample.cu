@@ -22,9 +22,9 @@ void sample(T* results, const T* values, const T* grid, int64_t count, int64_t c
         const int64_t batch = at / points / channels;
         const T* position = grid + (batch * points + at % points) * (plane.is_volume ? 3 : 2);
         const T* from = values + at / points * plane.depth * plane.height * plane.width;
-        const Taps across = taps_at(position[0], plane.width, plane.mode);
-        const Taps down = taps_at(position[1], plane.height, plane.mode);
-        const Taps deep = plane.is_volume ? taps_at(position[2], plane.depth, plane.mode) : Taps();
+        const GridTaps across = taps_at(position[0], plane.width, plane.mode);
+        const GridTaps down = taps_at(position[1], plane.height, plane.mode);
+        const GridTaps deep = plane.is_volume ? taps_at(position[2], plane.depth, plane.mode) : GridTaps();
         double sum = 0;
         for (int z = 0; z < deep.count; ++z) {
             for (int y = 0; y < down.count; ++y) {
