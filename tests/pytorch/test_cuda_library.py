@@ -51,6 +51,9 @@ def on_cuda(backend: Any) -> dict[str, str]:
 def test_what_holds_on_droplet_holds_there(on_cuda: dict[str, str], file: str, chosen: str, checks: str) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(HERE / file), "-k", chosen]
     environment = {**on_cuda, "DIOPI_CUDA_CHECKS": checks}
+    if file == "test_models.py":
+        # Narrow convolutions: an emulated thread is some hundred times slower than one of the CPU library.
+        environment.pop("DIOPIGEN_TORCH_TESTS", None)
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=3000)
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
 
