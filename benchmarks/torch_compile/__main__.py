@@ -92,6 +92,21 @@ def forty(x: Any, b: Any) -> Any:
     return x
 
 
+def scores(x: Any, b: Any) -> Any:
+    """A softmax with a scale and a mask."""
+    import torch
+
+    return torch.softmax(x * 0.25 + b, -1)
+
+
+def layer_norm(x: Any, b: Any) -> Any:
+    """A norm spelt out."""
+    import torch
+
+    distance = x - x.mean(-1, keepdim=True)
+    return distance * torch.rsqrt((distance * distance).mean(-1, keepdim=True) + 1e-5) * b
+
+
 def _compiled(function: Callable[..., Any]) -> tuple[Callable[..., Any], list[Any]]:
     """The function as dynamo calls it, and its graphs."""
     import torch
@@ -124,8 +139,10 @@ def chains(with_inductor: bool) -> bool:
 
     module = torch.get_device_module("droplet")
     retained = True
-    for function in (bias_gelu, gated, arithmetic, forty):
+    for function in (bias_gelu, gated, arithmetic, forty, scores, layer_norm):
         for shape in ((1,), (64, 64), (1024, 1024)):
+            if function in (scores, layer_norm) and shape == (1,):
+                continue
             torch._dynamo.reset()
             x, b = torch.rand(shape), torch.rand(shape[-1:])
             own = x.to("droplet"), b.to("droplet")
@@ -249,6 +266,28 @@ def training() -> bool:
     return _row("decoder, training step", times, PROMISED_TRAINING)
 
 
+def optimizer() -> bool:
+    """A step of AdamW over forty parameters of four sizes."""
+    import torch
+    from torch_droplet import graphs
+
+    module = torch.get_device_module("droplet")
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    shapes = [(64, 64), (64,), (64, 256), (256,)] * 10
+
+    def step(wraps: Callable[[Any], Any]) -> Callable[[], Any]:
+        own = [torch.randn(shape).to("droplet").requires_grad_() for shape in shapes]
+        for one in own:
+            one.grad = torch.randn_like(one)
+        call = wraps(torch.optim.AdamW(own, lr=1e-3, foreach=True, capturable=True).step)
+        return lambda: (call(), module.synchronize())
+
+    compiled = step(lambda call: torch.compile(call, backend=graphs.backend))
+    times = best({"eager": step(lambda call: call), "diopi": compiled}, 1)
+    return _row("AdamW, 40 parameters", times, None)
+
+
 def main() -> int:
     """Prints the tables; exit code 1 where a promise is missed."""
     os.environ.update(_backend())
@@ -261,6 +300,7 @@ def main() -> int:
     retained = True if "--decoders" in sys.argv else chains("--inductor" in sys.argv)
     if "--chains" not in sys.argv:
         retained &= decoders()
+        retained &= optimizer()
         retained &= tape.row()
     return 0 if retained else 1
 
