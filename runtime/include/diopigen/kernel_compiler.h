@@ -1,7 +1,7 @@
 /* What a device may offer for graphs that a framework compiles: kernels from source, at run time.
  *
  * A vendor that registers nothing here runs such graphs by the functions of its library alone. With it, chains of
- * elementwise operators become one kernel each (docs/compile.md). The table is copied; its functions stay valid until
+ * operators become one kernel each (docs/compile.md). The table is copied; its functions stay valid until
  * finalizeLibrary() has returned, and may be called from several threads at once. Every function returns 0 on success;
  * what a failure is about, get_last_error_string_func_t of diopigen/device.h tells.
  *
@@ -28,7 +28,8 @@ typedef struct diopigenKernelCompiler_t {
     /* sizeof(diopigenKernelCompiler_t) of the vendor's header. */
     uint64_t size;
 
-    /* Compiles a source in C++17 that includes <cmath> and <cstdint> alone, and defines
+    /* Compiles a source in C++17 that includes <cmath>, <cstdint>, <limits>, <string_view> and <type_traits> alone, and
+     * defines
      *
      *     extern "C" void NAME(void* const* buffers, const int64_t* numbers, int64_t first, int64_t last);
      *

@@ -146,8 +146,9 @@ Status runGraph(void* graph, diopiStreamHandle_t stream, const diopigenGraphSlot
     if (!status.ok()) {
         return status;
     }
-    // A step that runs a graph itself adds to the batch of the outer one.
-    const auto batch = Batch::exists() ? nullptr : std::make_unique<Batch>(*queue);
+    // A step that runs a graph itself adds to the batch of the outer one. A single step needs none, and may run at once.
+    const bool isAlone = Batch::exists() || own->steps.size() == 1;
+    const auto batch = isAlone ? nullptr : std::make_unique<Batch>(*queue);
     for (uint64_t i = 0; i < own->steps.size(); ++i) {
         if (step(state, i) != 0) {
             return failed(own->steps[i] + " of a graph failed");
