@@ -146,7 +146,7 @@ Status runGraph(void* graph, diopiStreamHandle_t stream, const diopigenGraphSlot
     if (!status.ok()) {
         return status;
     }
-    // A step that runs a graph itself adds to the batch of the outer one. A single step needs none, and may run at once.
+    // A step that runs a graph itself adds to the batch of the outer one. A single step needs none and may run at once.
     const bool isAlone = Batch::exists() || own->steps.size() == 1;
     const auto batch = isAlone ? nullptr : std::make_unique<Batch>(*queue);
     for (uint64_t i = 0; i < own->steps.size(); ++i) {
