@@ -33,6 +33,7 @@ def test_names_of_the_module(module: ModuleType) -> None:
         assert getattr(module, part).__name__.endswith(f".{part}")
     with pytest.raises(AttributeError, match=r"torch\.droplet has no attribute 'nonsense'$"):
         _ = module.nonsense
+    module.init()
     assert module._initialized is True
 
 
