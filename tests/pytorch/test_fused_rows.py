@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from fusion_checks import check, check_precise
+from fusion_checks import check, check_precise, kernels, planned
 
 pytestmark = pytest.mark.usefixtures("fresh_compiler")
 
@@ -194,6 +194,71 @@ def test_threads_do_not_change_sums(graphs: ModuleType, droplet: Any) -> None:
     x = torch.randn(200, 501).to(droplet)
     whole = function(x).cpu()
     assert all(torch.equal(function(x[k : k + 3]).cpu(), whole[k : k + 3]) for k in (0, 77, 197))
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "is_fused"), [(3, 10922, True), (2, 16384, True), (3, 10923, False), (4, 10923, True)]
+)
+def test_few_long_rows_stay_with_the_function(
+    graphs: ModuleType, droplet: Any, rows: int, columns: int, is_fused: bool
+) -> None:
+    """More than 32,768 elements in fewer than 4 rows: no thread could share the work of a row."""
+    import torch
+
+    found = check(graphs, lambda x: (x * 2).relu().sum(-1), torch.randn(rows, columns).to(droplet))
+    assert ["sum_1"] not in found and [len(one) for one in found] == [3 if is_fused else 2]
+
+
+LARGEST = 3.38e38
+"""Near the largest number of float32 and of bfloat16."""
+LARGE = {
+    "sums that cross": [LARGEST] * 40 + [-LARGEST] * 39,
+    "of one sign": [LARGEST / 4096] * 4000,
+    "too large as a sum": [LARGEST] * 3,
+    "an infinity": [math.inf, LARGEST, LARGEST],
+    "no number": [math.inf, -math.inf, LARGEST],
+    "squares beyond": [1e19, -3e19, 2e19] * 11,
+    "of both ends": [LARGEST, -LARGEST] * 7,
+}
+
+
+def sums(x: Any) -> Any:
+    """What adds up a row."""
+    y = x * 1.0
+    return y.sum(-1), y.mean(-1), y.var(-1), y.std(-1), y.var(-1, correction=0), (y - y.mean(-1, keepdim=True)).sum(-1)
+
+
+@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_sums_are_finite_where_those_of_eager_mode_are(graphs: ModuleType, droplet: Any, name: str, dtype: str) -> None:
+    """Values near the largest float; also in rows of other lengths, so that all lanes have some."""
+    import torch
+
+    row = torch.tensor(LARGE[name])
+    x = torch.stack([row, row.flip(0), row.roll(1)]).to(getattr(torch, dtype)).to(droplet)
+    assert len(check(graphs, sums, x)) == 1
+
+
+@pytest.mark.parametrize("is_log", [False, True])
+def test_large_gradients_of_softmax(graphs: ModuleType, droplet: Any, is_log: bool) -> None:
+    """Products, sums and differences inside are beyond float32, and most gradients are not. These are differences
+    of large numbers, which the distance is measured by."""
+    import torch
+
+    backward = torch.ops.aten._log_softmax_backward_data if is_log else torch.ops.aten._softmax_backward_data
+    forward = torch.log_softmax if is_log else torch.softmax
+
+    def function(gradient: Any, output: Any) -> Any:
+        return backward(gradient * 1.0, output, -1, torch.float32)
+
+    output = forward(torch.randn(3, 50).to(droplet), -1)
+    gradient = torch.full((3, 50), 2e38).to(droplet)
+    gradient[1, ::2] = -3e38
+    gradient[2] = LARGEST
+    (found,), documents = planned(graphs, function, gradient, output)
+    expected = function(gradient, output).cpu()
+    assert len(kernels(documents)) == 1 and torch.isfinite(expected).sum() > 100
+    torch.testing.assert_close(found.cpu() / LARGEST, expected / LARGEST, rtol=0, atol=1e-6)
 
 
 def test_what_is_reduced_otherwise_has_a_reason(

@@ -122,11 +122,13 @@ def copies_of(nodes: Sequence[Node]) -> dict[Node, list[tuple[Node, Node]]]:
 
 
 class _Form:
-    """The operations of an element that reduces. Values between them are not rounded to its dtype."""
+    """The operations of an element that reduces. Values between them are not rounded to its dtype; those that may be
+    larger than its result are float64, as in the functions."""
 
     def __init__(self, found: Operations, element: Element) -> None:
         self.found = found
         self.element = element
+        self.wide = torch.float64 if element.computed == torch.float32 else element.computed
 
     def made(self, operands: list[Value]) -> Value:
         """The element's value."""
@@ -137,11 +139,11 @@ class _Form:
         if form in ("sum", "mean", "max", "min"):
             return self.reduce(form, x, own)
         if form in ("variance", "deviation"):
-            distance = self.call("diopiSub", (x, self.reduce("mean", x)))
-            square = self.call("diopiMul", (distance, distance))
+            distance = self.call_wide("diopiSub", (x, self.reduce("mean", x, self.wide)))
+            square = self.call_wide("diopiMul", (distance, distance))
             if form == "variance":
-                return self.reduce("variance", square, own)
-            return self.call("diopiSqrt", (self.reduce("variance", square),), own, is_row=True)
+                return self.reduce_wide("variance", square, own)
+            return self.call_wide("diopiSqrt", (self.reduce_wide("variance", square),), own, is_row=True)
         if form in ("softmax", "log_softmax"):
             distance = self.call("diopiSub", (x, self.reduce("max", x)))
             power = self.call("diopiExp", (distance,))
@@ -151,22 +153,37 @@ class _Form:
             return self.call("diopiSub", (distance, self.call("diopiLog", (total,), is_row=True)), own)
         (output,) = rest
         if form == "softmax_backward":
-            total = self.reduce("sum", self.call("diopiMul", (x, output)))
-            return self.call("diopiMul", (output, self.call("diopiSub", (x, total))), own)
+            total = self.reduce_wide("sum", self.call_wide("diopiMul", (x, output)))
+            return self.call_wide("diopiMul", (output, self.call_wide("diopiSub", (x, total))), own)
         assert form == "log_softmax_backward"
-        share = self.call("diopiMul", (self.call("diopiExp", (output,)), self.reduce("sum", x)))
-        return self.call("diopiSub", (x, share), own)
+        total = self.reduce("sum", x, self.wide)
+        share = self.call_wide("diopiMul", (self.call("diopiExp", (output,)), total))
+        return self.call_wide("diopiSub", (x, share), own)
 
     def call(
         self, function: str, operands: tuple[Value, ...], dtype: torch.dtype | None = None, is_row: bool = False
     ) -> Value:
         """A function of the interface, in the dtype that the element is computed in."""
+        return self._call(function, operands, self.element.computed, dtype, is_row)
+
+    def call_wide(
+        self, function: str, operands: tuple[Value, ...], dtype: torch.dtype | None = None, is_row: bool = False
+    ) -> Value:
+        """The same in float64."""
+        return self._call(function, operands, self.wide, dtype, is_row)
+
+    def _call(
+        self, function: str, operands: tuple[Value, ...], computed: torch.dtype, dtype: torch.dtype | None, is_row: bool
+    ) -> Value:
         plain = (("alpha", 1), ("rounding_mode", None))
-        computed = self.element.computed
         return self.found.add(Operation(function, plain, operands, dtype or computed, computed, is_row=is_row))
 
     def reduce(self, form: str, operand: Value, dtype: torch.dtype | None = None) -> Value:
         """All columns to one value."""
         computed = self.element.computed
+        return self.found.add(Operation(None, self.element.plain, (operand,), dtype or computed, computed, form, True))
+
+    def reduce_wide(self, form: str, operand: Value, dtype: torch.dtype | None = None) -> Value:
+        """The same of values in float64."""
         plain = self.element.plain
-        return self.found.add(Operation(None, plain, (operand,), dtype or computed, computed, form, True))
+        return self.found.add(Operation(None, plain, (operand,), dtype or self.wide, self.wide, form, True))

@@ -284,34 +284,34 @@ struct Smallest {
     }
     template <typename T> INLINE T both(T a, T b) { return minimum(a, b); }
 };
-// The sums of blocks are added in Total.
+// Values are combined in Total: float32 is added in double, as in the operators: a sum is finite where theirs is.
 template <typename How, typename T, typename Total = T>
 struct Reduction {
     Total total = How::template first<Total>();
-    template <int kWidth> INLINE void fold(T* lanes) {
+    template <int kWidth> INLINE void fold(Total* lanes) {
         for (int j = 0; j < kWidth; ++j) {
             lanes[j] = How::both(lanes[j], lanes[j + kWidth]);
         }
     }
     [[gnu::always_inline]] inline void add(const T* values, int64_t count) {
-        alignas(64) T lanes[kLanes];
+        alignas(64) Total lanes[kLanes];
         for (int j = 0; j < kLanes; ++j) {
-            lanes[j] = How::template first<T>();
+            lanes[j] = How::template first<Total>();
         }
         const int64_t whole = count - count % kLanes;
         for (int64_t i = 0; i < whole; i += kLanes) {
             for (int j = 0; j < kLanes; ++j) {
-                lanes[j] = How::both(lanes[j], values[i + j]);
+                lanes[j] = How::both(lanes[j], to<Total>(values[i + j]));
             }
         }
         for (int64_t i = whole; i < count; ++i) {
-            lanes[i - whole] = How::both(lanes[i - whole], values[i]);
+            lanes[i - whole] = How::both(lanes[i - whole], to<Total>(values[i]));
         }
         fold<8>(lanes);
         fold<4>(lanes);
         fold<2>(lanes);
         fold<1>(lanes);
-        total = How::both(total, to<Total>(lanes[0]));
+        total = How::both(total, lanes[0]);
     }
 };
 """

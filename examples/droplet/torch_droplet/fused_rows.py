@@ -143,7 +143,7 @@ def passes_of(chain: Chain) -> Passes:
 
 
 def _accumulator(operation: Operation) -> str:
-    """The C++ type that reduces. Sums of float32 add blocks up in double."""
+    """The C++ type that reduces. Sums of float32 are added in double."""
     kind = value_type(operation.computed)
     total = "double" if kind == "float" and _HOW[operation.reduction] == "Add" else kind
     return f"Reduction<{_HOW[operation.reduction]}, {kind}, {total}>"
@@ -159,7 +159,7 @@ def _result(number: int, operation: Operation) -> str:
         text = f"{text} / std::fmax(columns - {correction}, 0.0)"
     storage = STORAGES[operation.dtype]
     if storage in ("Float16", "Bfloat16"):
-        # Sums of halves are sums of float32, which are rounded once more.
+        # Operators round sums of halves to float32 first.
         text = f"static_cast<float>({text})"
     return f"const {value_type(operation.dtype)} v{number} = rounded<{storage}>({text});"
 
