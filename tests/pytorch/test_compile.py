@@ -51,7 +51,7 @@ class Compiled:
     @property
     def statistics(self) -> list[dict[str, int]]:
         """Of the latest program of each graph."""
-        return [next(reversed(graph.programs.values())).statistics() for graph in self.graphs]
+        return [next(reversed(graph.programs.values()))[-1].statistics() for graph in self.graphs]
 
 
 def assert_same(actual: Any, expected: Any) -> None:
@@ -339,7 +339,6 @@ def test_sizes_that_depend_on_data(graphs: ModuleType, droplet: Any) -> None:
 def test_memory_of_temporaries_is_planned(graphs: ModuleType, droplet: Any) -> None:
     """The arena has at most 1.1 times the bytes that are live at one step."""
     import torch
-    from torch_droplet.arena import live_peak
     from torch_droplet.planner import plan
 
     layer = torch.nn.TransformerEncoderLayer(32, 4, 64, batch_first=True, dropout=0.0).to(droplet)
@@ -347,9 +346,11 @@ def test_memory_of_temporaries_is_planned(graphs: ModuleType, droplet: Any) -> N
     compiled(torch.randn(2, 8, 32).to(droplet)).sum().backward()
     for graph in compiled.graphs:
         planned = plan(graph.module, {})
-        peak = live_peak(planned.lifetimes)
-        assert planned.document["arena"] <= 1.1 * peak
-        assert sum(one.padded for one in planned.lifetimes) >= planned.document["arena"]
+        storages = [(-(-one["bytes"] // 64) * 64, one["first"], one["last"]) for one in planned.document["storages"]]
+        steps = range(len(planned.document["steps"]))
+        peak = max(sum(size for size, first, last in storages if first <= step <= last) for step in steps)
+        assert peak <= planned.resolved()["arena"] <= 1.1 * peak
+        assert planned.resolved()["arena"] <= sum(size for size, _, _ in storages)
 
 
 def test_a_graph_frees_its_memory(graphs: ModuleType, droplet: Any, nothing_left: None) -> None:
@@ -374,7 +375,8 @@ def test_twenty_lengths_are_two_compilations(graphs: ModuleType, droplet: Any) -
         x = torch.randn(length, 4).to(droplet)
         assert_same(compiled(x, y), function(x, y))
     assert len(compiled.graphs) <= 2
-    assert max(graph.plans for graph in compiled.graphs) == 19
+    assert [graph.plans for graph in compiled.graphs] == [1] * len(compiled.graphs)
+    assert compiled.statistics[-1]["sized"] == 19
 
 
 def test_plans_for_sizes_are_kept_up_to_a_number(
@@ -384,10 +386,10 @@ def test_plans_for_sizes_are_kept_up_to_a_number(
 
     monkeypatch.setattr(graphs, "PLANS", 3)
     compiled = Compiled(graphs, lambda x: x.exp() + x.shape[0], dynamic=True)
-    for length in (2, 3, 4, 5, 2):
+    for length in (2, 3, 4, 5, 2, 5):
         compiled(torch.randn(length).to(droplet))
-    (graph,) = compiled.graphs
-    assert len(graph.programs) == 3 and graph.plans == 5
+    (graph,), (statistics,) = compiled.graphs, compiled.statistics
+    assert graph.plans == 1 and statistics["sized"] == 5 and statistics["cached"] == 3
 
 
 def test_the_page_about_it_runs(graphs: ModuleType, torch_droplet: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,6 +99,8 @@ _PACKAGE_MODULES = (
     "steps",
     "streams",
     "switches",
+    "symbolic",
+    "symbols",
     "table",
     "walk",
 )

@@ -31,7 +31,7 @@ def save(
         planned, names = _planned(inner, arguments)
     except (Unplanned, DataDependent) as reason:
         raise ValueError(f"the model cannot be saved: its graph has {reason}") from None
-    if any(not is_tensor for is_tensor, _ in planned.outputs):
+    if any(what != "tensor" for what, _, _ in planned.outputs):
         raise ValueError("the model cannot be saved: a result is no tensor")
     if any(_shares(value) for value in planned.constants):
         raise ValueError("the model cannot be saved: a parameter has elements that share memory")

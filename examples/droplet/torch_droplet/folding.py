@@ -1,4 +1,5 @@
-"""Nodes whose values follow from the graph alone: computed once, when a plan is made.
+"""Nodes whose values follow from the graph alone, or from sizes alone: computed once, when a plan is made, or when
+sizes are met for the first time.
 
 Positions, masks and numbers as tensors are such nodes. Functional graphs never write to them; a tensor that the graph
 returns is made in each run.
@@ -6,6 +7,8 @@ returns is made in each run.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -19,6 +22,7 @@ from torch_droplet.graph_nodes import (
     storage_key,
     tensors_of,
 )
+from torch_droplet.symbolic import Symbolic
 
 LARGEST = 1 << 20
 """Bytes of a tensor that is worth keeping."""
@@ -28,14 +32,15 @@ _KEPT_OUT = ("empty", "empty_strided", "empty_permuted", "new_empty", "new_empty
 
 
 def folded(planner: Any) -> dict[torch.fx.Node, torch.Tensor]:
-    """The values of such nodes, by node; what looks at a given input is not among them, and costs nothing."""
+    """The values of nodes that follow from the graph alone; what looks at a given input is not among them, and costs
+    nothing."""
     found: dict[torch.fx.Node, torch.Tensor] = {}
     given: set[int] = set()
     for node in planner.nodes:
         if node.op == "placeholder" and node.name in planner.given:
             found[node] = planner.given[node.name]
             given.add(storage_key(node.meta["val"]))
-        elif _may_fold(planner, node, found, given):
+        elif _may_fold(planner, node, found, given, of_sizes=False):
             try:
                 found[node] = _value(planner, node, found)
             except (DataDependent, Unplanned):
@@ -43,7 +48,52 @@ def folded(planner: Any) -> dict[torch.fx.Node, torch.Tensor]:
     return {node: value for node, value in found.items() if storage_key(node.meta["val"]) not in given}
 
 
-def _may_fold(planner: Any, node: torch.fx.Node, found: dict[torch.fx.Node, torch.Tensor], given: set[int]) -> bool:
+@dataclass(frozen=True)
+class OfSizes:
+    """A graph of nodes that follow from sizes alone: those that others need, in the order of its results; all of them;
+    and the tensors that it reads, by name."""
+
+    module: torch.fx.GraphModule
+    used: list[torch.fx.Node]
+    nodes: list[torch.fx.Node]
+    given: dict[str, torch.Tensor]
+
+
+def of_sizes(planner: Any) -> OfSizes | None:
+    """Nodes that follow from sizes alone. What looks at a tensor that is there costs nothing, and is no result."""
+    there: dict[torch.fx.Node, Any] = dict(planner.folded)
+    there |= {node: planner.given[node.name] for node in planner.nodes if node.name in planner.given}
+    known = {storage_key(node.meta["val"]) for node in there}
+    found: list[torch.fx.Node] = []
+    for node in planner.nodes:
+        if node not in there and _may_fold(planner, node, {*there, *found}, known, of_sizes=True):
+            found.append(node)
+    own = [node for node in found if storage_key(node.meta["val"]) not in known]
+    inside = set(found)
+    used = [node for node in own if any(user not in inside for user in node.users)]
+    if not used:
+        return None
+    graph = torch.fx.Graph()
+    copies: dict[torch.fx.Node, torch.fx.Node] = {}
+
+    def copied(node: torch.fx.Node) -> torch.fx.Node:
+        if node not in copies and node in inside:
+            copies[node] = graph.node_copy(node, copied)
+        elif node not in copies:
+            copies[node] = graph.placeholder(node.name)
+            copies[node].meta = node.meta
+        return copies[node]
+
+    graph.output([copied(node) for node in used])
+    for node in reversed([each for each in copies.values() if each.op == "placeholder"]):
+        next(iter(graph.nodes)).prepend(node)
+    given = {copies[node].name: value for node, value in there.items() if node in copies}
+    return OfSizes(torch.fx.GraphModule({}, graph), used, own, given)
+
+
+def _may_fold(
+    planner: Any, node: torch.fx.Node, found: Collection[torch.fx.Node], given: set[int], of_sizes: bool
+) -> bool:
     target, value = node.target, node.meta.get("val")
     if node.op != "call_function" or not isinstance(target, torch._ops.OpOverload):
         return False
@@ -56,14 +106,30 @@ def _may_fold(planner: Any, node: torch.fx.Node, found: dict[torch.fx.Node, torc
         return False
     if storage_key(value) in planner.kept:
         return False
+    tensors = [each for each in node.all_input_nodes if list(tensors_of(each.meta.get("val")))]
+    if not all(each in found for each in tensors) and (of_sizes or name not in _LIKE):
+        return False
     try:
-        is_view = storage_key(value) in given
-        if planner.number(value.untyped_storage().nbytes()) > LARGEST and not is_view:
+        size = planner.number(value.untyped_storage().nbytes())
+        if not of_sizes and (isinstance(size, Symbolic) or _follows(planner, node)):
             return False
+        return storage_key(value) in given or bool(size <= LARGEST)
     except DataDependent:
         return False
-    tensors = [each for each in node.all_input_nodes if list(tensors_of(each.meta.get("val")))]
-    return name in _LIKE or all(each in found for each in tensors)
+
+
+def _follows(planner: Any, node: torch.fx.Node) -> bool:
+    """Whether a number of a node follows from sizes."""
+    found: list[bool] = []
+
+    def look(argument: Any) -> Any:
+        if isinstance(argument, torch.fx.Node) and list(tensors_of(argument.meta.get("val"))):
+            return argument
+        found.append(isinstance(planner.number(argument), Symbolic))
+        return argument
+
+    torch.fx.node.map_aggregate((node.args, node.kwargs), look)
+    return any(found)
 
 
 def _value(planner: Any, node: torch.fx.Node, found: dict[torch.fx.Node, torch.Tensor]) -> torch.Tensor:

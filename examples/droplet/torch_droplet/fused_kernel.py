@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from typing import Any
 
 from torch_droplet.fused_prelude import PRELUDE, ROWS
 from torch_droplet.fused_rows import row_lines
 from torch_droplet.fused_source import Chain, functions_of, loop_lines
+from torch_droplet.symbolic import maximum, truncated
 
 MOST_BUFFERS = 1024
 """Of one launch."""
@@ -55,14 +57,14 @@ def _chunks(chain: Chain) -> list[str]:
     ]
 
 
-def numbers_of(sets: Sequence[tuple[int, int, Sequence[int]]]) -> tuple[list[int], int, int]:
+def numbers_of(sets: Sequence[tuple[Any, Any, Sequence[Any]]]) -> tuple[list[Any], Any, Any]:
     """The numbers of a launch for sets with items, items that are worth a thread, and numbers; its chunks, and how many
     of them are worth a thread."""
-    numbers = [len(sets)]
-    chunks = 0
-    work = 0.0
+    numbers: list[Any] = [len(sets)]
+    chunks: Any = 0
+    work: Any = 0.0
     for items, grain, own in sets:
         numbers += [chunks, items, grain, *own]
         chunks += -(-items // grain)
         work += items / grain
-    return numbers, chunks, max(1, int(chunks / max(work, 1.0)))
+    return numbers, chunks, maximum(1, truncated(chunks / maximum(work, 1.0)))

@@ -50,10 +50,12 @@ class Passes:
 
 def columns_of(chain_operations: Sequence[Operation], outputs: Sequence[int], columns: int) -> int:
     """The limit for the number of columns that a kernel for so many has; 0 where nothing is kept."""
-    limit = next((one for one in COLUMNS if columns <= one), 0)
     kept = _kept(chain_operations, _stages(chain_operations), outputs)
+    if not kept:
+        return 0
+    limit = next((one for one in COLUMNS if columns <= one), 0)
     size = sum(8 if "64" in str(chain_operations[k].dtype) else 4 for k in kept)
-    return limit if kept and limit * size <= MOST_KEPT else 0
+    return limit if limit * size <= MOST_KEPT else 0
 
 
 def _stages(operations: Sequence[Operation]) -> list[int]:

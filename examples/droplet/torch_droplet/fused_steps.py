@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,8 @@ from torch_droplet.graph_nodes import (
 )
 from torch_droplet.graph_nodes import source_of as line_of
 from torch_droplet.steps import Steps
+from torch_droplet.symbolic import maximum
+from torch_droplet.symbols import Symbols
 
 
 @dataclass(frozen=True)
@@ -37,17 +39,17 @@ class Kernel:
     loop: Loop
 
     @property
-    def items(self) -> int:
+    def items(self) -> Any:
         """Elements of one dimension, or rows."""
         return self.loop.sizes[0] if self._is_flat else product(self.loop.sizes[:-1])
 
     @property
-    def grain(self) -> int:
+    def grain(self) -> Any:
         """Items that are worth a thread."""
-        return GRAIN if self._is_flat else max(1, GRAIN // max(1, self.loop.sizes[-1]))
+        return GRAIN if self._is_flat else maximum(1, GRAIN // maximum(1, self.loop.sizes[-1]))
 
     @property
-    def numbers(self) -> list[int]:
+    def numbers(self) -> list[Any]:
         """The sizes of the loop and the strides of each buffer."""
         return [*self.loop.sizes, *(stride for own in self.loop.strides for stride in own)]
 
@@ -59,7 +61,7 @@ class Kernel:
 class FusedSteps(Steps):
     """Finds the kernels of a graph, and appends their steps."""
 
-    def __init__(self, symbols: Mapping[Any, int], kept: set[int]) -> None:
+    def __init__(self, symbols: Symbols, kept: set[int]) -> None:
         super().__init__(symbols, kept)
         self.elements: dict[torch.fx.Node, Element] = {}
         self.reasons: dict[torch.fx.Node, str] = {}

@@ -16,6 +16,7 @@ import torch.fx
 from torch_droplet.fused_prelude import INTEGERS, STORAGES
 from torch_droplet.fused_source import bodies, reductions
 from torch_droplet.graph_nodes import product
+from torch_droplet.symbolic import Symbolic, minimum
 from torch_droplet.table import Binding, bindings
 
 Node = torch.fx.Node
@@ -24,6 +25,9 @@ Numbers = Callable[[Any], Any]
 FEWEST_ROWS = 4
 """So that threads share the work of a kernel with much of it; a row is never divided."""
 FEW_ELEMENTS = 1 << 15
+
+
+_FOLLOWS = "it has a number that follows from sizes"
 
 
 class NotFused(Exception):
@@ -104,13 +108,18 @@ def _element(
             given = number(given) if given is not None else parameter[3]
             if isinstance(given, (list, tuple, Node)):
                 raise NotFused("it has a list, or a tensor, for a number")
+            if isinstance(given, Symbolic):
+                raise NotFused(_FOLLOWS)
             plain.append((name, given))
         elif parameter[0] == "tensor":
             given = arguments[parameter[1]]
             if given is None:
                 raise NotFused("it lacks an operand")
             is_tensor = isinstance(given, Node) and isinstance(given.meta["val"], torch.Tensor)
-            operands.append(given if is_tensor else number(given))
+            given = given if is_tensor else number(given)
+            if isinstance(given, Symbolic):
+                raise NotFused(_FOLLOWS)
+            operands.append(given)
             rules.append(parameter[2])
         elif parameter[0] != "result":
             raise NotFused("it has an operand that is missing, or a list")
@@ -188,12 +197,15 @@ def _reduction(
     columns = product(whole[len(whole) - reduced :])
     if columns < 2:
         raise NotFused("it reduces single elements")
-    if product(whole) > FEW_ELEMENTS and product(whole) // columns < FEWEST_ROWS:
+    if minimum(product(whole) - FEW_ELEMENTS, FEWEST_ROWS - product(whole) // columns) > 0:
         raise NotFused("it has too few rows for several threads")
     plain: list[tuple[str, Any]] = []
     if form in ("variance", "deviation"):
         correction = arguments.get("correction")
-        plain.append(("correction", 1 if correction is None else number(correction)))
+        correction = 1 if correction is None else number(correction)
+        if isinstance(correction, Symbolic):
+            raise NotFused(_FOLLOWS)
+        plain.append(("correction", correction))
     computed = _accumulated(read.dtype, value.dtype, form)
     return Element(None, tuple(plain), operands, (False,) * len(operands), computed, value.dtype, shape, form, whole,
                    reduced)  # fmt: skip

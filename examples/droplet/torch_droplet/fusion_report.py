@@ -29,11 +29,12 @@ class Note:
         return f"{self.kernel}: {named}" if self.kernel else f"{named}: {self.why}"
 
 
-def show(document: dict[str, Any], notes: Sequence[Note]) -> None:
-    """What the environment asks for: `DIOPI_COMPILE_LOG` has `fusion` (what was fused, and why other nodes were not),
-    `source` (the kernels) or `plan` (the plan as JSON), several with commas, on standard error;
+def show(planned: Any) -> None:
+    """What the environment asks for of a plan: `DIOPI_COMPILE_LOG` has `fusion` (what was fused, and why other nodes
+    were not), `source` (the kernels) or `plan` (the plan as JSON), several with commas, on standard error;
     `DIOPI_COMPILE_REPORT` names a file to which each plan adds a line of JSON."""
     words = os.environ.get("DIOPI_COMPILE_LOG", "").split(",")
+    document, notes = planned.document, planned.notes
     lines = [f"diopi: fusion: {note.text()}" for note in notes] if "fusion" in words else []
     if "source" in words:
         kernels = [step["kernel"] for step in document["steps"] if "kernel" in step]
@@ -44,7 +45,7 @@ def show(document: dict[str, Any], notes: Sequence[Note]) -> None:
         print("\n".join(lines), file=sys.stderr)
     if path := os.environ.get("DIOPI_COMPILE_REPORT"):
         with Path(path).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(report(document, notes)) + "\n")
+            file.write(json.dumps(report(planned.resolved(), notes)) + "\n")
 
 
 def report(document: dict[str, Any], notes: Sequence[Note]) -> dict[str, Any]:

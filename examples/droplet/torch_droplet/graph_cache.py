@@ -111,4 +111,4 @@ class Kept:
 def _moved(planned: Plan, device: torch.device) -> Plan:
     with unset_fake_temporarily():
         constants = [value.to(device) for value in planned.constants]
-    return replace(planned, constants=constants, lifetimes=[], notes=[])
+    return replace(planned, constants=constants, notes=[])

@@ -8,12 +8,14 @@ batch normalisation copies its statistics first. A call that a rule declines goe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
 import torch.fx
 
 from torch_droplet.graph_nodes import Declined, overload_name
+from torch_droplet.symbolic import maximum, minimum
 from torch_droplet.table import dtype_name, has_function
 
 FLOATING = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
@@ -126,7 +128,7 @@ def convolution_backward(call: Caller) -> None:
     dtype = call.meta("input").dtype
     operands = [call.tensor("grad_output", dtype), call.tensor("input", *FLOATING), call.tensor("weight", dtype)]
     results = call.results()
-    bias = list(call.returned[2].shape) if results[2] is not None else None
+    bias = call.planner.numbers(call.returned[2].shape) if results[2] is not None else None
     name = f"{2 if rank == 4 else 3}dBackward"
     strides, padding, dilation = call.value("stride"), call.value("padding"), call.value("dilation")
     if call.value("transposed"):
@@ -226,7 +228,7 @@ def group_norm_backward(call: Caller) -> None:
 
 def _samples_and_channels(call: Caller) -> None:
     """The function reads both off the shape."""
-    shape = [call.planner.number(size) for size in call.meta("input").shape]
+    shape = call.planner.numbers(call.meta("input").shape)
     if len(shape) < 2 or shape[:2] != [call.value("N"), call.value("C")]:
         raise Declined("the interface reads samples and channels off the shape")
 
@@ -265,8 +267,9 @@ def embedding_backward(call: Caller) -> None:
 def copy(call: Caller) -> None:
     """A write to an input at the end of a graph; its version counts as after an operator."""
     source, target = call.meta("src"), call.meta("self")
-    same = source.dtype == target.dtype and source.shape == target.shape
-    if not same or any(s == 0 and n > 1 for n, s in zip(target.shape, target.stride(), strict=True)):
+    read, written = (call.planner.layout_of(one) for one in (source, target))
+    same = read.dtype == written.dtype and read.sizes == written.sizes
+    if not same or any(s == 0 and n > 1 for n, s in zip(written.sizes, written.strides, strict=True)):
         raise Declined("a copy that converts or broadcasts")
     operands = [call.tensor("src"), call.tensor("self")]
     slot = operands[1]
@@ -345,21 +348,34 @@ def _transposed(call: Caller, name: str, dtype: torch.dtype) -> int:
 
 def select_backward(call: Caller) -> None:
     """Zeros, and the gradient at its position."""
-    _scattered(call, call.planner.plain(call.arguments["dim"]), call.value("index"), None, 1)
+    whole = call.planner.layout_of(call.returned[0])
+    dimension = call.value("dim") % len(whole.sizes)
+    index = call.value("index")
+    index = index + whole.sizes[dimension] if index < 0 else index
+    sizes, strides = ([*each[:dimension], *each[dimension + 1 :]] for each in (whole.sizes, whole.strides))
+    offset = whole.offset + index * whole.strides[dimension]
+    _scattered(call, replace(whole, sizes=sizes, strides=strides, offset=offset))
 
 
 def slice_backward(call: Caller) -> None:
     """Zeros, and the gradient at its positions."""
-    _scattered(call, call.value("dim"), call.value("start"), call.value("end"), call.value("step"))
+    whole = call.planner.layout_of(call.returned[0])
+    dimension = call.value("dim") % len(whole.sizes)
+    start = call.value("start")
+    start = start + whole.sizes[dimension] if start < 0 else start
+    start = minimum(maximum(start, 0), whole.sizes[dimension])
+    strides = list(whole.strides)
+    offset = whole.offset + start * strides[dimension]
+    strides[dimension] = strides[dimension] * call.value("step")
+    sizes = call.planner.numbers(call.meta("grad_output").shape)
+    _scattered(call, replace(whole, sizes=sizes, strides=strides, offset=offset))
 
 
-def _scattered(call: Caller, dimension: int, first: int, end: int | None, step: int) -> None:
+def _scattered(call: Caller, seen: Any) -> None:
     source = call.tensor("grad_output", call.returned[0].dtype)
     (result,) = call.results()
     assert source is not None and result is not None
     call.planner.fill_step(call.node, result, 0)
-    whole = call.returned[0]
-    seen = whole.select(dimension, first) if end is None else torch.ops.aten.slice(whole, dimension, first, end, step)
     target = call.planner.inside(result, seen)
     call.used.append(target)
     call.call("diopiCopyInp", [source, target], [result])

@@ -9,6 +9,8 @@ from typing import Any
 import torch
 import torch.fx
 
+from torch_droplet.symbolic import Symbolic, as_real, maximum
+
 ACCUMULATED = {torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32}
 _HALVES = {torch.float16: torch.float32, torch.bfloat16: torch.float32}
 
@@ -112,26 +114,27 @@ def plain_operand(value: Any, type_name: str, length: int | None) -> Any:
         sizes = list(value) if isinstance(value, (list, tuple)) else [value]
         return sizes * length if length is not None and length > 1 and len(sizes) == 1 else sizes
     if type_name in ("int64", "int32", "diopiReduction_t"):
-        return int(value)
+        return value if isinstance(value, Symbolic) and value.kind == "integer" else int(value)
     if type_name in ("double", "float"):
-        return float(value)
+        return as_real(value)
     if type_name == "bool":
         return bool(value)
     return value
 
 
-def product(sizes: Iterable[int]) -> int:
-    result = 1
+def product(sizes: Iterable[Any]) -> Any:
+    result: Any = 1
     for size in sizes:
         result *= size
     return result
 
 
-def dense_strides(sizes: Sequence[int]) -> list[int]:
-    strides, step = [], 1
+def dense_strides(sizes: Sequence[Any]) -> list[Any]:
+    strides: list[Any] = []
+    step: Any = 1
     for size in reversed(sizes):
         strides.append(step)
-        step *= max(size, 1)
+        step *= maximum(size, 1)
     return strides[::-1]
 
 

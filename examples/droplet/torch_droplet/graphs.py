@@ -11,6 +11,7 @@ import logging
 import threading
 import weakref
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -27,12 +28,15 @@ from torch_droplet.graph_cache import Kept
 from torch_droplet.graph_nodes import Unplanned
 from torch_droplet.planner import Plan, plan
 from torch_droplet.switches import are_on
+from torch_droplet.symbolic import Untranslated
+from torch_droplet.symbols import SIZES, Source, sources_of
 
 log = logging.getLogger(__name__)
 _NOTHING = contextlib.nullcontext()
 
 PLANS = 32
-"""Plans of one graph for different sizes that are kept; the least recently used one goes first."""
+"""Plans of a graph that are kept, and sizes that the library keeps for each; what was not used for longest goes
+first."""
 
 
 def decompositions() -> dict[Any, Callable[..., Any]]:
@@ -51,14 +55,32 @@ class Program:
 
     def __init__(self, planned: Plan) -> None:
         with unset_fake_temporarily():
-            self.number = torch.ops.diopi.make_program(planned.text(), planned.constants)
+            self.number = torch.ops.diopi.make_program(planned.text(), planned.constants, PLANS)
         self.outputs = planned.outputs
-        self.is_plain = all(is_tensor for is_tensor, _ in planned.outputs)
+        self.is_plain = all(what == "tensor" for what, _, _ in planned.outputs)
+        self._has_numbers = any(what == "number" for what, _, _ in planned.outputs)
         weakref.finalize(self, torch.ops.diopi.remove_program, self.number)
 
     def statistics(self) -> dict[str, int]:
         """Bytes of the arena, steps, and those that go through the dispatcher."""
         return dict(torch.ops.diopi.program_statistics(self.number))
+
+    def run(self) -> list[Any]:
+        """The outputs for the inputs that are staged."""
+        results = torch.ops.diopi.run_program.default(self.number)
+        if self.is_plain:
+            return list(results)
+        integers, reals = torch.ops.diopi.result_numbers.default() if self._has_numbers else ((), ())
+        found = []
+        for what, value, kind in self.outputs:
+            if what == "tensor":
+                found.append(results[value])
+            elif what == "number":
+                found.append(reals[value] if kind == "real" else bool(integers[value]) if kind == "boolean"
+                             else integers[value])  # fmt: skip
+            else:
+                found.append(value)
+        return found
 
 
 class Graph(OutputCode):
@@ -71,89 +93,110 @@ class Graph(OutputCode):
         self.module: torch.fx.GraphModule | None = module
         self.kept: Kept | None = None
         """Instead of the module, in a process that found the graph in the cache."""
-        self.programs: collections.OrderedDict[tuple[Any, ...], Program] = collections.OrderedDict()
+        self.programs: collections.OrderedDict[tuple[Any, ...], list[Program]] = collections.OrderedDict()
+        """By whether a switch watches calls, and by inputs that are real numbers: for different conditions on sizes."""
         self.plans = 0
         self._lock = threading.Lock()
-        placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
-        self._tensors = [k for k, node in enumerate(placeholders) if isinstance(node.meta.get("val"), torch.Tensor)]
-        self._all_tensors = len(self._tensors) == len(placeholders)
-        self._symbols = [
-            (k, node.meta["val"].node.expr)
-            for k, node in enumerate(placeholders)
-            if isinstance(node.meta.get("val"), (torch.SymInt, torch.SymFloat)) and node.meta["val"].node.expr.is_symbol
+        self._sources: list[Source] | None = sources_of(module.graph, {})
+        values = [node.meta.get("val") for node in module.graph.nodes if node.op == "placeholder"]
+        self._tensors = [k for k, value in enumerate(values) if isinstance(value, torch.Tensor)]
+        self._sizes = [k for k, value in enumerate(values) if isinstance(value, torch.SymInt)]
+        self._reals = [
+            (k, value.node.expr)
+            for k, value in enumerate(values)
+            if isinstance(value, (torch.SymFloat, torch.SymBool)) and value.node.expr.is_Symbol
         ]
+        self._is_static = not self._sources and not self._reals
+        self._all_tensors = len(self._tensors) == len(values)
         self._only: Program | None = None
 
     def __call__(self, args: list[Any]) -> list[Any]:
-        if self._all_tensors:
-            program = self._only if self._only is not None and not are_on() else self.program(())
-            inputs = list(args)
-        else:
-            program = self.program(tuple(args[k] for k, _ in self._symbols))
-            inputs = [args[k] for k in self._tensors]
+        inputs = list(args) if self._all_tensors else [args[k] for k in self._tensors]
         # PyTorch looks at a graph's first run for operators with results that share memory, which these may have.
         with _disable_current_modes() if torch._C._len_torch_dispatch_stack() > 0 else _NOTHING:
-            torch.ops.diopi.stage.default(inputs)
+            if self._is_static:
+                program = self._only if self._only is not None and not are_on() else self.program()
+                torch.ops.diopi.stage.default(inputs)
+            else:
+                torch.ops.diopi.stage.default(inputs, [args[k] for k in self._sizes])
+                program = self._selected(args)
             args.clear()
             inputs.clear()
-            results = torch.ops.diopi.run_program.default(program.number)
-        if program.is_plain:
-            return list(results)
-        return [results[value] if is_tensor else value for is_tensor, value in program.outputs]
+            return program.run()
 
-    def program(self, sizes: tuple[int, ...]) -> Program:
-        """The program for the values of the graph's symbols, planned where there is none. While a switch wants to see
-        calls one by one, nothing is fused. Raises `Unplanned`."""
+    def program(self, arguments: Sequence[Any] = ()) -> Program:
+        """The latest program of a graph that is planned; of any other, one for the sizes of these arguments. Raises
+        `Unplanned`."""
         is_watched = are_on()
-        key = (is_watched, *sizes)
         with self._lock:
-            found = self.programs.get(key)
-            if found is None:
-                found = self._made(sizes, is_watched)
-                self.programs[key] = found
-                if len(self.programs) > PLANS:
-                    self.programs.popitem(last=False)
-            else:
-                self.programs.move_to_end(key)
-            if self._all_tensors and not is_watched:
-                self._only = found
-            return found
+            known = self._known(is_watched, arguments)
+            if not known:
+                known.append(self._made(arguments, is_watched, is_open=True))
+                self.plans += 1
+            if self._is_static and not is_watched:
+                self._only = known[0]
+            return known[-1]
 
-    def _made(self, sizes: tuple[int, ...], is_watched: bool) -> Program:
+    def _selected(self, args: list[Any]) -> Program:
+        """The program for the sizes of what is staged, planned where there is none: for all sizes for which the planner
+        decides alike, or, where that cannot be, for these."""
+        is_watched = are_on()
+        with self._lock:
+            known = self._known(is_watched, args)
+            for is_open in (None, True, False):
+                if is_open is not None:
+                    known.append(self._made(args, is_watched, is_open=is_open))
+                    self.plans += 1
+                    del known[:-PLANS]
+                found = torch.ops.diopi.select_program.default([one.number for one in known])
+                if found >= 0:
+                    return known[found]
+        raise RuntimeError("a compiled graph is called with sizes that its plan is not for")
+
+    def _known(self, is_watched: bool, args: Sequence[Any]) -> list[Program]:
+        """Programs with different conditions. While a switch wants to see calls one by one, nothing is fused."""
+        key = (is_watched, *(args[k] for k, _ in self._reals))
+        if key not in self.programs:
+            self.programs[key] = []
+            if len(self.programs) > PLANS:
+                self.programs.popitem(last=False)
+        self.programs.move_to_end(key)
+        return self.programs[key]
+
+    def _made(self, args: Sequence[Any], is_watched: bool, is_open: bool) -> Program:
         if self.kept is not None:
             return Program(self.kept.plan(not is_watched))
-        planned = self._planned(sizes, not is_watched)
-        show(planned.document, planned.notes)
-        self.plans += 1
+        planned = self._planned(args, not is_watched, is_open)
+        show(planned)
         return Program(planned)
 
-    def _planned(self, sizes: tuple[int, ...], fuses: bool) -> Plan:
-        assert self.module is not None
-        symbols = {symbol: value for (_, symbol), value in zip(self._symbols, sizes, strict=True)}
+    def _planned(self, args: Sequence[Any], fuses: bool, is_open: bool) -> Plan:
+        assert self.module is not None and self._sources is not None
+        values = {source.symbol: source.value(args) for source in self._sources}
+        values |= {symbol: args[k] for k, symbol in self._reals}
         with unset_fake_temporarily():
-            return plan(self.module, _numbers(symbols), fuses=fuses)
+            try:
+                return plan(self.module, values, fuses=fuses, is_open=is_open)
+            except Untranslated as reason:
+                log.info("a graph of %d nodes has a plan for each tuple of sizes: %s", len(self.module.graph.nodes),
+                         reason)  # fmt: skip
+                return plan(self.module, values, fuses=fuses, is_open=False)
 
     # What PyTorch's cache asks for.
 
     def prepare_for_serialization(self) -> None:
         """Leaves what another process needs. Called with a copy. Raises `BypassAOTAutogradCache` for symbols."""
-        if not self._all_tensors:
+        if not self._is_static:
             raise BypassAOTAutogradCache("sizes of the graph are symbols")
-        fused, single = self._planned((), True), self._planned((), False)
+        fused, single = self._planned((), True, True), self._planned((), False, True)
         self.kept = Kept.of(fused, single)
-        self.module = self._only = self._lock = None  # type: ignore[assignment]
+        self.module = self._only = self._lock = self._sources = None  # type: ignore[assignment]
         self.programs = collections.OrderedDict()
 
     def post_compile(self, example_inputs: Sequence[Any], constants: Any, graph_kwargs: Any) -> None:
         """Makes the program of a graph that was found."""
         self._lock = threading.Lock()
-        self.program(())
-
-
-def _numbers(symbols: dict[Any, Any]) -> dict[Any, Any]:
-    import sympy
-
-    return {symbol: sympy.sympify(value) for symbol, value in symbols.items()}
+        self.program()
 
 
 class Interpreted(OutputCode):
@@ -180,16 +223,27 @@ def compile_graph(module: torch.fx.GraphModule, inputs: Sequence[Any]) -> Graph 
     """What runs a graph of ATen overloads; planned now where no size is open."""
     graph = Graph(module)
     try:
-        examples = tuple(_hint(inputs[k]) for k, _ in graph._symbols)
-        graph.program(examples)
+        graph.program(_Hints.of(inputs))
     except Unplanned as reason:
         log.warning("a graph of %d nodes is interpreted: it has %s", len(module.graph.nodes), reason)
         return Interpreted(module, str(reason))
     return graph
 
 
+@dataclass(frozen=True)
+class _Hints:
+    """The sizes of an input that the compiler has an example of."""
+
+    shape: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, inputs: Sequence[Any]) -> list[Any]:
+        """Of all inputs; numbers are themselves."""
+        return [cls(tuple(map(_hint, one.shape))) if isinstance(one, torch.Tensor) else _hint(one) for one in inputs]
+
+
 def _hint(value: Any) -> Any:
-    return value.node.hint if isinstance(value, (torch.SymInt, torch.SymFloat)) else value
+    return value.node.hint if isinstance(value, SIZES) else value
 
 
 def backend(module: torch.fx.GraphModule, inputs: Sequence[Any], **options: Any) -> Callable[..., Any]:

@@ -1,7 +1,9 @@
 """From a graph of ATen overloads to a plan: slots for its tensors, and steps that the library runs without Python.
 
-A plan is made for one tuple of sizes. Views have no step. What a step writes is in the arena, unless the graph returns
-it. An overload that the table serves calls its function; every other one goes through the dispatcher, with the reason.
+Sizes that are symbols stay so: numbers of the plan are expressions, which the library evaluates for each call, and what
+the planner decided by a size is a condition of the plan (`symbolic.py`). Views have no step. What a step writes is in
+the arena, unless the graph returns it. An overload that the table serves calls its function; every other one goes
+through the dispatcher, with the reason.
 """
 
 from __future__ import annotations
@@ -17,8 +19,7 @@ import torch
 import torch.fx
 
 from torch_droplet import fusion
-from torch_droplet.arena import Lifetime, assign
-from torch_droplet.folding import folded
+from torch_droplet.folding import folded, of_sizes
 from torch_droplet.fused_steps import FusedSteps
 from torch_droplet.fusion_report import Note
 from torch_droplet.graph_calls import RULES, Caller
@@ -35,25 +36,34 @@ from torch_droplet.graph_nodes import (
     written_argument,
 )
 from torch_droplet.steps import NUMBERS
+from torch_droplet.symbolic import Symbolic
+from torch_droplet.symbols import Symbols, sources_of
 from torch_droplet.table import Binding, bindings, has_function
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass
 class Plan:
-    """A planned graph. `outputs` has a position in the results of the run, or a value, for each output."""
+    """A planned graph. `outputs` has for each output what it is: a `tensor` or a `number` of the run with its position,
+    and the kind of the number; or a `value`."""
 
     document: dict[str, Any]
     constants: list[torch.Tensor]
-    outputs: list[tuple[bool, Any]]
-    lifetimes: list[Lifetime] = field(default_factory=list)
+    outputs: list[tuple[str, Any, str]]
+    hints: list[int] = field(default_factory=list)
+    """The values of the symbols that it was made with."""
     notes: list[Note] = field(default_factory=list)
     """What was fused, and why nodes were not."""
 
     def text(self) -> str:
         """The document as the library reads it."""
         return json.dumps(self.document)
+
+    def resolved(self) -> dict[str, Any]:
+        """The document for the sizes that it was made with, as a vendor's graph compiler takes it."""
+        found: dict[str, Any] = json.loads(torch.ops.diopi.resolve_graph(self.text(), self.hints))
+        return found
 
 
 def _kept(graph: torch.fx.Graph) -> set[int]:
@@ -63,27 +73,28 @@ def _kept(graph: torch.fx.Graph) -> set[int]:
 
 
 class Planner(FusedSteps):
-    """Plans one graph for given values of its symbols."""
+    """Plans one graph."""
 
     def __init__(
-        self,
-        module: torch.fx.GraphModule,
-        symbols: Mapping[Any, int],
-        fuses: bool,
-        given: Mapping[str, torch.Tensor] | None = None,
-    ) -> None:
+        self, module: torch.fx.GraphModule, symbols: Symbols, fuses: bool, given: Mapping[str, torch.Tensor],
+        constants: list[torch.Tensor] | None = None,
+    ) -> None:  # fmt: skip
         self.module = module
-        self.given = given or {}
+        self.given = given
         """Inputs, by name, that are the same in all runs."""
         self.fuses = fuses and fusion.is_enabled()
         self.folds = fuses
         self.folded: dict[torch.fx.Node, torch.Tensor] = {}
+        self.first: Planner | None = None
+        """Computes what follows from sizes alone, once for each tuple of them."""
         super().__init__(symbols, _kept(module.graph))
+        self.constants = [] if constants is None else constants
         self.nodes = list(module.graph.nodes)
         self.inputs = 0
         self.device = self._device()
         self.returned: list[int] = []
-        self.planned_outputs: list[tuple[bool, Any]] = []
+        self.returned_numbers: list[Symbolic] = []
+        self.planned_outputs: list[tuple[str, Any, str]] = []
 
     # What the graph is about.
 
@@ -98,18 +109,42 @@ class Planner(FusedSteps):
 
     def plan(self) -> Plan:
         """The whole graph. Raises `Unplanned`."""
+        self.plan_steps()
+        return self._finished(self.planned_outputs)
+
+    def plan_steps(self) -> None:
+        """Slots and steps of the whole graph."""
         if self.folds:
             self.folded = folded(self)
         for node in self.folded:
             self._node(node)
-        rest = [node for node in self.nodes if node not in self.folded]
+        done = {*self.folded, *(self._plan_first() if self.folds and self.symbols.sources else ())}
+        rest = [node for node in self.nodes if node not in done]
         for unit in self.units(rest, self.device) if self.fuses else rest:
             if isinstance(unit, torch.fx.Node):
                 self._node(unit)
             elif not self.add_fused(unit):
                 for node in (*unit.nodes, *self.copied_by(unit)):
                     self._node(node)
-        return self._finished(self.planned_outputs)
+
+    def _plan_first(self) -> list[torch.fx.Node]:
+        """Plans the nodes that follow from sizes alone, which are the result; the others find theirs as constants."""
+        found = of_sizes(self)
+        if found is None:
+            return []
+        constants = len(self.constants)
+        first = Planner(found.module, self.symbols, self.fuses, found.given, self.constants)
+        first.folds = False
+        try:
+            first.plan_steps()
+        except Unplanned:
+            del self.constants[constants:]
+            return []
+        self.first = first
+        for position, node in enumerate(found.used):
+            self.values[node] = self.add_slot({"kind": "constant", "result": position}, node.meta["val"])
+            self.own(node.meta["val"], self.values[node])
+        return found.nodes
 
     def _node(self, node: torch.fx.Node) -> None:
         if node.op == "placeholder":
@@ -138,7 +173,10 @@ class Planner(FusedSteps):
             self.inputs += 1
             self.own(value, slot)
         elif isinstance(value, NUMBERS) or value is None:
-            self.values[node] = self.number(value)
+            try:
+                self.values[node] = self.number(value)
+            except DataDependent as size:
+                raise Unplanned(f"a number that depends on data: {size}") from None
         else:
             raise Unplanned(f"an input of the type {type(value).__name__}")
 
@@ -231,7 +269,7 @@ class Planner(FusedSteps):
     def _direct(self, node: torch.fx.Node, target: torch._ops.OpOverload, binding: Binding) -> None:
         """A step that calls a function. Raises `Declined`."""
         arguments = named_arguments(node, target)
-        if binding.number and not isinstance(self.plain(arguments[binding.number]), (bool, int, float)):
+        if binding.number and not isinstance(self.plain(arguments[binding.number]), (bool, int, float, Symbolic)):
             raise Declined("no function of the interface serves it")
         if not has_function(binding.function):
             raise Declined(f"{binding.function}: the chip has no such operator")
@@ -291,47 +329,71 @@ class Planner(FusedSteps):
             self.own(value, slot)
         return slot
 
-    def _outputs(self, node: torch.fx.Node) -> list[tuple[bool, Any]]:
-        outputs: list[tuple[bool, Any]] = []
-        self.returned: list[int] = []
+    def _outputs(self, node: torch.fx.Node) -> list[tuple[str, Any, str]]:
         (values,) = node.args
-        for value in values:  # type: ignore[union-attr]
-            if isinstance(value, torch.fx.Node) and isinstance(value.meta.get("val"), torch.Tensor):
-                outputs.append((True, len(self.returned)))
-                self.returned.append(self.values[value])
-            else:
-                outputs.append((False, self.number(value) if value is not None else None))
-        return outputs
+        return [self._output(value) for value in values]  # type: ignore[union-attr]
 
-    def _finished(self, outputs: list[tuple[bool, Any]]) -> Plan:
+    def _output(self, value: Any) -> tuple[str, Any, str]:
+        if isinstance(value, torch.fx.Node) and isinstance(value.meta.get("val"), torch.Tensor):
+            self.returned.append(self.values[value])
+            return "tensor", len(self.returned) - 1, ""
+        number = self.number(value) if value is not None else None
+        if isinstance(number, Symbolic):
+            self.returned_numbers.append(number)
+            return "number", len(self.returned_numbers) - 1, number.kind
+        return "value", number, ""
+
+    def _finished(self, outputs: list[tuple[str, Any, str]]) -> Plan:
+        first = None if self.first is None else self.first.document()
+        symbols = self.symbols.document()
+        if first is not None:
+            # It is given the values of all symbols, and its conditions are those of the whole.
+            first["symbols"] = [{"name": each["name"], "number": k} for k, each in enumerate(symbols)]
+            first["conditions"] = []
+        document = {**self.document(), "symbols": symbols, "first": first}
+        notes = [*self.notes, *(Note((node,), why=why) for node, why in self.reasons.items())]
+        return Plan(document, self.constants, outputs, self.symbols.hints(), notes)
+
+    def document(self) -> dict[str, Any]:
+        """The plan as the library reads it."""
         storages = {id(slot["storage"]): slot["storage"] for slot in self.slots if slot["kind"] == "arena"}
-        lifetimes = [storage.lifetime for storage in storages.values()]
-        arena = assign(lifetimes)
+        positions = {key: k for k, key in enumerate(storages)}
         slots = []
         for slot in self.slots:
             if slot["kind"] == "arena":
-                offset = slot["storage"].lifetime.offset + slot["start"]
-                slot = {k: v for k, v in slot.items() if k not in ("storage", "start")} | {"offset": offset}
+                slot = {**slot, "storage": positions[id(slot["storage"])]}
+            elif "result" in slot:  # the tensors of the first plan come after the others
+                slot = {"kind": "constant", "index": len(self.constants) + slot["result"]}
             slots.append(slot)
-        document = {
+        encoder = self.symbols.encoder()
+        parts = {
+            "slots": slots,
+            "steps": self.steps,
+            "storages": [storage.lifetime.document() for storage in storages.values()],
+            "numbers": self.returned_numbers,
+        }
+        return {
             "version": VERSION,
             "device": self.device.index if self.device is not None else 0,
             "inputs": self.inputs,
-            "arena": arena,
-            "slots": slots,
-            "steps": self.steps,
+            **{key: encoder.encoded(each) for key, each in parts.items()},
             "outputs": self.returned,
+            "conditions": encoder.conditions(),
+            "expressions": encoder.expressions,
         }
-        notes = [*self.notes, *(Note((node,), why=why) for node, why in self.reasons.items())]
-        return Plan(document, self.constants, outputs, lifetimes, notes)
 
 
 def plan(
     module: torch.fx.GraphModule,
-    symbols: Mapping[Any, int],
+    values: Mapping[Any, Any],
     fuses: bool = True,
     given: Mapping[str, torch.Tensor] | None = None,
+    is_open: bool = True,
 ) -> Plan:
-    """The plan of a graph for given values of its symbols; with `fuses`, chains of elementwise operators are one kernel
-    where the device compiles kernels. Inputs that are `given` by name are constants. Raises `Unplanned`."""
+    """The plan of a graph. `values` has those of its symbols at hand; a plan that `is_open` is for other sizes as well.
+    With `fuses`, chains of elementwise operators are one kernel where the device compiles kernels. Inputs that are
+    `given` by name are constants. Raises `Unplanned`, and `Untranslated` for an open plan that needs an expression that
+    plans do not have."""
+    given = given or {}
+    symbols = Symbols(sources_of(module.graph, given), values, is_open)
     return Planner(module, symbols, fuses, given).plan()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -15,9 +15,25 @@ from torch_droplet.graph_nodes import (
     Declined,
     Unplanned,
     dense_strides,
+    product,
     storage_key,
 )
+from torch_droplet.symbols import SIZES, Symbols
 from torch_droplet.table import dtype_name
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the elements of a tensor are in its memory; `offset` counts elements."""
+
+    dtype: torch.dtype
+    sizes: list[Any]
+    strides: list[Any]
+    offset: Any
+
+    def document(self) -> dict[str, Any]:
+        """Dtype, sizes and strides for a slot."""
+        return {"dtype": dtype_name(self.dtype), "sizes": self.sizes, "strides": self.strides}
 
 
 @dataclass
@@ -31,9 +47,9 @@ class Storage:
 
 
 class Slots:
-    """Slots, constants and storages of a graph for given values of its symbols. `kept` are storages that leave it."""
+    """Slots, constants and storages of a graph. `kept` are storages that leave it."""
 
-    def __init__(self, symbols: Mapping[Any, int], kept: set[int]) -> None:
+    def __init__(self, symbols: Symbols, kept: set[int]) -> None:
         self.symbols = symbols
         self.kept = kept
         self.slots: list[dict[str, Any]] = []
@@ -42,7 +58,7 @@ class Slots:
         self.storages: dict[int, Storage] = {}
         self.values: dict[torch.fx.Node, Any] = {}
         """The slot of a node that is a tensor, a list for several, or a number."""
-        self._layouts: list[torch.Tensor | None] = []
+        self._layouts: list[Layout | None] = []
         self._made: list[torch.Tensor] = []
 
     def number(self, value: Any) -> Any:
@@ -51,34 +67,45 @@ class Slots:
             if value in self.values:
                 return self.values[value]
             return self.number(value.meta["val"])
-        if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
-            expression = value.node.expr.xreplace(dict(self.symbols))
-            if expression.free_symbols:
-                raise DataDependent(str(expression))
-            kind = int if isinstance(value, torch.SymInt) else float if isinstance(value, torch.SymFloat) else bool
-            return kind(expression)
-        return value
+        return self.symbols.number(value) if isinstance(value, SIZES) else value
+
+    def numbers(self, values: Sequence[Any]) -> list[Any]:
+        """Sizes or strides."""
+        return [self.number(one) for one in values]
+
+    def layout_of(self, value: torch.Tensor) -> Layout:
+        """Where its elements are. Raises `DataDependent`, `Unplanned`."""
+        if value.layout != torch.strided:
+            raise Unplanned(f"a tensor with the layout {value.layout}")
+        sizes, strides = self.numbers(value.shape), self.numbers(value.stride())
+        return Layout(value.dtype, sizes, strides, self.number(value.storage_offset()))
 
     def layout(self, value: torch.Tensor) -> dict[str, Any]:
         """Dtype, sizes and strides for a slot."""
-        if value.layout != torch.strided:
-            raise Unplanned(f"a tensor with the layout {value.layout}")
-        return {
-            "dtype": dtype_name(value.dtype),
-            "sizes": [self.number(size) for size in value.shape],
-            "strides": [self.number(stride) for stride in value.stride()],
-        }
+        return self.layout_of(value).document()
 
     def add_slot(self, slot: dict[str, Any], value: torch.Tensor | None) -> int:
         """A new slot; `value` says what is in it."""
+        try:
+            layout = None if value is None else self.layout_of(value)
+        except (DataDependent, Unplanned):
+            layout = None
+        return self._add(slot, layout)
+
+    def _add(self, slot: dict[str, Any], layout: Layout | None) -> int:
         self.slots.append(slot)
-        self._layouts.append(value)
+        self._layouts.append(layout)
         return len(self.slots) - 1
+
+    def seen_as(self, slot: int) -> Layout:
+        """Where the elements of a slot are."""
+        found = self._layouts[slot]
+        assert found is not None
+        return found
 
     def broadcast_strides(self, value: torch.Tensor, shape: Sequence[int]) -> list[int]:
         """Strides of a tensor as if it had `shape`."""
-        sizes = [self.number(size) for size in value.shape]
-        strides = [self.number(stride) for stride in value.stride()]
+        sizes, strides = self.numbers(value.shape), self.numbers(value.stride())
         lead = len(shape) - len(sizes)
         return [0] * lead + [
             0 if size == 1 and shape[lead + k] != 1 else stride
@@ -121,34 +148,38 @@ class Slots:
             raise Declined("a result with elements that share memory")
         return self.add_result(value, size, storage_key(value) in self.kept, storage_key(value))
 
-    def add_result(self, value: torch.Tensor, size: int, is_kept: bool, key: int) -> int:
+    def add_result(self, value: torch.Tensor, size: Any, is_kept: bool, key: int) -> int:
         """A slot of `size` bytes, in the arena unless it leaves the graph."""
+        layout = self.layout_of(value)
         if is_kept:
-            slot = self.add_slot({"kind": "fresh", **self.layout(value)}, value)
+            slot = self._add({"kind": "fresh", **layout.document()}, layout)
             self.storages[key] = Storage(slot, 0)
             return slot
-        self.storages[key] = Storage(None, 0, Lifetime(size, len(self.steps), len(self.steps)))
-        return self.add_slot({"kind": "arena", "storage": self.storages[key], "start": 0, **self.layout(value)}, value)
+        return self._temporary(layout, size, key)
 
-    def scratch(self, sizes: Sequence[int], dtype: torch.dtype) -> int:
+    def _temporary(self, layout: Layout, size: Any, key: int) -> int:
+        self.storages[key] = Storage(None, 0, Lifetime(size, len(self.steps), len(self.steps)))
+        slot = {"kind": "arena", "storage": self.storages[key], "start": 0, **layout.document()}
+        return self._add(slot, layout)
+
+    def scratch(self, sizes: Sequence[Any], dtype: torch.dtype) -> int:
         """A dense tensor in the arena that no node has."""
-        made = torch.empty_strided(list(sizes), dense_strides(sizes), dtype=dtype, device="meta")
-        # The key is the address of a storage: it must stay one of its own.
-        self._made.append(made)
-        return self.add_result(made, made.untyped_storage().nbytes(), False, storage_key(made))
+        # The key is the address of a storage, which must stay one of its own.
+        self._made.append(torch.empty(0, dtype=dtype, device="meta"))
+        layout = Layout(dtype, list(sizes), dense_strides(sizes), 0)
+        return self._temporary(layout, product(sizes) * dtype.itemsize, storage_key(self._made[-1]))
 
     def permuted(self, slot: int, dimensions: Sequence[int]) -> int:
         """A slot over the same memory."""
-        value = self._layouts[slot]
-        assert value is not None
-        return self.inside(slot, value.permute(*dimensions))
+        own = self.seen_as(slot)
+        sizes, strides = ([each[k] for k in dimensions] for each in (own.sizes, own.strides))
+        return self.inside(slot, replace(own, sizes=sizes, strides=strides))
 
-    def inside(self, slot: int, seen: torch.Tensor) -> int:
+    def inside(self, slot: int, seen: Layout) -> int:
         """A slot for a view of what is in another one."""
-        own, value = self.slots[slot], self._layouts[slot]
-        assert value is not None
-        ahead = self.number(seen.storage_offset()) - self.number(value.storage_offset())
+        own = self.slots[slot]
+        ahead = seen.offset - self.seen_as(slot).offset
         if own["kind"] == "arena":
-            start = own["start"] + ahead * seen.element_size()
-            return self.add_slot({**own, "start": start, **self.layout(seen)}, seen)
-        return self.add_slot({"kind": "view", "base": slot, "offset": ahead, **self.layout(seen)}, seen)
+            start = own["start"] + ahead * seen.dtype.itemsize
+            return self._add({**own, "start": start, **seen.document()}, seen)
+        return self._add({"kind": "view", "base": slot, "offset": ahead, **seen.document()}, seen)

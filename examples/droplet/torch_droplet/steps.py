@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -21,6 +22,8 @@ from torch_droplet.graph_nodes import (
     source_of,
 )
 from torch_droplet.slots import Slots
+from torch_droplet.symbolic import Symbolic
+from torch_droplet.symbols import SIZES
 from torch_droplet.table import Binding, dtype_name
 
 _MEMORY_FORMATS = {
@@ -29,7 +32,7 @@ _MEMORY_FORMATS = {
     torch.channels_last: 2,
     torch.channels_last_3d: 3,
 }
-NUMBERS = (bool, int, float, torch.SymInt, torch.SymFloat, torch.SymBool)
+NUMBERS = (bool, int, float, *SIZES)
 
 
 class Steps(Slots):
@@ -118,12 +121,14 @@ class Steps(Slots):
                 return self.number(value)
             except DataDependent as size:
                 raise Unplanned(f"a number that depends on data: {size}") from None
+        if isinstance(value, Symbolic):
+            return value
         raise Unplanned(f"an argument of the type {type(value).__name__}")
 
     def _cast(self, value: torch.Tensor, slot: int, dtype: torch.dtype) -> int:
         """A step that converts an operand."""
         target = torch.ops.aten._to_copy.default
-        result = self.scratch([self.number(n) for n in value.shape], dtype)
+        result = self.scratch(self.numbers(value.shape), dtype)
         step = {
             "node": f"to_{dtype_name(dtype)}",
             "overload": overload_name(target),
@@ -136,17 +141,11 @@ class Steps(Slots):
         return result
 
     def _expanded(self, slot: int, sizes: Sequence[int]) -> int:
-        own = self.slots[slot]
-        value = self._layouts[slot]
-        assert value is not None
-        old = [self.number(n) for n in value.shape]
-        strides = [self.number(n) for n in value.stride()]
-        lead = len(sizes) - len(old)
-        new = [0] * lead + [0 if old[k] != sizes[lead + k] else strides[k] for k in range(len(old))]
-        layout = {"dtype": dtype_name(value.dtype), "sizes": list(sizes), "strides": new}
-        if own["kind"] == "arena":
-            return self.add_slot({**own, **layout}, value)
-        return self.add_slot({"kind": "view", "base": slot, "offset": 0, **layout}, value)
+        own = self.seen_as(slot)
+        lead = len(sizes) - len(own.sizes)
+        pairs = zip(own.sizes, own.strides, sizes[lead:], strict=True)
+        strides = [0] * lead + [0 if size != expected else stride for size, stride, expected in pairs]
+        return self.inside(slot, replace(own, sizes=list(sizes), strides=strides))
 
     def operand(
         self, parameter: Sequence[Any], arguments: Mapping[str, Any], results: Sequence[torch.Tensor],
@@ -193,8 +192,8 @@ class Steps(Slots):
             raise Declined(f"{dtype_name(expected)} is not accepted")
         if expected != value.dtype:
             slot = self._cast(value, slot, expected)
-        sizes = [self.number(size) for size in results[0].shape]
-        if expands and [self.number(size) for size in value.shape] != sizes:
+        sizes = self.numbers(results[0].shape)
+        if expands and self.numbers(value.shape) != sizes:
             slot = self._expanded(slot, sizes)
         return slot
 

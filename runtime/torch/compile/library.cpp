@@ -1,7 +1,10 @@
 // What the planner in Python sees: programs by number, and what went through the dispatcher.
+#include <diopigen_torch/arena_plan.h>
+#include <diopigen_torch/resolved.h>
 #include <diopigen_torch/tape.h>
 #include <torch/library.h>
 
+#include <algorithm>
 #include <tuple>
 
 namespace diopigen::backend {
@@ -32,6 +35,9 @@ AllCalls& calls() {
 // The inputs of this thread's next run. Python empties its own list between the two calls, so that the run alone holds
 // them, and frees each after its last use.
 thread_local std::vector<at::Tensor> staged;
+thread_local std::vector<int64_t> staged_numbers;
+// The outputs of its latest run that are numbers.
+thread_local std::vector<c10::Scalar> latest_numbers;
 
 using Texts = std::vector<std::string>;
 
@@ -56,7 +62,53 @@ c10::Dict<std::string, int64_t> statistics(int64_t number) {
     values.insert("fused", program->fusedCount());
     values.insert("instances", program->instanceCount());
     values.insert("whole", program->isWhole() ? 1 : 0);
+    values.insert("sized", program->sizedCount());
+    values.insert("cached", program->cachedCount());
     return values;
+}
+
+// The first program that is for the sizes of what is staged; -1 where none is.
+int64_t selectProgram(const std::vector<int64_t>& numbers) {
+    for (size_t i = 0; i < numbers.size(); ++i) {
+        if (programOf(numbers[i])->sizedFor(staged, staged_numbers) != nullptr) {
+            return static_cast<int64_t>(i);
+        }
+    }
+    return -1;
+}
+
+std::vector<at::Tensor> runProgram(int64_t number) {
+    const std::shared_ptr<Program> program = programOf(number);
+    std::vector<at::Tensor> inputs = std::exchange(staged, {});
+    const std::shared_ptr<Program::Sized> sized = program->sizedFor(inputs, staged_numbers);
+    TORCH_CHECK(sized != nullptr, "a compiled graph is called with sizes that its plan is not for");
+    std::vector<at::Tensor> results = program->run(*sized, std::move(inputs));
+    latest_numbers = program->results(*sized);
+    return results;
+}
+
+// Integers and booleans are in the first list, real numbers in the second; the other one has 0.
+std::tuple<std::vector<int64_t>, std::vector<double>> columns(const std::vector<c10::Scalar>& values) {
+    std::tuple<std::vector<int64_t>, std::vector<double>> columns;
+    for (const c10::Scalar& value : values) {
+        const bool is_real = value.isFloatingPoint();
+        std::get<0>(columns).push_back(is_real ? 0 : value.isBoolean() ? value.toBool() : value.toLong());
+        std::get<1>(columns).push_back(is_real ? value.toDouble() : 0);
+    }
+    return columns;
+}
+
+// The offsets of an arena, and its bytes as the last one.
+std::vector<int64_t> arenaOffsets(const std::vector<int64_t>& bytes, const std::vector<int64_t>& first,
+                                  const std::vector<int64_t>& last) {
+    TORCH_CHECK(bytes.size() == first.size() && bytes.size() == last.size(), "lists of different lengths");
+    std::vector<Lifetime> lifetimes;
+    for (size_t i = 0; i < bytes.size(); ++i) {
+        lifetimes.push_back({bytes[i], static_cast<size_t>(first[i]), static_cast<size_t>(last[i])});
+    }
+    ArenaPlan plan = planArena(lifetimes);
+    plan.offsets.push_back(plan.bytes);
+    return plan.offsets;
 }
 
 TORCH_LIBRARY_FRAGMENT(diopi, library) {
@@ -84,15 +136,29 @@ TORCH_LIBRARY_FRAGMENT(diopi, library) {
         const CompiledFunction* const function = compiledFunction(name);
         return function != nullptr && function->function != nullptr;
     });
-    library.def("make_program(str plan, Tensor[] constants) -> int",
-                [](const std::string& plan, std::vector<at::Tensor> constants) {
-                    return addProgram(plan, std::move(constants));
+    library.def("resolve_graph(str plan, int[] symbols) -> str",
+                [](const std::string& plan, const std::vector<int64_t>& symbols) {
+                    return resolvedDocument(Json::parse(plan), symbols);
+                });
+    library.def("evaluate(str expressions, int[] symbols) -> (int[], float[])",
+                [](const std::string& table, const std::vector<int64_t>& symbols) {
+                    return columns(Expressions(Json::parse(table), symbols.size()).values(symbols));
+                });
+    library.def("plan_arena(int[] bytes, int[] first, int[] last) -> int[]", &arenaOffsets);
+    library.def("make_program(str plan, Tensor[] constants, int cached=32) -> int",
+                [](const std::string& plan, std::vector<at::Tensor> constants, int64_t cached) {
+                    return addProgram(plan, std::move(constants), cached);
                 });
     library.def("remove_program(int program) -> ()", [](int64_t number) { removeProgram(number); });
     library.def("program_statistics(int program) -> Dict(str, int)", &statistics);
-    library.def("stage(Tensor[] inputs) -> ()", [](std::vector<at::Tensor> inputs) { staged = std::move(inputs); });
-    library.def("run_program(int program) -> Tensor[]",
-                [](int64_t number) { return programOf(number)->run(std::exchange(staged, {})); });
+    library.def("stage(Tensor[] inputs, int[] numbers=[]) -> ()",
+                [](std::vector<at::Tensor> inputs, std::vector<int64_t> numbers) {
+                    staged = std::move(inputs);
+                    staged_numbers = std::move(numbers);
+                });
+    library.def("select_program(int[] programs) -> int", &selectProgram);
+    library.def("run_program(int program) -> Tensor[]", &runProgram);
+    library.def("result_numbers() -> (int[], float[])", [] { return columns(latest_numbers); });
     library.def("note_unplanned(str reason) -> ()",
                 [](const std::string& reason) { compiledCallsOf("(graph)", reason)->calls.fetch_add(1); });
     library.def("compiled_calls() -> (str[], str[], int[])", &compiledColumns);
@@ -101,9 +167,9 @@ TORCH_LIBRARY_FRAGMENT(diopi, library) {
 
 }  // namespace
 
-int64_t addProgram(std::string_view plan, std::vector<at::Tensor> constants) {
-    auto program = std::make_shared<Program>(Json::parse(plan), std::move(constants));
-    program->offer(std::string(plan));
+int64_t addProgram(std::string_view plan, std::vector<at::Tensor> constants, int64_t most_sizes) {
+    auto program = std::make_shared<Program>(Json::parse(plan), std::move(constants),
+                                             static_cast<size_t>(std::max<int64_t>(1, most_sizes)));
     const std::lock_guard<std::mutex> lock(programs().mutex);
     const int64_t number = programs().next++;
     programs().all.emplace(number, std::move(program));

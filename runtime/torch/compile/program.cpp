@@ -1,115 +1,63 @@
 // From a plan to a program: everything that a run does not have to look up again.
-#include <ATen/ScalarOps.h>
-#include <diopigen_torch/call.h>
-#include <diopigen_torch/device.h>
-#include <diopigen_torch/generator.h>
 #include <diopigen_torch/tape.h>
 
 #include <algorithm>
 #include <limits>
 #include <utility>
 
+#include "sized.h"
+
 namespace diopigen::backend {
 
 namespace {
 
-constexpr int64_t kVersion = 1;
-
-at::ScalarType scalarTypeNamed(const std::string& name) {
-    static const std::map<std::string, at::ScalarType> types = {{"int8", at::kChar},
-                                                                {"uint8", at::kByte},
-                                                                {"int16", at::kShort},
-                                                                {"uint16", at::kUInt16},
-                                                                {"int32", at::kInt},
-                                                                {"uint32", at::kUInt32},
-                                                                {"int64", at::kLong},
-                                                                {"uint64", at::kUInt64},
-                                                                {"float16", at::kHalf},
-                                                                {"float32", at::kFloat},
-                                                                {"float64", at::kDouble},
-                                                                {"bool", at::kBool},
-                                                                {"bfloat16", at::kBFloat16},
-                                                                {"complex32", at::kComplexHalf},
-                                                                {"complex64", at::kComplexFloat},
-                                                                {"complex128", at::kComplexDouble}};
-    const auto found = types.find(name);
-    TORCH_CHECK(found != types.end(), "a compiled graph has the dtype '", name, "', which plans do not know");
-    return found->second;
-}
-
-c10::Scalar scalarOf(const Json& value) {
-    if (value.kind() == Json::Kind::boolean) {
-        return {value.boolean()};
-    }
-    return value.isInteger() ? c10::Scalar(value.integer()) : c10::Scalar(value.real());
-}
-
-// A value that is no tensor, as the dispatcher takes it.
-c10::IValue valueOf(const Json& value, const c10::Type& type) {
-    if (value.isNull()) {
-        return {};
-    }
-    if (value.isObject()) {
-        if (const Json& dtype = value.at("dtype"); !dtype.isNull()) {
-            return static_cast<int64_t>(scalarTypeNamed(dtype.text()));
-        }
-        return c10::Device(value.at("device").text());
-    }
-    switch (type.kind()) {
-        case c10::TypeKind::OptionalType:
-            return valueOf(value, *type.castRaw<c10::OptionalType>()->getElementType());
-        case c10::TypeKind::FloatType:
-            return value.real();
-        case c10::TypeKind::NumberType:
-            return scalarOf(value);
-        case c10::TypeKind::ListType: {
-            const c10::TypePtr element = type.castRaw<c10::ListType>()->getElementType();
-            c10::impl::GenericList list(element);
-            for (const Json& each : value.list()) {
-                list.push_back(valueOf(each, *element));
-            }
-            return list;
-        }
-        default:
-            break;
-    }
-    switch (value.kind()) {
-        case Json::Kind::boolean:
-            return value.boolean();
-        case Json::Kind::integer:
-            return value.integer();
-        case Json::Kind::real:
-            return value.real();
-        default:
-            return value.text();
-    }
-}
-
-bool isTensorType(const c10::Type& type) {
-    if (type.kind() == c10::TypeKind::OptionalType) {
-        return isTensorType(*type.castRaw<c10::OptionalType>()->getElementType());
-    }
-    return type.kind() == c10::TypeKind::TensorType;
-}
+constexpr int64_t kPlanVersion = 2;
 
 }  // namespace
 
-Program::Program(const Json& plan, std::vector<at::Tensor> constants) : constants_(std::move(constants)) {
-    TORCH_CHECK(plan.at("version").integer() == kVersion, "a compiled graph of version ", plan.at("version").integer(),
-                "; this library reads ", kVersion);
-    device_ = static_cast<c10::DeviceIndex>(plan.at("device").integer());
-    input_count_ = static_cast<size_t>(plan.at("inputs").integer());
-    arena_bytes_ = plan.at("arena").integer();
-    for (const Json& slot : plan.at("slots").list()) {
-        addSlot(slot);
+Program::Program(Json plan, std::vector<at::Tensor> constants, size_t most_sizes)
+    : document_(std::move(plan)), constants_(std::move(constants)), most_sizes_(std::max<size_t>(1, most_sizes)) {
+    TORCH_CHECK(document_.at("version").integer() == kPlanVersion, "a compiled graph of version ",
+                document_.at("version").integer(), "; this library reads ", kPlanVersion);
+    device_ = static_cast<c10::DeviceIndex>(document_.at("device").integer());
+    input_count_ = static_cast<size_t>(document_.at("inputs").integer());
+    for (const Json& symbol : document_.at("symbols").list()) {
+        addSymbol(symbol);
     }
-    for (const Json& step : plan.at("steps").list()) {
+    expressions_.emplace(document_.at("expressions"), symbols_.size());
+    for (const Json& slot : document_.at("slots").list()) {
+        slots_.push_back(slotOf(slot, Numbers()));
+    }
+    for (const Json& step : document_.at("steps").list()) {
         addStep(step, steps_.emplace_back());
     }
-    for (const Json& output : plan.at("outputs").list()) {
+    for (const Json& output : document_.at("outputs").list()) {
         outputs_.push_back(slotIndex(output));
     }
     planLifetimes();
+    if (const Json& first = document_.at("first"); !first.isNull()) {
+        first_ = std::make_unique<Program>(first, constants_);
+    }
+    if (symbols_.empty()) {
+        cached_.push_back(makeSized({}, true));
+        sized_ = 1;
+        launches_.clear();
+        document_ = Json();
+    }
+}
+
+void Program::addSymbol(const Json& plan) {
+    SymbolPlan& symbol = symbols_.emplace_back();
+    symbol.name = plan.at("name").text();
+    symbol.is_number = !plan.at("number").isNull();
+    symbol.index = static_cast<size_t>(plan.at(symbol.is_number ? "number" : "input").integer());
+    if (!symbol.is_number) {
+        symbol.dimension = static_cast<size_t>(plan.at("dimension").integer());
+        TORCH_CHECK(symbol.index < input_count_, "a compiled graph has no input ", symbol.index);
+    }
+    const Json &least = plan.at("least"), &most = plan.at("most");
+    symbol.least = least.isNull() ? std::numeric_limits<int64_t>::min() : least.integer();
+    symbol.most = most.isNull() ? std::numeric_limits<int64_t>::max() : most.integer();
 }
 
 size_t Program::slotIndex(const Json& value) const {
@@ -118,7 +66,8 @@ size_t Program::slotIndex(const Json& value) const {
     return static_cast<size_t>(slot);
 }
 
-void Program::addSlot(const Json& plan) {
+// A slot; what follows from sizes is left out where these are not known yet.
+SlotPlan Program::slotOf(const Json& plan, const Numbers& numbers) const {
     static const std::map<std::string, SlotPlan::Kind> kinds = {
         {"input", SlotPlan::Kind::input}, {"constant", SlotPlan::Kind::constant}, {"arena", SlotPlan::Kind::arena},
         {"fresh", SlotPlan::Kind::fresh}, {"view", SlotPlan::Kind::view},         {"result", SlotPlan::Kind::result}};
@@ -126,17 +75,30 @@ void Program::addSlot(const Json& plan) {
     TORCH_CHECK(found != kinds.end(), "a compiled graph has a slot of the kind '", plan.at("kind").text(), "'");
     SlotPlan slot;
     slot.kind = found->second;
-    const auto number = [&](const char* key) { return plan.at(key).isNull() ? 0 : plan.at(key).integer(); };
-    slot.index = static_cast<size_t>(number("index"));
-    slot.offset = number("offset");
+    slot.is_open = Numbers::isOpen(plan);
+    const bool is_known = !slot.is_open || numbers.areKnown();
+    const auto number = [&](const char* key) {
+        return plan.at(key).isNull() || !is_known ? 0 : numbers.integer(plan.at(key));
+    };
+    slot.index = static_cast<size_t>(plan.at("index").isNull() ? 0 : plan.at("index").integer());
+    if (slot.kind == SlotPlan::Kind::arena) {
+        slot.storage = static_cast<size_t>(plan.at("storage").integer());
+        TORCH_CHECK(slot.storage < document_.at("storages").list().size(), "a compiled graph has no storage ",
+                    slot.storage);
+        slot.offset = number("start");
+    } else {
+        slot.offset = number("offset");
+    }
     if (slot.kind == SlotPlan::Kind::view) {
         slot.base = slotIndex(plan.at("base"));
     }
     if (!plan.at("sizes").isNull()) {
         slot.has_layout = true;
         slot.type = scalarTypeNamed(plan.at("dtype").text());
-        slot.sizes = plan.at("sizes").integers();
-        slot.strides = plan.at("strides").integers();
+        if (is_known) {
+            slot.sizes = numbers.integers(plan.at("sizes"));
+            slot.strides = numbers.integers(plan.at("strides"));
+        }
         TORCH_CHECK(slot.sizes.size() == slot.strides.size(), "a compiled graph has a slot with ", slot.sizes.size(),
                     " sizes and ", slot.strides.size(), " strides");
         slot.extent = 1;
@@ -145,12 +107,14 @@ void Program::addSlot(const Json& plan) {
                 slot.sizes[i] == 0 || slot.extent == 0 ? 0 : slot.extent + (slot.sizes[i] - 1) * slot.strides[i];
         }
     }
-    const bool is_known = slot.kind == SlotPlan::Kind::input      ? slot.index < input_count_
-                          : slot.kind == SlotPlan::Kind::constant ? slot.index < constants_.size()
+    const Json& first = document_.at("first");
+    const size_t computed = first.isNull() ? 0 : first.at("outputs").list().size();
+    const bool is_there = slot.kind == SlotPlan::Kind::input      ? slot.index < input_count_
+                          : slot.kind == SlotPlan::Kind::constant ? slot.index < constants_.size() + computed
                           : slot.kind == SlotPlan::Kind::result   ? true
                                                                   : slot.has_layout;
-    TORCH_CHECK(is_known, "a compiled graph has a slot without a layout, or for an input that it lacks");
-    slots_.push_back(std::move(slot));
+    TORCH_CHECK(is_there, "a compiled graph has a slot without a layout, or for an input that it lacks");
+    return slot;
 }
 
 void Program::addStep(const Json& plan, Step& step) {
@@ -199,24 +163,21 @@ void Program::addStep(const Json& plan, Step& step) {
     step.calls = compiledCallsOf(step.name, reason);
 }
 
-void Program::addFused(const Json& plan, Step& step) const {
+void Program::addFused(const Json& plan, Step& step) {
     step.name = plan.at("name").text();
     step.fused = std::make_unique<FusedPlan>();
     FusedPlan& fused = *step.fused;
     fused.kernel = deviceKernel(plan.at("source").text(), step.name);
     for (const Json& buffer : plan.at("buffers").list()) {
         fused.slots.push_back(static_cast<int64_t>(slotIndex(buffer.at("slot"))));
-        fused.buffers.push_back(
-            {nullptr, static_cast<uint64_t>(buffer.at("bytes").integer()), buffer.at("written").boolean()});
     }
-    fused.numbers = plan.at("numbers").integers();
     if (!plan.at("writes").isNull()) {
         for (const Json& slot : plan.at("writes").list()) {
             fused.writes.push_back(slotIndex(slot));
         }
     }
-    fused.items = plan.at("items").integer();
-    fused.grain = plan.at("grain").integer();
+    fused.launch = launches_.size();
+    launches_.push_back(&plan);
 }
 
 void Program::addOperands(const Json& operands, const CompiledFunction& function) {
@@ -230,74 +191,22 @@ void Program::addOperands(const Json& operands, const CompiledFunction& function
 
 OperandPlan Program::operandOf(const Json& value, char kind) {
     OperandPlan operand;
-    operand.value.sizes = {nullptr, 0};  // the largest member: what is not set below is null
-    const bool is_missing = value.isNull();
-    switch (kind) {
-        case 'o':
-        case 't':
-            operand.is_tensor = !is_missing;
-            if (!is_missing) {
-                operand.slots.push_back(static_cast<int64_t>(slotIndex(value)));
-            }
-            break;
-        case 'l':
-            operand.is_list = true;
-            for (const Json& each : value.list()) {
-                operand.slots.push_back(static_cast<int64_t>(slotIndex(each)));
-            }
-            break;
-        case 's':
-            if (!is_missing) {
-                diopiScalar_t& scalar = scalars_.emplace_back();
-                const bool is_boolean = value.kind() == Json::Kind::boolean;
-                if (is_boolean || value.isInteger()) {
-                    scalar.stype = is_boolean ? diopi_dtype_bool : diopi_dtype_int64;
-                    scalar.ival = is_boolean ? static_cast<int64_t>(value.boolean()) : value.integer();
-                } else {
-                    scalar.stype = diopi_dtype_float64;
-                    scalar.fval = value.real();
-                }
-                operand.value.pointer = &scalar;
-            }
-            break;
-        case 'z':
-            if (!is_missing) {
-                const std::vector<int64_t>& sizes = sizes_.emplace_back(value.integers());
-                operand.value.sizes = {sizes.data(), static_cast<int64_t>(sizes.size())};
-            }
-            break;
-        case 'Z':
-            if (!is_missing) {
-                const std::vector<int64_t>& sizes = sizes_.emplace_back(value.integers());
-                operand.value.pointer =
-                    &size_pointers_.emplace_back(diopiSize_t{sizes.data(), static_cast<int64_t>(sizes.size())});
-            }
-            break;
-        case 'g':
-            operand.value.pointer = generatorHandle(std::nullopt, device_);
-            break;
-        case 'r':
-            operand.value.integer = static_cast<int64_t>(roundMode(
-                is_missing ? std::optional<std::string_view>() : std::optional<std::string_view>(value.text())));
-            break;
-        case 'c':
-            operand.value.pointer = is_missing ? nullptr : texts_.emplace_back(value.text()).c_str();
-            break;
-        case 'I':
-            operand.value.pointer = is_missing ? nullptr : &integers_.emplace_back(value.integer());
-            break;
-        case 'D':
-            operand.value.pointer = is_missing ? nullptr : &reals_.emplace_back(value.real());
-            break;
-        case 'B':
-            operand.value.pointer = is_missing ? nullptr : &booleans_.emplace_back(value.boolean());
-            break;
-        case 'd':
-            operand.value.real = value.real();
-            break;
-        default:
-            operand.value.integer =
-                value.kind() == Json::Kind::boolean ? static_cast<int64_t>(value.boolean()) : value.integer();
+    operand.kind = kind;
+    operand.value.sizes = {nullptr, 0};  // the largest member
+    if (kind == 'o' || kind == 't') {
+        operand.is_tensor = !value.isNull();
+        if (operand.is_tensor) {
+            operand.slots.push_back(static_cast<int64_t>(slotIndex(value)));
+        }
+    } else if (kind == 'l') {
+        operand.is_list = true;
+        for (const Json& each : value.list()) {
+            operand.slots.push_back(static_cast<int64_t>(slotIndex(each)));
+        }
+    } else if (Numbers::isOpen(value)) {
+        operand.open = &value;
+    } else {
+        operand.value = values_.read(value, kind, Numbers(), device_);
     }
     return operand;
 }
@@ -313,18 +222,9 @@ ArgumentPlan Program::argumentOf(const Json& value, const c10::Argument& argumen
         }
         return plan;
     }
-    if (inner->kind() == c10::TypeKind::TensorType) {
-        if (value.isObject()) {
-            plan.form = ArgumentPlan::Form::tensor;
-            plan.slots.push_back(static_cast<int64_t>(slotIndex(value.at("slot"))));
-        } else {
-            at::Tensor number = at::scalar_tensor(
-                scalarOf(value), at::TensorOptions(at::kCPU).dtype(value.kind() == Json::Kind::boolean ? at::kBool
-                                                                   : value.isInteger()                 ? at::kLong
-                                                                                                       : at::kDouble));
-            number.unsafeGetTensorImpl()->set_wrapped_number(true);
-            plan.value = number;
-        }
+    if (inner->kind() == c10::TypeKind::TensorType && value.isObject() && !value.at("slot").isNull()) {
+        plan.form = ArgumentPlan::Form::tensor;
+        plan.slots.push_back(static_cast<int64_t>(slotIndex(value.at("slot"))));
         return plan;
     }
     const auto* const list = inner->castRaw<c10::ListType>();
@@ -336,7 +236,12 @@ ArgumentPlan Program::argumentOf(const Json& value, const c10::Argument& argumen
         }
         return plan;
     }
-    plan.value = valueOf(value, *inner);
+    if (Numbers::isOpen(value)) {
+        plan.open = &value;
+        plan.type = inner;
+    } else {
+        plan.value = argumentValue(value, *inner, Numbers());
+    }
     return plan;
 }
 

@@ -87,8 +87,7 @@ SavedGraph::SavedGraph(const std::string& path) {
         c10::register_privateuse1_backend(name);
     }
     initialize();
-    const std::string& document = entry(content, "plan").toStringRef();
-    const Json plan = Json::parse(document);
+    Json plan = Json::parse(entry(content, "plan").toStringRef());
     device_ = plan.at("device").integer();
     for (const c10::IValue& each : entry(content, "inputs").toListRef()) {
         const auto& values = each.toListRef();
@@ -100,8 +99,7 @@ SavedGraph::SavedGraph(const std::string& path) {
     for (const c10::IValue& each : entry(content, "constants").toListRef()) {
         constants.push_back(each.toTensor().to(device()));
     }
-    program_ = std::make_unique<Program>(plan, std::move(constants));
-    program_->offer(document);
+    program_ = std::make_unique<Program>(std::move(plan), std::move(constants));
 }
 
 SavedGraph::~SavedGraph() = default;

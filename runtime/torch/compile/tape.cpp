@@ -6,18 +6,12 @@
 #include <diopigen_torch/device.h>
 #include <diopigen_torch/kernel.h>
 #include <diopigen_torch/shaped.h>
-#include <diopigen_torch/tape.h>
 
 #include <utility>
 
-namespace diopigen::backend {
+#include "sized.h"
 
-/// Tensors and operands of a run. Those in the arena stay as they are.
-struct Program::Instance {
-    std::vector<at::Tensor> slots;
-    std::vector<Operand> operands;
-    std::deque<std::vector<diopiConstTensorHandle_t>> lists;
-};
+namespace diopigen::backend {
 
 namespace {
 
@@ -46,18 +40,19 @@ class WithDevice {
 
 }  // namespace
 
-std::shared_ptr<Program::Instance> Program::makeInstance() const {
+std::shared_ptr<Program::Instance> Program::makeInstance(const Sized& sized) const {
     auto created = std::make_shared<Instance>();
     created->slots.resize(slots_.size());
     const at::TensorOptions bytes = at::TensorOptions().dtype(at::kByte).device(c10::Device(kDeviceType, device_));
     at::Tensor arena;
-    if (arena_bytes_ > 0) {
-        arena = makeOutput({arena_bytes_}, {}, bytes);
+    if (sized.arena_bytes > 0) {
+        arena = makeOutput({sized.arena_bytes}, {}, bytes);
     }
     for (size_t slot = 0; slot < slots_.size(); ++slot) {
-        const SlotPlan& plan = slots_[slot];
+        const SlotPlan& plan = sized.slots[slot];
         if (plan.kind == SlotPlan::Kind::constant) {
-            created->slots[slot] = constants_[plan.index];
+            const size_t own = constants_.size();
+            created->slots[slot] = plan.index < own ? constants_[plan.index] : sized.constants[plan.index - own];
         } else if (plan.kind == SlotPlan::Kind::arena) {
             const auto item = static_cast<int64_t>(c10::elementSize(plan.type));
             created->slots[slot] = over(arena.storage(), arena.key_set(), plan, plan.offset / item);
@@ -75,13 +70,16 @@ std::shared_ptr<Program::Instance> Program::makeInstance() const {
             operand.pointer = list.data();
         }
     }
+    for (const auto& [index, operand] : sized.operands) {
+        created->operands[index] = operand;
+    }
     return created;
 }
 
-std::shared_ptr<Program::Instance> Program::takeInstance(c10::StreamId stream) {
+std::shared_ptr<Program::Instance> Program::takeInstance(Sized& sized, c10::StreamId stream) {
     {
         const std::lock_guard<std::mutex> lock(mutex_);
-        auto& idle = idle_[stream];
+        auto& idle = sized.idle[stream];
         if (!idle.empty()) {
             std::shared_ptr<Instance> taken = std::move(idle.back());
             idle.pop_back();
@@ -89,11 +87,11 @@ std::shared_ptr<Program::Instance> Program::takeInstance(c10::StreamId stream) {
         }
     }
     ++instances_;
-    return makeInstance();
+    return makeInstance(sized);
 }
 
-void Program::prepare(Instance& instance, uint32_t slot, std::vector<at::Tensor>& inputs) const {
-    const SlotPlan& plan = slots_[slot];
+void Program::prepare(const Sized& sized, Instance& instance, uint32_t slot, std::vector<at::Tensor>& inputs) const {
+    const SlotPlan& plan = sized.slots[slot];
     at::Tensor& tensor = instance.slots[slot];
     if (plan.kind == SlotPlan::Kind::input) {
         tensor = std::move(inputs[plan.index]);
@@ -114,12 +112,7 @@ void Program::prepare(Instance& instance, uint32_t slot, std::vector<at::Tensor>
 }
 
 // A result of the dispatcher. What has memory already is written; what the plan knows the layout of gets that one.
-void Program::store(Instance& instance, int64_t slot, at::Tensor tensor) const {
-    if (slot < 0) {
-        return;
-    }
-    const SlotPlan& plan = slots_[static_cast<size_t>(slot)];
-    at::Tensor& target = instance.slots[static_cast<size_t>(slot)];
+void Program::store(const SlotPlan& plan, at::Tensor& target, at::Tensor tensor) {
     if (plan.kind != SlotPlan::Kind::result) {
         target.copy_(tensor);
         return;
@@ -135,14 +128,22 @@ void Program::store(Instance& instance, int64_t slot, at::Tensor tensor) const {
     target = std::move(tensor);
 }
 
-void Program::dispatch(const Step& step, Instance& instance) const {
+void Program::dispatch(const Sized& sized, const Step& step, Instance& instance) const {
+    const auto keep = [&](int64_t slot, at::Tensor tensor) {
+        if (slot >= 0) {
+            const auto at = static_cast<size_t>(slot);
+            store(sized.slots[at], instance.slots[at], std::move(tensor));
+        }
+    };
     torch::jit::Stack stack;
     stack.reserve(step.arguments.size());
     for (const ArgumentPlan& argument : step.arguments) {
         const auto at = [&](int64_t slot) { return instance.slots[static_cast<size_t>(slot)]; };
         switch (argument.form) {
             case ArgumentPlan::Form::value:
-                stack.push_back(argument.value);
+                stack.push_back(argument.open == nullptr
+                                    ? argument.value
+                                    : argumentValue(*argument.open, *argument.type, sized.numbers));
                 break;
             case ArgumentPlan::Form::tensor:
                 stack.emplace_back(at(argument.slots.front()));
@@ -171,7 +172,7 @@ void Program::dispatch(const Step& step, Instance& instance) const {
             const ResultPlan& result = step.results[i];
             if (!result.is_list) {
                 if (stack[i].isTensor()) {
-                    store(instance, result.slots.front(), stack[i].toTensor());
+                    keep(result.slots.front(), stack[i].toTensor());
                 }
                 continue;
             }
@@ -179,7 +180,7 @@ void Program::dispatch(const Step& step, Instance& instance) const {
             TORCH_CHECK(list.size() == result.slots.size(), "the result has ", list.size(),
                         " tensors; its meta function said ", result.slots.size());
             for (size_t k = 0; k < list.size(); ++k) {
-                store(instance, result.slots[k], list[k]);
+                keep(result.slots[k], list[k]);
             }
         }
     } catch (c10::Error& error) {
@@ -195,7 +196,7 @@ void Program::raise(const Step& step, const std::string& what) {
                 step.source.empty() ? "" : ", ", step.source);
 }
 
-void Program::runDirect(const Step& step, Instance& instance, diopiContext& context) const {
+void Program::runDirect(const Sized& sized, const Step& step, Instance& instance, diopiContext& context) const {
     const diopiError_t status = step.trampoline(&context, &instance.operands[step.first_operand], step.function);
     if (C10_UNLIKELY(!context.temporaries.empty())) {
         context.temporaries.clear();
@@ -213,18 +214,19 @@ void Program::runDirect(const Step& step, Instance& instance, diopiContext& cont
     } catch (const Failed& failure) {
         raise(step, failure.what());
     }
-    dispatch(step, instance);
+    dispatch(sized, step, instance);
 }
 
-void Program::runFused(const Step& step, const Instance& instance) const {
+void Program::runFused(const Sized& sized, const Step& step, const Instance& instance) const {
     const FusedPlan& fused = *step.fused;
-    std::vector<diopigenKernelBuffer_t> buffers = fused.buffers;
+    const LaunchPlan& launch = sized.launches[fused.launch];
+    std::vector<diopigenKernelBuffer_t> buffers = launch.buffers;
     for (size_t i = 0; i < buffers.size(); ++i) {
         const at::Tensor& tensor = instance.slots[static_cast<size_t>(fused.slots[i])];
         buffers[i].data = tensor.unsafeGetTensorImpl()->mutable_data();
     }
     try {
-        fused.kernel->launch(currentHandle(device_), buffers, fused.numbers, fused.items, fused.grain);
+        fused.kernel->launch(currentHandle(device_), buffers, launch.numbers, launch.items, launch.grain);
     } catch (const c10::Error& error) {
         raise(step, error.what_without_backtrace());
     }
@@ -233,37 +235,28 @@ void Program::runFused(const Step& step, const Instance& instance) const {
     }
 }
 
-void Program::runStep(const Step& step, Instance& instance, diopiContext& context, bool is_watched) const {
+void Program::runStep(const Sized& sized, const Step& step, Instance& instance, diopiContext& context,
+                      bool is_watched) const {
     if (step.fused != nullptr) {
-        runFused(step, instance);
+        runFused(sized, step, instance);
     } else if (C10_LIKELY(step.trampoline != nullptr && !is_watched &&
                           !step.is_declined.load(std::memory_order_relaxed))) {
-        runDirect(step, instance, context);
+        runDirect(sized, step, instance, context);
     } else {
-        dispatch(step, instance);
-    }
-}
-
-void Program::offer(const std::string& document) {
-    if (steps_.empty() || dispatchedCount() > 0 || !hasGraphCompiler()) {
-        return;
-    }
-    try {
-        graph_ = std::make_unique<DeviceGraph>(document);
-    } catch (const c10::Error& error) {
-        TORCH_WARN("a compiled graph runs step by step: ", error.what_without_backtrace());
+        dispatch(sized, step, instance);
     }
 }
 
 // All tensors exist from the begin of the run to its end: the device may work on any of them at once.
-void Program::runWhole(Instance& instance, std::vector<at::Tensor>& inputs, diopiContext& context) const {
+void Program::runWhole(const Sized& sized, Instance& instance, std::vector<at::Tensor>& inputs,
+                       diopiContext& context) const {
     for (const Step& step : steps_) {
         for (const uint32_t slot : step.prepared) {
-            prepare(instance, slot, inputs);
+            prepare(sized, instance, slot, inputs);
         }
     }
     for (const uint32_t slot : prepared_last_) {
-        prepare(instance, slot, inputs);
+        prepare(sized, instance, slot, inputs);
     }
     std::vector<diopigenGraphSlot_t> slots;
     slots.reserve(instance.slots.size());
@@ -279,35 +272,41 @@ void Program::runWhole(Instance& instance, std::vector<at::Tensor>& inputs, diop
         slots.push_back({tensor.unsafeGetTensorImpl()->mutable_data(),
                          static_cast<uint64_t>(extent) * static_cast<uint64_t>(tensor.itemsize())});
     }
-    graph_->run(currentHandle(device_), slots,
-                [&](uint64_t step) { runStep(steps_.at(step), instance, context, false); });
+    sized.graph->run(currentHandle(device_), slots,
+                     [&](uint64_t step) { runStep(sized, steps_.at(step), instance, context, false); });
 }
 
-std::vector<at::Tensor> Program::run(std::vector<at::Tensor> inputs) {
+std::vector<at::Tensor> Program::run(std::vector<at::Tensor> inputs, const std::vector<int64_t>& numbers) {
+    const std::shared_ptr<Sized> sized = sizedFor(inputs, numbers);
+    TORCH_CHECK(sized != nullptr, "a compiled graph is called with sizes that its plan is not for");
+    return run(*sized, std::move(inputs));
+}
+
+std::vector<at::Tensor> Program::run(Sized& sized, std::vector<at::Tensor> inputs) {
     TORCH_CHECK(inputs.size() == input_count_, "a compiled graph has ", input_count_, " inputs, not ", inputs.size());
     initialize();
     const WithDevice here(device_);
     // Versions of inputs that are written still count.
     const at::AutoDispatchBelowAutograd below;
     const c10::StreamId stream = currentStream(device_).id();
-    std::shared_ptr<Instance> instance = takeInstance(stream);
+    std::shared_ptr<Instance> instance = takeInstance(sized, stream);
     const bool is_watched = isWatched.load(std::memory_order_relaxed);
     diopiContext context;
     context.device = device_;
-    if (graph_ != nullptr && !is_watched) {
-        runWhole(*instance, inputs, context);
+    if (sized.graph != nullptr && !is_watched) {
+        runWhole(sized, *instance, inputs, context);
     } else {
         for (const Step& step : steps_) {
             for (const uint32_t slot : step.prepared) {
-                prepare(*instance, slot, inputs);
+                prepare(sized, *instance, slot, inputs);
             }
-            runStep(step, *instance, context, is_watched);
+            runStep(sized, step, *instance, context, is_watched);
             for (const uint32_t slot : step.released) {
                 instance->slots[slot].reset();
             }
         }
         for (const uint32_t slot : prepared_last_) {
-            prepare(*instance, slot, inputs);
+            prepare(sized, *instance, slot, inputs);
         }
     }
     std::vector<at::Tensor> outputs;
@@ -322,7 +321,7 @@ std::vector<at::Tensor> Program::run(std::vector<at::Tensor> inputs) {
         }
     }
     const std::lock_guard<std::mutex> lock(mutex_);
-    idle_[stream].push_back(std::move(instance));
+    sized.idle[stream].push_back(std::move(instance));
     return outputs;
 }
 

@@ -1,8 +1,9 @@
 // Compiled graphs: a list of steps, each a call of a function of the interface or of an operator through the
 // dispatcher.
 //
-// A plan is a JSON document (docs/compile.md). It becomes a program once; a run takes an instance of it, which has an
-// arena of its own, so that streams and threads that run the same graph at once do not share memory.
+// A plan is a JSON document (docs/compile.md). It becomes a program once. Numbers that follow from the sizes of inputs
+// are evaluated once for each tuple of sizes; a run takes an instance for its sizes, which has an arena of its own, so
+// that streams and threads that run the same graph at once do not share memory.
 #ifndef DIOPIGEN_TORCH_TAPE_H_
 #define DIOPIGEN_TORCH_TAPE_H_
 
@@ -13,6 +14,8 @@
 #include <diopigen_torch/compiled.h>
 #include <diopigen_torch/device_graph.h>
 #include <diopigen_torch/device_kernel.h>
+#include <diopigen_torch/expressions.h>
+#include <diopigen_torch/operands.h>
 
 #include <atomic>
 #include <deque>
@@ -38,13 +41,27 @@ struct SlotPlan {
     size_t base = 0;
     /// In the arena in bytes; of a view in its elements, counted from the start of the base.
     int64_t offset = 0;
+    /// In the arena.
+    size_t storage = 0;
     at::ScalarType type = at::kFloat;
     std::vector<int64_t> sizes;
     std::vector<int64_t> strides;
     /// Elements from the first to behind the last one.
     int64_t extent = 0;
-    /// Whether sizes and strides are known, which they need not be of a result.
+    /// Whether the plan has sizes and strides, which it need not have of a result.
     bool has_layout = false;
+    /// Whether anything of it follows from sizes.
+    bool is_open = false;
+};
+
+/// A size that is known when the graph is called: a number that is passed, or the size of an input.
+struct SymbolPlan {
+    std::string name;
+    bool is_number = false;
+    size_t index = 0;
+    size_t dimension = 0;
+    int64_t least = 0;
+    int64_t most = 0;
 };
 
 /// An argument of an operator: a value, or tensors in slots. -1 stands for no tensor in a list.
@@ -54,6 +71,9 @@ struct ArgumentPlan {
     Form form = Form::value;
     c10::IValue value;
     std::vector<int64_t> slots;
+    /// Of a value that follows from sizes.
+    const Json* open = nullptr;
+    c10::TypePtr type;
 };
 
 /// Where a result goes; several slots for a list of tensors, -1 where nothing uses it.
@@ -68,6 +88,9 @@ struct OperandPlan {
     bool is_tensor = false;
     bool is_list = false;
     std::vector<int64_t> slots;
+    /// Of a value that follows from sizes.
+    const Json* open = nullptr;
+    char kind = 0;
 };
 
 /// How often an overload went through the dispatcher, for one reason.
@@ -77,14 +100,20 @@ struct CompiledCalls {
     std::atomic<int64_t> calls{0};
 };
 
-/// A kernel that was compiled for the graph. Sizes and strides are among its numbers.
+/// A kernel that was compiled for the graph.
 struct FusedPlan {
     std::shared_ptr<const DeviceKernel> kernel;
     std::vector<int64_t> slots;
-    std::vector<diopigenKernelBuffer_t> buffers;
-    std::vector<int64_t> numbers;
     /// Slots of inputs that it changes, whose versions count.
     std::vector<size_t> writes;
+    /// Among the launches for a tuple of sizes.
+    size_t launch = 0;
+};
+
+/// What a kernel is run with. Sizes and strides are among its numbers.
+struct LaunchPlan {
+    std::vector<diopigenKernelBuffer_t> buffers;
+    std::vector<int64_t> numbers;
     int64_t items = 0;
     int64_t grain = 1;
 };
@@ -115,74 +144,101 @@ struct Step {
 
 class Program {
   public:
+    /// How many tuples of sizes are cached; the one that was not used for longest goes first.
+    static constexpr size_t kMostSizes = 32;
+
     /// Throws where the plan is not what this version reads, or names what is not there.
-    Program(const Json& plan, std::vector<at::Tensor> constants);
+    Program(Json plan, std::vector<at::Tensor> constants, size_t most_sizes = kMostSizes);
+    ~Program();
     Program(const Program&) = delete;
     Program& operator=(const Program&) = delete;
 
-    /// Hands the document of the plan to the device, where it runs graphs and no step goes through the dispatcher. A
-    /// device that does not take it is warned about, and steps run one by one.
-    void offer(const std::string& document);
+    /// All that follows from sizes.
+    struct Sized;
+
+    /// For the sizes of inputs, and numbers that are passed. Null where the plan is not for these.
+    std::shared_ptr<Sized> sizedFor(const std::vector<at::Tensor>& inputs, const std::vector<int64_t>& numbers);
 
     /// The outputs that are tensors. `inputs` are released as soon as they are not needed any more.
-    std::vector<at::Tensor> run(std::vector<at::Tensor> inputs);
+    std::vector<at::Tensor> run(Sized& sized, std::vector<at::Tensor> inputs);
+    /// For inputs whose sizes the plan is for; throws where it is not.
+    std::vector<at::Tensor> run(std::vector<at::Tensor> inputs, const std::vector<int64_t>& numbers = {});
 
-    int64_t arenaBytes() const { return arena_bytes_; }
+    /// The outputs that are numbers and follow from sizes.
+    const std::vector<c10::Scalar>& results(const Sized& sized) const;
+    /// An input, where the plan has its layout.
+    const SlotPlan* inputSlot(const Sized& sized, size_t index) const;
+
+    const std::vector<SymbolPlan>& symbols() const { return symbols_; }
+    /// For the sizes of the latest call.
+    int64_t arenaBytes() const;
     int64_t stepCount() const { return static_cast<int64_t>(steps_.size()); }
     int64_t dispatchedCount() const;
     int64_t fusedCount() const;
     int64_t instanceCount() const { return instances_; }
-    /// Whether the device runs the graph as a whole.
-    bool isWhole() const { return graph_ != nullptr; }
+    /// Tuples of sizes that were planned, and those that are cached.
+    int64_t sizedCount() const { return sized_; }
+    int64_t cachedCount() const;
+    /// Whether the device runs the graph as a whole, for the sizes of the latest call.
+    bool isWhole() const;
 
   private:
     struct Instance;
 
-    void addSlot(const Json& plan);
+    void addSymbol(const Json& plan);
+    SlotPlan slotOf(const Json& plan, const Numbers& numbers) const;
     void addStep(const Json& plan, Step& step);
-    void addFused(const Json& plan, Step& step) const;
+    void addFused(const Json& plan, Step& step);
     void addOperands(const Json& operands, const CompiledFunction& function);
     OperandPlan operandOf(const Json& value, char kind);
     ArgumentPlan argumentOf(const Json& value, const c10::Argument& argument) const;
     void planLifetimes();
-    std::shared_ptr<Instance> makeInstance() const;
-    std::shared_ptr<Instance> takeInstance(c10::StreamId stream);
-    void prepare(Instance& instance, uint32_t slot, std::vector<at::Tensor>& inputs) const;
-    void runWhole(Instance& instance, std::vector<at::Tensor>& inputs, diopiContext& context) const;
-    void runStep(const Step& step, Instance& instance, diopiContext& context, bool is_watched) const;
-    void dispatch(const Step& step, Instance& instance) const;
-    void store(Instance& instance, int64_t slot, at::Tensor tensor) const;
-    void runFused(const Step& step, const Instance& instance) const;
-    void runDirect(const Step& step, Instance& instance, diopiContext& context) const;
-    [[noreturn]] static void raise(const Step& step, const std::string& what);
     size_t slotIndex(const Json& value) const;
 
+    std::optional<std::vector<int64_t>> symbolsOf(const std::vector<at::Tensor>& inputs,
+                                                  const std::vector<int64_t>& numbers) const;
+    std::shared_ptr<Sized> makeSized(std::vector<int64_t> symbols, bool is_offered) const;
+    std::shared_ptr<Sized> latest() const;
+
+    std::shared_ptr<Instance> makeInstance(const Sized& sized) const;
+    std::shared_ptr<Instance> takeInstance(Sized& sized, c10::StreamId stream);
+    void prepare(const Sized& sized, Instance& instance, uint32_t slot, std::vector<at::Tensor>& inputs) const;
+    void runWhole(const Sized& sized, Instance& instance, std::vector<at::Tensor>& inputs, diopiContext& context) const;
+    void runStep(const Sized& sized, const Step& step, Instance& instance, diopiContext& context,
+                 bool is_watched) const;
+    void dispatch(const Sized& sized, const Step& step, Instance& instance) const;
+    static void store(const SlotPlan& plan, at::Tensor& target, at::Tensor tensor);
+    void runFused(const Sized& sized, const Step& step, const Instance& instance) const;
+    void runDirect(const Sized& sized, const Step& step, Instance& instance, diopiContext& context) const;
+    [[noreturn]] static void raise(const Step& step, const std::string& what);
+
+    Json document_;
     c10::DeviceIndex device_ = 0;
     size_t input_count_ = 0;
-    int64_t arena_bytes_ = 0;
-    std::vector<SlotPlan> slots_;
     std::vector<at::Tensor> constants_;
+    /// Computes what follows from sizes alone: more constants, for each tuple of sizes.
+    std::unique_ptr<Program> first_;
+    std::vector<SymbolPlan> symbols_;
+    std::optional<Expressions> expressions_;
+    /// Without what follows from sizes.
+    std::vector<SlotPlan> slots_;
     std::deque<Step> steps_;
     std::vector<OperandPlan> operands_;
+    OperandValues values_;
+    std::vector<const Json*> launches_;
     std::vector<size_t> outputs_;
     std::vector<uint32_t> prepared_last_;
-    // What operands point to.
-    std::deque<diopiScalar_t> scalars_;
-    std::deque<std::vector<int64_t>> sizes_;
-    std::deque<diopiSize_t> size_pointers_;
-    std::deque<std::string> texts_;
-    std::deque<int64_t> integers_;
-    std::deque<double> reals_;
-    std::deque<bool> booleans_;
-    std::unique_ptr<DeviceGraph> graph_;
 
-    std::mutex mutex_;
-    std::map<c10::StreamId, std::vector<std::shared_ptr<Instance>>> idle_;
+    mutable std::mutex mutex_;
+    size_t most_sizes_;
+    /// The one that was used last comes first.
+    std::vector<std::shared_ptr<Sized>> cached_;
     std::atomic<int64_t> instances_{0};
+    std::atomic<int64_t> sized_{0};
 };
 
 /// Programs by number, for Python.
-int64_t addProgram(std::string_view plan, std::vector<at::Tensor> constants);
+int64_t addProgram(std::string_view plan, std::vector<at::Tensor> constants, int64_t most_sizes);
 std::shared_ptr<Program> programOf(int64_t number);
 void removeProgram(int64_t number);
 
