@@ -142,9 +142,11 @@ def _attention(node: torch.fx.Node) -> Found:
 
 def _weighted(walk: Walk, node: torch.fx.Node) -> tuple[torch.fx.Node, torch.fx.Node, torch.fx.Node]:
     """The probabilities as they are multiplied, the product, and the values."""
-    at: torch.fx.Node | None = node
     probabilities = node
-    while (at := walk.user(at)) is not None:  # type: ignore[arg-type]
+    while True:
+        at = walk.user(probabilities)
+        if at is None:
+            raise NoMatch
         seen = operation(at)
         if seen is not None and seen.name == "dropout":
             raise Miss("probabilities are dropped")
@@ -152,8 +154,6 @@ def _weighted(walk: Walk, node: torch.fx.Node) -> tuple[torch.fx.Node, torch.fx.
             break
         walk.nodes.append(at)
         probabilities = at
-    if at is None:
-        raise NoMatch
     first, second = walk.read(at, "matmul")
     if walk.uncopied(first) is not probabilities or not is_tensor(second):
         raise NoMatch

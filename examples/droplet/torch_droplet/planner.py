@@ -193,8 +193,9 @@ class Planner(FusedSteps):
         value = node.meta.get("val")
         if node.target is operator.getitem:
             whole, index = node.args
-            found = self.values[whole]  # type: ignore[index]
-            self.values[node] = self.number(value) if isinstance(value, NUMBERS) else found[index]  # type: ignore[index]
+            assert isinstance(whole, torch.fx.Node)
+            found = self.values[whole]
+            self.values[node] = self.number(value) if isinstance(value, NUMBERS) else found[index]
             return
         if isinstance(value, NUMBERS):
             try:

@@ -123,7 +123,8 @@ def constant_of(node: Any) -> torch.Tensor | None:
                 if one.op == "call_method":
                     values[one] = getattr(args[0], str(one.target))(*args[1:], **kwargs)
                 else:
-                    values[one] = one.target(*args, **kwargs)  # type: ignore[operator]
+                    assert callable(one.target)  # its name belongs to methods alone
+                    values[one] = one.target(*args, **kwargs)
             except (RuntimeError, TypeError, ValueError):
                 return None
         found = values[node]

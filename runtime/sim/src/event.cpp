@@ -55,6 +55,11 @@ Status requireEvent(EventHandle event, System** system) {
     return System::get(system);
 }
 
+Status requireEvent(EventHandle event, StreamHandle stream, System** system, std::shared_ptr<Queue>* queue) {
+    const Status status = requireEvent(event, system);
+    return status.ok() ? (*system)->stream(stream, queue) : status;
+}
+
 }  // namespace
 
 struct Event {
@@ -87,11 +92,7 @@ Status destroyEvent(EventHandle event) {
 Status recordEvent(EventHandle event, StreamHandle stream) {
     System* system = nullptr;
     std::shared_ptr<Queue> queue;
-    Status status = requireEvent(event, &system);
-    if (status.ok()) {
-        status = system->stream(stream, &queue);
-    }
-    if (!status.ok()) {
+    if (const Status status = requireEvent(event, stream, &system, &queue); !status.ok()) {
         return status;
     }
     const auto created = std::make_shared<Recording>();
@@ -113,11 +114,7 @@ Status recordEvent(EventHandle event, StreamHandle stream) {
 Status waitEvent(StreamHandle stream, EventHandle event) {
     System* system = nullptr;
     std::shared_ptr<Queue> queue;
-    Status status = requireEvent(event, &system);
-    if (status.ok()) {
-        status = system->stream(stream, &queue);
-    }
-    if (!status.ok()) {
+    if (const Status status = requireEvent(event, stream, &system, &queue); !status.ok()) {
         return status;
     }
     if (const std::shared_ptr<Recording> latest = event->latest()) {

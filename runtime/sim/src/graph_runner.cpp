@@ -139,10 +139,7 @@ Status runGraph(void* graph, diopiStreamHandle_t stream, const diopigenGraphSlot
     }
     System* system = nullptr;
     std::shared_ptr<Queue> queue;
-    Status status = System::get(&system);
-    if (status.ok()) {
-        status = system->stream(stream, &queue);
-    }
+    const Status status = System::open(stream, &system, &queue);
     if (!status.ok()) {
         return status;
     }

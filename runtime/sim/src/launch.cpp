@@ -21,10 +21,7 @@ Status launchOn(StreamHandle stream, const char* name, std::vector<Buffer> buffe
     }
     System* system = nullptr;
     std::shared_ptr<Queue> queue;
-    Status status = System::get(&system);
-    if (status.ok()) {
-        status = system->stream(stream, &queue);
-    }
+    Status status = System::open(stream, &system, &queue);
     if (!status.ok()) {
         return status;
     }

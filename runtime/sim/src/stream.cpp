@@ -10,11 +10,6 @@
 namespace diopigen::sim {
 namespace {
 
-Status open(StreamHandle handle, System** system, std::shared_ptr<Queue>* queue) {
-    const Status status = System::get(system);
-    return status.ok() ? (*system)->stream(handle, queue) : status;
-}
-
 /// Host memory of a copy: not null, and not on a device.
 template <typename What>
 Status requireHost(const void* host, const What& what) {
@@ -38,7 +33,7 @@ struct Side {
 Status copy(StreamHandle stream, const char* name, const Side& to, const Side& from, uint64_t bytes) {
     System* system = nullptr;
     std::shared_ptr<Queue> queue;
-    if (const Status status = open(stream, &system, &queue); !status.ok() || bytes == 0) {
+    if (const Status status = System::open(stream, &system, &queue); !status.ok() || bytes == 0) {
         return status;
     }
     Range destination;
@@ -92,7 +87,7 @@ Status destroyStream(StreamHandle stream) {
 Status synchronize(StreamHandle stream) {
     System* system = nullptr;
     std::shared_ptr<Queue> queue;
-    const Status status = open(stream, &system, &queue);
+    const Status status = System::open(stream, &system, &queue);
     if (!status.ok()) {
         return status;
     }
@@ -103,7 +98,7 @@ Status synchronize(StreamHandle stream) {
 Status streamNumber(StreamHandle stream, int* number) {
     System* system = nullptr;
     std::shared_ptr<Queue> queue;
-    const Status status = open(stream, &system, &queue);
+    const Status status = System::open(stream, &system, &queue);
     if (status.ok()) {
         *number = queue->number();
     }

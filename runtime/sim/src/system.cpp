@@ -103,6 +103,11 @@ Status System::get(System** system) {
     return created->status;
 }
 
+Status System::open(StreamHandle handle, System** system, std::shared_ptr<Queue>* queue) {
+    const Status status = get(system);
+    return status.ok() ? (*system)->stream(handle, queue) : status;
+}
+
 Status System::requireDevice(int device) const {
     if (device >= 0 && device < settings_.devices) {
         return {};

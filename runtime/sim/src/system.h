@@ -42,6 +42,8 @@ class System {
   public:
     /// The one of this process; the status says what is wrong with the environment.
     static Status get(System** system);
+    /// The same, and the stream of a handle.
+    static Status open(StreamHandle handle, System** system, std::shared_ptr<Queue>* queue);
 
     const Settings& settings() const { return settings_; }
     int deviceCount() const { return settings_.devices; }

@@ -22,22 +22,6 @@ at::Tensor over(const at::Storage& storage, c10::DispatchKeySet keys, const Slot
     return at::Tensor(std::move(created));
 }
 
-/// Makes a device the current one while it lives.
-class WithDevice {
-  public:
-    explicit WithDevice(c10::DeviceIndex device) : before_(currentDevice()) {
-        if (before_ != device) {
-            setCurrentDevice(device);
-        }
-    }
-    ~WithDevice() { setCurrentDevice(before_); }
-    WithDevice(const WithDevice&) = delete;
-    WithDevice& operator=(const WithDevice&) = delete;
-
-  private:
-    c10::DeviceIndex before_;
-};
-
 }  // namespace
 
 std::shared_ptr<Program::Instance> Program::makeInstance(const Sized& sized) const {

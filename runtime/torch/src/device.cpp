@@ -59,25 +59,8 @@ struct Current {
 
 thread_local std::array<Current, kMostDevices> threadStreams;
 
-// Runs with another device of the calling thread.
-class OnDevice {
-  public:
-    explicit OnDevice(c10::DeviceIndex device) : before_(threadDevice) { setCurrentDevice(device); }
-    ~OnDevice() {
-        if (before_ != threadDevice && accelerator.set_device != nullptr) {
-            accelerator.set_device(before_);
-            threadDevice = before_;
-        }
-    }
-    OnDevice(const OnDevice&) = delete;
-    OnDevice& operator=(const OnDevice&) = delete;
-
-  private:
-    c10::DeviceIndex before_;
-};
-
 diopiStreamHandle_t makeStream(c10::DeviceIndex device) {
-    const OnDevice guard(device);
+    const WithDevice here(device);
     diopiStreamHandle_t handle = nullptr;
     requireDone(deviceFunctions().requireCreateStream()(&handle), "make a stream");
     return handle;
@@ -185,6 +168,12 @@ void setCurrentDevice(c10::DeviceIndex device) {
         requireDone(accelerator.set_device(device), "become the current device");
     }
     threadDevice = device;
+}
+
+void restoreDevice(c10::DeviceIndex device) noexcept {
+    if (accelerator.set_device == nullptr || accelerator.set_device(device) == 0) {
+        threadDevice = device;
+    }
 }
 
 MemoryInfo memoryInfo(c10::DeviceIndex device) {

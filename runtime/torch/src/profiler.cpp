@@ -41,12 +41,10 @@ class Stubs final : public torch::profiler::impl::ProfilerStubs {
     bool enabled() const override { return deviceCount() > 0; }
 
     void onEachDevice(std::function<void(int)> action) const override {
-        const c10::DeviceIndex before = currentDevice();
         for (c10::DeviceIndex device = 0; device < deviceCount(); ++device) {
-            setCurrentDevice(device);
+            const WithDevice here(device);
             action(device);
         }
-        setCurrentDevice(before);
     }
 
     void synchronize() const override { synchronizeDevice(currentDevice()); }

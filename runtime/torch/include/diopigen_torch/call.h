@@ -49,19 +49,7 @@ inline bool isDefined(const MaybeTensor& tensor) { return tensor.has_value() && 
 class Call {
   public:
     explicit Call(const at::Tensor& like) : Call(like.is_cpu() ? currentDevice() : like.get_device()) {}
-    explicit Call(c10::DeviceIndex device) : before_(currentDevice()) {
-        context_.device = device;
-        if (C10_UNLIKELY(device != before_)) {
-            setCurrentDevice(device);
-        }
-    }
-    ~Call() {
-        if (C10_UNLIKELY(context_.device != before_)) {
-            setCurrentDevice(before_);
-        }
-    }
-    Call(const Call&) = delete;
-    Call& operator=(const Call&) = delete;
+    explicit Call(c10::DeviceIndex device) : here_(device) { context_.device = device; }
 
     c10::DeviceIndex device() const { return context_.device; }
     at::TensorOptions options(at::ScalarType type) const {
@@ -92,8 +80,8 @@ class Call {
   private:
     [[noreturn]] static void lack(const char* name);
 
+    WithDevice here_;
     diopiContext context_;
-    c10::DeviceIndex before_;
 };
 
 /// A tensor that an operator reads. A number that PyTorch keeps as a CPU tensor moves to the device; any other tensor

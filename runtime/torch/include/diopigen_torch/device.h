@@ -38,6 +38,31 @@ inline c10::DeviceIndex currentDevice() noexcept { return threadDevice; }
 /// Throws for a device that there is not.
 void setCurrentDevice(c10::DeviceIndex device);
 
+/// Puts back a device that the calling thread had: where the vendor's function fails, the other one stays.
+void restoreDevice(c10::DeviceIndex device) noexcept;
+
+/// Makes a device that of the calling thread for a scope. Throws as setCurrentDevice() does.
+class WithDevice {
+  public:
+    explicit WithDevice(c10::DeviceIndex device) {
+        if (const c10::DeviceIndex before = currentDevice(); C10_UNLIKELY(device != before)) {
+            setCurrentDevice(device);
+            before_ = before;
+        }
+    }
+    ~WithDevice() {
+        if (C10_UNLIKELY(before_ != kSame)) {
+            restoreDevice(before_);
+        }
+    }
+    WithDevice(const WithDevice&) = delete;
+    WithDevice& operator=(const WithDevice&) = delete;
+
+  private:
+    static constexpr c10::DeviceIndex kSame = -1;
+    c10::DeviceIndex before_ = kSame;
+};
+
 [[noreturn]] void deviceFails(int32_t code, const std::string& action);
 /// Throws for a status of the vendor's device functions that is not 0: "the device fails to", the action in words, and
 /// the library's own text.
