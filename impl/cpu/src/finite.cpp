@@ -11,14 +11,23 @@ namespace {
 
 constexpr int64_t kGrain = 1 << 16;
 
-DIOPI_CPU_CLONES bool is_finite_part(const float* values, int64_t begin, int64_t end) {
+template <typename T>
+inline __attribute__((always_inline)) bool is_finite_range(const T* values, int64_t begin, int64_t end) {
     int found = 0;
     for (int64_t i = begin; i < end; ++i) {
         // NaN in, NaN out; and infinity minus itself is NaN.
-        const float zero = values[i] - values[i];
+        const T zero = values[i] - values[i];
         found |= zero != zero ? 1 : 0;
     }
     return found == 0;
+}
+
+DIOPI_CPU_CLONES bool is_finite_part(const float* values, int64_t begin, int64_t end) {
+    return is_finite_range(values, begin, end);
+}
+
+DIOPI_CPU_CLONES bool is_finite_part(const double* values, int64_t begin, int64_t end) {
+    return is_finite_range(values, begin, end);
 }
 
 DIOPI_CPU_CLONES bool is_finite_part(const Bfloat16* values, int64_t begin, int64_t end) {
@@ -44,6 +53,7 @@ bool are_all_finite(const T* values, int64_t count) {
 }  // namespace
 
 bool are_finite(const float* values, int64_t count) { return are_all_finite(values, count); }
+bool are_finite(const double* values, int64_t count) { return are_all_finite(values, count); }
 bool are_finite(const Bfloat16* values, int64_t count) { return are_all_finite(values, count); }
 
 }  // namespace diopi::cpu

@@ -1,10 +1,12 @@
 #include "conv_pool_resample/convolution.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "diopi_core/dense.h"
 #include "diopi_core/gemm.h"
 #include "diopi_core/threads.h"
+#include "diopi_cpu/finite.h"
 #include "onednn_convolution.h"
 #include "skip_padding.h"
 
@@ -84,6 +86,7 @@ void respond(const Tensor& response, const Tensor& image, const Tensor& weight, 
         const Input<T> w(weight);
         const Input<T> b(bias);
         const Output<T> y(response);
+        std::atomic<bool> is_finite{true};
         for_each_group<T>(convolution, [&](int64_t n, int64_t group, T* columns) {
             const int64_t plane = (n * convolution.groups + group) * convolution.depth();
             const T* seen = x.data() + plane * volume(sliding.size);
@@ -91,11 +94,16 @@ void respond(const Tensor& response, const Tensor& image, const Tensor& weight, 
                 unfold(sliding, convolution.depth(), seen, columns, positions);
                 seen = columns;
             }
-            product(w.data() + group * filters * elements, seen,
-                    y.data() + (n * convolution.groups + group) * filters * positions, filters, elements, positions,
-                    false);
+            T* const sums = y.data() + (n * convolution.groups + group) * filters * positions;
+            product(w.data() + group * filters * elements, seen, sums, filters, elements, positions, false);
+            // Here they are still in the processor's cache.
+            if (!are_finite(sums, filters * positions)) {
+                is_finite = false;
+            }
         });
-        respond_without_padding(convolution, x.data(), w.data(), y.data());
+        if (!is_finite) {
+            respond_without_padding(convolution, x.data(), w.data(), y.data());
+        }
         if (b) {
             add_bias(y.data(), b.data(), convolution.batch, convolution.filters, positions);
         }
@@ -173,7 +181,9 @@ void correlate(const Tensor& grad_weight, const Tensor& image, const Tensor& res
                 }
             }
         });
-        correlate_without_padding(convolution, x.data(), y.data(), gradient.data());
+        if (!are_finite(gradient.data(), grad_weight.numel)) {
+            correlate_without_padding(convolution, x.data(), y.data(), gradient.data());
+        }
         gradient.store();
     });
 }

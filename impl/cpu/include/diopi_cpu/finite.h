@@ -12,6 +12,7 @@ using namespace core;
 
 // Whether none of `count` contiguous numbers is infinite or NaN. Spread over the threads.
 bool are_finite(const float* values, int64_t count);
+bool are_finite(const double* values, int64_t count);
 bool are_finite(const Bfloat16* values, int64_t count);
 
 }  // namespace diopi::cpu
