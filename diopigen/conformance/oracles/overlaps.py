@@ -113,11 +113,11 @@ def _bbox_overlaps(call: Call) -> Answer:
     return {"ious": Expected(values, sizes)}
 
 
-def suppressed(count: int, overlaps: Callable[[int, int], bool]) -> list[int]:
-    """The numbers of those that overlap none before them that stays."""
+def suppressed(count: int, overlaps: Callable[[int, list[int]], bool]) -> list[int]:
+    """The numbers of those that overlap none before them that stays: `overlaps` takes a row and all those before it."""
     retained: list[int] = []
     for row in range(count):
-        if not any(overlaps(row, other) for other in retained):
+        if not overlaps(row, retained):
             retained.append(row)
     return retained
 
@@ -131,7 +131,7 @@ def _nms(call: Call) -> Answer:
     areas = _area(ordered, offset)
     with np.errstate(all="ignore"):
         above = common / (areas[:, None] + areas - common) > float(call["iou_threshold"])
-    found = order[suppressed(len(order), lambda i, k: bool(above[i, k]))]
+    found = order[suppressed(len(order), lambda row, others: bool(above[row, others].any()))]
     return {"out": Allocated(Expected(np.asarray(found, np.int64)), "int64")}
 
 
@@ -204,19 +204,19 @@ def _nms_rotated(call: Call) -> Answer:
         overlap = _share(points[i], points[k], (float(areas[i]), float(areas[k])), 0)[0]
         return bool(is_rival and overlap > np.float32(call["iou_threshold"]))
 
-    found = call["order"][suppressed(len(boxes), above)]
+    found = call["order"][suppressed(len(boxes), lambda row, others: any(above(row, k) for k in others))]
     return {"out": Allocated(Expected(np.asarray(found, np.int64)), "int64")}
 
 
-def _retained(call: Call, common: Callable[[int, int], float]) -> Answer:
+def _suppressed_3d(call: Call, overlaps: Callable[[Callable[..., Array], int, list[int]], bool]) -> Answer:
+    """`overlaps` takes: whether an area is too much for a box to share with others, the box, the others."""
     boxes, threshold = call.wide("boxes"), float(np.float32(call["nms_overlap_thresh"]))
     areas = boxes[:, 3] * boxes[:, 4]
 
-    def above(i: int, k: int) -> bool:
-        both = common(i, k)
-        return bool(both / max(areas[i] + areas[k] - both, 1e-8) > threshold)
+    def is_above(row: int, others: int | list[int], common: float | Array) -> Array:
+        return np.asarray(common / np.maximum(areas[row] + areas[others] - common, 1e-8) > threshold)
 
-    found = suppressed(len(boxes), above)
+    found = suppressed(len(boxes), lambda row, others: overlaps(is_above, row, others))
     keep = np.array(call["keep"])
     keep[: len(found)] = found
     return {"keep": Expected(keep), "keep_num": Expected(np.array(len(found)))}
@@ -225,7 +225,9 @@ def _retained(call: Call, common: Callable[[int, int], float]) -> Answer:
 @oracle("Iou3dNms3dMmcv")
 def _nms3d(call: Call) -> Answer:
     points = _from_above(call.wide("boxes"))
-    return _retained(call, lambda i, k: shared(points[i], points[k]))
+    return _suppressed_3d(
+        call, lambda above, row, others: any(above(row, k, shared(points[row], points[k])) for k in others)
+    )
 
 
 @oracle("Iou3dNms3dNormalMmcv")
@@ -233,4 +235,6 @@ def _nms3d_normal(call: Call) -> Answer:
     boxes = call.wide("boxes")
     halves = boxes[:, 3:5] / 2
     corners = np.concatenate([boxes[:, :2] - halves, boxes[:, :2] + halves], axis=1)
-    return _retained(call, lambda i, k: float(_common(corners[i], corners[k], 0)[0]))
+    return _suppressed_3d(
+        call, lambda above, row, others: bool(above(row, others, _common(corners[row], corners[others], 0)[0]).any())
+    )
