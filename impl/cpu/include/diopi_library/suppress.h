@@ -1,7 +1,9 @@
-// How the CPU goes down a list (detection/boxes.h): what each one that stays overlaps is found by all threads.
+// How the CPU goes down a list (detection/boxes.h): in blocks, whose boxes that stay all threads compare with those
+// after the block.
 #ifndef DIOPI_LIBRARY_SUPPRESS_H_
 #define DIOPI_LIBRARY_SUPPRESS_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -12,20 +14,29 @@ namespace diopi::core {
 struct Suppress {
     template <typename Overlaps>
     void operator()(int64_t* retained, int64_t count, const Overlaps& overlaps) const {
-        constexpr int64_t kGrain = 256;
+        constexpr int64_t kBlock = 64;
+        constexpr int64_t kGrain = 64;
         std::vector<char> is_gone(static_cast<size_t>(count), 0);
         int64_t found = 0;
-        for (int64_t i = 0; i < count; ++i) {
-            if (is_gone[i] != 0) {
-                continue;
+        for (int64_t begin = 0; begin < count; begin += kBlock) {
+            const int64_t end = std::min(count, begin + kBlock);
+            const int64_t before = found;
+            const auto compare = [&](int64_t i) {
+                for (int64_t kept = before; kept < found && is_gone[i] == 0; ++kept) {
+                    is_gone[i] = overlaps(retained[kept], i) ? 1 : 0;
+                }
+            };
+            for (int64_t i = begin; i < end; ++i) {
+                compare(i);
+                if (is_gone[i] == 0) {
+                    retained[found] = i;
+                    ++found;
+                }
             }
-            retained[found] = i;
-            ++found;
-            parallel_for(count - i - 1, kGrain, [&](int64_t begin, int64_t end) {
-                for (int64_t k = i + 1 + begin; k < i + 1 + end; ++k) {
-                    if (is_gone[k] == 0 && overlaps(i, k)) {
-                        is_gone[k] = 1;
-                    }
+            // The threads meet once per block, not once per box.
+            parallel_for(count - end, kGrain, [&](int64_t first, int64_t last) {
+                for (int64_t i = end + first; i < end + last; ++i) {
+                    compare(i);
                 }
             });
         }
