@@ -22,8 +22,8 @@ struct Suppress {
             const int64_t end = std::min(count, begin + kBlock);
             const int64_t before = found;
             const auto compare = [&](int64_t i) {
-                for (int64_t kept = before; kept < found && is_gone[i] == 0; ++kept) {
-                    is_gone[i] = overlaps(retained[kept], i) ? 1 : 0;
+                for (int64_t k = before; k < found && is_gone[i] == 0; ++k) {
+                    is_gone[i] = overlaps(retained[k], i) ? 1 : 0;
                 }
             };
             for (int64_t i = begin; i < end; ++i) {
