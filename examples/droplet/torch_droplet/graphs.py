@@ -190,7 +190,8 @@ class Graph(OutputCode):
             raise BypassAOTAutogradCache("sizes of the graph are symbols")
         fused, single = self._planned((), True, True), self._planned((), False, True)
         self.kept = Kept.of(fused, single)
-        self.module = self._only = self._lock = self._sources = None  # type: ignore[assignment]  # of a copy that is only written
+        # Of a copy that is only written.
+        self.module = self._only = self._lock = self._sources = None  # type: ignore[assignment]
         self.programs = collections.OrderedDict()
 
     def post_compile(self, example_inputs: Sequence[Any], constants: Any, graph_kwargs: Any) -> None:
