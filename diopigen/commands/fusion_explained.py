@@ -87,6 +87,7 @@ def _report(path: Path, with_sources: bool) -> Iterator[str]:
                 yield from (f"    | {line}" for line in kernel["source"].splitlines())
         yield from _grouped("not fused", graph["not_fused"])
         yield from _grouped("through the dispatcher", graph["dispatched"])
+        yield from _layouts(graph)
 
 
 def _grouped(title: str, nodes: Sequence[Mapping[str, str]]) -> Iterator[str]:
@@ -96,6 +97,25 @@ def _grouped(title: str, nodes: Sequence[Mapping[str, str]]) -> Iterator[str]:
         yield f"  {title}:"
     for (why, overload), count in found.most_common():
         yield f"    {count:>4}  {overload}: {why}"
+
+
+def _layouts(graph: Mapping[str, Any]) -> Iterator[str]:
+    """The layouts that functions demand, and the conversions that the graph has for them."""
+    if found := Counter(_layout_text(node) for node in graph.get("layouts", ())):
+        yield "  layouts:"
+        yield from (f"    {count:>4}  {text}" for text, count in found.most_common())
+    if conversions := Counter(node["to"] for node in graph.get("conversions", ())):
+        yield "  conversions of layouts:"
+        yield from (f"    {count:>4}  to {layout}" for layout, count in conversions.most_common())
+
+
+def _layout_text(node: Mapping[str, Any]) -> str:
+    """`convolution: input and weight channels_last`."""
+    tensors: dict[str, list[str]] = {}
+    for tensor, layout in node["layouts"].items():
+        tensors.setdefault(layout, []).append(tensor)
+    texts = (f"{', '.join(own)} {layout}" for layout, own in tensors.items())
+    return f"{node['overload']}: {'; '.join(texts)}"
 
 
 def _lines(nodes: Sequence[Mapping[str, str]]) -> Iterator[str]:

@@ -94,7 +94,16 @@ def test_worked_example_becomes_a_library(tmp_path: Path) -> None:
     public = {name for name in defined if name.startswith("diopi")}
     assert len(kernels) == 50
     # Those of the kernels, and what the configuration makes of others.
-    assert public == kernels | {"diopiLinear", "diopiGetLastErrorString"}
+    assert public == kernels | {"diopiLinear", "diopiGetLastErrorString", "diopigenShimLayouts"}
+
+
+def test_a_library_says_which_layouts_it_converts_to() -> None:
+    """Of the worked example: images have their channels last, filters do not; the rest is not named."""
+    text = (ROOT / "generated/adaptors/camb/adaptor.cpp").read_text(encoding="utf-8")
+    lines = text.split('return R"(')[1].split(')"')[0].split("\n")
+    assert "diopiConvolution2d channels_last 3,4,5 0:out 1:input 3:bias" in lines
+    assert "diopiConvolution2d row_major 3,4,5 2:weight" in lines
+    assert not any(line.startswith("diopiAdd ") for line in lines)
 
 
 @pytest.mark.parametrize("vendor", [*VENDORS, "whole"])

@@ -31,6 +31,16 @@ GRAPH = {
         {"node": "mm_1", "overload": "mm", "line": "", "why": "its function has no kernel expression"},
     ],
     "dispatched": [{"node": "sort", "overload": "sort", "line": "", "why": "no function of the interface serves it"}],
+    "layouts": [
+        {
+            "node": node,
+            "overload": "conv",
+            "line": "",
+            "layouts": {"input": "channels_last", "result 0": "channels_last"},
+        }
+        for node in ("c", "c_1")
+    ],
+    "conversions": [{"node": "clone", "to": "channels_last"}, {"node": "clone_1", "to": "row_major"}],
 }
 
 
@@ -53,6 +63,11 @@ def test_a_report_by_kernels_and_reasons(tmp_path: Path) -> None:
         "       2  mm: its function has no kernel expression",
         "  through the dispatcher:",
         "       1  sort: no function of the interface serves it",
+        "  layouts:",
+        "       2  conv: input, result 0 channels_last",
+        "  conversions of layouts:",
+        "       1  to channels_last",
+        "       1  to row_major",
     ]
     assert explained(str(path), "--sources") == (0, "\n".join(expected) + "\n")
     assert explained(str(path)) == (0, "\n".join(line for line in expected if "|" not in line) + "\n")

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from diopigen.config.grammar import is_configurable
-from diopigen.config.model import ResolvedConfig
+from diopigen.config.model import FunctionRule, ResolvedConfig
 from diopigen.config.subject import HELPERS
 from diopigen.diagnostics import Failure, Sink
 from diopigen.emit.adaptor.composite import composite_definition, composite_names
-from diopigen.emit.adaptor.rules import RuleTable
+from diopigen.emit.adaptor.rules import IMAGE_RANKS, LAYOUTS, RuleTable
 from diopigen.emit.adaptor.shim import declaration, shim
 from diopigen.emit.c_text import COLUMNS
 from diopigen.emit.plan import Plan, PlannedFile
@@ -102,6 +102,7 @@ def emit_adaptors(interface: Interface, resolved: ResolvedConfig, templates: Pat
         "last_error": _last_error(resolved.vendor),
         "rules": table.definitions(),
         "shims": shims,
+        "layouts": layout_lines(shimmed, rules, table),
         "composites": composites,
     }
     declared = {*(function.name for function in shimmed), *_HELPERS.values(), _LAST_ERROR}
@@ -116,6 +117,26 @@ def emit_adaptors(interface: Interface, resolved: ResolvedConfig, templates: Pat
             _file(DECLARATIONS, "adaptor/functions.h.j2", declaration_values, sources, templates),
         )
     )
+
+
+def layout_lines(shimmed: Sequence[Function], rules: Mapping[str, FunctionRule], table: RuleTable) -> list[str]:
+    """Which layouts of images shims convert to: lines with a function, a layout, for which numbers of dimensions, and
+    the tensors by position and name, such as `diopiConvolution2d channels_last 4 0:out 1:input`."""
+    lines = []
+    for function in shimmed:
+        rule = rules.get(function.name)
+        if rule is None or function.name in _NEVER_CONVERTED:
+            continue
+        tensors = {tensor.param: tensor for tensor in rule.tensors}
+        demands: dict[str, list[str]] = {}
+        for position, param in enumerate(function.params):
+            demand = table.demand(tensors.get(param.name))
+            for layout in LAYOUTS if param.type == "tensor" else ():
+                ranks = ",".join(str(rank) for rank in IMAGE_RANKS if demand.layout(rank) == layout)
+                if ranks:
+                    demands.setdefault(f"{layout} {ranks}", []).append(f"{position}:{param.name}")
+        lines += [f"{function.name} {demand} {' '.join(own)}" for demand, own in demands.items()]
+    return lines
 
 
 def _helpers(vendor: str) -> list[str]:

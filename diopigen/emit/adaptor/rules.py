@@ -11,6 +11,10 @@ from diopigen.ir.model import Interface
 
 RANKS = 7
 """Ranks 0 to 5, and one entry for all above."""
+IMAGE_RANKS = (3, 4, 5)
+"""Ranks with a batch and channels."""
+LAYOUTS = ("row_major", "channels_last")
+"""What a kernel may take alone."""
 
 _ROW_MAJOR, _CHANNELS_LAST, _RATHER_CHANNELS_LAST = 1, 2, 4
 _FORMAT_OF = {
@@ -42,6 +46,10 @@ class Demand:
     @property
     def is_empty(self) -> bool:
         return not self.casts and not any(self.formats) and not self.max_rank and self.alignment == 1
+
+    def layout(self, rank: int) -> str:
+        """The one of `LAYOUTS` that a tensor of a rank must have; empty where there is a choice."""
+        return dict(zip((_ROW_MAJOR, _CHANNELS_LAST), LAYOUTS, strict=True)).get(self.formats[rank], "")
 
 
 NOTHING = Demand((), (0,) * RANKS)

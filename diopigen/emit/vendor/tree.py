@@ -81,6 +81,8 @@ _PACKAGE_MODULES = (
     "graph_nodes",
     "graphs",
     "indices",
+    "layout_roles",
+    "layouts",
     "libraries",
     "memory",
     "missing",

@@ -14,6 +14,7 @@ import torch
 import torch.fx
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
+from torch_droplet import layouts
 from torch_droplet.graph_nodes import DataDependent, Unplanned
 from torch_droplet.indices import device_name
 from torch_droplet.planner import Plan, plan
@@ -143,4 +144,4 @@ def _planned(inner: torch.nn.Module, arguments: Sequence[Any]) -> tuple[Plan, li
         if node.target is torch.ops.aten._assert_tensor_metadata.default:
             graph.graph.erase_node(node)  # dtypes of a plan are fixed, and those of its inputs are checked
     given = {node.name: value for node, value in zip(placeholders, values, strict=False)}
-    return plan(graph, {}, given=given), [node.name for node in placeholders[len(values) :]]
+    return plan(layouts.chosen(graph).module, {}, given=given), [node.name for node in placeholders[len(values) :]]

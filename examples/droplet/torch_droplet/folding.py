@@ -1,8 +1,8 @@
 """Nodes whose values follow from the graph alone, or from sizes alone: computed once, when a plan is made, or when
 sizes are met for the first time.
 
-Positions, masks and numbers as tensors are such nodes. Functional graphs never write to them; a tensor that the graph
-returns is made in each run.
+Positions, masks, numbers as tensors and weights in another layout are such nodes. Functional graphs never write to
+them; a tensor that the graph returns is made in each run.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from torch_droplet.graph_nodes import (
     storage_key,
     tensors_of,
 )
+from torch_droplet.layout_roles import META
 from torch_droplet.symbolic import Symbolic
 
 LARGEST = 1 << 20
@@ -113,7 +114,7 @@ def _may_fold(
         size = planner.number(value.untyped_storage().nbytes())
         if not of_sizes and (isinstance(size, Symbolic) or _follows(planner, node)):
             return False
-        return storage_key(value) in given or bool(size <= LARGEST)
+        return storage_key(value) in given or META in node.meta or bool(size <= LARGEST)
     except DataDependent:
         return False
 

@@ -25,6 +25,7 @@ from torch_droplet.graph_nodes import (
     storage_key,
 )
 from torch_droplet.graph_nodes import source_of as line_of
+from torch_droplet.layout_roles import META
 from torch_droplet.steps import Steps
 from torch_droplet.symbolic import maximum
 from torch_droplet.symbols import Symbols
@@ -215,6 +216,8 @@ class FusedSteps(Steps):
                 "writes": writes,
             },
         }
+        if converts := {node.name: node.meta[META] for node in unit.nodes if META in node.meta}:
+            step["converts"] = converts
         self.notes.append(Note(tuple(unit.nodes), kernel=name))
         self.add_step(step, slots, None)
         return True

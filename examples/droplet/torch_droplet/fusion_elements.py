@@ -77,7 +77,7 @@ def element_of(
         raise NotFused("it has no elements")
     if form := reductions().get(overload):
         return _reduction(value, form, arguments, number, shape)
-    if overload == "_to_copy":
+    if overload in ("_to_copy", "clone"):
         if arguments["self"].meta["val"].device != value.device:
             raise NotFused("it copies between devices")
         return Element(None, (), (arguments["self"],), (False,), value.dtype, value.dtype, shape)

@@ -65,12 +65,20 @@ def report(document: dict[str, Any], notes: Sequence[Note]) -> dict[str, Any]:
         for step in document["steps"]
         if "reason" in step
     ]
+    layouts = [
+        {"node": step["node"], "overload": step["overload"], "line": step["source"], "layouts": step["layouts"]}
+        for step in document["steps"]
+        if "layouts" in step
+    ]
+    converted = [step.get("converts", {}) for step in document["steps"]]
     return {
         "steps": len(document["steps"]),
         "arena": document["arena"],
         "kernels": list(kernels.values()),
         "not_fused": single,
         "dispatched": dispatched,
+        "layouts": layouts,
+        "conversions": [{"node": node, "to": layout} for own in converted for node, layout in own.items()],
     }
 
 

@@ -23,7 +23,7 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch_droplet.indices import device_name
 from torch_droplet.planner import Plan
 
-_SWITCHES = ("DIOPI_COMPILE_FUSION", "DIOPI_COMPILE_PATTERNS", "DIOPI_KERNEL_CXX")
+_SWITCHES = ("DIOPI_COMPILE_FUSION", "DIOPI_COMPILE_LAYOUTS", "DIOPI_COMPILE_PATTERNS", "DIOPI_KERNEL_CXX")
 _MAPPED = Path("/proc/self/maps")
 
 

@@ -22,7 +22,7 @@ from torch._inductor.output_code import OutputCode
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.utils._python_dispatch import _disable_current_modes
 
-from torch_droplet import foreach, graph_cache, patterns
+from torch_droplet import foreach, graph_cache, layouts, patterns
 from torch_droplet.fusion_report import show
 from torch_droplet.graph_cache import Kept
 from torch_droplet.graph_nodes import Unplanned
@@ -222,12 +222,16 @@ class Interpreted(OutputCode):
 
 def compile_graph(module: torch.fx.GraphModule, inputs: Sequence[Any]) -> Graph | Interpreted:
     """What runs a graph of ATen overloads; planned now where no size is open."""
-    graph = Graph(module)
+    saved = _saved_results(module, inputs)
+    chosen = layouts.chosen(module, inputs, saved)
+    graph = Graph(chosen.module)
     try:
         graph.program(_Hints.of(inputs))
     except Unplanned as reason:
-        log.warning("a graph of %d nodes is interpreted: it has %s", len(module.graph.nodes), reason)
+        log.warning("a graph of %d nodes is interpreted: it has %s", len(module.graph.nodes), str(reason))
         return Interpreted(module, str(reason))
+    if chosen.strides is not None and saved:
+        torch._guards.TracingContext.get().output_strides.extend(chosen.strides)
     return graph
 
 
@@ -241,6 +245,21 @@ class _Hints:
     def of(cls, inputs: Sequence[Any]) -> list[Any]:
         """Of all inputs; numbers are themselves."""
         return [cls(tuple(map(_hint, one.shape))) if isinstance(one, torch.Tensor) else _hint(one) for one in inputs]
+
+
+def _saved_results(module: torch.fx.GraphModule, inputs: Sequence[Any]) -> range:
+    """The results of a forward graph that are for its backward graph alone, which PyTorch tells the strides that they
+    get. Of graphs with symbols there are none: it asks for numbers."""
+    context = torch._guards.TracingContext.try_get()
+    if context is None or context.output_strides is None or context.fw_metadata is None:
+        return range(0)
+    if context.fw_metadata.num_symints_saved_for_bw is None:  # an inference
+        return range(0)
+    sizes = (size for one in inputs for size in (one.shape if isinstance(one, torch.Tensor) else (one,)))
+    if any(isinstance(size, SIZES) for size in sizes):
+        return range(0)
+    (results,) = module.graph.output_node().args
+    return range(*context.fw_metadata.tensors_saved_for_backwards_slice.indices(len(results)))  # type: ignore[arg-type]
 
 
 def _hint(value: Any) -> Any:

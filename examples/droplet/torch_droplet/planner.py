@@ -164,6 +164,8 @@ class Planner(FusedSteps):
 
     def _placeholder(self, node: torch.fx.Node) -> None:
         value = node.meta.get("val")
+        if node.name in self.given and node.users and all(user in self.folded for user in node.users):
+            return  # nothing else reads it
         if node.name in self.given:
             self.values[node] = self.add_constant(self.given[node.name])
             self.own(value, self.values[node])

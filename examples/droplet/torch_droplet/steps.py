@@ -21,6 +21,7 @@ from torch_droplet.graph_nodes import (
     slots_in,
     source_of,
 )
+from torch_droplet.layout_roles import META, demanded
 from torch_droplet.slots import Slots
 from torch_droplet.symbolic import Symbolic
 from torch_droplet.symbols import SIZES
@@ -41,12 +42,17 @@ class Steps(Slots):
     def step(self, node: torch.fx.Node, target: torch._ops.OpOverload) -> dict[str, Any]:
         """A step with what the dispatcher needs, which also runs the node where a function declines it."""
         arguments = named_arguments(node, target)
-        return {
+        step = {
             "node": node.name,
             "source": source_of(node),
             "overload": overload_name(target),
             "arguments": [self._argument(arguments[argument.name]) for argument in target._schema.arguments],
         }
+        if META in node.meta:
+            step["converts"] = {node.name: node.meta[META]}
+        elif layouts := demanded(node):
+            step["layouts"] = layouts
+        return step
 
     def add_step(self, step: dict[str, Any], operands: Iterable[int], binding: Binding | None) -> None:
         """Appends a step; all that it uses lives until then."""

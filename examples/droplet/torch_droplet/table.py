@@ -59,6 +59,24 @@ def has_own_function(name: str) -> bool:
     return has_function(name) and (vendor is None or hasattr(vendor, name))
 
 
+@functools.cache
+def layouts() -> dict[str, dict[tuple[str | int, int], str]]:
+    """The layouts that the vendor's functions demand, `channels_last` or `row_major`: of each function by parameter,
+    which goes by its name and by its position, and number of dimensions. Shims convert what comes otherwise."""
+    text = getattr(_vendor(), "diopigenShimLayouts", None)
+    if text is None:
+        return {}
+    text.restype = ctypes.c_char_p
+    found: dict[str, dict[tuple[str | int, int], str]] = {}
+    for line in filter(None, text().decode().splitlines()):
+        function, layout, ranks, *tensors = line.split()
+        own = found.setdefault(function, {})
+        for rank in map(int, ranks.split(",")):
+            for position, _, name in (tensor.partition(":") for tensor in tensors):
+                own[name, rank] = own[int(position), rank] = layout
+    return found
+
+
 def dtype_name(dtype: torch.dtype) -> str:
     """`float32`."""
     return str(dtype).removeprefix("torch.")

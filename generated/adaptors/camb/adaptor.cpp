@@ -983,6 +983,49 @@ diopiError_t diopiContiguous(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
     return caught(helpers, "diopiContiguous");
 }
 
+// The layouts of images that these functions convert to, for hosts that choose layouts: a function, a layout, for which
+// numbers of dimensions, and the tensors by position and name.
+const char* diopigenShimLayouts() {
+    return R"(diopiConvolution2d channels_last 3,4,5 0:out 1:input 3:bias
+diopiConvolution2d row_major 3,4,5 2:weight
+diopiConvolution2dBackward channels_last 3,4,5 0:grad_input 2:grad_bias 3:grad_output 4:input
+diopiConvolution2dBackward row_major 3,4,5 1:grad_weight 5:weight
+diopiBatchNorm channels_last 3,4,5 0:out 1:save_mean 2:save_invstd 3:input 4:weight 5:bias 6:running_mean 7:running_var
+diopiBatchNormBackward channels_last 3,4,5 0:grad_input 1:grad_weight 2:grad_bias 3:grad_output 4:input 5:weight 6:running_mean 7:running_var 8:save_mean 9:save_invstd
+diopiRelu row_major 3,4,5 0:out 1:input
+diopiReluInp row_major 3,4,5 0:input
+diopiGelu row_major 3,4,5 0:out 1:input
+diopiGeluBackward row_major 3,4,5 0:grad_input 1:grad_output 2:input
+diopiMaxPool2d channels_last 3,4,5 0:out 1:input
+diopiMaxPool2dWithIndices channels_last 3,4,5 0:out 1:indices 2:input
+diopiMaxPool2dBackward channels_last 3,4,5 0:grad_input 1:grad_output 2:input 8:indices
+diopiAdaptiveAvgPool2d channels_last 3,4,5 0:out 1:input
+diopiAdaptiveAvgPool2dBackward channels_last 3,4,5 0:grad_input 1:grad_output 2:input
+diopiNeg row_major 3,4,5 0:out 1:input
+diopiSqrt row_major 3,4,5 0:out 1:input
+diopiSigmoid row_major 3,4,5 0:out 1:input
+diopiExp row_major 3,4,5 0:out 1:input
+diopiBmm row_major 3,4,5 0:out 1:input 2:mat2
+diopiMatmul row_major 3,4,5 0:out 1:input 2:other
+diopiMean row_major 3,4,5 0:out 1:input
+diopiSum row_major 3,4,5 0:out 1:input
+diopiMax row_major 3,4,5 0:max 1:max_indices 2:input
+diopiSoftmax row_major 3,4,5 0:out 1:input
+diopiSoftmaxBackward row_major 3,4,5 0:grad_input 1:grad_output 2:output
+diopiIndexSelect row_major 3,4,5 0:out 1:input 3:index
+diopiNonzero row_major 3,4,5 1:input
+diopiEmbedding row_major 3,4,5 0:out 1:weight 2:indices
+diopiTopk row_major 3,4,5 2:input
+diopiWhere row_major 3,4,5 0:out 1:condition 2:input 3:other
+diopiArgmax row_major 3,4,5 0:out 1:input
+diopiAdam row_major 3,4,5 0:param 1:grad 2:exp_avg 3:exp_avg_sq 4:max_exp_avg_sq
+diopiMm row_major 3,4,5 0:out 1:input 2:mat2
+diopiGather row_major 3,4,5 0:out 1:input 3:index
+diopiLayerNorm row_major 3,4,5 0:out 1:save_mean 2:save_invstd 3:input 4:weight 5:bias
+diopiLayerNormBackward row_major 3,4,5 0:grad_input 1:grad_weight 2:grad_bias 3:grad_output 4:input 5:weight 6:bias 7:mean 8:rstd
+)";
+}
+
 // What camb lacks, made of other functions of the interface.
 
 diopiError_t diopiLinear(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
