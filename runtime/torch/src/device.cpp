@@ -254,7 +254,7 @@ Event::~Event() {
 
 void Event::record(c10::Stream stream) {
     if (event_ == nullptr && accelerator.create_event != nullptr) {
-        const OnDevice index(stream.device_index());
+        const WithDevice here(stream.device_index());
         requireDone(accelerator.create_event(&event_), "make an event");
     }
     if (event_ == nullptr) {
