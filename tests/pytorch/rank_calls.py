@@ -141,6 +141,19 @@ def split() -> dict[str, list[float]]:
     return {"whole": expected, "ranks": found}
 
 
+def merged() -> dict[str, list[float]]:
+    """Groups of one rank each become one group again."""
+    size = dist.get_world_size()
+    single = dist.split_group(split_ranks=[[rank] for rank in range(size)])
+    assert single is not None
+    store = dist.PrefixStore("merged", dist.distributed_c10d._get_default_store())
+    group = single.merge_remote_group(store, size, timedelta(seconds=60), "merged")
+    tensor = torch.full((3,), float(dist.get_rank()), device=DEVICE)
+    group.allreduce([tensor]).wait()
+    found = [float(tensor[0]), float(group.size())]
+    return {"whole": [size * (size - 1) / 2, float(size)], "ranks": found}
+
+
 def aborted() -> dict[str, list[float]]:
     """A rank that waits for the others aborts the group: its call fails, and other groups go on."""
     rank, size = dist.get_rank(), dist.get_world_size()
@@ -210,4 +223,4 @@ def hung() -> dict[str, list[float]]:
     os._exit(7)
 
 
-CALLS = (calls, coalesced, futures, released, split, aborted, killed, hung)
+CALLS = (calls, coalesced, futures, released, split, merged, aborted, killed, hung)

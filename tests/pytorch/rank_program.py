@@ -296,7 +296,7 @@ SCENARIOS = {one.__name__: one for one in (*TRAINING, checkpoint, *CALLS)}
 def main(names: str, rank: int, size: int, store: str) -> None:
     torch.set_num_threads(1)
     # Those that split a group need to know the device of each rank.
-    device = torch.device(DEVICE, 0) if names == "split" else None
+    device = torch.device(DEVICE, 0) if "split" in names.split(",") else None
     init = f"file://{store}" if store else "env://"
     dist.init_process_group(f"cpu:gloo,{DEVICE}:dicl", init_method=init, rank=rank, world_size=size, device_id=device)
     for name in names.split(","):

@@ -82,8 +82,8 @@ def test_collectives_that_training_does_not_call(ranks: Any) -> None:
     check(ranks(2, *scenarios), *scenarios)
 
 
-def test_groups_are_split_and_shrunk(ranks: Any) -> None:
-    check(ranks(3, "split"), "split")
+def test_groups_are_split_merged_and_shrunk(ranks: Any) -> None:
+    check(ranks(3, "split", "merged"), "split", "merged")
 
 
 def test_parameters_in_bfloat16_train_nearly_as_in_float32(ranks: Any) -> None:
