@@ -84,6 +84,7 @@ _PACKAGE_MODULES = (
     "layout_roles",
     "layouts",
     "libraries",
+    "losses",
     "memory",
     "missing",
     "nvtx",

@@ -104,13 +104,18 @@ class _Grouping:
         number = self.position[node]
         self.members[number], self.owner[node] = 1 << number, number
         self.shapes[number] = (element.whole or element.shape, element.reduced)
-        operands = [each for each in element.operands if isinstance(each, Node)]
         # Reductions of one tensor read it once.
-        readers = [user for each in operands if element.reduced for user in each.users]
-        for each in (*operands, *readers):
+        self.join(node, [user for each in self._operands(node) if element.reduced for user in each.users])
+
+    def join(self, node: Node, others: Sequence[Node] = ()) -> None:
+        """Joins a node's set with those of its operands, and of others."""
+        for each in (*self._operands(node), *others):
             other = self.owner.get(each)
             if other is not None and other != self.owner[node]:
                 self._join(other, self.owner[node])
+
+    def _operands(self, node: Node) -> list[Node]:
+        return [each for each in self.elements[node].operands if isinstance(each, Node)]
 
     def _join(self, one: int, other: int) -> None:
         union = self.members[one] | self.members[other]
@@ -175,6 +180,9 @@ def schedule(nodes: Sequence[Node], elements: Mapping[Node, Element], reasons: d
     for node in nodes:
         if node in elements:
             grouping.add(node)
+    for node in nodes:  # what came later may have made a set one of rows, which values of rows fit into
+        if node in elements:
+            grouping.join(node)
     groups: list[Group] = []
     singles: list[Group] = []
     for number, bits in grouping.members.items():

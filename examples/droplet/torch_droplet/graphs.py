@@ -22,7 +22,7 @@ from torch._inductor.output_code import OutputCode
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.utils._python_dispatch import _disable_current_modes
 
-from torch_droplet import foreach, graph_cache, layouts, patterns
+from torch_droplet import foreach, fusion, graph_cache, layouts, losses, patterns
 from torch_droplet.fusion_report import show
 from torch_droplet.graph_cache import Kept
 from torch_droplet.graph_nodes import Unplanned
@@ -47,7 +47,8 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     aten = torch.ops.aten
     named = [aten.rsub, aten.native_dropout_backward, aten._safe_softmax, aten.stack]
     named += [aten.mse_loss, aten.mse_loss_backward]
-    return {**get_decompositions(named), **foreach.decompositions()}
+    composed = losses.decompositions() if fusion.is_enabled() else {}
+    return {**get_decompositions(named), **foreach.decompositions(), **composed}
 
 
 class Program:
