@@ -1,5 +1,7 @@
 #include "advanced.h"
 
+#include <utility>
+
 #include "mask_selection.h"
 #include "positions.h"
 
@@ -85,9 +87,13 @@ Advanced advanced(const Tensor& input, const std::vector<Tensor>& indices) {
 
     const std::vector<int64_t> common = common_shape(entries);
     result.count = product(common, 0, common.size());
-    result.memory = zero_positions(result.count);
+    // Positions in the last dimension are where the sums begin, unless they repeat.
+    const bool begins_with_last = !entries.empty() && entries.back().shape == common;
+    result.memory = begins_with_last ? std::move(entries.back().values) : zero_positions(result.count);
     for (size_t i = entries.size(); i-- > 0;) {
-        add_positions(result.memory, common, entries[i].values, entries[i].shape, result.split.size);
+        if (!begins_with_last || i + 1 < entries.size()) {
+            add_positions(result.memory, common, entries[i].values, entries[i].shape, result.split.size);
+        }
         result.split.size *= entries[i].size;
     }
     // The dimensions before, the indexed ones, the ones behind.
