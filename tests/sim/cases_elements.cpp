@@ -151,6 +151,10 @@ TEST_CASE("transposed_matrices_of_any_size_and_dtype") {
             for (size_t i = 0; i < rounded.size(); ++i) {
                 CHECK(std::fabs(rounded[i] - expected[i]) <= expected[i] / 256);
             }
+            memory.set(stream, std::vector<float>(values.size(), -1));
+            CHECK_OK(sim::launch(stream, "write", {seen(memory, diopi_dtype_float32, 4)},
+                                 [expected](const sim::Kernel& k) { kernels::store(k, 0, expected); }));
+            CHECK(memory.values(stream) == values);
         }
     }
 }

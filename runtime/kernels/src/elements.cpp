@@ -196,9 +196,34 @@ void gather(const Shape& shape, const Shape& stride, const Stored* data, Value* 
     });
 }
 
+// element i = put(values[i]) for matrices that are transposed in memory, in the same blocks.
+template <typename Stored, typename Value, typename Put>
+void scatterTransposed(const Dimensions& all, Stored* data, const Value* values, Put put) {
+    constexpr int64_t kBlock = 16;
+    const int64_t rows = all.sizes[all.sizes.size() - 2], columns = all.sizes.back(), pitch = all.pitches.back();
+    int64_t start = 0;
+    all.forOuter(2, [&](int64_t offset) {
+        for (int64_t first = 0; first < rows; first += kBlock) {
+            const int64_t height = std::min(kBlock, rows - first);
+            const Value* const from = values + start + first * columns;
+            for (int64_t column = 0; column < columns; ++column) {
+                Stored* const to = data + offset + first + column * pitch;
+                for (int64_t row = 0; row < height; ++row) {
+                    to[row] = put(from[row * columns + column]);
+                }
+            }
+        }
+        start += rows * columns;
+    });
+}
+
 // element i = put(values[i]).
 template <typename Stored, typename Value, typename Put>
 void scatter(const Shape& shape, const Shape& stride, Stored* data, const Value* values, Put put) {
+    if (const Dimensions all(shape, stride); all.isTransposed()) {
+        scatterTransposed(all, data, values, put);
+        return;
+    }
     forRuns(shape, stride, [&](int64_t first, int64_t offset, int64_t count, int64_t pitch) {
         const Value* const from = values + first;
         Stored* const to = data + offset;
