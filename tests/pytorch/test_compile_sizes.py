@@ -228,7 +228,7 @@ def test_an_arena_fits_each_size(graphs: ModuleType, droplet: Any) -> None:
     import torch
     from torch_droplet.planner import plan
 
-    layer = Block(16, 4).to(droplet)
+    layer = torch.nn.TransformerEncoderLayer(16, 4, 64, batch_first=True, dropout=0.0).to(droplet)
     compiled = Compiled(graphs, layer, dynamic=True)
     compiled(torch.randn(2, 8, 16).to(droplet)).sum().backward()
     for graph in compiled.graphs:

@@ -173,7 +173,7 @@ def test_weights_of_a_saved_graph_are_converted_once(droplet: Any, tmp_path: Pat
     x = torch.randn(2, 3, 8, 8).to(droplet)
     export.save(model, (x,), tmp_path / "block.diopi")
     content = torch.load(tmp_path / "block.diopi")
-    plan = json.loads(content["plan"])
+    plan = json.loads(content["plans"][0][0])
     converted = [layout for step in plan["steps"] for layout in step.get("converts", {}).values()]
     assert sorted(converted) == ["channels_last"]
     assert sum(one.dim() == 4 for one in content["constants"]) == 2

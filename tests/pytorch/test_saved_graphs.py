@@ -136,7 +136,7 @@ def test_norms_are_whole_and_positions_are_constants(export: ModuleType, droplet
     models = importlib.import_module("models.attention")
     model = models.LlamaDecoder().to(droplet)
     export.save(model, (torch.zeros(1, 3, dtype=torch.int64).to(droplet),), tmp_path / "decoder.diopi")
-    plan = json.loads(torch.load(tmp_path / "decoder.diopi")["plan"])
+    plan = json.loads(torch.load(tmp_path / "decoder.diopi")["plans"][0][0])
     called = [step.get("function", "") for step in plan["steps"]]
     assert called.count("diopiRMSNorm") == 5
     assert not {"diopiCos", "diopiSin", "diopiArange"} & {*called}
@@ -159,7 +159,7 @@ def test_plain_code_becomes_functions(
         monkeypatch.setenv("DIOPI_COMPILE_PATTERNS", setting)
         path = tmp_path / f"{setting}.diopi"
         export.save(model.to(droplet), (x.to(droplet),), path)
-        found.append(json.loads(torch.load(path)["plan"])["steps"])
+        found.append(json.loads(torch.load(path)["plans"][0][0])["steps"])
         torch.testing.assert_close(export.load(path)(x)[0].cpu(), expected)
     called = [[step.get("function") for step in steps] for steps in found]
     assert called[0].count("diopiRMSNorm") == 2 and called[0].count("diopiRotaryEmbedding") == 2

@@ -64,6 +64,7 @@ _PACKAGE_MODULES = (
     "device",
     "distributed",
     "export",
+    "export_sizes",
     "folding",
     "foreach",
     "fused_chain",

@@ -1,10 +1,12 @@
 """Graphs as files: `save` writes a model for programs without Python (`diopi-run`, `diopigen_torch/saved_graph.h`).
 
-A file has the plan, the parameters and buffers, and the form of each input. Sizes are those of the example.
+A file has plans, the parameters and buffers, and the form of each input. Sizes are those of the example, but for
+dimensions that are named.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import weakref
 from collections.abc import Callable, Sequence
@@ -15,36 +17,67 @@ import torch.fx
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 from torch_droplet import layouts
+from torch_droplet.export_sizes import Dimension, Tracing, dimensions_of, dimensions_of_program, plans_for
 from torch_droplet.graph_nodes import DataDependent, Unplanned
 from torch_droplet.indices import device_name
 from torch_droplet.planner import Plan, plan
+from torch_droplet.symbolic import Untranslated
+from torch_droplet.symbols import sources_of
 
-FORMAT = 1
+FORMAT = 2
 
 
 def save(
-    model: torch.nn.Module | torch.export.ExportedProgram, arguments: Sequence[Any], path: str | os.PathLike[str]
+    model: torch.nn.Module | torch.export.ExportedProgram,
+    arguments: Sequence[Any],
+    path: str | os.PathLike[str],
+    dynamic_shapes: Sequence[Any] | None = None,
 ) -> None:
-    """Writes a model on the device, or what `torch.export` made of it, for inputs like these. Raises `ValueError` for
-    what a file cannot have: a graph without a plan, results that are no tensors, writes to buffers."""
-    inner = model.module(check_guards=False) if isinstance(model, torch.export.ExportedProgram) else model
+    """Writes a model on the device, or what `torch.export` made of it, for inputs like these. `dynamic_shapes` names
+    the dimensions whose sizes are open, as that of `torch.export` does, for each argument; what `torch.export` made has
+    them already. Raises `ValueError` for what a file cannot have: a graph without a plan, results that are no tensors,
+    writes to buffers."""
+    arguments = tuple(arguments)
+    if isinstance(model, torch.export.ExportedProgram):
+        inner, dimensions = model.module(check_guards=False), dimensions_of_program(model)
+    else:
+        inner, dimensions = model, dimensions_of(arguments, dynamic_shapes, "input")
+    tracing = Tracing()
     try:
-        planned, names = _planned(inner, arguments)
-    except (Unplanned, DataDependent) as reason:
+        plans, names = _planned(inner, arguments, dimensions, tracing)
+    except (Unplanned, DataDependent, Untranslated) as reason:
         raise ValueError(f"the model cannot be saved: its graph has {reason}") from None
-    if any(what != "tensor" for what, _, _ in planned.outputs):
+    if any(what != "tensor" for each in plans for what, _, _ in each.outputs):
         raise ValueError("the model cannot be saved: a result is no tensor")
-    if any(_shares(value) for value in planned.constants):
+    if any(_shares(value) for each in plans for value in each.constants):
         raise ValueError("the model cannot be saved: a parameter has elements that share memory")
-    forms = [torch.empty_strided(one.shape, one.stride(), dtype=one.dtype) for one in _tensors(arguments)]
+    constants: dict[Any, torch.Tensor] = {}
+    written = []
+    for each in plans:
+        keys = [(one.data_ptr(), one.dtype, one.shape, one.stride()) for one in each.constants]
+        constants |= dict(zip(keys, each.constants, strict=True))
+        written.append([each.text(), keys])
+    positions = {key: k for k, key in enumerate(constants)}
+    forms = [_form(one, own) for one, own in zip(_tensors(arguments), dimensions, strict=True)]
     content = {
         "format": FORMAT,
         "device": device_name(),
-        "plan": planned.text(),
-        "constants": [value.detach().cpu() for value in planned.constants],
+        "plans": [[text, [positions[key] for key in keys]] for text, keys in written],
+        "constants": [value.detach().cpu() for value in constants.values()],
         "inputs": [[name, form] for name, form in zip(names, forms, strict=True)],
     }
     torch.save(content, path)
+
+
+def _form(value: torch.Tensor, dimensions: dict[int, Dimension]) -> str:
+    """The sizes of an input, and the ranges of those that are open."""
+    sizes = [dimensions[k].name if k in dimensions else str(size) for k, size in enumerate(value.shape)]
+    ranges = dict.fromkeys(one.text() for one in dimensions.values())
+    return ", ".join([f"[{', '.join(sizes)}]", *ranges])
+
+
+class _Traced(Exception):
+    """There is a graph, which is not to run."""
 
 
 class Saved:
@@ -72,9 +105,10 @@ def _shares(value: torch.Tensor) -> bool:
 
 
 def _with_functions(
-    call: Callable[..., list[Any]], values: list[torch.Tensor], inputs: list[torch.Tensor]
+    call: Callable[..., list[Any]], values: list[torch.Tensor], inputs: list[torch.Tensor], tracing: Tracing
 ) -> Callable[..., list[Any]]:
     """The call, with functions in the place of plain code that patterns match; as it is where there is none."""
+    from torch._dispatch.python import enable_python_dispatcher
     from torch.fx.experimental.proxy_tensor import make_fx
     from torch.fx.traceback import preserve_node_meta
 
@@ -82,8 +116,9 @@ def _with_functions(
 
     if not patterns.enabled():
         return call
-    trace = make_fx(call, tracing_mode="fake", pre_dispatch=True, _allow_non_fake_inputs=True, record_stack_traces=True)
-    module = trace(values, inputs)
+    trace = make_fx(call, pre_dispatch=True, _allow_non_fake_inputs=True, record_stack_traces=True)
+    with enable_python_dispatcher(), tracing.mode:  # for tensors that follow from no input, or from sizes alone
+        module = trace(values, inputs)
     if not patterns.replace(module):
         return call
 
@@ -94,10 +129,11 @@ def _with_functions(
     return replaced
 
 
-def _planned(inner: torch.nn.Module, arguments: Sequence[Any]) -> tuple[Plan, list[str]]:
-    """The plan, with parameters and buffers as constants, and the names of the inputs. The graph is the one that
+def _planned(
+    inner: torch.nn.Module, arguments: Sequence[Any], dimensions: Sequence[dict[int, Dimension]], tracing: Tracing
+) -> tuple[list[Plan], list[str]]:
+    """The plans, with parameters and buffers as constants, and the names of the inputs. The graph is the one that
     `torch.compile` gets: an export of PyTorch's would take operators apart for which the device has kernels."""
-    from functorch.compile import make_boxed_func
     from torch._functorch.aot_autograd import aot_function
 
     from torch_droplet.graphs import decompositions  # here: a program that loads does without the compiler
@@ -117,24 +153,35 @@ def _planned(inner: torch.nn.Module, arguments: Sequence[Any]) -> tuple[Plan, li
         returned[:] = tree_leaves(results)
         return list(returned)
 
+    def stop(_: list[Any]) -> Any:
+        raise _Traced
+
+    stop._boxed_call = True  # type: ignore[attr-defined]
+
     def record(module: torch.fx.GraphModule, _: Any) -> Any:
         targets = [node.target for node in module.graph.nodes]
         if any(isinstance(one, torch._ops.OpOverload) and one._schema.is_mutable for one in targets):
             raise Unplanned("writes to buffers or inputs")
         graphs.append(module)
-        return make_boxed_func(module.forward)
+        return stop
 
     values = [value.detach() for value in state.values()]
-    # Copies: an input that is given twice would be one input of the graph.
-    inputs = [leaves[place].detach().clone() for place in places]
+    # An input that is given twice is two inputs of the graph.
+    inputs = [
+        tracing.input(leaves[place].detach().clone(), own, f"input_{k}")
+        for k, (place, own) in enumerate(zip(places, dimensions, strict=True))
+    ]
+    traced_values = [tracing.parameter(value) for value in values]
     with torch.no_grad():
         traced = aot_function(
-            _with_functions(call, values, inputs),
+            _with_functions(call, traced_values, inputs, tracing),
             fw_compiler=record,
             decompositions=decompositions(),
             keep_inference_input_mutations=True,
+            dynamic=bool(tracing.symbols),
         )
-        traced(values, inputs)
+        with contextlib.suppress(_Traced):
+            traced(traced_values, inputs)
     (graph,) = graphs
     placeholders = [node for node in graph.graph.nodes if node.op == "placeholder"]
     (output,) = [node for node in graph.graph.nodes if node.op == "output"]
@@ -144,4 +191,13 @@ def _planned(inner: torch.nn.Module, arguments: Sequence[Any]) -> tuple[Plan, li
         if node.target is torch.ops.aten._assert_tensor_metadata.default:
             graph.graph.erase_node(node)  # dtypes of a plan are fixed, and those of its inputs are checked
     given = {node.name: value for node, value in zip(placeholders, values, strict=False)}
-    return plan(layouts.chosen(graph).module, {}, given=given), [node.name for node in placeholders[len(values) :]]
+    guards, own_names = tracing.guards(), tracing.names()
+    chosen = layouts.chosen(graph).module
+    sources = sources_of(chosen.graph, given)
+    hints = {source.symbol: tracing.hint(source.symbol) for source in sources}
+
+    def make(sizes: Any) -> Plan:
+        return plan(chosen, sizes, given=given, guards=guards, names=own_names)
+
+    plans = plans_for(make, sources, hints, guards)
+    return plans, [node.name for node in placeholders[len(values) :]]

@@ -170,7 +170,11 @@ class Planner(FusedSteps):
             self.values[node] = self.add_constant(self.given[node.name])
             self.own(value, self.values[node])
         elif isinstance(value, torch.Tensor):
-            slot = self.add_slot({"kind": "input", "index": self.inputs}, value)
+            try:
+                layout = self.layout(value)
+            except (DataDependent, Unplanned):
+                layout = {}
+            slot = self.add_slot({"kind": "input", "index": self.inputs, **layout}, value)
             self.values[node] = slot
             self.inputs += 1
             self.own(value, slot)
@@ -392,11 +396,14 @@ def plan(
     fuses: bool = True,
     given: Mapping[str, torch.Tensor] | None = None,
     is_open: bool = True,
+    guards: Sequence[Any] = (),
+    names: Mapping[Any, str] | None = None,
 ) -> Plan:
     """The plan of a graph. `values` has those of its symbols at hand; a plan that `is_open` is for other sizes as well.
     With `fuses`, chains of elementwise operators are one kernel where the device compiles kernels. Inputs that are
     `given` by name are constants. Raises `Unplanned`, and `Untranslated` for an open plan that needs an expression that
-    plans do not have."""
+    plans do not have. `guards` are more conditions on symbols, which `names` names for users."""
     given = given or {}
-    symbols = Symbols(sources_of(module.graph, given), values, is_open)
+    symbols = Symbols(sources_of(module.graph, given), values, is_open, names or {})
+    symbols.require(guards)
     return Planner(module, symbols, fuses, given).plan()

@@ -69,8 +69,11 @@ def _add(found: dict[Any, Source], value: torch.SymInt, position: int, where: di
 class Symbols:
     """The symbols of a plan. An open plan is for all sizes that keep to its conditions; one that is not, for these."""
 
-    def __init__(self, sources: Sequence[Source], values: Mapping[Any, Any], is_open: bool) -> None:
+    def __init__(
+        self, sources: Sequence[Source], values: Mapping[Any, Any], is_open: bool, names: Mapping[Any, str]
+    ) -> None:
         self.sources = sources
+        self.names = names
         self.values = values
         self.is_open = is_open
         self.table = Table()
@@ -105,6 +108,13 @@ class Symbols:
             raise DataDependent(str(expression))
         return _Translation(self.table, self._known).of(expression)
 
+    def require(self, guards: Sequence[Any]) -> None:
+        """Adds conditions. Raises `Untranslated`."""
+        for guard in guards:
+            holds = self._translated(guard)
+            if isinstance(holds, Symbolic):
+                self.table.conditions[self.table.index(holds)] = None
+
     def document(self) -> list[dict[str, Any]]:
         """As a plan has them."""
         return [self._described(source) for source in self.sources]
@@ -112,7 +122,7 @@ class Symbols:
     def _described(self, source: Source) -> dict[str, Any]:
         limits = (source.least, source.most) if self.is_open else (self.values[source.symbol],) * 2
         least, most = (None if math.isinf(each) else int(each) for each in limits)
-        return {"name": str(source.symbol), **source.where, "least": least, "most": most}
+        return {"name": self.names.get(source.symbol, str(source.symbol)), **source.where, "least": least, "most": most}
 
     def hints(self) -> list[int]:
         """The values that the plan was made with."""

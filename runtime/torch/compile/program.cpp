@@ -94,6 +94,7 @@ SlotPlan Program::slotOf(const Json& plan, const Numbers& numbers) const {
     }
     if (!plan.at("sizes").isNull()) {
         slot.has_layout = true;
+        slot.rank = plan.at("sizes").list().size();
         slot.type = scalarTypeNamed(plan.at("dtype").text());
         if (is_known) {
             slot.sizes = numbers.integers(plan.at("sizes"));

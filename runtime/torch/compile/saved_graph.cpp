@@ -17,7 +17,7 @@ namespace diopigen::backend {
 
 namespace {
 
-constexpr int64_t kFormat = 1;
+constexpr int64_t kFormat = 2;
 
 c10::IValue contentOf(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
@@ -39,6 +39,14 @@ c10::IValue entry(const c10::IValue& content, const char* key) {
     const auto found = values.find(key);
     TORCH_CHECK(found != values.end(), "a saved graph without '", key, "'");
     return found->value();
+}
+
+std::vector<int64_t> integersOf(const c10::IValue& value) {
+    std::vector<int64_t> found;
+    for (const c10::IValue& each : value.toList()) {
+        found.push_back(each.toInt());
+    }
+    return found;
 }
 
 struct Graphs {
@@ -87,41 +95,87 @@ SavedGraph::SavedGraph(const std::string& path) {
         c10::register_privateuse1_backend(name);
     }
     initialize();
-    Json plan = Json::parse(entry(content, "plan").toStringRef());
-    device_ = plan.at("device").integer();
-    for (const c10::IValue& each : entry(content, "inputs").toListRef()) {
+    std::vector<Json> plans;
+    std::vector<std::vector<int64_t>> needed;
+    for (const c10::IValue& each : entry(content, "plans").toListRef()) {
         const auto& values = each.toListRef();
-        TORCH_CHECK(values.size() == 2 && values[1].isTensor(), path, " has an input without a form");
-        const at::Tensor form = values[1].toTensor();
-        inputs_.push_back({values[0].toStringRef(), form.scalar_type(), form.sizes().vec(), form.strides().vec()});
+        TORCH_CHECK(values.size() == 2, path, " has a plan without constants");
+        plans.push_back(Json::parse(values[0].toStringRef()));
+        needed.push_back(integersOf(values[1]));
     }
+    TORCH_CHECK(!plans.empty(), path, " has no plan");
+    device_ = plans.front().at("device").integer();
     std::vector<at::Tensor> constants;
     for (const c10::IValue& each : entry(content, "constants").toListRef()) {
         constants.push_back(each.toTensor().to(device()));
     }
-    program_ = std::make_unique<Program>(std::move(plan), std::move(constants));
+    for (size_t i = 0; i < plans.size(); ++i) {
+        std::vector<at::Tensor> own;
+        for (const int64_t index : needed[i]) {
+            TORCH_CHECK(index >= 0 && index < static_cast<int64_t>(constants.size()), path, " has no constant ", index);
+            own.push_back(constants[static_cast<size_t>(index)]);
+        }
+        programs_.push_back(std::make_unique<Program>(std::move(plans[i]), std::move(own)));
+    }
+    for (const c10::IValue& each : entry(content, "inputs").toListRef()) {
+        const auto& values = each.toListRef();
+        const SlotPlan* const slot = programs_.front()->inputSlot(inputs_.size());
+        TORCH_CHECK(values.size() == 2 && slot != nullptr, path, " has an input without a form");
+        inputs_.push_back({values[0].toStringRef(), slot->type, values[1].toStringRef()});
+    }
 }
 
 SavedGraph::~SavedGraph() = default;
 
 at::Device SavedGraph::device() const { return {kDeviceType, static_cast<c10::DeviceIndex>(device_)}; }
 
+// Names an input that is not what the graph was saved for.
+void SavedGraph::reject(const std::vector<at::Tensor>& inputs, size_t index) const {
+    const Input& expected = inputs_[index];
+    TORCH_CHECK(false, "the input ", expected.name, " is ", inputs[index].scalar_type(), " ", inputs[index].sizes(),
+                "; the graph was saved for ", expected.type, " ", expected.sizes);
+}
+
 std::vector<at::Tensor> SavedGraph::run(std::vector<at::Tensor> inputs) const {
     TORCH_CHECK(inputs.size() == inputs_.size(), "the saved graph has ", inputs_.size(), " inputs, not ",
                 inputs.size());
     for (size_t i = 0; i < inputs.size(); ++i) {
-        const Input& expected = inputs_[i];
-        TORCH_CHECK(inputs[i].scalar_type() == expected.type && inputs[i].sizes() == expected.sizes, "the input ",
-                    expected.name, " is ", inputs[i].scalar_type(), " ", inputs[i].sizes(),
-                    "; the graph was saved for ", expected.type, " ", at::IntArrayRef(expected.sizes));
-        if (inputs[i].device() != device() || inputs[i].strides() != expected.strides) {
-            at::Tensor moved =
-                at::empty_strided(expected.sizes, expected.strides, inputs[i].options().device(device()));
-            moved.copy_(inputs[i]);
-            inputs[i] = std::move(moved);
+        const auto rank = static_cast<size_t>(inputs[i].dim());
+        if (inputs[i].scalar_type() != inputs_[i].type || rank != programs_.front()->inputSlot(i)->rank) {
+            reject(inputs, i);
         }
     }
-    return program_->run(std::move(inputs));
+    for (const SymbolPlan& symbol : programs_.front()->symbols()) {
+        const int64_t size = inputs[symbol.index].size(static_cast<int64_t>(symbol.dimension));
+        if (size < symbol.least || size > symbol.most) {
+            reject(inputs, symbol.index);
+        }
+    }
+    for (const std::unique_ptr<Program>& program : programs_) {
+        const std::shared_ptr<Program::Sized> sized = program->sizedFor(inputs, {});
+        if (sized == nullptr) {
+            continue;
+        }
+        for (size_t i = 0; i < inputs.size(); ++i) {
+            const SlotPlan& expected = *program->inputSlot(i, sized.get());
+            if (inputs[i].sizes() != expected.sizes) {
+                reject(inputs, i);
+            }
+            if (inputs[i].device() != device() || inputs[i].strides() != expected.strides) {
+                at::Tensor moved =
+                    at::empty_strided(expected.sizes, expected.strides, inputs[i].options().device(device()));
+                moved.copy_(inputs[i]);
+                inputs[i] = std::move(moved);
+            }
+        }
+        return program->run(*sized, std::move(inputs));
+    }
+    std::string sizes;
+    for (const SymbolPlan& symbol : programs_.front()->symbols()) {
+        sizes += (sizes.empty() ? "" : ", ") + symbol.name + " = " +
+                 std::to_string(inputs[symbol.index].size(static_cast<int64_t>(symbol.dimension)));
+    }
+    TORCH_CHECK(false, "the graph has no plan for the sizes ", sizes, ": the model decides otherwise for them");
 }
 
 }  // namespace diopigen::backend

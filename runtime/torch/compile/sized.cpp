@@ -171,11 +171,12 @@ int64_t Program::cachedCount() const {
 
 const std::vector<c10::Scalar>& Program::results(const Sized& sized) const { return sized.results; }
 
-const SlotPlan* Program::inputSlot(const Sized& sized, size_t index) const {
-    const auto found = std::find_if(sized.slots.begin(), sized.slots.end(), [&](const SlotPlan& slot) {
+const SlotPlan* Program::inputSlot(size_t index, const Sized* sized) const {
+    const std::vector<SlotPlan>& slots = sized == nullptr ? slots_ : sized->slots;
+    const auto found = std::find_if(slots.begin(), slots.end(), [&](const SlotPlan& slot) {
         return slot.kind == SlotPlan::Kind::input && slot.index == index;
     });
-    return found == sized.slots.end() || !found->has_layout ? nullptr : &*found;
+    return found == slots.end() || !found->has_layout ? nullptr : &*found;
 }
 
 }  // namespace diopigen::backend

@@ -20,21 +20,23 @@ constexpr int64_t kHeads = 1;
 constexpr int64_t kSequence = 2;
 constexpr int64_t kRank = 4;
 
+// Sizes may be symbols: PyTorch asks for its choice while it compiles a graph.
 bool isExpressible(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const MaybeTensor& mask,
                    double dropout, bool isCausal) {
-    if (isDefined(mask) || dropout != 0 || query.numel() == 0 || key.numel() == 0) {
+    const at::ScalarType type = query.scalar_type();
+    if ((type != at::kHalf && type != at::kBFloat16) || key.scalar_type() != type || value.scalar_type() != type) {
         return false;
     }
-    if (query.dim() != kRank || key.dim() != kRank || value.sizes() != key.sizes() || query.size(-1) != key.size(-1) ||
-        query.size(0) != key.size(0) || query.size(kHeads) % key.size(kHeads) != 0) {
+    if (isDefined(mask) || dropout != 0 || query.dim() != kRank || key.dim() != kRank) {
+        return false;
+    }
+    if (query.sym_numel() == 0 || key.sym_numel() == 0 || value.sym_sizes() != key.sym_sizes() ||
+        query.sym_size(-1) != key.sym_size(-1) || query.sym_size(0) != key.sym_size(0) ||
+        query.sym_size(kHeads) % key.sym_size(kHeads) != 0) {
         return false;
     }
     // The interface lines up the ends of queries and keys, PyTorch their beginnings.
-    if (isCausal && query.size(kSequence) != key.size(kSequence)) {
-        return false;
-    }
-    const at::ScalarType type = query.scalar_type();
-    return (type == at::kHalf || type == at::kBFloat16) && key.scalar_type() == type && value.scalar_type() == type;
+    return !isCausal || query.sym_size(kSequence) == key.sym_size(kSequence);
 }
 
 double scaleOf(const at::Tensor& query, std::optional<double> scale) {

@@ -74,7 +74,7 @@ void save(const std::string& path, const std::vector<at::Tensor>& results) {
 
 void describe(const SavedGraph& graph) {
     for (const SavedGraph::Input& input : graph.inputs()) {
-        std::cout << input.name << ": " << input.type << " " << at::IntArrayRef(input.sizes) << "\n";
+        std::cout << input.name << ": " << input.type << " " << input.sizes << "\n";
     }
 }
 

@@ -27,18 +27,21 @@ class SavedGraph {
     struct Input {
         std::string name;
         at::ScalarType type;
-        std::vector<int64_t> sizes;
-        std::vector<int64_t> strides;
+        /// As text, with the names and ranges of those that are open: `[2, length], length from 2 to 64`.
+        std::string sizes;
     };
     const std::vector<Input>& inputs() const { return inputs_; }
     at::Device device() const;
 
     /// The results, on the device. Inputs on the CPU are moved there. Throws where an input has another dtype or shape
-    /// than the graph was saved with. Threads may run a graph at once.
+    /// than the graph was saved for. Threads may run a graph at once.
     std::vector<at::Tensor> run(std::vector<at::Tensor> inputs) const;
 
   private:
-    std::unique_ptr<Program> program_;
+    [[noreturn]] void reject(const std::vector<at::Tensor>& inputs, size_t index) const;
+
+    /// For different conditions on sizes.
+    std::vector<std::unique_ptr<Program>> programs_;
     std::vector<Input> inputs_;
     int64_t device_ = 0;
 };

@@ -50,6 +50,7 @@ struct SlotPlan {
     int64_t extent = 0;
     /// Whether the plan has sizes and strides, which it need not have of a result.
     bool has_layout = false;
+    size_t rank = 0;
     /// Whether anything of it follows from sizes.
     bool is_open = false;
 };
@@ -166,8 +167,8 @@ class Program {
 
     /// The outputs that are numbers and follow from sizes.
     const std::vector<c10::Scalar>& results(const Sized& sized) const;
-    /// An input, where the plan has its layout.
-    const SlotPlan* inputSlot(const Sized& sized, size_t index) const;
+    /// An input, where the plan has its layout; its sizes are those of `sized`.
+    const SlotPlan* inputSlot(size_t index, const Sized* sized = nullptr) const;
 
     const std::vector<SymbolPlan>& symbols() const { return symbols_; }
     /// For the sizes of the latest call.
