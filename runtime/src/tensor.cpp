@@ -1,5 +1,7 @@
 #include "tensor.h"
 
+#include <diopigen/host.h>
+
 #include <string>
 #include <utility>
 
@@ -190,5 +192,27 @@ diopiError_t diopiGetCurrentDeviceIndex(diopiDeviceIndex_t* pDevIndex) {
     return guarded(__func__, [&] {
         requireNotNull(pDevIndex, "pDevIndex");
         *pDevIndex = 0;
+    });
+}
+
+diopiError_t diopiHostInspectTensor(diopiConstTensorHandle_t tensor, const void** data, diopiSize_t* size,
+                                    diopiSize_t* stride, int64_t* element_size, diopiDtype_t* dtype,
+                                    diopiDevice_t* device, bool* is_sparse) {
+    return guarded(__func__, [&] {
+        requireNotNull(tensor, "tensor");
+        requireNotNull(data, "data");
+        requireNotNull(size, "size");
+        requireNotNull(stride, "stride");
+        requireNotNull(element_size, "element_size");
+        requireNotNull(dtype, "dtype");
+        requireNotNull(device, "device");
+        requireNotNull(is_sparse, "is_sparse");
+        *is_sparse = tensor->isSparse();
+        *data = *is_sparse ? nullptr : diopigen::elementAddress(*tensor);
+        *size = diopigen::asSize(tensor->layout.size);
+        *stride = *is_sparse ? diopiSize_t{nullptr, 0} : diopigen::asSize(tensor->layout.stride);
+        *element_size = tensor->elementSize;
+        *dtype = tensor->dtype;
+        *device = tensor->device;
     });
 }

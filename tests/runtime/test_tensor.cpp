@@ -50,6 +50,48 @@ TEST_CASE_FIXTURE(check::FakeDevice, "accessors_of_a_device_tensor") {
     CHECK(!facts.sparse);
 }
 
+TEST_CASE_FIXTURE(check::FakeDevice, "one_call_says_what_the_accessors_say") {
+    const ContextScope context;
+    const void* data = nullptr;
+    diopiSize_t size{}, stride{};
+    int64_t elementSize = 0;
+    diopiDtype_t dtype = diopi_dtype_unsupported;
+    diopiDevice_t device = diopi_host;
+    bool isSparse = true;
+    const auto inspect = [&](diopiConstTensorHandle_t tensor) {
+        return diopiHostInspectTensor(tensor, &data, &size, &stride, &elementSize, &dtype, &device, &isSparse);
+    };
+    diopiTensorHandle_t tensor = nullptr;
+    CHECK_OK(create(context, &tensor, {2, 3}, {1, 4}, 5, diopi_dtype_float16, diopi_device));
+    CHECK_OK(inspect(tensor));
+    const Facts facts = factsOf(tensor);
+    CHECK_EQ(data, facts.constData);
+    CHECK(valuesOf(size) == Values({2, 3}));
+    CHECK(valuesOf(stride) == Values({1, 4}));
+    CHECK_EQ(size.data, facts.size.data);
+    CHECK_EQ(elementSize, 2);
+    CHECK_EQ(dtype, diopi_dtype_float16);
+    CHECK_EQ(device, diopi_device);
+    CHECK(!isSparse);
+    const Values sides = {3, 4};
+    const diopiSize_t matrix = sizeOf(sides);
+    diopiTensorHandle_t sparse = nullptr;
+    CHECK_OK(diopiHostCreateSparseCsr(&sparse, &matrix, context.temporary({4}, diopi_dtype_int32, diopi_host),
+                                      context.temporary({2}, diopi_dtype_int32, diopi_host),
+                                      context.temporary({2}, diopi_dtype_float64, diopi_host)));
+    CHECK_OK(inspect(sparse));
+    CHECK(isSparse);
+    CHECK(data == nullptr);
+    CHECK(valuesOf(size) == Values({3, 4}));
+    CHECK(stride.data == nullptr);
+    CHECK_EQ(stride.len, 0);
+    CHECK_EQ(dtype, diopi_dtype_float64);
+    CHECK_EQ(device, diopi_host);
+    CHECK_FAILS(inspect(nullptr), diopiErrorOccurred, "diopiHostInspectTensor: parameter 'tensor' is null");
+    CHECK_OK(diopiHostDestroyTensor(sparse));
+    CHECK_OK(diopiHostDestroyTensor(tensor));
+}
+
 TEST_CASE_FIXTURE(check::FakeDevice, "host_tensors_are_aligned_and_have_no_device_number") {
     const ContextScope context;
     const Facts facts = factsOf(context.temporary({3}, diopi_dtype_int64, diopi_host));

@@ -136,6 +136,16 @@ TEST_CASE("a_call_that_the_device_does_not_take") {
     const diopiSize_t size{&four, 1};
     CHECK_EQ(diopiRequireTensor(host.get(), &onHost, &size, nullptr, diopi_dtype_float32, diopi_host), diopiSuccess);
     CHECK_FAILS(launched(one, onHost), unsupported, "diopiNeg: tensor 1 is in host memory");
+    const int64_t sides[2] = {3, 4};
+    const diopiSize_t matrix{sides, 2};
+    diopiTensorHandle_t sparse = nullptr;
+    CHECK_EQ(diopiHostCreateSparseCsr(&sparse, &matrix, host.tensor({4}, diopi_dtype_int64),
+                                      host.tensor({4}, diopi_dtype_int64), one),
+             diopiSuccess);
+    CHECK_FAILS(launched(one, sparse), unsupported, "diopiNeg: tensor 1 is sparse");
+    sim::Buffer none;
+    CHECK(kernels::bufferOf(sparse, sim::Access::read, &none) != diopiSuccess);
+    CHECK_EQ(diopiHostDestroyTensor(sparse), diopiSuccess);
 }
 
 TEST_CASE("shapes_broadcast") {

@@ -251,6 +251,95 @@ TEST_CASE("a_stream_is_known_or_refused") {
     CHECK_FAILS(sim::createStream(0, nullptr), invalidArgument, "create stream: the place for the stream is null");
 }
 
+TEST_CASE("a_thread_that_used_a_stream_last_is_told_that_it_was_destroyed") {
+    sim::StreamHandle stream = nullptr;
+    CHECK_OK(sim::createStream(0, &stream));
+    std::promise<void> used, destroyed;
+    std::future<void> isUsed = used.get_future(), isDestroyed = destroyed.get_future();
+    sim::Status before, after;
+    std::thread other([&] {
+        before = sim::synchronize(stream);
+        used.set_value();
+        isDestroyed.wait();
+        after = run(stream, [] {});
+    });
+    isUsed.wait();
+    CHECK_OK(sim::synchronize(stream));
+    CHECK_OK(sim::destroyStream(stream));
+    destroyed.set_value();
+    other.join();
+    CHECK_OK(before);
+    CHECK_FAILS(after, invalidArgument, "0x# is no stream, or one that was destroyed");
+    CHECK_FAILS(sim::synchronize(stream), invalidArgument, "0x# is no stream, or one that was destroyed");
+}
+
+TEST_CASE("streams_are_used_in_turn") {
+    const Stream first, second, elsewhere(1);
+    const Floats memory(4), remote(4, 1);
+    for (int i = 0; i < 3; ++i) {
+        const auto value = static_cast<float>(i);
+        memory.set(first, {value, 0, 0, 0});
+        remote.set(elsewhere, {-value, 0, 0, 0});
+        CHECK_OK(addScalar(second, memory, memory, 10));
+        CHECK(memory.values(second)[0] == value + 10);
+        CHECK(remote.values(elsewhere)[0] == -value);
+        CHECK_FAILS(sim::copyToHost(elsewhere, nullptr, memory.get(), 4), wrongDevice,
+                    "wrong device: copy to host: the source is 0x#, memory of device 0, in work for device 1; "
+                    "allocation #1 (16 bytes on device 0 at 0x#)");
+    }
+}
+
+// Objects of a thread that end after those of the library use streams as before.
+TEST_CASE("the_end_of_a_thread_uses_streams") {
+    static std::atomic<bool> isGood{false};
+    struct Late {
+        sim::StreamHandle stream = nullptr;
+        ~Late() {
+            isGood = sim::synchronize(stream).ok() && run(stream, [] {}).ok() && sim::synchronize(stream).ok();
+        }
+    };
+    const Stream stream;
+    std::thread([&stream] {
+        thread_local Late late;  // ends last
+        late.stream = stream;
+        CHECK_OK(sim::synchronize(stream));
+    }).join();
+    CHECK(isGood);
+}
+
+TEST_CASE("a_small_kernel_waits_for_its_turn") {
+    const Stream stream;
+    const Floats memory(2);
+    memory.set(stream, {1, 2});
+    const auto gate = std::make_shared<std::promise<void>>();
+    const auto opened = std::make_shared<std::shared_future<void>>(gate->get_future().share());
+    const auto host = std::this_thread::get_id();
+    const auto add = [&](float amount, bool* isHere) {
+        // More than a std::function has room for by itself.
+        const auto kernel = [=, more = std::vector<float>(9, amount)](const sim::Kernel& k) {
+            *isHere = std::this_thread::get_id() == host;
+            k.out<float>(0)[0] = k.out<float>(0)[0] * 2 + more[8];
+        };
+        return sim::launchAtOnceIfSmall(stream, "diopiAddInp", {sim::updates(memory.get(), 8)}, kernel);
+    };
+    bool isFirstHere = false, isSecondHere = true;
+    CHECK_OK(add(1, &isFirstHere));
+    CHECK(isFirstHere);
+    CHECK_OK(run(stream, [opened] { opened->wait(); }));
+    CHECK_OK(add(10, &isSecondHere));
+    CHECK_FAILS(
+        sim::launchAtOnceIfSmall(stream, "diopiAddInp", {sim::updates(memory.get() + 1, 8)}, [](const sim::Kernel&) {}),
+        invalidPointer,
+        "range beyond an allocation: diopiAddInp: buffer 0 is 8 bytes from byte 4 on; "
+        "allocation #1 (8 bytes on device 0 at 0x#)");
+    gate->set_value();
+    CHECK_OK(sim::synchronize(stream));
+    CHECK(!isSecondHere);
+    CHECK(memory.values(stream)[0] == 16);
+    CHECK_FAILS(sim::launchAtOnceIfSmall(stream, "diopiAddInp", {}, sim::KernelFunction()), invalidArgument,
+                "launch: no name, or no kernel");
+}
+
 TEST_CASE("a_kernel_that_throws_fails_its_stream_once") {
     const Stream stream;
     const Floats memory(4);

@@ -100,6 +100,13 @@ diopiError_t diopiHostDestroyTensor(diopiTensorHandle_t tensor);
  * the texts of errors as they are: the one function here that does not answer with a status. */
 uint32_t diopiHostDescribeTensor(diopiConstTensorHandle_t tensor);
 
+/* What a kernel asks about a tensor before it is launched, in one call in place of seven: the first element, sizes and
+ * strides (arrays as those of diopiGetTensorShape), bytes of an element, dtype and device. A sparse tensor has no
+ * `data` and no `stride`. */
+diopiError_t diopiHostInspectTensor(diopiConstTensorHandle_t tensor, const void** data, diopiSize_t* size,
+                                    diopiSize_t* stride, int64_t* element_size, diopiDtype_t* dtype,
+                                    diopiDevice_t* device, bool* is_sparse);
+
 /* Whole-storage copies. `bytes` must equal the size of the storage (diopiGetTensorStorageNbytes). They run on the
  * stream of `ctx` and return when the copy is done. Host tensors are copied by the CPU, after the work that is
  * pending on the stream. */

@@ -74,44 +74,61 @@ bool fitsOneOf(const Buffer& buffer, uint32_t layouts) {
     return !isRestricted;
 }
 
-/// What is wrong with the dtype of a tensor, "" for nothing.
-std::string dtypeObjection(const Chip& chip, const NativeOperator& native, const Buffer& buffer) {
-    const uint32_t dtypes = native.dtypes != 0 ? native.dtypes : chip.dtypes;
-    if (!buffer.isTensor || (dtypes & bitOf(buffer.dtype)) != 0) {
-        return "";
-    }
-    return std::string("is ") + dtypeName(buffer.dtype) + "; it takes " + dtypeNames(dtypes);
-}
+/// What an operator takes: its own limits, and those of the chip where it has none.
+struct Limits {
+    Limits(const Chip& chip, const NativeOperator& native)
+        : dtypes(native.dtypes != 0 ? native.dtypes : chip.dtypes),
+          layouts(native.layouts),
+          maxRank(static_cast<std::size_t>(native.maxRank != 0 ? native.maxRank : chip.maxRank)),
+          alignment(native.alignment != 0 ? native.alignment : chip.alignment) {}
 
-/// What else is wrong with a buffer, "" for nothing.
-std::string objection(const Chip& chip, const NativeOperator& native, const Buffer& buffer) {
-    const auto address = reinterpret_cast<uintptr_t>(buffer.pointer);
-    const uint64_t alignment = native.alignment != 0 ? native.alignment : chip.alignment;
-    if (buffer.bytes > 0 && alignment > 1 && address % alignment != 0) {
-        return "starts " + std::to_string(address % alignment) + " bytes behind a multiple of " +
-               std::to_string(alignment);
+    uint32_t dtypes, layouts;
+    std::size_t maxRank;
+    uint64_t alignment;
+
+    bool takeDtype(const Buffer& buffer) const { return !buffer.isTensor || (dtypes & bitOf(buffer.dtype)) != 0; }
+    /// Bytes that the start of a buffer is behind a multiple of the alignment.
+    uint64_t misalignment(const Buffer& buffer) const {
+        return buffer.bytes > 0 && alignment > 1 ? reinterpret_cast<uintptr_t>(buffer.pointer) % alignment : 0;
     }
-    if (!buffer.isTensor) {
-        return "";
+    bool takeForm(const Buffer& buffer) const {
+        const std::size_t rank = buffer.shape.size();
+        return !buffer.isTensor || (buffer.stride.size() == rank && rank <= maxRank && fitsOneOf(buffer, layouts));
+    }
+};
+
+/// What is wrong with a buffer that the limits do not take.
+std::string objection(const Limits& limits, const Buffer& buffer) {
+    if (!limits.takeDtype(buffer)) {
+        return std::string("is ") + dtypeName(buffer.dtype) + "; it takes " + dtypeNames(limits.dtypes);
+    }
+    if (const uint64_t behind = limits.misalignment(buffer); behind != 0) {
+        return "starts " + std::to_string(behind) + " bytes behind a multiple of " + std::to_string(limits.alignment);
     }
     const std::size_t rank = buffer.shape.size();
     if (buffer.stride.size() != rank) {
         return "has " + std::to_string(rank) + " sizes and " + std::to_string(buffer.stride.size()) + " strides";
     }
-    const int maxRank = native.maxRank != 0 ? native.maxRank : chip.maxRank;
-    if (rank > static_cast<std::size_t>(maxRank)) {
-        return "has " + std::to_string(rank) + " dimensions; it takes at most " + std::to_string(maxRank);
+    if (rank > limits.maxRank) {
+        return "has " + std::to_string(rank) + " dimensions; it takes at most " + std::to_string(limits.maxRank);
     }
-    if (!fitsOneOf(buffer, native.layouts)) {
-        return "has shape " + describe(buffer.shape) + " and strides " + describe(buffer.stride) + "; it takes " +
-               layoutNames(native.layouts);
-    }
-    return "";
+    return "has shape " + describe(buffer.shape) + " and strides " + describe(buffer.stride) + "; it takes " +
+           layoutNames(limits.layouts);
 }
 
 std::string_view withoutPart(const char* name) {
     const std::string_view full(name);
     return full.substr(0, full.find('/'));
+}
+
+/// Whether `name`, without the part behind a slash, is that of the operator.
+bool isNamed(const NativeOperator& native, const char* name) {
+    const char* own = native.name;
+    while (*own != '\0' && *own == *name) {
+        ++own;
+        ++name;
+    }
+    return *own == '\0' && (*name == '\0' || *name == '/');
 }
 
 }  // namespace
@@ -123,12 +140,12 @@ const NativeOperator* findOperator(const Chip& chip, const char* name) {
     static std::atomic<const NativeOperator*> recent[kRecent];
     std::atomic<const NativeOperator*>& entry = recent[reinterpret_cast<uintptr_t>(name) / 8 % kRecent];
     const NativeOperator* const slot = entry.load(std::memory_order_relaxed);
-    const std::string_view expected = withoutPart(name);
     const NativeOperator* const end = chip.operators + chip.operatorCount;
     const bool isOfChip = std::less_equal<>()(chip.operators, slot) && std::less<>()(slot, end);
-    if (isOfChip && expected == slot->name) {
+    if (isOfChip && isNamed(*slot, name)) {
         return slot;
     }
+    const std::string_view expected = withoutPart(name);
     const auto isBefore = [](const NativeOperator& one, std::string_view other) { return one.name < other; };
     const NativeOperator* const found = std::lower_bound(chip.operators, end, expected, isBefore);
     if (found == end || expected != found->name) {
@@ -144,15 +161,13 @@ Status admits(const Chip& chip, const char* name, const Buffer* buffers, std::si
     if (native == nullptr) {
         return {Code::unsupported, std::string(withoutPart(name)) + " is no native operator of " + chip.name};
     }
+    const Limits limits(chip, *native);
     for (std::size_t i = 0; i < count; ++i) {
-        const auto said = [&](const std::string& wrong) {
-            return std::string(name) + " on " + chip.name + ": buffer " + std::to_string(i) + " " + wrong;
-        };
-        if (const std::string wrong = dtypeObjection(chip, *native, buffers[i]); !wrong.empty()) {
-            return {Code::unsupportedDtype, said(wrong)};
-        }
-        if (const std::string wrong = objection(chip, *native, buffers[i]); !wrong.empty()) {
-            return {Code::unsupported, said(wrong)};
+        const bool takesDtype = limits.takeDtype(buffers[i]);
+        if (!takesDtype || limits.misalignment(buffers[i]) != 0 || !limits.takeForm(buffers[i])) {
+            return {takesDtype ? Code::unsupported : Code::unsupportedDtype, std::string(name) + " on " + chip.name +
+                                                                                 ": buffer " + std::to_string(i) + " " +
+                                                                                 objection(limits, buffers[i])};
         }
     }
     return {};

@@ -13,12 +13,10 @@ namespace diopigen::kernels {
 
 namespace {
 
-// The formats of elements in memory: `get` reads one, `put` rounds to nearest even or wraps. `Same` is the type whose
-// arrays have the format of the memory.
+// The formats of elements in memory: `get` reads one, `put` rounds to nearest even or wraps.
 template <typename T>
 struct Integral {
     using Stored = T;
-    using Same = T;
     static T get(T stored) { return stored; }
     template <typename Value>
     static T put(Value value) {
@@ -27,31 +25,26 @@ struct Integral {
 };
 struct Float32 {
     using Stored = float;
-    using Same = float;
     static double get(float stored) { return stored; }
     static float put(double value) { return static_cast<float>(value); }
 };
 struct Float64 {
     using Stored = double;
-    using Same = double;
     static double get(double stored) { return stored; }
     static double put(double value) { return value; }
 };
 struct Float16 {
     using Stored = uint16_t;
-    using Same = void;
     static double get(uint16_t stored) { return floatOfHalf(stored); }
     static uint16_t put(double value) { return halfOfFloat(static_cast<float>(value)); }
 };
 struct BFloat16 {
     using Stored = uint16_t;
-    using Same = void;
     static double get(uint16_t stored) { return floatOfBfloat16(stored); }
     static uint16_t put(double value) { return bfloat16OfFloat(static_cast<float>(value)); }
 };
 struct Bool {
     using Stored = uint8_t;
-    using Same = void;
     static int get(uint8_t stored) { return stored != 0 ? 1 : 0; }
     template <typename Value>
     static uint8_t put(Value value) {
@@ -255,17 +248,6 @@ Shape broadcastStride(const Buffer& buffer, const Shape& shape) {
     return stride;
 }
 
-// Whether elements are in row-major order without gaps.
-bool isInOrder(const Shape& shape, const Shape& stride) {
-    int64_t expected = 1;
-    for (std::size_t d = shape.size(); d-- > 0; expected *= shape[d]) {
-        if (shape[d] != 1 && stride[d] != expected) {
-            return false;
-        }
-    }
-    return true;
-}
-
 // All elements of a tensor, seen with these sizes and strides, as numbers of another type.
 template <typename Value>
 void read(const Kernel& kernel, std::size_t position, const Shape& shape, const Shape& stride, Value* values) {
@@ -317,12 +299,10 @@ namespace {
 // Whether the elements are in memory as an array of Value with this shape.
 template <typename Value>
 bool isArrayOf(const Buffer& buffer, const Shape& shape, const Shape& stride) {
-    bool isSame = false;
-    if (buffer.isTensor && isInOrder(shape, stride)) {
-        withFormat(buffer.dtype,
-                   [&](auto format) { isSame = std::is_same<typename decltype(format)::Same, Value>::value; });
-    }
-    return isSame;
+    constexpr diopiDtype_t kSame = std::is_same<Value, float>::value    ? diopi_dtype_float32
+                                   : std::is_same<Value, double>::value ? diopi_dtype_float64
+                                                                        : diopi_dtype_int64;
+    return buffer.isTensor && buffer.dtype == kSame && isInOrder(shape, stride);
 }
 
 }  // namespace
@@ -330,6 +310,10 @@ bool isArrayOf(const Buffer& buffer, const Shape& shape, const Shape& stride) {
 template <typename Value>
 Input<Value>::Input(const Kernel& kernel, std::size_t position, const Shape& shape) {
     const Buffer& buffer = kernel.buffer(position);
+    if (buffer.shape == shape && isArrayOf<Value>(buffer, shape, buffer.stride)) {  // most often
+        data_ = kernel.in<Value>(position);
+        return;
+    }
     const Shape stride = broadcastStride(buffer, shape);
     if (isArrayOf<Value>(buffer, shape, stride)) {
         data_ = kernel.in<Value>(position);

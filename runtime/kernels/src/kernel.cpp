@@ -6,16 +6,8 @@
 
 namespace diopigen::kernels {
 
-void* Kernel::address(std::size_t position) const {
-    (void)buffers_.at(position);
-    return addresses_[position];
-}
-
-void* Kernel::writable(std::size_t position) const {
-    if (buffers_.at(position).access == Access::read) {
-        throw std::logic_error("buffer " + std::to_string(position) + " is written, but was declared as read");
-    }
-    return addresses_[position];
+void Kernel::failForWriting(std::size_t position) {
+    throw std::logic_error("buffer " + std::to_string(position) + " is written, but was declared as read");
 }
 
 Status runAtOnce(const Chip* chip, const char* name, const std::vector<Buffer>& buffers, const KernelFunction& kernel) {

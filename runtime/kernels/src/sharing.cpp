@@ -12,6 +12,9 @@ struct Dimension {
 };
 
 bool overlapsItself(const Buffer& buffer) {
+    if (isInOrder(buffer.shape, buffer.stride)) {
+        return false;
+    }
     SmallVector<Dimension, 8> dims;
     for (std::size_t d = 0; d < buffer.shape.size(); ++d) {
         if (buffer.shape[d] > 1) {
@@ -47,8 +50,8 @@ bool resultsAreApart(const std::vector<Buffer>& buffers) {
             return true;
         }
         const bool isAlone = std::all_of(buffers.begin(), buffers.end(), [&](const Buffer& other) {
-            const bool mayShare = &other == &result || (other.access == Access::read && isSame(result, other));
-            return mayShare || !overlap(result, other);
+            return &other == &result || !overlap(result, other) ||
+                   (other.access == Access::read && isSame(result, other));
         });
         return isAlone && !overlapsItself(result);
     });

@@ -209,21 +209,12 @@ Status Allocator::checkTail(const Allocation& allocation) const {
     return {};
 }
 
-// What a thread has found last, by address. Until memory is freed it stays live, and is found without the lock: a
-// launch looks up every buffer.
-struct Recent {
-    static constexpr std::size_t kCount = 16;
-    const Allocator* owner = nullptr;
-    uint64_t generation = 0;
-    Allocation* allocations[kCount] = {};
-};
+Allocator::Recent& Allocator::recent() {
+    thread_local Recent found;
+    return found;
+}
 
-Allocation* Allocator::find(uintptr_t address) {
-    thread_local Recent recent;
-    Allocation*& slot = recent.allocations[address / kAllocationAlignment % Recent::kCount];
-    if (recent.owner == this && recent.generation == generation_ && slot != nullptr && slot->contains(address)) {
-        return slot;
-    }
+Allocation* Allocator::findAny(uintptr_t address, Recent& recent) {
     const std::lock_guard<std::mutex> lock(mutex_);
     auto found = live_.upper_bound(address);
     if (found == live_.begin()) {
@@ -236,7 +227,7 @@ Allocation* Allocator::find(uintptr_t address) {
     if (recent.owner != this || recent.generation != generation_) {
         recent = Recent{this, generation_, {}};
     }
-    slot = before;
+    recent.allocations[address / kAllocationAlignment % Recent::kCount] = before;
     return before;
 }
 

@@ -37,8 +37,22 @@ class Allocator {
     Allocation* take(uintptr_t pointer);
     Status recycle(Allocation* allocation);
 
+    /// What a thread has found last, by address. Until memory is freed it stays live, and is found without the lock: a
+    /// launch looks up every buffer.
+    struct Recent {
+        static constexpr std::size_t kCount = 16;
+        const Allocator* owner = nullptr;
+        uint64_t generation = 0;
+        Allocation* allocations[kCount] = {};
+    };
+    /// That of the calling thread.
+    static Recent& recent();
     /// The live allocation that holds an address; null for none.
-    Allocation* find(uintptr_t address);
+    Allocation* find(uintptr_t address, Recent& recent) {
+        Allocation* const latest = recent.allocations[address / kAllocationAlignment % Recent::kCount];
+        const bool isLive = recent.owner == this && recent.generation == generation_;
+        return isLive && latest != nullptr && latest->contains(address) ? latest : findAny(address, recent);
+    }
     bool contains(uintptr_t address);
     unsigned char* translate(uintptr_t address) const { return arena_.translate(address); }
 
@@ -47,6 +61,7 @@ class Allocator {
     std::vector<const Allocation*> live();
 
   private:
+    Allocation* findAny(uintptr_t address, Recent& recent);
     Status reserve();
     bool reserveBlock(uint64_t rounded, uint64_t* offset);
     bool reserveGuarded(uint64_t rounded, uint64_t* offset);

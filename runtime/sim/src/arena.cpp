@@ -21,6 +21,7 @@ struct Range {
     std::atomic<uint64_t> bytes{0};
 };
 Range ranges[kMaxDevices];
+std::atomic<int> usedRanges{0};  // one more than the last device with memory
 
 Status failed(const char* what, uint64_t bytes) {
     return {Code::outOfMemory,
@@ -63,6 +64,8 @@ Status Arena::create(int device, uint64_t bytes, bool guarded) {
     ranges[device].host = host_;
     ranges[device].device = device_;
     ranges[device].bytes = bytes_;
+    for (int used = usedRanges; used <= device && !usedRanges.compare_exchange_weak(used, device + 1);) {
+    }
     return {};
 }
 
@@ -82,7 +85,8 @@ void Arena::discard(uint64_t offset, uint64_t bytes) {
 }
 
 Location locationOf(uintptr_t address) {
-    for (int device = 0; device < kMaxDevices; ++device) {
+    const int count = usedRanges;
+    for (int device = 0; device < count; ++device) {
         const Range& range = ranges[device];
         const uint64_t bytes = range.bytes;
         if (bytes == 0) {

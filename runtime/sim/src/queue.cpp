@@ -29,7 +29,7 @@ constexpr uint64_t kMostQueued = 1024;
 constexpr uint64_t kSmallBatch = 1 << 16;
 
 std::atomic<uint64_t> submitted{0};
-thread_local Batch* held = nullptr;
+__attribute__((tls_model("initial-exec"))) thread_local Batch* held = nullptr;  // every launch reads it
 
 }  // namespace
 
@@ -92,7 +92,8 @@ void Queue::pushAll(std::vector<Task> tasks, uint64_t bytes) {
         const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
         if (lock.owns_lock() && pushed_ == done_) {
             for (const Task& task : tasks) {
-                if (const std::string failure = runOne(task.name.c_str(), task.bytes, task.run); !failure.empty()) {
+                if (const std::string failure = runOne(task.name.c_str(), task.bytes, Work(task.run));
+                    !failure.empty()) {
                     fail(task.name.c_str(), failure);
                 }
             }
@@ -101,7 +102,7 @@ void Queue::pushAll(std::vector<Task> tasks, uint64_t bytes) {
     }
     auto run = [this, tasks = std::move(tasks)] {
         for (const Task& task : tasks) {
-            if (const std::string failure = runOne(task.name.c_str(), task.bytes, task.run); !failure.empty()) {
+            if (const std::string failure = runOne(task.name.c_str(), task.bytes, Work(task.run)); !failure.empty()) {
                 const std::lock_guard<std::mutex> lock(mutex_);
                 fail(task.name.c_str(), failure);
             }
@@ -183,7 +184,7 @@ void Queue::work() {
             if (!task.name.empty()) {
                 delay(position);
             }
-            if (const std::string failure = runOne(task.name.c_str(), task.bytes, task.run); !failure.empty()) {
+            if (const std::string failure = runOne(task.name.c_str(), task.bytes, Work(task.run)); !failure.empty()) {
                 const std::lock_guard<std::mutex> lock(mutex_);
                 fail(task.name.c_str(), failure);
             }
@@ -201,7 +202,7 @@ void Queue::work() {
     dropSignalStack();
 }
 
-bool Queue::runIfIdle(const char* name, uint64_t bytes, const std::function<void()>& run) {
+bool Queue::runIfIdle(const char* name, uint64_t bytes, Work run) {
     if (settings_.delayMicroseconds != 0 || pushed_ != done_ || (held != nullptr && held->queue() == this)) {
         return false;
     }
@@ -230,7 +231,7 @@ bool Queue::isIdle(std::string* failure) {
 }
 
 // Runs work, and says how it failed; "" where it did not.
-std::string Queue::runOne(const char* name, uint64_t bytes, const std::function<void()>& run) const {
+std::string Queue::runOne(const char* name, uint64_t bytes, Work run) const {
     const bool isWork = *name != '\0';
     const bool isLogged = isWork && keepsLog();
     if (isWork) {

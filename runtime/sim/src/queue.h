@@ -23,6 +23,19 @@ struct Task {
     std::function<void()> run;  ///< may throw; the text becomes the stream's failure
 };
 
+/// Work by reference, for those who run it before they return: a std::function would cost more than small work.
+class Work {
+  public:
+    template <typename Function>
+    explicit Work(const Function& function)
+        : function_(&function), run_([](const void* of) { (*static_cast<const Function*>(of))(); }) {}
+    void operator()() const { run_(function_); }
+
+  private:
+    const void* function_;
+    void (*run_)(const void*);
+};
+
 class Queue;
 
 /// While it lives, what the calling thread pushes to a queue is held back. Then it goes to the queue as one task, or
@@ -69,7 +82,7 @@ class Queue {
     static uint64_t submissions();
     /// Runs work on the calling thread, where all that was pushed is done; false, and nothing has happened, where it is
     /// not, or where work is delayed.
-    bool runIfIdle(const char* name, uint64_t bytes, const std::function<void()>& run);
+    bool runIfIdle(const char* name, uint64_t bytes, Work run);
     /// Whether all that was pushed is done; the text of a failure that was not taken, if there is one. False as well
     /// where work is delayed.
     bool isIdle(std::string* failure);
@@ -83,7 +96,7 @@ class Queue {
   private:
     void work();
     bool take(std::vector<Task>* tasks);
-    std::string runOne(const char* name, uint64_t bytes, const std::function<void()>& run) const;
+    std::string runOne(const char* name, uint64_t bytes, Work run) const;
     void fail(const char* name, const std::string& failure);
     void enqueue(Task task);
     void delay(uint64_t position) const;

@@ -31,11 +31,12 @@ struct Side {
 };
 
 Status copy(StreamHandle stream, const char* name, const Side& to, const Side& from, uint64_t bytes) {
-    System* system = nullptr;
-    std::shared_ptr<Queue> queue;
-    if (const Status status = System::open(stream, &system, &queue); !status.ok() || bytes == 0) {
-        return status;
+    const OpenStream open(stream);
+    if (!open.status().ok() || bytes == 0) {
+        return open.status();
     }
+    System* const system = open.system();
+    Queue* const queue = open.queue();
     Range destination;
     Range source;
     const auto check = [&](const Side& side, bool write, Range* range) {
@@ -53,7 +54,7 @@ Status copy(StreamHandle stream, const char* name, const Side& to, const Side& f
         return status;
     }
     auto run = [to = destination.address, from = source.address, bytes] { std::memmove(to, from, bytes); };
-    if (bytes <= kSmall && system->runAtOnce(queue.get(), name, bytes, std::cref(run))) {
+    if (bytes <= kSmall && system->runAtOnce(queue, name, bytes, Work(run))) {
         return {};
     }
     return system->push(queue, {source, destination}, {name, bytes, std::move(run)});
@@ -85,24 +86,20 @@ Status destroyStream(StreamHandle stream) {
 }
 
 Status synchronize(StreamHandle stream) {
-    System* system = nullptr;
-    std::shared_ptr<Queue> queue;
-    const Status status = System::open(stream, &system, &queue);
-    if (!status.ok()) {
-        return status;
+    const OpenStream open(stream);
+    if (!open.status().ok()) {
+        return open.status();
     }
-    system->wait(queue.get());
-    return queue->takeFailure();
+    open.system()->wait(open.queue());
+    return open.queue()->takeFailure();
 }
 
 Status streamNumber(StreamHandle stream, int* number) {
-    System* system = nullptr;
-    std::shared_ptr<Queue> queue;
-    const Status status = System::open(stream, &system, &queue);
-    if (status.ok()) {
-        *number = queue->number();
+    const OpenStream open(stream);
+    if (open.status().ok()) {
+        *number = open.queue()->number();
     }
-    return status;
+    return open.status();
 }
 
 Status copyToDevice(StreamHandle stream, void* device, const void* host, uint64_t bytes) {

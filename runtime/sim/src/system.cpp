@@ -15,7 +15,29 @@
 namespace diopigen::sim {
 namespace {
 
-thread_local int current = 0;
+// In this model (fault_handler.cpp) they are read without a call, which every launch would make several times.
+#define DIOPIGEN_SIM_FAST __attribute__((tls_model("initial-exec"))) thread_local
+DIOPIGEN_SIM_FAST int current = 0;
+
+// The stream that the calling thread used last; null while a call uses it. A pointer: statics that end after the
+// thread's own objects may still use streams.
+DIOPIGEN_SIM_FAST OpenStream::Kept* kept = nullptr;
+DIOPIGEN_SIM_FAST bool isThreadEnding = false;
+
+void letGo() { delete std::exchange(kept, nullptr); }
+
+// Lets go of it when the thread ends.
+struct Keeper {
+    void keep(OpenStream::Kept* stream) {
+        letGo();
+        kept = stream;
+    }
+    ~Keeper() {
+        letGo();
+        isThreadEnding = true;
+    }
+};
+thread_local Keeper keeper;
 
 constexpr int kLeakExitStatus = 23;  // as LeakSanitizer's
 constexpr std::size_t kReportedLeaks = 20;
@@ -60,6 +82,7 @@ void finishAtExit() {
             ending.push_back(std::move(entry.second));
         }
         system->streams_.clear();
+        ++system->removedStreams_;
     }
     ending.clear();  // joins the workers
     if (system->leaked_) {
@@ -100,7 +123,7 @@ Status System::get(System** system) {
         return result;
     }();
     *system = created->system;
-    return created->status;
+    return created->system != nullptr ? Status() : created->status;
 }
 
 Status System::open(StreamHandle handle, System** system, std::shared_ptr<Queue>* queue) {
@@ -165,9 +188,43 @@ Status System::takeStream(StreamHandle handle, std::shared_ptr<Queue>* queue) {
         return {Code::invalidArgument, "the default stream cannot be destroyed"};
     }
     const Status status = stream(handle, queue);
+    letGo();
     const std::lock_guard<std::mutex> lock(mutex_);
     streams_.erase(handle);
+    ++removedStreams_;
     return status;
+}
+
+OpenStream::OpenStream(StreamHandle handle) {
+    const int device = handle == nullptr ? current : 0;
+    if (kept != nullptr && kept->handle == handle && kept->device == device &&
+        kept->removedStreams == kept->system->removedStreams_) {
+        stream_ = std::exchange(kept, nullptr);
+    } else {
+        open(handle, device);
+    }
+}
+
+void OpenStream::open(StreamHandle handle, int device) {
+    System* system = nullptr;
+    status_ = System::get(&system);
+    if (!status_.ok()) {
+        return;
+    }
+    // Before the stream is looked up: where one is removed in between, this is not used again.
+    auto opened = std::make_unique<Kept>(Kept{system, handle, device, system->removedStreams_, nullptr});
+    status_ = system->stream(handle, &opened->queue);
+    stream_ = status_.ok() ? opened.release() : nullptr;
+}
+
+OpenStream::~OpenStream() {
+    // Not a stream that was removed: its thread would stay for as long as this one.
+    const bool isAlive = stream_ != nullptr && stream_->removedStreams == stream_->system->removedStreams_;
+    if (isAlive && !isThreadEnding) {
+        keeper.keep(stream_);
+    } else {
+        delete stream_;
+    }
 }
 
 std::vector<std::shared_ptr<Queue>> System::streams() {
@@ -195,6 +252,27 @@ void System::wait(Queue* queue) {
     (void)writeTraceFile();  // what goes wrong there is said at the end
 }
 
+bool System::translate(int device, const std::vector<kernels::Buffer>& buffers,
+                       kernels::SmallVector<void*, 8>* addresses, uint64_t* bytes) {
+    Allocator& memory = allocator(device);
+    Allocator::Recent& recent = Allocator::recent();
+    *bytes = 0;
+    for (const kernels::Buffer& buffer : buffers) {
+        if (buffer.bytes == 0) {
+            addresses->push_back(nullptr);
+            continue;
+        }
+        const auto address = reinterpret_cast<uintptr_t>(buffer.pointer);
+        const Allocation* const found = memory.find(address, recent);
+        if (found == nullptr || buffer.bytes > found->bytes - (address - found->base)) {
+            return false;
+        }
+        addresses->push_back(memory.translate(address));
+        *bytes += buffer.bytes;
+    }
+    return true;
+}
+
 bool System::isInside(int device, const void* pointer, uint64_t bytes, bool write, Range* range) {
     *range = Range{};
     if (bytes == 0) {
@@ -202,7 +280,7 @@ bool System::isInside(int device, const void* pointer, uint64_t bytes, bool writ
     }
     const auto address = reinterpret_cast<uintptr_t>(pointer);
     Allocator& memory = allocator(device);
-    Allocation* const found = memory.find(address);
+    Allocation* const found = memory.find(address, Allocator::recent());
     if (found == nullptr || bytes > found->bytes - (address - found->base)) {
         return false;
     }
@@ -213,7 +291,7 @@ bool System::isInside(int device, const void* pointer, uint64_t bytes, bool writ
 
 Status System::objection(int device, const std::string& what, const void* pointer, uint64_t bytes) {
     const auto address = reinterpret_cast<uintptr_t>(pointer);
-    const Allocation* const found = allocator(device).find(address);
+    const Allocation* const found = allocator(device).find(address, Allocator::recent());
     if (found == nullptr) {
         return explain(device, what, address);
     }
@@ -282,7 +360,7 @@ Status System::release(void* pointer) {
                  said + ", where no allocation starts", found, "pass the pointer that the allocator gave");
 }
 
-Status System::push(const std::shared_ptr<Queue>& queue, const Ranges& ranges, Task task) {
+Status System::push(Queue* queue, const Ranges& ranges, Task task) {
     if (settings_.orderCheck) {
         std::vector<MemoryAccess> accesses;
         for (const Range& range : ranges) {
@@ -319,10 +397,6 @@ Status System::push(const std::shared_ptr<Queue>& queue, const Ranges& ranges, T
     }
     queue->push(std::move(task));
     return {};
-}
-
-bool System::runAtOnce(Queue* queue, const char* name, uint64_t bytes, const std::function<void()>& run) {
-    return !settings_.orderCheck && !settings_.memoryCheck && queue->runIfIdle(name, bytes, run);
 }
 
 Status System::drain() {

@@ -2,6 +2,7 @@
 #ifndef DIOPIGEN_SIM_SRC_SYSTEM_H_
 #define DIOPIGEN_SIM_SRC_SYSTEM_H_
 
+#include <diopigen_kernels/buffer.h>
 #include <diopigen_kernels/shape.h>
 #include <diopigen_sim/status.h>
 #include <diopigen_sim/stream.h>
@@ -71,14 +72,20 @@ class System {
     Status resolve(int device, const void* pointer, uint64_t bytes, bool write, Range* range, const What& what) {
         return isInside(device, pointer, bytes, write, range) ? Status() : objection(device, what(), pointer, bytes);
     }
+    /// Where the buffers of a kernel are for it, and their bytes in all; false where one is not in memory of the
+    /// device: resolve() says why.
+    bool translate(int device, const std::vector<kernels::Buffer>& buffers, kernels::SmallVector<void*, 8>* addresses,
+                   uint64_t* bytes);
     Status release(void* pointer);
 
     /// Queues checked work: notes its uses of memory, and makes sure again, when its turn comes, that the memory is
     /// still allocated.
-    Status push(const std::shared_ptr<Queue>& queue, const Ranges& ranges, Task task);
+    Status push(Queue* queue, const Ranges& ranges, Task task);
     /// Whether the work, which is checked and small, was run at once on the calling thread, in the order of the stream.
     /// Not where a check of the environment asks for more.
-    bool runAtOnce(Queue* queue, const char* name, uint64_t bytes, const std::function<void()>& run);
+    bool runAtOnce(Queue* queue, const char* name, uint64_t bytes, Work run) {
+        return !settings_.orderCheck && !settings_.memoryCheck && queue->runIfIdle(name, bytes, run);
+    }
 
     /// Waits for all streams, and writes the trace where there is one to be written.
     Status drain();
@@ -99,10 +106,42 @@ class System {
     std::map<StreamHandle, std::shared_ptr<Queue>> streams_;
     std::vector<std::shared_ptr<Queue>> defaultStreams_;
     int nextStream_ = 0;
+    std::atomic<uint64_t> removedStreams_{0};  // how often streams were taken out of the books
     std::atomic<bool> leaked_{false};
     const pid_t process_ = getpid();
 
+    friend class OpenStream;
     friend void finishAtExit();
+};
+
+/// The stream of a handle for the time of a call. A thread keeps the one that it used last, so that the next call that
+/// names it takes no lock and counts no references. Not for those who keep the stream.
+class OpenStream {
+  public:
+    explicit OpenStream(StreamHandle handle);
+    ~OpenStream();
+    OpenStream(const OpenStream&) = delete;
+    OpenStream& operator=(const OpenStream&) = delete;
+
+    /// Whether there is such a stream, and the environment can be read.
+    const Status& status() const { return status_; }
+    System* system() const { return stream_->system; }
+    Queue* queue() const { return stream_->queue.get(); }
+
+    /// What a thread keeps. It is the stream of the handle until streams are removed; the default one of a device.
+    struct Kept {
+        System* system = nullptr;
+        StreamHandle handle = nullptr;
+        int device = 0;
+        uint64_t removedStreams = 0;
+        std::shared_ptr<Queue> queue;
+    };
+
+  private:
+    void open(StreamHandle handle, int device);
+
+    Status status_;
+    Kept* stream_ = nullptr;
 };
 
 }  // namespace diopigen::sim

@@ -12,6 +12,8 @@ namespace diopigen::backend {
 
 inline at::IntArrayRef arrayOf(const diopiSize_t& size) { return {size.data, static_cast<size_t>(size.len)}; }
 
+inline diopiSize_t sizesOf(at::IntArrayRef array) { return {array.data(), static_cast<int64_t>(array.size())}; }
+
 /// A tensor that is there and has strides. Throws for any other.
 inline const at::Tensor& dense(diopiConstTensorHandle_t th) {
     requireNotNull(th, "th");

@@ -67,6 +67,22 @@ uint32_t diopiHostDescribeTensor(diopiConstTensorHandle_t th) {
     return word;
 }
 
+diopiError_t diopiHostInspectTensor(diopiConstTensorHandle_t th, const void** data, diopiSize_t* size,
+                                    diopiSize_t* stride, int64_t* element_size, diopiDtype_t* dtype,
+                                    diopiDevice_t* device, bool* is_sparse) {
+    return guarded(__func__, [&] {
+        requireNotNull(th, "th");
+        const at::Tensor& tensor = backend::tensorOf(th);
+        *is_sparse = tensor.layout() != at::kStrided;
+        *data = *is_sparse ? nullptr : tensor.const_data_ptr();
+        *size = backend::sizesOf(tensor.sizes());
+        *stride = *is_sparse ? diopiSize_t{nullptr, 0} : backend::sizesOf(tensor.strides());
+        *element_size = static_cast<int64_t>(tensor.element_size());
+        *dtype = backend::dtypeOf(tensor.scalar_type());
+        *device = tensor.is_cpu() ? diopi_host : diopi_device;
+    });
+}
+
 diopiError_t diopiHostSynchronize(diopiContextHandle_t ctx) {
     return guarded(__func__, [&] {
         requireNotNull(ctx, "ctx");

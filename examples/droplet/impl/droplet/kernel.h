@@ -25,7 +25,8 @@ inline diopiError_t answer(const Status& status) {
     return status.code() == Code::unsupported || status.code() == Code::unsupportedDtype ? diopiForceFallbackToCPU
                                                                                          : diopiErrorOccurred;
 }
-inline diopiError_t run(const Call& call, KernelFunction kernel) {
+template <typename Function>
+diopiError_t run(const Call& call, Function kernel) {
     return answer(call.launch(diopigen::sim::launchAtOnceIfSmall, std::move(kernel)));
 }
 

@@ -23,13 +23,16 @@ enum class Access { read, write, readWrite };
 /// A range of device memory that a kernel uses, and how. With `shape` and `stride` it is a tensor of `dtype`, and the
 /// rules of the chip about dtypes, layouts and rank hold for it; without, only the one about alignment.
 struct Buffer {
+    Buffer() {}  // NOLINT: with a defaulted one a vector writes zeros to all of it first
+    Buffer(const void* start, uint64_t size, Access use) : pointer(start), bytes(size), access(use) {}
+
     const void* pointer = nullptr;
     uint64_t bytes = 0;
     Access access = Access::read;
     diopiDtype_t dtype = diopi_dtype_unsupported;
     bool isTensor = false;
-    Shape shape{};
-    Shape stride{};  ///< in elements
+    Shape shape;
+    Shape stride;  ///< in elements
 
     /// The same range as a tensor.
     Buffer tensor(diopiDtype_t elementType, Shape sizes, Shape strides) const {

@@ -37,6 +37,10 @@ inline Shape shapeOf(diopiSize_t size) { return size.len < 1 ? Shape{} : Shape(s
 
 /// Makes `shape` the shape that both broadcast to; false where they do not fit.
 inline bool broadcast(Shape* shape, const Shape& other) {
+    if (shape->empty()) {
+        *shape = other;
+        return true;
+    }
     bool fits = true;
     shape->insert(shape->begin(), other.size() - std::min(other.size(), shape->size()), 1);
     for (std::size_t i = 1; i <= other.size(); ++i) {
@@ -92,6 +96,9 @@ class Call {
     diopiDtype_t dtype(int k) const { return buffers_[k].dtype; }
     int64_t rank(int k) const { return static_cast<int64_t>(shape(k).size()); }
 
+    /// Whether its elements are in row-major order without gaps.
+    bool isInOrder(int k) const { return has(k) && kernels::isInOrder(shape(k), buffers_[k].stride); }
+
     /// The index of a dimension that may count from the end; -1 where there is none.
     int64_t dim(int k, int64_t dim) const {
         const int64_t index = dim < 0 ? dim + rank(k) : dim;
@@ -100,10 +107,14 @@ class Call {
 
     // Checks of these tensors, as far as they are there. rejected() has the text of the last one that failed.
 
+    bool hasShape(int k, const Shape& expected) const {
+        return !has(k) || shape(k) == expected || fails(k, "has another shape than the kernel takes");
+    }
+    bool hasDtype(int k, diopiDtype_t expected) const {
+        return !has(k) || dtype(k) == expected || fails(k, "has another dtype than the kernel takes");
+    }
     bool haveShape(Positions tensors, const Shape& expected) const {
-        return std::all_of(tensors.begin(), tensors.end(), [&](int k) {
-            return !has(k) || shape(k) == expected || fails(k, "has another shape than the kernel takes");
-        });
+        return std::all_of(tensors.begin(), tensors.end(), [&](int k) { return hasShape(k, expected); });
     }
     bool haveRank(Positions tensors, int64_t expected) const {
         return std::all_of(tensors.begin(), tensors.end(), [&](int k) {
@@ -111,9 +122,7 @@ class Call {
         });
     }
     bool haveDtype(Positions tensors, diopiDtype_t expected) const {
-        return std::all_of(tensors.begin(), tensors.end(), [&](int k) {
-            return !has(k) || dtype(k) == expected || fails(k, "has another dtype than the kernel takes");
-        });
+        return std::all_of(tensors.begin(), tensors.end(), [&](int k) { return hasDtype(k, expected); });
     }
     /// Whether all tensors that are there have the floating dtype of the first of them.
     bool isOneFloat() const {
@@ -175,8 +184,8 @@ class Call {
     /// Queues the kernel on the stream of the context, once, by `launch(stream, name, buffers, kernel)`: the tensors go
     /// with it. `unsupported` where a fallback may know better: a tensor that is missing, empty, sparse or in host
     /// memory, results that share memory, what `launch` does not take.
-    template <typename Launch>
-    Status launch(const Launch& launch, KernelFunction kernel) const {
+    template <typename Launch, typename Function>
+    Status launch(const Launch& launch, Function kernel) const {
         if (!isComplete_) {
             return rejected();
         }
@@ -193,17 +202,18 @@ class Call {
   private:
     // Fills `buffer`; why a kernel cannot use the tensor, or null.
     static const char* faultOf(diopiConstTensorHandle_t tensor, Access access, Buffer* buffer) {
-        diopiDevice_t device = diopi_device;
-        bool isSparse = false;
-        if (diopiGetTensorDevice(tensor, &device) != diopiSuccess || device != diopi_device) {
-            return "is in host memory";
-        }
-        if (diopiIsTensorSparse(tensor, &isSparse) != diopiSuccess || isSparse) {
-            return "is sparse";
-        }
-        if (bufferOf(tensor, access, buffer) != diopiSuccess) {
+        TensorFacts facts;
+        buffer->access = access;
+        if (inspect(tensor, &facts) != diopiSuccess) {
             return "cannot be read";
         }
+        if (facts.device != diopi_device) {
+            return "is in host memory";
+        }
+        if (facts.isSparse) {
+            return "is sparse";
+        }
+        describeElements(facts, buffer);
         return buffer->bytes > 0 ? nullptr : "has no elements";
     }
 

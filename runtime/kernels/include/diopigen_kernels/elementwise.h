@@ -134,8 +134,8 @@ Status forEachElement(diopiContextHandle_t ctx, const char* name, elementwise::R
         if (common == diopi_dtype_unsupported && !isBool && call.has(k)) {
             common = call.dtype(k);
         }
-        fits = fits && call.haveDtype({k}, isBool ? diopi_dtype_bool : common) &&
-               ((flags & kBroadcasts) != 0 || call.haveShape({k}, call.shape(0)));
+        fits = fits && call.hasDtype(k, isBool ? diopi_dtype_bool : common) &&
+               ((flags & kBroadcasts) != 0 || call.hasShape(k, call.shape(0)));
         return k;
     };
     for (const auto& result : results) {

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <utility>
 #include <vector>
 
 namespace diopigen::kernels {
@@ -36,8 +37,17 @@ class Kernel {
     }
 
   private:
-    void* address(std::size_t position) const;
-    void* writable(std::size_t position) const;
+    void* address(std::size_t position) const {
+        (void)buffers_.at(position);
+        return addresses_[position];
+    }
+    void* writable(std::size_t position) const {
+        if (buffers_.at(position).access == Access::read) {
+            failForWriting(position);
+        }
+        return addresses_[position];
+    }
+    [[noreturn]] static void failForWriting(std::size_t position);
 
     const SmallVector<void*, 8>& addresses_;
     const std::vector<Buffer>& buffers_;
@@ -45,6 +55,32 @@ class Kernel {
 
 /// A kernel that a launch takes. It may run after the launch has returned: it captures by value.
 using KernelFunction = std::function<void(const Kernel&)>;
+
+/// A kernel of any type by reference, for a launch that may run it before it returns: a KernelFunction, which takes
+/// memory of its own, is created only where the kernel is kept for later.
+class KernelReference {
+  public:
+    template <typename Function>
+    explicit KernelReference(Function& function)
+        : function_(&function),
+          run_([](void* of, const Kernel& kernel) { (*static_cast<Function*>(of))(kernel); }),
+          move_([](void* of) { return KernelFunction(std::move(*static_cast<Function*>(of))); }) {}
+    explicit KernelReference(KernelFunction& function)
+        : function_(function ? &function : nullptr),
+          run_([](void* of, const Kernel& kernel) { (*static_cast<KernelFunction*>(of))(kernel); }),
+          move_([](void* of) { return std::move(*static_cast<KernelFunction*>(of)); }) {}
+
+    /// Whether there is a kernel.
+    explicit operator bool() const { return function_ != nullptr; }
+    void operator()(const Kernel& kernel) const { run_(function_, kernel); }
+    /// The kernel itself. Nothing may follow.
+    KernelFunction move() const { return move_(function_); }
+
+  private:
+    void* function_;
+    void (*run_)(void*, const Kernel&);
+    KernelFunction (*move_)(void*);
+};
 
 /// Runs a kernel on the calling thread: the launch of a device whose memory the host reaches, and whose work is done
 /// when a call returns. `unsupported` or `unsupportedDtype`, and nothing has happened, where `chip` does not take the

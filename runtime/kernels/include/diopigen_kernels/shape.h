@@ -26,7 +26,7 @@ class SmallVector {
     using iterator = T*;
     using const_iterator = const T*;
 
-    SmallVector() = default;
+    SmallVector() {}  // NOLINT: a defaulted one lets `{}` write zeros to all of it first
     explicit SmallVector(std::size_t count, T value = T()) { resize(count, value); }
     SmallVector(std::initializer_list<T> values) { append(values.begin(), values.end()); }
     SmallVector(const std::vector<T>& values) { append(values.begin(), values.end()); }  // NOLINT: the same values
@@ -116,7 +116,11 @@ class SmallVector {
     }
 
     friend bool operator==(const SmallVector& a, const SmallVector& b) {
-        return a.size_ == b.size_ && std::equal(a.begin(), a.end(), b.begin());
+        bool isSame = a.size_ == b.size_;
+        for (std::size_t i = 0; isSame && i < a.size_; ++i) {  // few: a call of memcmp takes longer
+            isSame = a.data_[i] == b.data_[i];
+        }
+        return isSame;
     }
     friend bool operator!=(const SmallVector& a, const SmallVector& b) { return !(a == b); }
 
@@ -125,8 +129,26 @@ class SmallVector {
     void append(Iterator first, Iterator last) {
         const auto count = static_cast<std::size_t>(std::distance(first, last));
         reserve(size_ + count);
-        std::copy(first, last, end());
+        T* const to = data_ + size_;
         size_ += count;
+        switch (count) {  // few: a call of memmove takes longer
+            case 4:
+                to[3] = first[3];
+                [[fallthrough]];
+            case 3:
+                to[2] = first[2];
+                [[fallthrough]];
+            case 2:
+                to[1] = first[1];
+                [[fallthrough]];
+            case 1:
+                to[0] = first[0];
+                [[fallthrough]];
+            case 0:
+                return;
+            default:
+                std::copy(first, last, to);
+        }
     }
     T* open(const T* position, std::size_t count) {
         const std::ptrdiff_t at = position - data_;
@@ -162,6 +184,18 @@ class SmallVector {
 };
 
 using Shape = SmallVector<int64_t, 8>;
+
+/// Whether elements with these sizes and strides are in row-major order without gaps. The stride of a dimension of one
+/// element does not matter.
+inline bool isInOrder(const Shape& shape, const Shape& stride) {
+    int64_t expected = 1;
+    for (std::size_t d = shape.size(); d-- > 0; expected *= shape[d]) {
+        if (shape[d] != 1 && stride[d] != expected) {
+            return false;
+        }
+    }
+    return true;
+}
 
 /// The number of elements of a tensor with these sizes: a Shape, or a std::vector of them.
 template <typename Sizes>

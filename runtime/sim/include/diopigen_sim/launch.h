@@ -25,6 +25,7 @@ using kernels::Access;
 using kernels::Buffer;
 using kernels::Kernel;
 using kernels::KernelFunction;
+using kernels::KernelReference;
 using kernels::reads;
 using kernels::updates;
 using kernels::writes;
@@ -38,6 +39,9 @@ enum class When { later, atOnceIfSmall };
 /// operator; behind a slash it may say which of its kernels this is ("diopiSoftmax/max").
 Status launch(StreamHandle stream, const char* name, std::vector<Buffer> buffers, KernelFunction kernel,
               When when = When::later);
+/// The same by reference: the buffers and the kernel are moved from where the kernel is queued.
+Status launch(StreamHandle stream, const char* name, std::vector<Buffer>&& buffers, const KernelReference& kernel,
+              When when);
 
 /// A kernel that waits for others, such as those of collectives. Where its stream is idle and no check or delay is
 /// switched on, `attempt` runs on the calling thread first: true where it did all that the kernel does, false where
@@ -46,11 +50,14 @@ using Attempt = std::function<bool(const Kernel&)>;
 Status launch(StreamHandle stream, const char* name, std::vector<Buffer> buffers, KernelFunction kernel,
               const Attempt& attempt);
 
-/// The same for a kernel that may run at once, in the form that kernels::Call::launch takes.
-inline Status launchAtOnceIfSmall(StreamHandle stream, const char* name, std::vector<Buffer> buffers,
-                                  KernelFunction kernel) {
-    return launch(stream, name, std::move(buffers), std::move(kernel), When::atOnceIfSmall);
-}
+/// launch() for a kernel of any type that may run at once, in the form that kernels::Call::launch takes.
+struct LaunchAtOnceIfSmall {
+    template <typename Function>
+    Status operator()(StreamHandle stream, const char* name, std::vector<Buffer>&& buffers, Function kernel) const {
+        return launch(stream, name, std::move(buffers), KernelReference(kernel), When::atOnceIfSmall);
+    }
+};
+inline constexpr LaunchAtOnceIfSmall launchAtOnceIfSmall{};
 
 }  // namespace diopigen::sim
 

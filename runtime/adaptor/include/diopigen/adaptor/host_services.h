@@ -4,6 +4,8 @@
 //                              bits 8 to 14 the rank, bit 16 that it is row-major, bit 17 that it is channels-last
 //                              (rank 3 and more; both for an empty tensor), bit 31 that nothing of this can be said.
 //                              Without it a shim asks for dtype, shape and stride.
+//   diopiHostInspectTensor     says all that a kernel asks about a tensor in one call. Without it a kernel asks seven
+//                              times (runtime/kernels).
 //   diopiHostReleaseTemporary  frees one temporary of a context. Without it temporaries live as long as the context.
 //   diopiHostCreateView and    let a repeated (stride 0) or overlapping tensor be copied element by element of its
 //   diopiHostDestroyTensor     storage. Without them the vendor's cast gets such a tensor as it is.
@@ -20,6 +22,9 @@
 
 extern "C" {
 DIOPI_ATTR_WEAK std::uint32_t diopiHostDescribeTensor(diopiConstTensorHandle_t tensor);
+DIOPI_ATTR_WEAK diopiError_t diopiHostInspectTensor(diopiConstTensorHandle_t tensor, const void** data,
+                                                    diopiSize_t* size, diopiSize_t* stride, std::int64_t* element_size,
+                                                    diopiDtype_t* dtype, diopiDevice_t* device, bool* is_sparse);
 DIOPI_ATTR_WEAK diopiError_t diopiHostReleaseTemporary(diopiContextHandle_t ctx, diopiTensorHandle_t tensor);
 DIOPI_ATTR_WEAK diopiError_t diopiHostCreateView(diopiTensorHandle_t* tensor, diopiConstTensorHandle_t base,
                                                  const diopiSize_t* size, const diopiSize_t* stride,
