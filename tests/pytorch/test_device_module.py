@@ -100,6 +100,25 @@ def test_a_process_gets_its_fraction_of_the_memory(module: ModuleType) -> None:
         module.set_per_process_memory_fraction(2)
 
 
+def test_memory_is_used_again_by_size_and_stream(module: ModuleType) -> None:
+    module.empty_cache()
+    sizes = (1, 513, 31_744, 32_768, 33_000, 1 << 21)
+    first = {size: torch.empty(size, dtype=torch.uint8, device="droplet") for size in sizes}
+    addresses = {size: tensor.data_ptr() for size, tensor in first.items()}
+    assert len(set(addresses.values())) == len(sizes)
+    first.clear()
+    reserved = module.memory_reserved()
+    with module.stream(module.Stream()):
+        elsewhere = [torch.empty(size, dtype=torch.uint8, device="droplet") for size in sizes]
+    assert not {tensor.data_ptr() for tensor in elsewhere} & set(addresses.values())
+    assert module.memory_reserved() > reserved
+    for size in reversed(sizes):
+        assert torch.empty(size, dtype=torch.uint8, device="droplet").data_ptr() == addresses[size]
+    elsewhere.clear()
+    module.empty_cache()
+    assert module.memory_reserved() <= reserved
+
+
 def test_a_tensor_of_nearly_all_memory(module: ModuleType) -> None:
     module.empty_cache()
     free, total = module.mem_get_info(1)

@@ -24,13 +24,72 @@ constexpr size_t kGranularity = 512;
 constexpr size_t kExact = size_t{1} << 20;
 constexpr size_t kAll = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
 
+class Waiting;
+
 struct Block {
     void* data = nullptr;
     size_t bytes = 0;
     size_t requested = 0;
     c10::Stream stream;
+    Waiting* waiting;       // those of the stream
+    Block* next = nullptr;  // while it waits
     // Other streams that use the block.
     std::vector<c10::Stream> users;
+};
+
+// Blocks that wait for their next use on one stream, by size. Every tensor looks here when it is created and when it
+// ends: lists through the blocks, and for small sizes an array of them.
+class Waiting {
+  public:
+    // The one that was put last, or null.
+    Block* take(size_t bytes) {
+        Block*& first = listOf(bytes);
+        Block* const block = first;
+        if (block != nullptr) {
+            first = block->next;
+        }
+        return block;
+    }
+
+    void put(Block* block) {
+        Block*& first = listOf(block->bytes);
+        block->next = first;
+        first = block;
+    }
+
+    bool isEmpty() const {
+        const auto isNull = [](const Block* first) { return first == nullptr; };
+        return std::all_of(small_.begin(), small_.end(), isNull) &&
+               std::all_of(large_.begin(), large_.end(), [&](const auto& list) { return isNull(list.second); });
+    }
+
+    // All of them, as one list.
+    Block* takeAll() {
+        Block* all = nullptr;
+        const auto move = [&all](Block*& first) {
+            while (first != nullptr) {
+                Block* const block = std::exchange(first, first->next);
+                block->next = std::exchange(all, block);
+            }
+        };
+        std::for_each(small_.begin(), small_.end(), move);
+        for (auto& [bytes, first] : large_) {
+            move(first);
+        }
+        large_.clear();
+        return all;
+    }
+
+  private:
+    static constexpr size_t kSmallSizes = 64;
+
+    Block*& listOf(size_t bytes) {
+        const size_t size = bytes / kGranularity;
+        return size < kSmallSizes ? small_[size] : large_[bytes];
+    }
+
+    std::array<Block*, kSmallSizes> small_{};  // by multiples of kGranularity
+    std::unordered_map<size_t, Block*> large_;
 };
 
 // A block that was given back while other streams use it, and the ends of these uses.
@@ -48,9 +107,6 @@ struct Leaving {
         });
     }
 };
-
-// Blocks that wait for their next use on one stream, by size.
-using Waiting = std::unordered_map<size_t, std::vector<Block*>>;
 
 size_t roundedTo(size_t bytes, size_t multiple) { return (bytes + multiple - 1) / multiple * multiple; }
 
@@ -74,22 +130,24 @@ size_t rounded(size_t bytes) {
 class Allocator final : public c10::DeviceAllocator {
   public:
     c10::DataPtr allocate(size_t bytes) override {
-        const c10::DeviceIndex device = currentDevice();
-        const c10::Device location(kDeviceType, device);
+        const c10::Stream stream = currentStream(-1);
+        const c10::Device location = stream.device();
         if (C10_UNLIKELY(bytes == 0)) {
             return {nullptr, location};
         }
         if (C10_UNLIKELY(isForked())) {
             initialize();  // throws
         }
-        const c10::Stream stream = currentStream(device);
         const size_t size = rounded(bytes);
         const std::lock_guard<std::mutex> lock(mutex_);
-        collect();
-        Stats& stats = stats_[static_cast<size_t>(device)];
-        Block* block = reused(stream, size);
-        if (block == nullptr) {
-            block = createBlock(stats, bytes, stream);
+        if (C10_UNLIKELY(!leaving_.empty())) {
+            collect();
+        }
+        Stats& stats = stats_[static_cast<size_t>(stream.device_index())];
+        Waiting& waiting = waitingOn(stream);
+        Block* block = waiting.take(size);
+        if (C10_UNLIKELY(block == nullptr)) {
+            block = createBlock(stats, bytes, stream, &waiting);
         }
         block->requested = bytes;
         stats.allocation[kAll].increase(1);
@@ -173,18 +231,15 @@ class Allocator final : public c10::DeviceAllocator {
         return limit == kNoLimit || static_cast<size_t>(stats.reserved_bytes[kAll].current) + bytes <= limit;
     }
 
-    // A block that waits, or null.
-    Block* reused(c10::Stream stream, size_t bytes) {
-        std::vector<Block*>& blocks = waiting_[stream][bytes];
-        if (blocks.empty()) {
-            return nullptr;
+    Waiting& waitingOn(c10::Stream stream) {
+        if (C10_UNLIKELY(latest_ == nullptr || latestStream_ != stream)) {
+            latest_ = &waiting_[stream];
+            latestStream_ = stream;
         }
-        Block* const block = blocks.back();
-        blocks.pop_back();
-        return block;
+        return *latest_;
     }
 
-    Block* createBlock(Stats& stats, size_t requested, c10::Stream stream) {
+    Block* createBlock(Stats& stats, size_t requested, c10::Stream stream, Waiting* waiting) {
         initialize();
         const malloc_func_t allocate = deviceFunctions().requireAllocate();
         const auto attempt = [&](size_t size) {
@@ -213,25 +268,41 @@ class Allocator final : public c10::DeviceAllocator {
         }
         stats.segment[kAll].increase(1);
         stats.reserved_bytes[kAll].increase(bytes);
-        return new Block{data, bytes, 0, stream, {}};
+        return new Block{data, bytes, 0, stream, waiting, nullptr, {}};
     }
 
     void giveBack(Block* block) {
         if (C10_UNLIKELY(isForked())) {
             return;  // the device and its memory are the parent's
         }
+        if (C10_UNLIKELY(!block->users.empty())) {
+            leave(block);
+            return;
+        }
+        const std::lock_guard<std::mutex> lock(mutex_);
+        end(*block);
+        put(block);
+    }
+
+    // The same for a block that other streams use.
+    void leave(Block* block) {
         Leaving leaving{block, endsOfUses(*block)};
         block->users.clear();
         const std::lock_guard<std::mutex> lock(mutex_);
-        Stats& stats = stats_[static_cast<size_t>(block->stream.device_index())];
-        stats.allocation[kAll].decrease(1);
-        stats.allocated_bytes[kAll].decrease(block->bytes);
-        stats.requested_bytes[kAll].decrease(block->requested);
+        end(*block);
         if (leaving.isOver()) {
             put(block);
         } else {
             leaving_.push_back(std::move(leaving));
         }
+    }
+
+    // Notes that the tensor of a block has ended.
+    void end(const Block& block) {
+        Stats& stats = stats_[static_cast<size_t>(block.stream.device_index())];
+        stats.allocation[kAll].decrease(1);
+        stats.allocated_bytes[kAll].decrease(block.bytes);
+        stats.requested_bytes[kAll].decrease(block.requested);
     }
 
     // The streams that use a block besides its own go on with it: the host does not wait for them.
@@ -253,7 +324,7 @@ class Allocator final : public c10::DeviceAllocator {
         Stats& stats = stats_[static_cast<size_t>(block->stream.device_index())];
         stats.active[kAll].decrease(1);
         stats.active_bytes[kAll].decrease(block->bytes);
-        waiting_[block->stream][block->bytes].push_back(block);
+        block->waiting->put(block);
     }
 
     void collect() {
@@ -283,25 +354,25 @@ class Allocator final : public c10::DeviceAllocator {
             put(leaving.block);
         }
         leaving_.clear();
-        for (auto& [stream, bySize] : waiting_) {
-            if (!bySize.empty()) {
-                synchronize(stream);
-            }
+        for (auto& [stream, waiting] : waiting_) {
             Stats& stats = stats_[static_cast<size_t>(stream.device_index())];
-            for (auto& [bytes, blocks] : bySize) {
-                for (Block* block : blocks) {
-                    release(block->data);
-                    stats.segment[kAll].decrease(1);
-                    stats.reserved_bytes[kAll].decrease(bytes);
-                    delete block;
-                }
+            if (!waiting.isEmpty()) {
+                synchronize(stream);  // may throw: the blocks are where they were then
             }
-            bySize.clear();
+            Block* block = waiting.takeAll();
+            while (block != nullptr) {
+                release(block->data);
+                stats.segment[kAll].decrease(1);
+                stats.reserved_bytes[kAll].decrease(block->bytes);
+                delete std::exchange(block, block->next);
+            }
         }
     }
 
     std::mutex mutex_;
     std::unordered_map<c10::Stream, Waiting> waiting_;
+    Waiting* latest_ = nullptr;  // of latestStream_: most tensors are of the stream of the one before
+    c10::Stream latestStream_ = c10::Stream(c10::Stream::UNSAFE, c10::Device(kDeviceType, 0), 0);
     std::vector<Leaving> leaving_;
     std::array<Stats, kMostDevices> stats_;
     std::array<size_t, kMostDevices> limits_ = unlimited();

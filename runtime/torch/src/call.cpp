@@ -45,11 +45,6 @@ void Failed::raise(const char* op, const char* overload) const {
     TORCH_CHECK(false, op, *overload == '\0' ? "" : ".", overload, ": ", what());
 }
 
-bool isIn(Dtypes dtypes, at::ScalarType type) noexcept {
-    const diopiDtype_t dtype = dtypeOf(type);
-    return dtype != diopi_dtype_unsupported && (dtypes >> dtype & 1) != 0;
-}
-
 Input::Input(Call& call, const at::Tensor& tensor, Dtypes dtypes) : original_(&tensor) {
     take(call, tensor.scalar_type(), dtypes);
 }

@@ -19,11 +19,13 @@
 
 namespace diopigen::backend {
 
-constinit thread_local c10::DeviceIndex threadDevice = 0;
+constinit thread_local ThreadState threadState;
 
 namespace {
 
 diopigenAccelerator_t accelerator{};
+// What the vendor has registered, from initialize() on: the registry itself is behind a lock.
+DeviceFunctions registered;
 std::atomic<bool> started{false};
 // Set in the child of a process that had started the device.
 std::atomic<bool> forked{false};
@@ -50,14 +52,6 @@ void requireNotForked() {
                 c10::get_privateuse1_backend(/*lower_case=*/true),
                 " in forked subprocess. To use it with multiprocessing, you must use the 'spawn' start method");
 }
-
-struct Current {
-    c10::StreamId id = 0;
-    diopiStreamHandle_t handle = nullptr;
-    bool isKnown = false;
-};
-
-thread_local std::array<Current, kMostDevices> threadStreams;
 
 diopiStreamHandle_t makeStream(c10::DeviceIndex device) {
     const WithDevice here(device);
@@ -105,11 +99,12 @@ void initialize() {
         TORCH_CHECK(initLibrary != nullptr, "the vendor's library has no initLibrary");
         const int32_t code = initLibrary();
         requireDone(code, "start (initLibrary)");
+        registered = deviceFunctions();
         // The threads of the device are not in the child, which has only the thread that forked: its next use of the
         // device has to find out.
         pthread_atfork(nullptr, nullptr, [] {
             forked.store(true, std::memory_order_relaxed);
-            threadStreams = {};
+            threadState.streams = {};
         });
         started.store(true, std::memory_order_release);
     });
@@ -160,19 +155,19 @@ c10::DeviceIndex deviceCount() noexcept {
 }
 
 void setCurrentDevice(c10::DeviceIndex device) {
-    if (device == threadDevice) {
+    if (device == threadState.device) {
         return;
     }
     requireDevice(device);
     if (accelerator.set_device != nullptr) {
         requireDone(accelerator.set_device(device), "become the current device");
     }
-    threadDevice = device;
+    threadState.device = device;
 }
 
 void restoreDevice(c10::DeviceIndex device) noexcept {
     if (accelerator.set_device == nullptr || accelerator.set_device(device) == 0) {
-        threadDevice = device;
+        threadState.device = device;
     }
 }
 
@@ -185,10 +180,10 @@ MemoryInfo memoryInfo(c10::DeviceIndex device) {
     return info;
 }
 
-c10::Stream defaultStream(c10::DeviceIndex device) { return streamOf(device < 0 ? threadDevice : device, 0); }
+c10::Stream defaultStream(c10::DeviceIndex device) { return streamOf(device < 0 ? threadState.device : device, 0); }
 
 c10::Stream newStream(c10::DeviceIndex device) {
-    const c10::DeviceIndex index = device < 0 ? threadDevice : device;
+    const c10::DeviceIndex index = device < 0 ? threadState.device : device;
     requireDevice(index);
     streamHandle(index, 0);
     DeviceStreams& streams = deviceStreams()[static_cast<size_t>(index)];
@@ -201,20 +196,20 @@ c10::Stream newStream(c10::DeviceIndex device) {
 }
 
 c10::Stream currentStream(c10::DeviceIndex device) {
-    const c10::DeviceIndex index = device < 0 ? threadDevice : device;
-    return streamOf(index, threadStreams[static_cast<size_t>(index)].id);
+    const c10::DeviceIndex index = device < 0 ? threadState.device : device;
+    return streamOf(index, threadState.streams[static_cast<size_t>(index)].id);
 }
 
 c10::Stream exchangeStream(c10::Stream stream) {
     const c10::Stream before = currentStream(stream.device_index());
-    threadStreams[static_cast<size_t>(stream.device_index())] = {stream.id(), handleOf(stream), true};
+    threadState.streams[static_cast<size_t>(stream.device_index())] = {stream.id(), handleOf(stream), true};
     return before;
 }
 
 diopiStreamHandle_t handleOf(c10::Stream stream) { return streamHandle(stream.device_index(), stream.id()); }
 
 diopiStreamHandle_t currentHandle(c10::DeviceIndex device) {
-    Current& current = threadStreams[static_cast<size_t>(device)];
+    ThreadStream& current = threadState.streams[static_cast<size_t>(device)];
     if (C10_UNLIKELY(!current.isKnown)) {
         initialize();
         current.handle = streamHandle(device, current.id);
@@ -225,14 +220,17 @@ diopiStreamHandle_t currentHandle(c10::DeviceIndex device) {
 
 void synchronize(c10::Stream stream) {
     const c10::DeviceIndex device = stream.device_index();
-    const Current& current = threadStreams[static_cast<size_t>(device)];
+    const ThreadStream& current = threadState.streams[static_cast<size_t>(device)];
     const bool isCurrent = current.isKnown && current.id == stream.id();  // most often, and without a lock
-    requireDone(deviceFunctions().requireSynchronizeStream()(isCurrent ? current.handle : handleOf(stream)),
-                "finish the work of a stream");
+    waitFor(isCurrent ? current.handle : handleOf(stream));
+}
+
+void waitFor(diopiStreamHandle_t stream) {
+    requireDone(registered.requireSynchronizeStream()(stream), "finish the work of a stream");
 }
 
 void synchronizeDevice(c10::DeviceIndex device) {
-    const c10::DeviceIndex index = device < 0 ? threadDevice : device;
+    const c10::DeviceIndex index = device < 0 ? threadState.device : device;
     requireDevice(index);
     streamHandle(index, 0);
     DeviceStreams& streams = deviceStreams()[static_cast<size_t>(index)];
@@ -242,7 +240,7 @@ void synchronizeDevice(c10::DeviceIndex device) {
         handles = streams.handles;
     }
     for (diopiStreamHandle_t handle : handles) {
-        requireDone(deviceFunctions().requireSynchronizeStream()(handle), "finish the work of a stream");
+        waitFor(handle);
     }
 }
 
@@ -293,19 +291,19 @@ double Event::elapsedMilliseconds(const Event& end) const {
 
 void copyToDevice(diopiStreamHandle_t stream, void* device, const void* host, uint64_t bytes) {
     if (bytes != 0) {
-        requireDone(deviceFunctions().requireCopyHostToDevice()(stream, device, host, bytes), "copy from the host");
+        requireDone(registered.requireCopyHostToDevice()(stream, device, host, bytes), "copy from the host");
     }
 }
 
 void copyToHost(diopiStreamHandle_t stream, void* host, const void* device, uint64_t bytes) {
     if (bytes != 0) {
-        requireDone(deviceFunctions().requireCopyDeviceToHost()(stream, host, device, bytes), "copy to the host");
+        requireDone(registered.requireCopyDeviceToHost()(stream, host, device, bytes), "copy to the host");
     }
 }
 
 void copyOnDevice(diopiStreamHandle_t stream, void* destination, const void* source, uint64_t bytes) {
     if (bytes != 0) {
-        requireDone(deviceFunctions().requireCopyDeviceToDevice()(stream, destination, source, bytes), "copy");
+        requireDone(registered.requireCopyDeviceToDevice()(stream, destination, source, bytes), "copy");
     }
 }
 

@@ -6,6 +6,7 @@
 #include <diopigen_torch/generator.h>
 
 #include <string>
+#include <utility>
 
 #include "failure.h"
 #include "handles.h"
@@ -14,50 +15,9 @@ namespace diopigen::backend {
 
 namespace {
 
-diopiSize_t viewOf(at::IntArrayRef array) { return {array.data(), static_cast<int64_t>(array.size())}; }
-
 c10::DeviceIndex indexOf(const at::Tensor& tensor) { return tensor.is_cpu() ? currentDevice() : tensor.get_device(); }
 
 }  // namespace
-
-diopiDtype_t dtypeOf(at::ScalarType type) noexcept {
-    switch (type) {
-        case at::kChar:
-            return diopi_dtype_int8;
-        case at::kByte:
-            return diopi_dtype_uint8;
-        case at::kShort:
-            return diopi_dtype_int16;
-        case at::kUInt16:
-            return diopi_dtype_uint16;
-        case at::kInt:
-            return diopi_dtype_int32;
-        case at::kUInt32:
-            return diopi_dtype_uint32;
-        case at::kLong:
-            return diopi_dtype_int64;
-        case at::kUInt64:
-            return diopi_dtype_uint64;
-        case at::kHalf:
-            return diopi_dtype_float16;
-        case at::kFloat:
-            return diopi_dtype_float32;
-        case at::kDouble:
-            return diopi_dtype_float64;
-        case at::kBool:
-            return diopi_dtype_bool;
-        case at::kBFloat16:
-            return diopi_dtype_bfloat16;
-        case at::kComplexHalf:
-            return diopi_dtype_complex32;
-        case at::kComplexFloat:
-            return diopi_dtype_complex64;
-        case at::kComplexDouble:
-            return diopi_dtype_complex128;
-        default:
-            return diopi_dtype_unsupported;
-    }
-}
 
 at::ScalarType scalarTypeOf(diopiDtype_t dtype) {
     switch (dtype) {
@@ -120,12 +80,12 @@ diopiError_t diopiGetTensorDataConst(diopiConstTensorHandle_t th, const void** d
 diopiError_t diopiGetTensorShape(diopiConstTensorHandle_t th, diopiSize_t* size) {
     return guarded(__func__, [&] {
         requireNotNull(th, "th");
-        *size = backend::viewOf(backend::tensorOf(th).sizes());
+        *size = backend::sizesOf(backend::tensorOf(th).sizes());
     });
 }
 
 diopiError_t diopiGetTensorStride(diopiConstTensorHandle_t th, diopiSize_t* stride) {
-    return guarded(__func__, [&] { *stride = backend::viewOf(backend::dense(th).strides()); });
+    return guarded(__func__, [&] { *stride = backend::sizesOf(backend::dense(th).strides()); });
 }
 
 diopiError_t diopiGetTensorDtype(diopiConstTensorHandle_t th, diopiDtype_t* dtype) {
@@ -217,6 +177,11 @@ diopiError_t diopiRequireTensor(diopiContextHandle_t ctx, diopiTensorHandle_t* t
                  std::to_string(size->len));
         }
         const at::ScalarType type = backend::scalarTypeOf(dtype);
+        if (ctx->result != nullptr && device != diopi_host && !hasStride && ctx->result->scalar_type() == type &&
+            ctx->result->sizes() == backend::arrayOf(*size) && ctx->result->is_contiguous()) {
+            *tensor = backend::handle(*std::exchange(ctx->result, nullptr));
+            return;
+        }
         const c10::DispatchKeySet key(device == diopi_host ? c10::DispatchKey::CPU : c10::DispatchKey::PrivateUse1);
         c10::Allocator* const allocator =
             device == diopi_host ? c10::GetAllocator(c10::kCPU) : &backend::deviceAllocator();

@@ -272,9 +272,10 @@ at::Tensor copyFromAndResize(const at::Tensor& self, const at::Tensor& target) {
 template <typename Value>
 at::Scalar fetched(const at::Tensor& self) {
     const Call call(self);
+    const diopiStreamHandle_t stream = currentHandle(call.device());
     Value value;
-    copyToHost(currentHandle(call.device()), &value, self.const_data_ptr(), sizeof(value));
-    synchronize(currentStream(call.device()));
+    copyToHost(stream, &value, self.const_data_ptr(), sizeof(value));
+    waitFor(stream);
     return value;
 }
 

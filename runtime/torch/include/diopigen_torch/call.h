@@ -74,6 +74,9 @@ class Call {
         }
     }
 
+    /// `result` is what the function may write to where it allocates its result (diopiContext).
+    void offer(at::Tensor& result) { context_.result = &result; }
+
     /// Throws what a status other than diopiSuccess means, with the library's own text.
     [[noreturn]] static void fail(const char* name, diopiError_t status);
 
@@ -202,10 +205,19 @@ class OutputList {
 /// A tensor that an operator allocates.
 class Allocated {
   public:
+    Allocated() = default;
+    /// `out`, a dense tensor, is to have the elements: the operator gets it where it asks for such a tensor.
+    Allocated(Call& call, at::Tensor& out) { call.offer(out); }
     operator diopiTensorHandle_t*() const { return &handle_; }
     at::Tensor tensor() const {
         TORCH_CHECK(handle_ != nullptr, "the vendor's operator made no tensor");
         return tensorOf(handle_);
+    }
+    /// Gives `out` the elements.
+    void moveTo(at::Tensor& out) const {
+        if (handle_ != handle(out)) {
+            out.copy_(tensor());
+        }
     }
 
   private:

@@ -5,12 +5,16 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 #include <diopi/diopirt.h>
+#include <diopigen_torch/dtypes.h>
 
 #include <list>
 
 /// Lives as long as a call of an operator; its tensors go with it.
 struct diopiContext {
     c10::DeviceIndex device = 0;
+    /// A tensor that nothing has been written to, for a function that allocates its result: diopiRequireTensor returns
+    /// it where it is what the function asks for, once. Null for none.
+    at::Tensor* result = nullptr;
     /// What operators asked for. A list, since handles are addresses.
     std::list<at::Tensor> temporaries;
 };
@@ -25,11 +29,6 @@ inline at::Tensor& tensorOf(diopiTensorHandle_t handle) { return *reinterpret_ca
 inline const at::Tensor& tensorOf(diopiConstTensorHandle_t handle) {
     return *reinterpret_cast<const at::Tensor*>(handle);
 }
-
-/// diopi_dtype_unsupported for dtypes that the interface does not have.
-diopiDtype_t dtypeOf(at::ScalarType type) noexcept;
-/// Throws for dtypes that PyTorch does not have.
-at::ScalarType scalarTypeOf(diopiDtype_t dtype);
 
 }  // namespace diopigen::backend
 

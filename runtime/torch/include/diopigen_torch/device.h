@@ -8,6 +8,7 @@
 #include <c10/util/StringUtil.h>
 #include <diopi/diopirt.h>
 
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -31,10 +32,20 @@ int32_t finalize();
 
 /// 0 where the vendor's library does not start.
 c10::DeviceIndex deviceCount() noexcept;
-/// Do not use: currentDevice() reads it.
-extern constinit thread_local c10::DeviceIndex threadDevice;
+/// The stream that a thread uses on a device.
+struct ThreadStream {
+    c10::StreamId id = 0;
+    diopiStreamHandle_t handle = nullptr;
+    bool isKnown = false;
+};
+/// Do not use: currentDevice(), currentStream() and currentHandle() read it.
+struct ThreadState {
+    c10::DeviceIndex device = 0;
+    std::array<ThreadStream, kMostDevices> streams{};
+};
+extern constinit thread_local ThreadState threadState;
 /// The device of the calling thread.
-inline c10::DeviceIndex currentDevice() noexcept { return threadDevice; }
+inline c10::DeviceIndex currentDevice() noexcept { return threadState.device; }
 /// Throws for a device that there is not.
 void setCurrentDevice(c10::DeviceIndex device);
 
@@ -92,6 +103,8 @@ diopiStreamHandle_t handleOf(c10::Stream stream);
 /// The handle of the calling thread's stream on a device; cheap.
 diopiStreamHandle_t currentHandle(c10::DeviceIndex device);
 void synchronize(c10::Stream stream);
+/// The same for the vendor's handle of a stream.
+void waitFor(diopiStreamHandle_t stream);
 /// Waits for all streams of a device.
 void synchronizeDevice(c10::DeviceIndex device);
 

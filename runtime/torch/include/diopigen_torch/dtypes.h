@@ -5,6 +5,8 @@
 #include <c10/core/ScalarType.h>
 #include <diopi/diopirt.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace diopigen::backend {
@@ -34,7 +36,67 @@ inline constexpr Dtypes kAnyDtype = kBool | kNumber | kComplex;
 inline constexpr Dtypes kIndex = kInt32 | kInt64;
 inline constexpr Dtypes kMask = kBool | kUint8;
 
-bool isIn(Dtypes dtypes, at::ScalarType type) noexcept;
+namespace detail {
+
+constexpr diopiDtype_t dtypeBySwitch(c10::ScalarType type) {
+    switch (type) {
+        case c10::kChar:
+            return diopi_dtype_int8;
+        case c10::kByte:
+            return diopi_dtype_uint8;
+        case c10::kShort:
+            return diopi_dtype_int16;
+        case c10::kUInt16:
+            return diopi_dtype_uint16;
+        case c10::kInt:
+            return diopi_dtype_int32;
+        case c10::kUInt32:
+            return diopi_dtype_uint32;
+        case c10::kLong:
+            return diopi_dtype_int64;
+        case c10::kUInt64:
+            return diopi_dtype_uint64;
+        case c10::kHalf:
+            return diopi_dtype_float16;
+        case c10::kFloat:
+            return diopi_dtype_float32;
+        case c10::kDouble:
+            return diopi_dtype_float64;
+        case c10::kBool:
+            return diopi_dtype_bool;
+        case c10::kBFloat16:
+            return diopi_dtype_bfloat16;
+        case c10::kComplexHalf:
+            return diopi_dtype_complex32;
+        case c10::kComplexFloat:
+            return diopi_dtype_complex64;
+        case c10::kComplexDouble:
+            return diopi_dtype_complex128;
+        default:
+            return diopi_dtype_unsupported;
+    }
+}
+
+// Every tensor of every call is asked for its dtype.
+inline constexpr auto kDtypes = [] {
+    std::array<diopiDtype_t, c10::NumScalarTypes> dtypes{};
+    for (size_t type = 0; type < dtypes.size(); ++type) {
+        dtypes[type] = dtypeBySwitch(static_cast<c10::ScalarType>(type));
+    }
+    return dtypes;
+}();
+
+}  // namespace detail
+
+/// diopi_dtype_unsupported for dtypes that the interface does not have.
+inline diopiDtype_t dtypeOf(c10::ScalarType type) noexcept { return detail::kDtypes[static_cast<size_t>(type)]; }
+/// Throws for dtypes that PyTorch does not have.
+c10::ScalarType scalarTypeOf(diopiDtype_t dtype);
+
+inline bool isIn(Dtypes dtypes, c10::ScalarType type) noexcept {
+    const diopiDtype_t dtype = dtypeOf(type);
+    return dtype != diopi_dtype_unsupported && (dtypes >> dtype & 1) != 0;
+}
 
 }  // namespace diopigen::backend
 
