@@ -169,3 +169,31 @@ def test_what_pytorch_refuses(droplet: Any) -> None:
     assert_refused(droplet, lambda x, p: x.flip(0, 0), numbers(3, 4), PLACES)
     assert_refused(droplet, lambda x, p: x.take(p.int()), numbers(3, 4), PLACES)
     assert_refused(droplet, lambda x, p: torch.empty(0, device=x.device).max(), numbers(3, 4), PLACES)
+
+
+def test_a_position_outside_changes_nothing(droplet: Any) -> None:
+    x, p = numbers(3, 4).to(droplet), torch.tensor([0, 2, 9], device=droplet)
+    before = x.clone()
+    for accumulate in (False, True):
+        with pytest.raises(RuntimeError, match="holds the position 9"):
+            x.index_put_((p,), x, accumulate=accumulate)
+        assert torch.equal(x, before)
+    assert torch.equal(x[p[:2]], before[[0, 2]])
+
+
+def test_elements_by_position_are_written_once(droplet: Any) -> None:
+    module = torch.get_device_module("droplet")
+    x, p = numbers(3, 4).to(droplet), PLACES.to(droplet)
+    out = torch.empty(8, device=droplet)[::2].reshape(4, 1).expand(4, 4).clone()
+    takes: list[Callable[[], Any]] = [lambda: x[p], lambda: torch.ops.aten.index.Tensor_out(x, [p], out=out)]
+    for take in takes:
+        before = module.memory_stats()["allocation.all.allocated"]
+        found = take()
+        assert module.memory_stats()["allocation.all.allocated"] - before == (found is not out)
+        assert torch.equal(found.cpu(), x.cpu()[PLACES])
+    strided = torch.zeros(4, 8, device=droplet)[:, ::2]
+    torch.ops.aten.index.Tensor_out(x, [p], out=strided)
+    assert torch.equal(strided.cpu(), x.cpu()[PLACES])
+    wide = torch.zeros(4, 4, dtype=torch.float64, device=droplet)
+    with pytest.raises(RuntimeError, match=r"dtype|type"):
+        torch.ops.aten.index.Tensor_out(x, [p], out=wide)

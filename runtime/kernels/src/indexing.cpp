@@ -19,8 +19,8 @@ Shape rowMajor(const Shape& shape) {
 
 }  // namespace
 
-std::vector<std::size_t> Indexing::slices() const {
-    std::vector<std::size_t> found;
+Indexing::Dimensions Indexing::slices() const {
+    Dimensions found;
     for (std::size_t d = 0; d < dims.back(); ++d) {
         if (std::find(dims.begin(), dims.end(), d) == dims.end()) {
             found.push_back(d);
@@ -54,8 +54,12 @@ std::vector<int64_t> Indexing::offsets(const std::vector<const int64_t*>& indice
             named[b] += (index < 0 ? index + size : index) * stride;
         }
     }
+    const Dimensions full = slices();
+    if (full.empty()) {
+        return named;
+    }
     std::vector<int64_t> sliced = {0};  // of every coordinate of the slices, in row-major order
-    for (const std::size_t d : slices()) {
+    for (const std::size_t d : full) {
         std::vector<int64_t> finer;
         finer.reserve(sliced.size() * static_cast<std::size_t>(shape[d]));
         for (const int64_t offset : sliced) {

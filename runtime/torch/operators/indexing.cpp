@@ -24,7 +24,8 @@ class IndexList {
     IndexList(Call& call, const at::Tensor& self, const Indices& indices) {
         tensors_.reserve(indices.size());
         for (const std::optional<at::Tensor>& index : indices) {
-            tensors_.push_back(isDefined(index) ? index->to(self.device()) : at::Tensor());
+            const bool isHere = isDefined(index) && index->device() == self.device();
+            tensors_.push_back(isHere ? *index : isDefined(index) ? index->to(self.device()) : at::Tensor());
         }
         for (const at::Tensor& tensor : tensors_) {
             if (tensor.defined() && !isIn(kIndex | kMask, tensor.scalar_type())) {
@@ -132,9 +133,9 @@ void indexTensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self,
                  const c10::List<std::optional<at::Tensor>>& indices) {
     Call call(self);
     IndexList list(call, self, indices);
-    const Allocated selected;
+    const Allocated selected(call, out);
     call("diopiIndex", diopiIndex, selected, Input(call, self), list.data(), list.size());
-    put(out, selected.tensor());
+    selected.moveTo(out);
 }
 
 at::Tensor& indexPutImplInplace(at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices,

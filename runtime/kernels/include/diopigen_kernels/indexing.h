@@ -12,9 +12,11 @@
 namespace diopigen::kernels {
 
 struct Indexing {
-    Shape shape;                    ///< of the tensor that is indexed
-    std::vector<std::size_t> dims;  ///< its indexed dimensions in ascending order, at least one
-    Shape positions;                ///< the shape that the index tensors broadcast to
+    using Dimensions = SmallVector<std::size_t, 8>;
+
+    Shape shape;      ///< of the tensor that is indexed
+    Dimensions dims;  ///< its indexed dimensions in ascending order, at least one
+    Shape positions;  ///< the shape that the index tensors broadcast to
 
     /// The shape of what is named: that of the index tensors in the place of the indexed dimensions, or in front where
     /// a full slice is between two of them.
@@ -31,7 +33,7 @@ struct Indexing {
   private:
     bool isAdjacent() const { return dims.back() - dims.front() + 1 == dims.size(); }
     /// The dimensions that are not indexed and in front of the last one that is.
-    std::vector<std::size_t> slices() const;
+    Dimensions slices() const;
 };
 
 }  // namespace diopigen::kernels

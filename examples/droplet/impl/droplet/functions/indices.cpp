@@ -69,9 +69,7 @@ diopiError_t positionsOf(Context ctx, In input, Out* found, int64_t* count) {
     });
 }
 
-// Of the elements that index tensors name, computed on the device; null where one is outside of its dimension.
-using Offsets = std::shared_ptr<const std::vector<int64_t>>;
-
+// Of the elements that the index tensors from number `first` on name. Throws std::out_of_range.
 std::vector<int64_t> offsets(const Kernel& k, int first, const Indexing& plan) {
     std::vector<Input<int64_t>> inputs;
     std::vector<const int64_t*> indices;
@@ -84,26 +82,25 @@ std::vector<int64_t> offsets(const Kernel& k, int first, const Indexing& plan) {
     return plan.offsets(indices);
 }
 
-// What index tensors name in operand `of` of a call; masks become their positions. Left to the reference where it must
-// look at them, as at positions outside a dimension: hosts expect that error at the call.
-diopiError_t resolveIndices(Context ctx, const Call& call, int of, In* indices, int64_t count, Indexing* plan,
-                            Offsets* named) {
+// Adds the index tensors of operand `of` to a call; masks become their positions.
+diopiError_t addIndices(Context ctx, Call& call, int of, In* indices, int64_t count, Indexing* plan) {
     plan->shape = call.shape(of);
-    Call check(ctx, "diopiIndex/check");
     size_t dim = 0;
     for (int64_t i = 0; i < count; ++i) {
         if (indices[i] == nullptr) {
             ++dim;
             continue;
         }
-        const Call index(ctx, "", {}, {indices[i]});
-        const diopiDtype_t dtype = index.dtype(0);
-        const bool isMask = dtype == diopi_dtype_bool || dtype == diopi_dtype_uint8;
-        const size_t covered = isMask ? index.shape(0).size() : 1;
-        if (!index.isComplete() || covered == 0 || dim + covered > plan->shape.size()) {
+        Buffer index;
+        if (bufferOf(indices[i], Access::read, &index) != diopiSuccess || index.bytes == 0) {
             return leave(call);
         }
-        Shape shape = index.shape(0);
+        const bool isMask = index.dtype == diopi_dtype_bool || index.dtype == diopi_dtype_uint8;
+        const size_t covered = isMask ? index.shape.size() : 1;
+        if (covered == 0 || dim + covered > plan->shape.size()) {
+            return leave(call);
+        }
+        Shape shape = index.shape;
         if (isMask) {
             const auto first = plan->shape.begin() + static_cast<int64_t>(dim);
             Out rows = nullptr;
@@ -124,10 +121,10 @@ diopiError_t resolveIndices(Context ctx, const Call& call, int of, In* indices, 
                 buffer.bytes -= (covered - 1) * sizeof(int64_t);
                 buffer.shape = {found};
                 buffer.stride = {static_cast<int64_t>(covered)};
-                check.add(std::move(buffer));
+                call.add(std::move(buffer));
             }
         } else {
-            check.add(indices[i], Access::read);
+            call.add(indices[i], Access::read);  // sparse ones and those of the host are left
         }
         if (!broadcast(&plan->positions, shape) || product(shape) == 0) {
             return leave(call);
@@ -136,18 +133,26 @@ diopiError_t resolveIndices(Context ctx, const Call& call, int of, In* indices, 
             plan->dims.push_back(dim++);
         }
     }
-    if (plan->dims.empty() || dim > plan->shape.size()) {
-        return leave(call);
-    }
-    const auto compute = [plan = *plan](const Kernel& k) -> Offsets {
+    return plan->dims.empty() || dim > plan->shape.size() || !call.isComplete() ? leave(call) : diopiSuccess;
+}
+
+// Runs `compute(kernel, offsets)` with the offsets that the index tensors from number `first` on name. The host waits:
+// a position outside its dimension is an error of the call, which the reference raises; nothing is written then.
+template <typename Compute>
+diopiError_t runIndexed(Context ctx, const Call& call, int first, const Indexing& plan, Compute compute) {
+    const auto attempt = [=](const Kernel& k) {
+        std::vector<int64_t> named;
         try {
-            return std::make_shared<const std::vector<int64_t>>(offsets(k, 0, plan));
+            named = offsets(k, first, plan);
         } catch (const std::out_of_range&) {
-            return nullptr;
+            return false;
         }
+        compute(k, named);
+        return true;
     };
-    const diopiError_t status = waitFor(ctx, check, compute, named);
-    return status == diopiSuccess && *named == nullptr ? leave(call) : status;
+    bool isDone = false;
+    const diopiError_t status = waitFor(ctx, call, attempt, &isDone);
+    return status == diopiSuccess && !isDone ? leave(call, "a position is outside its dimension") : status;
 }
 
 template <typename Value>
@@ -159,23 +164,20 @@ int64_t sum(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint
 // Result 0 is operand 1 with the elements that indices name replaced by operand 2, or with operand 2 added to them.
 diopiError_t indexPut(Context ctx, Call call, In* indices, int64_t count, bool accumulate) {
     Indexing plan;
-    Offsets named;
     if (!call.isComplete() || !call.haveShape({1}, call.shape(0)) || !call.haveDtype({1, 2}, call.dtype(0))) {
         return leave(call);
     }
-    const diopiError_t status = resolveIndices(ctx, call, 1, indices, count, &plan, &named);
+    const diopiError_t status = addIndices(ctx, call, 1, indices, count, &plan);
     if (status != diopiSuccess) {
         return status;
-    }
-    for (int64_t i = 0; i < count; ++i) {  // the result may not share their memory
-        if (indices[i] != nullptr) {
-            call.add(indices[i], Access::read);
-        }
     }
     const Shape block = plan.result();
     Shape joined = block;
     const bool isPlain = broadcast(&joined, call.shape(2)) && joined == block;
-    return !isPlain ? leave(call) : run(call, [=](const Kernel& k) {
+    if (!isPlain) {
+        return leave(call);
+    }
+    return runIndexed(ctx, call, 3, plan, [=](const Kernel& k, const std::vector<int64_t>& named) {
         withValues(k.buffer(0).dtype, [&](auto zero) {
             using Value = decltype(zero);
             const Input<Value> old(k, 1, plan.shape), values(k, 2, block);
@@ -184,7 +186,7 @@ diopiError_t indexPut(Context ctx, Call call, In* indices, int64_t count, bool a
                 std::copy_n(old.data(), product(plan.shape), out.data());
             }
             const Value* value = values.data();
-            for (const int64_t offset : *named) {
+            for (const int64_t offset : named) {
                 Value* const to = out.data() + offset;
                 for (int64_t i = 0; i < plan.block(); ++i, ++value) {
                     to[i] = accumulate ? sum(to[i], *value) : *value;
@@ -205,11 +207,10 @@ diopiError_t diopiNonzero(Context ctx, Out* out, In input) {
 diopiError_t diopiIndex(Context ctx, Out* out, In input, In* indices, int64_t nums) {
     Call call(ctx, "diopiIndex", {}, {input});
     Indexing plan;
-    Offsets named;
     if (!call.isComplete()) {
         return leave(call);
     }
-    const diopiError_t status = resolveIndices(ctx, call, 0, indices, nums, &plan, &named);
+    const diopiError_t status = addIndices(ctx, call, 0, indices, nums, &plan);
     if (status != diopiSuccess) {
         return status;
     }
@@ -222,14 +223,14 @@ diopiError_t diopiIndex(Context ctx, Out* out, In input, In* indices, int64_t nu
         return diopiErrorOccurred;
     }
     const int result = call.add(*out, Access::write);
-    return run(call, [=](const Kernel& k) {
+    return runIndexed(ctx, call, 1, plan, [=](const Kernel& k, const std::vector<int64_t>& named) {
         withValues(k.buffer(0).dtype, [&](auto zero) {
             using Value = decltype(zero);
             const Input<Value> from(k, 0, plan.shape);
             Output<Value> to(k, result, shape);
             const int64_t block = plan.block();
-            for (size_t i = 0; i < named->size(); ++i) {
-                std::copy_n(from.data() + (*named)[i], block, to.data() + static_cast<int64_t>(i) * block);
+            for (size_t i = 0; i < named.size(); ++i) {
+                std::copy_n(from.data() + named[i], block, to.data() + static_cast<int64_t>(i) * block);
             }
             to.finish();
         });
