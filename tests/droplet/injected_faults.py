@@ -16,7 +16,7 @@ ROWS = "    return answer(alongDim(call, dim, row, diopigen::sim::launchAtOnceIf
 IMAGE = "store(k, 0, plan.forward(load(k, 1), load(k, 2), loadOr(k, 3, plan.filter[0], 0)));"
 CAT = "    int64_t left = shape[along];\n"
 BMM = "return call.haveRank({0}, 3) ? multiply(call, true) : leave(call);"
-SUM = 'return reduce(Call(ctx, "diopiSum", {out}, {input}), shapeOf(dim),'
+SUM = 'return sum(Call(ctx, "diopiSum", {out}, {input}), shapeOf(dim), false);'
 COPY = 'const Call call(ctx, "diopiCopyInp", {dest}, {src});'
 
 

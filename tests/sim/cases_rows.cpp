@@ -56,3 +56,18 @@ TEST_CASE("log_sum_exp_neither_overflows_nor_loses_the_type") {
     const std::vector<double> withNan = {1, std::nan(""), 2};
     CHECK(std::isnan(kernels::logSumExp(withNan.data(), 3)));
 }
+
+TEST_CASE("sums_of_columns_have_every_element_once") {
+    for (const int64_t columns : {1, 7, 64, 65, 200}) {
+        for (const int64_t rows : {1, 2, 300}) {
+            std::vector<float> x(static_cast<size_t>(rows * columns));
+            std::vector<double> expected(static_cast<size_t>(columns)), sums(expected.size(), -1);
+            for (int64_t i = 0; i < rows * columns; ++i) {
+                x[static_cast<size_t>(i)] = static_cast<float>(i % 1013) - 500;
+                expected[static_cast<size_t>(i % columns)] += x[static_cast<size_t>(i)];
+            }
+            kernels::sumColumns(x.data(), rows, columns, sums.data());
+            CHECK(sums == expected);  // integers: exact in any order
+        }
+    }
+}

@@ -86,6 +86,25 @@ void checkProducts() {
         const std::vector<T> left(x.begin(), x.end()), right(y.begin(), y.end());
         kernels::multiplyMatrices(m, k, n, left.data(), right.data(), found.data());
         CHECK(found == expected);
+        // Rows apart, and columns next to each other in memory: the same sums.
+        const auto spread = [](const std::vector<T>& from, int64_t rows, int64_t columns, bool isTransposed) {
+            const int64_t pitch = (isTransposed ? rows : columns) + 3;
+            std::vector<T> to(static_cast<size_t>((rows + columns + 1) * pitch), 1e9F);
+            for (int64_t i = 0; i < rows * columns; ++i) {
+                const int64_t row = i / columns, column = i % columns;
+                to[isTransposed ? column * pitch + row : row * pitch + column] = from[i];
+            }
+            return std::make_pair(to, kernels::Matrix<T>{nullptr, isTransposed ? 1 : pitch, isTransposed ? pitch : 1});
+        };
+        for (int form = 0; form < 4; ++form) {
+            auto [xs, first] = spread(left, m, k, (form & 1) != 0);
+            auto [ys, second] = spread(right, k, n, (form & 2) != 0);
+            first.data = xs.data();
+            second.data = ys.data();
+            std::vector<T> strided(expected.size(), -1);
+            kernels::multiplyMatrices(m, k, n, first, second, strided.data());
+            CHECK(strided == found);
+        }
     }
 }
 

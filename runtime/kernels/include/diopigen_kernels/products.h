@@ -15,6 +15,35 @@
 
 namespace diopigen::kernels {
 
+/// An operand of a product: matrices of float where they are in memory, or as row-major arrays.
+class MatrixInput {
+  public:
+    /// A matrix, or with `isBatched` one for each index of the first dimension. Without it, all but the last dimension
+    /// are rows.
+    MatrixInput(const Kernel& kernel, std::size_t position, const Shape& shape, bool isBatched) {
+        const Buffer& buffer = kernel.buffer(position);
+        const Shape& stride = buffer.stride;
+        const std::size_t rank = shape.size();
+        if (buffer.dtype == diopi_dtype_float32 && buffer.shape == shape && rank == (isBatched ? 3 : 2)) {
+            first_ = {kernel.in<float>(position), stride[rank - 2], stride[rank - 1]};
+            batchStride_ = isBatched ? stride[0] : 0;
+            return;
+        }
+        array_.emplace(kernel, position, shape);
+        first_ = {array_->data(), shape.back(), 1};
+        batchStride_ = isBatched ? shape[1] * shape[2] : 0;
+    }
+
+    Matrix<float> at(int64_t batch) const {
+        return {first_.data + batch * batchStride_, first_.rowStride, first_.columnStride};
+    }
+
+  private:
+    std::optional<FloatInput> array_;
+    Matrix<float> first_{};
+    int64_t batchStride_ = 0;
+};
+
 /// Result 0 [..., m, n] is alpha * operand 1 [..., m, k] * operand 2 [k, n] + beta * operand 3, which broadcasts and
 /// may be missing; or batches of such. Sums are formed in float.
 template <typename Launch>
@@ -37,7 +66,7 @@ Status multiplyTensors(const Call& call, bool isBatched, double alpha, double be
     }
     const bool isRow = call.has(3) && call.shape(3) == Shape{n};
     return call.launch(launch, [=](const Kernel& kernel) {
-        const FloatInput x(kernel, 1, left), y(kernel, 2, right);
+        const MatrixInput x(kernel, 1, left, isBatched), y(kernel, 2, right, isBatched);
         std::optional<FloatInput> start;
         FloatOutput out(kernel, 0, shape);
         const bool isAdded = kernel.buffer(3).isTensor && beta != 0;
@@ -46,14 +75,14 @@ Status multiplyTensors(const Call& call, bool isBatched, double alpha, double be
         }
         std::unique_ptr<float[]> own;
         float* z = out.data();  // not where an operand is
-        if (z == x.data() || z == y.data() || (isAdded && z == start->data())) {
+        if (z == x.at(0).data || z == y.at(0).data || (isAdded && z == start->data())) {
             own.reset(new float[static_cast<std::size_t>(rows * n)]);
             z = own.get();
         }
         constexpr int64_t kProductsOfElement = 16;  // that take as long as an element of grainOf
         forRanges(batch, batch == 1 ? 1 : grainOf(m * n * k / kProductsOfElement), [&](int64_t first, int64_t last) {
             for (int64_t i = first; i < last; ++i) {
-                multiplyMatrices(m, k, n, x.data() + i * m * k, y.data() + i * k * n, z + i * m * n);
+                multiplyMatrices(m, k, n, x.at(i), y.at(i), z + i * m * n);
             }
         });
         const auto a = static_cast<float>(alpha), b = static_cast<float>(beta);

@@ -146,6 +146,60 @@ Status reduceDims(Call call, Shape dims, Fold fold, const Launch& launch) {
     });
 }
 
+/// sums[c] is the sum of column c of x [rows, columns], in double: from the first row to the last. Large matrices are
+/// summed by several threads.
+template <typename Value>
+void sumColumns(const Value* x, int64_t rows, int64_t columns, double* sums) {
+    constexpr int64_t kWidth = 64;  // columns at a time, whose sums stay in the nearest cache
+    const int64_t tiles = (columns + kWidth - 1) / kWidth;
+    forRanges(tiles, grainOf(rows * kWidth), [&](int64_t first, int64_t last) {
+        for (int64_t column = first * kWidth; column < std::min(last * kWidth, columns); column += kWidth) {
+            const int64_t width = std::min(kWidth, columns - column);
+            double own[kWidth] = {};
+            for (int64_t row = 0; row < rows; ++row) {
+                const Value* const from = x + row * columns + column;
+                for (int64_t i = 0; i < width; ++i) {
+                    own[i] += static_cast<double>(from[i]);
+                }
+            }
+            std::copy_n(own, width, sums + column);
+        }
+    });
+}
+
+/// Result 0 is operand 1 summed over `dims`, or its mean, as reduceDims() has them. Sums over the first dimensions of
+/// float32 tensors in row-major order, such as the gradients of biases, are those of columns.
+template <typename Launch>
+Status sumDims(const Call& call, const Shape& dims, bool isMean, const Launch& launch) {
+    const Shape shape = call.shape(1);
+    const auto leading = static_cast<int64_t>(dims.size());
+    bool isLeading = leading > 0 && leading < call.rank(1) && call.isInOrder(1) &&
+                     call.dtype(1) == diopi_dtype_float32 && call.dtype(0) == diopi_dtype_float32;
+    for (int64_t d = 0; isLeading && d < leading; ++d) {
+        isLeading = std::any_of(dims.begin(), dims.end(), [&](int64_t each) { return call.dim(1, each) == d; });
+    }
+    if (isLeading) {
+        const Shape squeezed(shape.begin() + leading, shape.end());
+        Shape keepingDims = shape;
+        std::fill_n(keepingDims.begin(), leading, 1);
+        if (call.shape(0) == squeezed || call.shape(0) == keepingDims) {
+            const int64_t columns = product(squeezed), rows = product(shape) / std::max<int64_t>(columns, 1);
+            return call.launch(launch, [=](const Kernel& k) {
+                Values sums(static_cast<std::size_t>(columns));
+                sumColumns(k.in<float>(1), rows, columns, sums.data());
+                for (double& each : sums) {
+                    each = isMean ? each / static_cast<double>(rows) : each;
+                }
+                store(k, 0, sums);
+            });
+        }
+    }
+    const auto fold = [isMean](const auto* x, int64_t size) {
+        return isMean ? sumOf(x, size) / static_cast<double>(size) : sumOf(x, size);
+    };
+    return reduceDims(call, dims, fold, launch);
+}
+
 }  // namespace diopigen::kernels
 
 #endif  // DIOPIGEN_KERNELS_ROWS_H_

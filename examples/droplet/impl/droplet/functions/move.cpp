@@ -37,32 +37,36 @@ diopiError_t diopiTril(Context ctx, Out out, In input, int64_t diagonal) {
                       });
 }
 
-// Seen with `dim` in front of all others, the parts follow each other.
+// For each index of the dimensions in front of `dim`, the parts follow each other.
 diopiError_t diopiCat(Context ctx, Out out, In* tensors, int64_t num_inputs, int64_t dim) {
     Call call(ctx, "diopiCat", {out});
     const int64_t along = call.dim(0, dim);
     if (along < 0 || tensors == nullptr || num_inputs < 1) {
         return leave(call);
     }
-    Shape shape = call.shape(0), others(shape.size());
-    std::iota(others.begin(), others.end(), 0);
-    others.erase(others.begin() + along);
+    Shape shape = call.shape(0);
+    const int64_t outer = product(Shape(shape.begin(), shape.begin() + along));
     int64_t left = shape[along];
-    bool isPlain = call.moveLast(others, {0});
+    bool isPlain = true;
     for (int64_t i = 0; i < num_inputs; ++i) {
         const int k = call.add(tensors[i], Access::read);
         shape[along] = call.rank(k) == call.rank(0) ? call.shape(k)[along] : -1;
-        isPlain =
-            isPlain && call.haveShape({k}, shape) && call.haveDtype({k}, call.dtype(0)) && call.moveLast(others, {k});
+        isPlain = isPlain && call.hasShape(k, shape) && call.hasDtype(k, call.dtype(0));
         left -= shape[along];
     }
-    return !isPlain || left != 0 ? leave(call) : run(call, [num_inputs](const Kernel& k) {
+    return !isPlain || left != 0 ? leave(call) : run(call, [=](const Kernel& k) {
         withValues(k.buffer(0).dtype, [&](auto zero) {
-            Output<decltype(zero)> all(k, 0, k.buffer(0).shape);
-            auto* to = all.data();
+            const Shape& whole = k.buffer(0).shape;
+            Output<decltype(zero)> all(k, 0, whole);
+            const int64_t pitch = product(whole) / outer;  // elements of an index, and so of a part
+            auto* start = all.data();
             for (int64_t i = 1; i <= num_inputs; ++i) {
                 const Input<decltype(zero)> part(k, i, k.buffer(i).shape);
-                to = std::copy_n(part.data(), product(k.buffer(i).shape), to);
+                const int64_t size = product(k.buffer(i).shape) / outer;
+                for (int64_t at = 0; at < outer; ++at) {
+                    std::copy_n(part.data() + at * size, size, start + at * pitch);
+                }
+                start += size;
             }
             all.finish();
         });

@@ -45,6 +45,10 @@ diopiError_t reduce(const Call& call, const Shape& dims, Fold fold) {
     return answer(reduceDims(call, dims, fold, diopigen::sim::launchAtOnceIfSmall));
 }
 
+diopiError_t sum(const Call& call, const Shape& dims, bool isMean) {
+    return answer(sumDims(call, dims, isMean, diopigen::sim::launchAtOnceIfSmall));
+}
+
 // A norm over rows: layer norm and RMS norm have a weight for each column, batch norm for each row.
 struct Norm {
     int64_t rows, size;
@@ -189,12 +193,10 @@ diopiError_t diopiLogSoftmaxBackward(Context ctx, Out grad_input, In grad_output
 }
 
 diopiError_t diopiSum(Context ctx, Out out, In input, diopiSize_t dim) {
-    return reduce(Call(ctx, "diopiSum", {out}, {input}), shapeOf(dim),
-                  [](const auto* x, int64_t size) { return sumOf(x, size); });
+    return sum(Call(ctx, "diopiSum", {out}, {input}), shapeOf(dim), false);
 }
 diopiError_t diopiMean(Context ctx, Out out, In input, diopiSize_t dim) {
-    return reduce(Call(ctx, "diopiMean", {out}, {input}), shapeOf(dim),
-                  [](const auto* x, int64_t size) { return sumOf(x, size) / static_cast<double>(size); });
+    return sum(Call(ctx, "diopiMean", {out}, {input}), shapeOf(dim), true);
 }
 diopiError_t diopiAll(Context ctx, Out out, In input, const int64_t* dim) {
     return reduce(Call(ctx, "diopiAll", {out}, {input}), dim == nullptr ? Shape{} : Shape{*dim},
