@@ -118,18 +118,59 @@ def test_torn_files_are_made_again(graphs: ModuleType, droplet: Any, folder: Pat
 def test_graphs_that_are_not_kept(
     graphs: ModuleType, droplet: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Those with symbols, and any where the switch is off or plans are shown."""
-    import torch
-
-    x = torch.randn(3, 4).to(droplet)
-    call = torch.compile(lambda x: x.exp() + x.shape[0], backend=graphs.backend, dynamic=True)
-    assert outcome(lambda: call(x))[1] == {}
+    """Any where the switch is off or plans are shown."""
     step = training(graphs, droplet)
     for name, value in (("DIOPI_COMPILE_CACHE", "0"), ("DIOPI_COMPILE_LOG", "pattern")):
         with monkeypatch.context() as patch:
             patch.setenv(name, value)
             assert outcome(step)[1] == {}
     assert not list(folder.glob("*/*"))
+
+
+def test_graphs_with_symbols(
+    graphs: ModuleType, torch_droplet: ModuleType, droplet: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Found for any sizes; those that the plan is not for are planned from the graph that was kept."""
+    import torch
+
+    weight = torch.randn(4, requires_grad=True, device=droplet)
+
+    def function(x: Any) -> Any:
+        places = torch.arange(x.shape[1], device=x.device).float()
+        return ((x * weight[:1] + places).sum(-1, keepdim=True) * x).softmax(-1) * x.shape[0]
+
+    def run(*sizes: tuple[int, int]) -> Any:
+        call = torch.compile(function, backend=graphs.backend, dynamic=True)
+
+        def once() -> list[Any]:
+            found = []
+            for rows, columns in sizes:
+                x = torch.linspace(-1, 1, rows * columns).reshape(rows, columns).to(droplet)
+                weight.grad = None
+                value = call(x)
+                value.square().mean().backward()
+                found += [value.detach().cpu(), weight.grad.cpu()]
+                expected = function(x.cpu().to(droplet))
+                torch.testing.assert_close(value.detach().cpu(), expected.detach().cpu(), rtol=1e-4, atol=1e-5)
+            return found
+
+        return once
+
+    first, counted = outcome(run((5, 6), (9, 7)))
+    assert counted == {"miss": 1, "saved": 1}
+    planned: list[Any] = []
+    original = graphs.plan
+
+    def counted_plan(*args: Any, **options: Any) -> Any:
+        planned.append(args)
+        return original(*args, **options)
+
+    monkeypatch.setattr(graphs, "plan", counted_plan)
+    second, counted = outcome(run((5, 6), (9, 7)))
+    assert counted == {"hit": 1} and not planned
+    assert_equal(first, second)
+    _, counted = outcome(run((8, 3), (3, 20000), (5, 4)))
+    assert counted == {"hit": 1} and planned
 
 
 @pytest.mark.slow

@@ -18,7 +18,9 @@ from unittest import mock
 
 import torch
 import torch.fx
-from torch._subclasses.fake_tensor import unset_fake_temporarily
+from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
+from torch.fx._graph_pickler import GraphPickler, Options
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from torch_droplet.indices import device_name
 from torch_droplet.planner import Plan
@@ -83,24 +85,33 @@ def _nothing() -> None:
 
 
 def may_keep(module: torch.fx.GraphModule, inputs: Sequence[Any]) -> bool:
-    """Whether a graph has no symbols, and the key of PyTorch says all about it, which lacks the values of tensors that
-    are in the graph."""
-    if any(isinstance(one, (torch.SymInt, torch.SymFloat, torch.SymBool)) for one in inputs):
+    """Whether the key of PyTorch says all about a graph, which lacks the values of tensors that are in the graph, and
+    those of real numbers."""
+    if any(isinstance(one, (torch.SymFloat, torch.SymBool)) for one in inputs):
         return False
     return not any(node.op == "get_attr" for node in module.graph.nodes)
 
 
 @dataclass
 class Kept:
-    """Plans as they are kept: one with fused kernels, and one without for switches that watch calls one by one."""
+    """Plans as they are kept: one with fused kernels, and one without for switches that watch calls one by one. A graph
+    with symbols is kept as well, for sizes that its plans are not for."""
 
     fused: Plan
     single: Plan
+    graph: bytes = b""
 
     @classmethod
-    def of(cls, fused: Plan, single: Plan) -> Kept:
+    def of(cls, fused: Plan, single: Plan, module: torch.fx.GraphModule | None) -> Kept:
         """Constants leave the device."""
-        return cls(_moved(fused, torch.device("cpu")), _moved(single, torch.device("cpu")))
+        graph = b"" if module is None else GraphPickler.dumps(module, Options(ops_filter=None))
+        return cls(_moved(fused, torch.device("cpu")), _moved(single, torch.device("cpu")), graph)
+
+    def module(self) -> torch.fx.GraphModule:
+        """The graph, with symbols of its own."""
+        found = GraphPickler.loads(self.graph, FakeTensorMode(shape_env=ShapeEnv()))
+        assert isinstance(found, torch.fx.GraphModule)
+        return found
 
     def plan(self, fuses: bool) -> Plan:
         """For the device that it was made for."""

@@ -85,8 +85,8 @@ class Program:
 
 
 class Graph(OutputCode):
-    """A compiled graph. It is called with a list of its inputs, which it empties. One without symbols can be kept by
-    PyTorch's cache (`graph_cache.py`)."""
+    """A compiled graph. It is called with a list of its inputs, which it empties. PyTorch's cache can keep it
+    (`graph_cache.py`)."""
 
     def __init__(self, module: torch.fx.GraphModule) -> None:
         super().__init__()
@@ -110,6 +110,7 @@ class Graph(OutputCode):
         self._is_static = not self._sources and not self._reals
         self._all_tensors = len(self._tensors) == len(values)
         self._only: Program | None = None
+        self._example: Sequence[Any] = ()
 
     def __call__(self, args: list[Any]) -> list[Any]:
         inputs = list(args) if self._all_tensors else [args[k] for k in self._tensors]
@@ -131,6 +132,7 @@ class Graph(OutputCode):
         is_watched = are_on()
         with self._lock:
             known = self._known(is_watched, arguments)
+            self._example = self._example or arguments
             if not known:
                 known.append(self._made(arguments, is_watched, is_open=True))
                 self.plans += 1
@@ -158,15 +160,17 @@ class Graph(OutputCode):
         """Programs with different conditions. While a switch wants to see calls one by one, nothing is fused."""
         key = (is_watched, *(args[k] for k, _ in self._reals))
         if key not in self.programs:
-            self.programs[key] = []
+            self.programs[key] = [] if self.kept is None else [Program(self.kept.plan(not is_watched))]
             if len(self.programs) > PLANS:
                 self.programs.popitem(last=False)
         self.programs.move_to_end(key)
         return self.programs[key]
 
     def _made(self, args: Sequence[Any], is_watched: bool, is_open: bool) -> Program:
-        if self.kept is not None:
-            return Program(self.kept.plan(not is_watched))
+        if self.module is None:
+            assert self.kept is not None
+            self.module = self.kept.module()
+            self._sources = sources_of(self.module.graph, {})
         planned = self._planned(args, not is_watched, is_open)
         show(planned)
         return Program(planned)
@@ -186,19 +190,27 @@ class Graph(OutputCode):
     # What PyTorch's cache asks for.
 
     def prepare_for_serialization(self) -> None:
-        """Leaves what another process needs. Called with a copy. Raises `BypassAOTAutogradCache` for symbols."""
-        if not self._is_static:
-            raise BypassAOTAutogradCache("sizes of the graph are symbols")
-        fused, single = self._planned((), True, True), self._planned((), False, True)
-        self.kept = Kept.of(fused, single)
+        """Leaves what another process needs. Called with a copy. Raises `BypassAOTAutogradCache`."""
+        if self._reals:
+            raise BypassAOTAutogradCache("a real number is an input of the graph")
+        assert self.module is not None
+        fused, single = (self._planned(self._example, fuses, True) for fuses in (True, False))
+        try:
+            self.kept = Kept.of(fused, single, None if self._is_static else self.module)
+        except Exception as reason:  # of PyTorch's pickler, whatever it meets
+            raise BypassAOTAutogradCache(f"the graph cannot be pickled: {reason}") from reason
         # Of a copy that is only written.
         self.module = self._only = self._lock = self._sources = None  # type: ignore[assignment]
+        self._example = ()
         self.programs = collections.OrderedDict()
 
     def post_compile(self, example_inputs: Sequence[Any], constants: Any, graph_kwargs: Any) -> None:
         """Makes the program of a graph that was found."""
         self._lock = threading.Lock()
-        self.program()
+        with self._lock:
+            known = self._known(False, ())
+        if self._is_static:
+            self._only = known[0]
 
 
 class Interpreted(OutputCode):
