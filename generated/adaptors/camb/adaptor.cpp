@@ -985,7 +985,7 @@ diopiError_t diopiContiguous(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
 
 // The layouts of images that these functions convert to, for hosts that choose layouts: a function, a layout, for which
 // numbers of dimensions, and the tensors by position and name.
-const char* diopigenShimLayouts() {
+DIOPI_ATTR_WEAK const char* diopigenShimLayouts() {
     return R"(diopiConvolution2d channels_last 3,4,5 0:out 1:input 3:bias
 diopiConvolution2d row_major 3,4,5 2:weight
 diopiConvolution2dBackward channels_last 3,4,5 0:grad_input 2:grad_bias 3:grad_output 4:input
