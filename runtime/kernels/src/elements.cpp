@@ -145,22 +145,19 @@ void forRuns(const Shape& shape, const Shape& stride, Run&& run) {
     });
 }
 
-// values[i] = get(element i) for matrices that are transposed in memory: in blocks, so that what a cache line has is
-// used while it is near.
-template <typename Stored, typename Value, typename Get>
-void gatherTransposed(const Dimensions& all, const Stored* data, Value* values, Get get) {
+// Calls `run(first, offset, count, pitch)` for runs of neighbours in memory, whose positions in row-major order lie
+// `pitch` apart: those of matrices that are transposed in memory, in blocks, so that what a cache line has is used
+// while it is near.
+template <typename Run>
+void forTransposedRuns(const Dimensions& all, Run&& run) {
     constexpr int64_t kBlock = 16;
     const int64_t rows = all.sizes[all.sizes.size() - 2], columns = all.sizes.back(), pitch = all.pitches.back();
     int64_t start = 0;
     all.forOuter(2, [&](int64_t offset) {
-        for (int64_t first = 0; first < rows; first += kBlock) {
-            const int64_t height = std::min(kBlock, rows - first);
-            Value* const to = values + start + first * columns;
+        for (int64_t row = 0; row < rows; row += kBlock) {
+            const int64_t height = std::min(kBlock, rows - row);
             for (int64_t column = 0; column < columns; ++column) {
-                const Stored* const from = data + offset + first + column * pitch;
-                for (int64_t row = 0; row < height; ++row) {
-                    to[row * columns + column] = get(from[row]);
-                }
+                run(start + row * columns + column, offset + row + column * pitch, height, columns);
             }
         }
         start += rows * columns;
@@ -171,7 +168,13 @@ void gatherTransposed(const Dimensions& all, const Stored* data, Value* values, 
 template <typename Stored, typename Value, typename Get>
 void gather(const Shape& shape, const Shape& stride, const Stored* data, Value* values, Get get) {
     if (const Dimensions all(shape, stride); all.isTransposed()) {
-        gatherTransposed(all, data, values, get);
+        forTransposedRuns(all, [&](int64_t first, int64_t offset, int64_t count, int64_t pitch) {
+            Value* const to = values + first;
+            const Stored* const from = data + offset;
+            for (int64_t i = 0; i < count; ++i) {
+                to[i * pitch] = get(from[i]);
+            }
+        });
         return;
     }
     forRuns(shape, stride, [&](int64_t first, int64_t offset, int64_t count, int64_t pitch) {
@@ -189,32 +192,17 @@ void gather(const Shape& shape, const Shape& stride, const Stored* data, Value* 
     });
 }
 
-// element i = put(values[i]) for matrices that are transposed in memory, in the same blocks.
-template <typename Stored, typename Value, typename Put>
-void scatterTransposed(const Dimensions& all, Stored* data, const Value* values, Put put) {
-    constexpr int64_t kBlock = 16;
-    const int64_t rows = all.sizes[all.sizes.size() - 2], columns = all.sizes.back(), pitch = all.pitches.back();
-    int64_t start = 0;
-    all.forOuter(2, [&](int64_t offset) {
-        for (int64_t first = 0; first < rows; first += kBlock) {
-            const int64_t height = std::min(kBlock, rows - first);
-            const Value* const from = values + start + first * columns;
-            for (int64_t column = 0; column < columns; ++column) {
-                Stored* const to = data + offset + first + column * pitch;
-                for (int64_t row = 0; row < height; ++row) {
-                    to[row] = put(from[row * columns + column]);
-                }
-            }
-        }
-        start += rows * columns;
-    });
-}
-
 // element i = put(values[i]).
 template <typename Stored, typename Value, typename Put>
 void scatter(const Shape& shape, const Shape& stride, Stored* data, const Value* values, Put put) {
     if (const Dimensions all(shape, stride); all.isTransposed()) {
-        scatterTransposed(all, data, values, put);
+        forTransposedRuns(all, [&](int64_t first, int64_t offset, int64_t count, int64_t pitch) {
+            const Value* const from = values + first;
+            Stored* const to = data + offset;
+            for (int64_t i = 0; i < count; ++i) {
+                to[i] = put(from[i * pitch]);
+            }
+        });
         return;
     }
     forRuns(shape, stride, [&](int64_t first, int64_t offset, int64_t count, int64_t pitch) {
