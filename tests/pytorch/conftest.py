@@ -107,6 +107,12 @@ def graphs(torch_droplet: ModuleType) -> ModuleType:
     return importlib.import_module("torch_droplet.graphs")
 
 
+@pytest.fixture(scope="session")
+def export(torch_droplet: ModuleType) -> ModuleType:
+    """The module that saves graphs and loads them."""
+    return importlib.import_module("torch_droplet.export")
+
+
 @pytest.fixture
 def fresh_compiler(torch_droplet: ModuleType) -> Iterator[None]:
     """A test compiles for itself, from the same random numbers, and leaves no program."""

@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-import gc
 import importlib
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-
-@pytest.fixture(scope="module")
-def export(torch_droplet: ModuleType) -> ModuleType:
-    """The module that saves and loads."""
-    return importlib.import_module("torch_droplet.export")
-
-
-@pytest.fixture(autouse=True)
-def fresh(torch_droplet: ModuleType) -> Iterator[None]:
-    import torch
-
-    torch.manual_seed(0)
-    yield
-    torch._dynamo.reset()
-    gc.collect()
+pytestmark = pytest.mark.usefixtures("fresh_compiler")
 
 
 def net() -> Any:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import importlib
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,20 +10,7 @@ import pytest
 from plain_llama import Block
 from test_saved_graphs import diopi_run
 
-
-@pytest.fixture(scope="module")
-def export(torch_droplet: ModuleType) -> ModuleType:
-    """The module that saves and loads."""
-    return importlib.import_module("torch_droplet.export")
-
-
-@pytest.fixture(autouse=True)
-def fresh(torch_droplet: ModuleType) -> Iterator[None]:
-    import torch
-
-    torch.manual_seed(0)
-    yield
-    gc.collect()
+pytestmark = pytest.mark.usefixtures("fresh_compiler")
 
 
 def test_one_file_for_several_lengths(export: ModuleType, backend: Any, droplet: Any, tmp_path: Path) -> None:

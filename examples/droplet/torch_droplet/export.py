@@ -156,7 +156,7 @@ def _planned(
     def stop(_: list[Any]) -> Any:
         raise _Traced
 
-    stop._boxed_call = True  # type: ignore[attr-defined]
+    stop._boxed_call = True  # type: ignore[attr-defined]  # PyTorch looks for it at any callable
 
     def record(module: torch.fx.GraphModule, _: Any) -> Any:
         targets = [node.target for node in module.graph.nodes]

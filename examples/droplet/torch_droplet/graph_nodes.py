@@ -39,6 +39,13 @@ def overload_name(target: torch._ops.OpOverload) -> str:
     return f"{name}.{target._schema.overload_name}" if target._schema.overload_name else name
 
 
+def results_of(graph: torch.fx.Graph) -> list[Any] | tuple[Any, ...]:
+    """What a graph returns: nodes, numbers and None."""
+    (results,) = graph.output_node().args
+    assert isinstance(results, (list, tuple)), "graphs of ATen overloads return several results"
+    return results
+
+
 def tensors_of(value: Any) -> Iterable[torch.Tensor]:
     if isinstance(value, torch.Tensor):
         yield value

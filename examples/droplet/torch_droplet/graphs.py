@@ -25,7 +25,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from torch_droplet import foreach, fusion, graph_cache, layouts, losses, patterns
 from torch_droplet.fusion_report import show
 from torch_droplet.graph_cache import Kept
-from torch_droplet.graph_nodes import Unplanned
+from torch_droplet.graph_nodes import Unplanned, results_of
 from torch_droplet.planner import Plan, plan
 from torch_droplet.switches import are_on
 from torch_droplet.symbolic import Untranslated
@@ -271,8 +271,7 @@ def _saved_results(module: torch.fx.GraphModule, inputs: Sequence[Any]) -> range
     sizes = (size for one in inputs for size in (one.shape if isinstance(one, torch.Tensor) else (one,)))
     if any(isinstance(size, SIZES) for size in sizes):
         return range(0)
-    (results,) = module.graph.output_node().args
-    return range(*context.fw_metadata.tensors_saved_for_backwards_slice.indices(len(results)))  # type: ignore[arg-type]
+    return range(*context.fw_metadata.tensors_saved_for_backwards_slice.indices(len(results_of(module.graph))))
 
 
 def _hint(value: Any) -> Any:

@@ -18,7 +18,7 @@ import torch
 import torch.fx
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
-from torch_droplet.graph_nodes import overload_name, source_of, storage_key, tensors_of
+from torch_droplet.graph_nodes import overload_name, results_of, source_of, storage_key, tensors_of
 from torch_droplet.layout_roles import META, demanded, demanded_values, is_served, operand_format, result_format
 from torch_droplet.table import layouts
 
@@ -221,7 +221,8 @@ class _Choice:
                 found.changed.append(node)
             elif node.target in _SAME and node.args[0] in originals:
                 originals[node] = node.meta["val"]
-                node.meta = {**node.meta, "val": node.args[0].meta["val"]}  # type: ignore[union-attr]
+                (source,) = node.all_input_nodes
+                node.meta = {**node.meta, "val": source.meta["val"]}
         for node in self.nodes:
             value = node.meta.get("val")
             if node in originals:
@@ -308,7 +309,7 @@ class _Choice:
         made.meta |= {"val": value, META: layout}
         for user in readers:
             if user.op == "output":
-                user.args = (self._results_with(user, node, made),)
+                user.args = (self._results_with(node, made),)
             else:
                 user.replace_input_with(node, made)
         found.conversions.append(made)
@@ -317,19 +318,17 @@ class _Choice:
 
     def _is_returned(self, node: Node) -> bool:
         """Whether a value is a result that others than the backward graph see."""
-        (results,) = self.graph.output_node().args
-        return any(one is node and k not in self.saved for k, one in enumerate(results))  # type: ignore[arg-type]
+        return any(one is node and k not in self.saved for k, one in enumerate(results_of(self.graph)))
 
-    def _results_with(self, output: Node, node: Node, made: Node) -> Any:
-        (results,) = output.args
-        listed = [made if one is node and k not in self.saved else one for k, one in enumerate(results)]  # type: ignore[arg-type]
-        return type(results)(listed) if isinstance(results, (list, tuple)) else listed  # type: ignore[call-arg]
+    def _results_with(self, node: Node, made: Node) -> Any:
+        results = results_of(self.graph)
+        return type(results)(made if one is node and k not in self.saved else one for k, one in enumerate(results))
 
     def _note_results(self, found: Chosen, originals: dict[Node, torch.Tensor]) -> None:
-        (results,) = self.graph.output_node().args
-        if not any(one in originals for one in results if isinstance(one, Node)):  # type: ignore[union-attr]
+        results = results_of(self.graph)
+        if not any(one in originals for one in results if isinstance(one, Node)):
             return
-        values = [one.meta.get("val") if isinstance(one, Node) else None for one in results]  # type: ignore[union-attr]
+        values = [one.meta.get("val") if isinstance(one, Node) else None for one in results]
         found.strides = [tuple(one.stride()) if isinstance(one, torch.Tensor) else None for one in values]
 
 

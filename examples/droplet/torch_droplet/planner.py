@@ -31,6 +31,7 @@ from torch_droplet.graph_nodes import (
     named_arguments,
     overload_name,
     refilled,
+    results_of,
     storage_key,
     tensors_of,
     written_argument,
@@ -261,7 +262,8 @@ class Planner(FusedSteps):
         """A step that a rule makes. `writes` is an input of the graph that it changes."""
         returned = node.meta["val"]
         values = list(returned) if isinstance(returned, (list, tuple)) else [returned]
-        step = self.step(node, node.target)  # type: ignore[arg-type]
+        assert isinstance(node.target, torch._ops.OpOverload)  # rules are those of overloads
+        step = self.step(node, node.target)
         step["function"] = function
         step["operands"] = operands
         step["results"] = [
@@ -337,8 +339,7 @@ class Planner(FusedSteps):
         return slot
 
     def _outputs(self, node: torch.fx.Node) -> list[tuple[str, Any, str]]:
-        (values,) = node.args
-        return [self._output(value) for value in values]  # type: ignore[union-attr]
+        return [self._output(value) for value in results_of(node.graph)]
 
     def _output(self, value: Any) -> tuple[str, Any, str]:
         if isinstance(value, torch.fx.Node) and isinstance(value.meta.get("val"), torch.Tensor):
