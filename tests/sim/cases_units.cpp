@@ -72,6 +72,9 @@ void checkProducts() {
                                                 {5, 3, 17},
                                                 {33, 65, 67},
                                                 {9, 600, 33},
+                                                {1, 300, 67},
+                                                {2, 41, 40},
+                                                {70, 33, 1},
                                                 {2, 0, 3},
                                                 {0, 2, 3},
                                                 {131, 70, 150}}) {  // the last one in ranges of rows
@@ -109,6 +112,41 @@ void checkProducts() {
 }
 
 }  // namespace
+
+namespace {
+
+/// Few rows, and few columns, of a product that has more of both: each element is the same number.
+template <typename T>
+void checkPartsOfProducts() {
+    const int64_t m = 13, k = 301, n = 91;
+    std::vector<T> x(m * k), y(k * n), whole(m * n);
+    for (int64_t i = 0; i < m * k; ++i) {
+        x[i] = std::sin(static_cast<T>(i));
+    }
+    for (int64_t i = 0; i < k * n; ++i) {
+        y[i] = std::cos(static_cast<T>(i));
+    }
+    for (const bool isTransposed : {false, true}) {
+        const kernels::Matrix<T> right{y.data(), isTransposed ? 1 : n, isTransposed ? k : 1};
+        kernels::multiplyMatrices(m, k, n, {x.data(), k, 1}, right, whole.data());
+        for (const int64_t rows : {1, 2, 3, 5}) {
+            for (const int64_t columns : {1, 4, 8, 19, 32, 70}) {
+                std::vector<T> part(static_cast<size_t>(rows * columns));
+                kernels::multiplyMatrices(rows, k, columns, {x.data(), k, 1}, right, part.data());
+                for (int64_t i = 0; i < rows * columns; ++i) {
+                    CHECK(part[i] == whole[i / columns * n + i % columns]);
+                }
+            }
+        }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("parts_of_a_product_are_those_of_the_whole") {
+    checkPartsOfProducts<float>();
+    checkPartsOfProducts<double>();
+}
 
 TEST_CASE("products_of_matrices_of_any_size") {
     checkProducts<float>();

@@ -99,6 +99,7 @@ _PACKAGE_MODULES = (
     "random",
     "report",
     "repro",
+    "runners",
     "slots",
     "steps",
     "streams",
@@ -116,7 +117,8 @@ _LIBRARY_FUNCTIONS = ("initLibrary", "finalizeLibrary", "buildGeneratorState")
 _RUNTIME_FILES = ("CMakeLists.txt", "libdiopirt.map", "kernels/CMakeLists.txt")
 _RUNTIME_FOLDERS = ("adaptor/include", "include", "kernels/include", "kernels/src", "src")
 _TVM_FOLDERS = ("tvm", "tvm_ffi")
-_TORCH_FOLDERS = ("torch/compile", "torch/distributed", "torch/include", "torch/operators", "torch/run", "torch/src")
+_TORCH_PARTS = ("compile", "distributed", "include", "operators", "python", "run", "src")
+_TORCH_FOLDERS = tuple(f"torch/{part}" for part in _TORCH_PARTS)
 
 _COPIED = "Copied from diopigen by `diopigen scaffold`: do not edit, scaffold again to bring it up to date."
 _BANNERS = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import importlib
+import importlib.util
 import os
 import sys
 import time
@@ -24,6 +25,17 @@ def library_folder() -> Path:
     """The folder of the libraries."""
     chosen = os.environ.get(f"TORCH_{__package__.removeprefix('torch_').upper()}_LIBRARIES")
     return Path(chosen) if chosen else Path(__file__).parent / "lib"
+
+
+def extension(name: str) -> types.ModuleType | None:
+    """A module of Python among the libraries; nothing where it was not built, which takes Python's headers."""
+    path = library_folder() / f"{name}.so"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if not path.is_file() or spec is None or spec.loader is None:
+        return None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def load(name: str) -> None:
@@ -56,7 +68,7 @@ def load(name: str) -> None:
     torch.utils.generate_methods_for_privateuse1_backend(
         for_tensor=True, for_module=True, for_packed_sequence=True, for_storage=True
     )
-    importlib.import_module(f"{__package__}.distributed").install(name, library_folder())
+    importlib.import_module(f"{__package__}.distributed").install(name)
     atexit.register(_end, module)
     if path := os.environ.get("DIOPI_FALLBACK_REPORT"):
         atexit.register(importlib.import_module(f"{__package__}.report").write_fallback_report, path)

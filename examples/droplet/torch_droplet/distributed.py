@@ -6,14 +6,14 @@ torch.distributed.init_process_group("cpu:gloo,droplet:dicl")
 from __future__ import annotations
 
 import atexit
-import importlib.util
 import weakref
 from datetime import timedelta
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import torch
+
+from torch_droplet._backend import extension, library_folder
 
 __all__ = ["BACKEND", "dump_collectives", "install"]
 
@@ -23,13 +23,13 @@ _module: ModuleType | None = None
 _groups: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
-def install(name: str, libraries: Path) -> None:
+def install(name: str) -> None:
     """Makes the backend known for the device `name`. Its library is loaded when the first process group is made."""
     if not torch.distributed.is_available():
         return
 
     def create(store: Any, rank: int, size: int, timeout: timedelta) -> Any:
-        group = _library(libraries).create(store, rank, size, timeout)
+        group = _library().create(store, rank, size, timeout)
         if not _groups:
             atexit.register(_end)
         _groups.add(group)
@@ -39,17 +39,14 @@ def install(name: str, libraries: Path) -> None:
     torch.distributed.Backend.register_backend(BACKEND, create, devices=[name])
 
 
-def _library(libraries: Path) -> ModuleType:
+def _library() -> ModuleType:
     global _module
     if _module is None:
-        path = libraries / f"{_MODULE}.so"
-        spec = importlib.util.spec_from_file_location(_MODULE, path)
-        if not path.is_file() or spec is None or spec.loader is None:
-            fix = "build the tree with -DDIOPI_WITH_TORCH=ON where the headers of Python are installed"
-            raise RuntimeError(f"the backend {BACKEND} is not built: {path} does not exist. {fix}")
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        _module = module
+        _module = extension(_MODULE)
+    if _module is None:
+        path = library_folder() / f"{_MODULE}.so"
+        fix = "build the tree with -DDIOPI_WITH_TORCH=ON where the headers of Python are installed"
+        raise RuntimeError(f"the backend {BACKEND} is not built: {path} does not exist. {fix}")
     return _module
 
 

@@ -21,6 +21,7 @@ from torch_droplet.export_sizes import Dimension, Tracing, dimensions_of, dimens
 from torch_droplet.graph_nodes import DataDependent, Unplanned
 from torch_droplet.indices import device_name
 from torch_droplet.planner import Plan, plan
+from torch_droplet.runners import saved_runner
 from torch_droplet.symbolic import Untranslated
 from torch_droplet.symbols import sources_of
 
@@ -85,10 +86,11 @@ class Saved:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.number: int = torch.ops.diopi.load_graph(os.fspath(path))
+        self._run = saved_runner(self.number)
         weakref.finalize(self, torch.ops.diopi.remove_graph, self.number)
 
     def __call__(self, *inputs: torch.Tensor) -> list[torch.Tensor]:
-        return list(torch.ops.diopi.run_graph(self.number, list(inputs)))
+        return self._run(list(inputs))
 
 
 def load(path: str | os.PathLike[str]) -> Saved:

@@ -27,6 +27,7 @@ from torch_droplet.fusion_report import show
 from torch_droplet.graph_cache import Kept
 from torch_droplet.graph_nodes import Unplanned, results_of
 from torch_droplet.planner import Plan, plan
+from torch_droplet.runners import Runner, program_runner
 from torch_droplet.switches import are_on
 from torch_droplet.symbolic import Untranslated
 from torch_droplet.symbols import SIZES, Source, sources_of
@@ -60,17 +61,27 @@ class Program:
         self.outputs = planned.outputs
         self.is_plain = all(what == "tensor" for what, _, _ in planned.outputs)
         self._has_numbers = any(what == "number" for what, _, _ in planned.outputs)
+        self._runner: Runner | None = None
         weakref.finalize(self, torch.ops.diopi.remove_program, self.number)
+
+    def runner(self) -> Runner:
+        """Runs it for inputs of sizes that do not change."""
+        if self._runner is None:
+            self._runner = program_runner(self.number)
+        return self._runner
 
     def statistics(self) -> dict[str, int]:
         """Bytes of the arena, steps, and those that go through the dispatcher."""
         return dict(torch.ops.diopi.program_statistics(self.number))
 
-    def run(self) -> list[Any]:
+    def run_staged(self) -> list[Any]:
         """The outputs for the inputs that are staged."""
-        results = torch.ops.diopi.run_program.default(self.number)
+        return self.outputs_of(list(torch.ops.diopi.run_program.default(self.number)))
+
+    def outputs_of(self, results: list[Any]) -> list[Any]:
+        """The outputs of a run that has returned these tensors."""
         if self.is_plain:
-            return list(results)
+            return results
         integers, reals = torch.ops.diopi.result_numbers.default() if self._has_numbers else ((), ())
         found = []
         for what, value, kind in self.outputs:
@@ -110,21 +121,29 @@ class Graph(OutputCode):
         self._is_static = not self._sources and not self._reals
         self._all_tensors = len(self._tensors) == len(values)
         self._only: Program | None = None
+        self._runner: Runner | None = None
+        """Of a static graph of tensors."""
         self._example: Sequence[Any] = ()
 
     def __call__(self, args: list[Any]) -> list[Any]:
-        inputs = list(args) if self._all_tensors else [args[k] for k in self._tensors]
+        runner = self._runner
+        if runner is not None and not are_on() and torch._C._len_torch_dispatch_stack() == 0:
+            return runner(args)
         # PyTorch looks at a graph's first run for operators with results that share memory, which these may have.
         with _disable_current_modes() if torch._C._len_torch_dispatch_stack() > 0 else _NOTHING:
-            if self._is_static:
-                program = self._only if self._only is not None and not are_on() else self.program()
-                torch.ops.diopi.stage.default(inputs)
-            else:
-                torch.ops.diopi.stage.default(inputs, [args[k] for k in self._sizes])
-                program = self._selected(args)
+            return self._run(args)
+
+    def _run(self, args: list[Any]) -> list[Any]:
+        inputs = list(args) if self._all_tensors else [args[k] for k in self._tensors]
+        if self._is_static:
+            program = self._only if self._only is not None and not are_on() else self.program()
             args.clear()
-            inputs.clear()
-            return program.run()
+            return program.outputs_of(program.runner()(inputs))
+        torch.ops.diopi.stage.default(inputs, [args[k] for k in self._sizes])
+        program = self._selected(args)
+        args.clear()
+        inputs.clear()
+        return program.run_staged()
 
     def program(self, arguments: Sequence[Any] = ()) -> Program:
         """The latest program of a graph that is planned; of any other, one for the sizes of these arguments. Raises
@@ -137,8 +156,14 @@ class Graph(OutputCode):
                 known.append(self._made(arguments, is_watched, is_open=True))
                 self.plans += 1
             if self._is_static and not is_watched:
-                self._only = known[0]
+                self._select(known[0])
             return known[-1]
+
+    def _select(self, only: Program) -> None:
+        """Makes a program the one of a static graph."""
+        self._only = only
+        if self._all_tensors and only.is_plain:
+            self._runner = only.runner()
 
     def _selected(self, args: list[Any]) -> Program:
         """The program for the sizes of what is staged, planned where there is none: for all sizes for which the planner
@@ -200,7 +225,7 @@ class Graph(OutputCode):
         except Exception as reason:  # of PyTorch's pickler, whatever it meets
             raise BypassAOTAutogradCache(f"the graph cannot be pickled: {reason}") from reason
         # Of a copy that is only written.
-        self.module = self._only = self._lock = self._sources = None  # type: ignore[assignment]
+        self.module = self._only = self._runner = self._lock = self._sources = None  # type: ignore[assignment]
         self._example = ()
         self.programs = collections.OrderedDict()
 
@@ -210,7 +235,7 @@ class Graph(OutputCode):
         with self._lock:
             known = self._known(False, ())
         if self._is_static:
-            self._only = known[0]
+            self._select(known[0])
 
 
 class Interpreted(OutputCode):

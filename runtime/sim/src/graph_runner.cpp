@@ -1,15 +1,20 @@
-// The graph compiler of the simulated device. It compiles nothing: the host's steps queue their kernels, which are held
-// back and go to the queue together.
+// The graph compiler of the simulated device. The host's steps queue their kernels, which are held back and go to the
+// queue together. What the steps of the first run queued is captured: later runs queue the same kernels over their own
+// memory, and leave to the host the steps that do more than that.
 #include "graph_runner.h"
 
 #include <diopigen/json.h>
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "capture.h"
+#include "replay.h"
 #include "system.h"
 
 namespace diopigen::sim {
@@ -18,9 +23,20 @@ namespace {
 
 constexpr int64_t kVersion = 1;
 
+struct Step {
+    std::string text;
+    /// Whether the host runs it each time: a generator advances, or the version of an input counts.
+    bool hasSideEffect = false;
+};
+
 struct Graph {
     uint64_t slots = 0;
-    std::vector<std::string> steps;
+    std::vector<Step> steps;
+    /// Without the bytes of slots, which each run has.
+    std::vector<Region> regions;
+    std::mutex mutex;
+    /// Of the first run that had no error. Under the lock.
+    std::shared_ptr<const Replay> replay;
 };
 
 Status failed(const std::string& text) { return {Code::invalidArgument, text}; }
@@ -85,14 +101,37 @@ void checkStep(const Json& step, std::size_t slots) {
     }
 }
 
-Graph parsed(const char* document) {
+// The ranges of memory that a run has: one for the arena, which holds the slots in it together.
+std::vector<Region> regionsOf(const std::vector<Json>& slots, int64_t arena) {
+    std::vector<Region> regions;
+    bool hasArena = false;
+    for (uint64_t i = 0; i < slots.size(); ++i) {
+        const std::string& kind = slots[i].at("kind").text();
+        if (kind == "arena" && !hasArena && extentOf(slots[i]) > 0) {
+            hasArena = true;
+            regions.push_back(
+                {i, static_cast<uint64_t>(slots[i].at("offset").integer()), static_cast<uint64_t>(arena), false});
+        } else if (kind != "arena" && kind != "view") {
+            regions.push_back({i, 0, 0, kind == "constant"});
+        }
+    }
+    return regions;
+}
+
+bool hasSideEffect(const Json& step) {
+    const Json& kernel = step.at("kernel");
+    const Json& writes = kernel.isNull() ? step.at("writes") : kernel.at("writes");
+    return !step.at("random").isNull() || !(writes.isNull() || (writes.isList() && writes.list().empty()));
+}
+
+std::unique_ptr<Graph> parsed(const char* document) {
     const Json plan = Json::parse(document);
     const int64_t version = plan.at("version").integer();
     require(version == kVersion,
             "expected the version " + std::to_string(kVersion) + ", not " + std::to_string(version));
-    Graph graph;
+    auto graph = std::make_unique<Graph>();
     const std::vector<Json>& slots = plan.at("slots").list();
-    graph.slots = slots.size();
+    graph->slots = slots.size();
     for (std::size_t i = 0; i < slots.size(); ++i) {
         try {
             checkSlot(slots[i], slots.size(), plan.at("arena").integer());
@@ -103,15 +142,75 @@ Graph parsed(const char* document) {
     const std::vector<Json>& steps = plan.at("steps").list();
     for (std::size_t i = 0; i < steps.size(); ++i) {
         const Json& node = steps[i].at("node");
-        graph.steps.push_back("step " + std::to_string(i) + (node.isText() ? " (" + node.text() + ")" : ""));
+        Step& step = graph->steps.emplace_back();
+        step.text = "step " + std::to_string(i) + (node.isText() ? " (" + node.text() + ")" : "");
         try {
             checkStep(steps[i], slots.size());
+            step.hasSideEffect = hasSideEffect(steps[i]);
         } catch (const std::runtime_error& error) {
-            throw std::runtime_error(graph.steps.back() + ": expected " + error.what());
+            throw std::runtime_error(step.text + ": expected " + error.what());
         }
     }
+    graph->regions = regionsOf(slots, plan.at("arena").integer());
     return graph;
 }
+
+std::shared_ptr<const Replay> replayOf(Graph& graph) {
+    const std::lock_guard<std::mutex> lock(graph.mutex);
+    return graph.replay;
+}
+
+/// One run: its steps are captured, replayed, or neither.
+class GraphRun {
+  public:
+    GraphRun(Graph& graph, Queue& queue, const diopigenGraphSlot_t* slots, diopigenGraphStep_t step, void* state)
+        : graph_(graph), queue_(queue), slots_(slots), step_(step), state_(state) {}
+
+    /// By the host alone.
+    Status plain() const {
+        for (uint64_t i = 0; i < graph_.steps.size(); ++i) {
+            if (step_(state_, i) != 0) {
+                return failed(graph_.steps[i].text + " of a graph failed");
+            }
+        }
+        return {};
+    }
+
+    Status captured() const {
+        std::vector<Region> regions = graph_.regions;
+        for (Region& region : regions) {
+            region.bytes = region.bytes == 0 ? slots_[region.slot].bytes : region.bytes;
+        }
+        const auto replay = std::make_shared<Replay>(slots_, std::move(regions));
+        for (uint64_t i = 0; i < graph_.steps.size(); ++i) {
+            Capture capture(queue_);
+            if (step_(state_, i) != 0) {
+                return failed(graph_.steps[i].text + " of a graph failed");
+            }
+            std::optional<CapturedKernels> kernels = capture.take();
+            replay->add(graph_.steps[i].hasSideEffect ? std::nullopt : std::move(kernels));
+        }
+        const std::lock_guard<std::mutex> lock(graph_.mutex);
+        graph_.replay = replay;
+        return {};
+    }
+
+    Status replayed(const Replay::Run& run) const {
+        for (uint64_t i = 0; i < graph_.steps.size(); ++i) {
+            if (!run.push(&queue_, i) && step_(state_, i) != 0) {
+                return failed(graph_.steps[i].text + " of a graph failed");
+            }
+        }
+        return {};
+    }
+
+  private:
+    Graph& graph_;
+    Queue& queue_;
+    const diopigenGraphSlot_t* slots_;
+    diopigenGraphStep_t step_;
+    void* state_;
+};
 
 }  // namespace
 
@@ -120,7 +219,7 @@ Status compileGraph(const char* document, void** graph) {
         return failed("a graph without a document, or without a place for it");
     }
     try {
-        *graph = std::make_unique<Graph>(parsed(document)).release();
+        *graph = parsed(document).release();
     } catch (const std::runtime_error& error) {
         return failed(std::string("the document of a graph: ") + error.what());
     }
@@ -129,7 +228,7 @@ Status compileGraph(const char* document, void** graph) {
 
 Status runGraph(void* graph, diopiStreamHandle_t stream, const diopigenGraphSlot_t* slots, uint64_t slot_count,
                 diopigenGraphStep_t step, void* state) {
-    const auto* const own = static_cast<const Graph*>(graph);
+    auto* const own = static_cast<Graph*>(graph);
     if (own == nullptr || step == nullptr || (slots == nullptr && slot_count != 0)) {
         return failed("a run without a graph, slots or steps");
     }
@@ -143,15 +242,23 @@ Status runGraph(void* graph, diopiStreamHandle_t stream, const diopigenGraphSlot
     if (!status.ok()) {
         return status;
     }
+    const GraphRun run(*own, *queue, slots, step, state);
     // A step that runs a graph itself adds to the batch of the outer one. A single step needs none and may run at once.
-    const bool isAlone = Batch::exists() || own->steps.size() == 1;
-    const auto batch = isAlone ? nullptr : std::make_unique<Batch>(*queue);
-    for (uint64_t i = 0; i < own->steps.size(); ++i) {
-        if (step(state, i) != 0) {
-            return failed(own->steps[i] + " of a graph failed");
-        }
+    if (Batch::exists() || own->steps.size() == 1) {
+        return run.plain();
     }
-    return {};
+    const Batch batch(*queue);
+    // What a check or a delay is about has to happen in each run.
+    const Settings& settings = system->settings();
+    if (settings.delayMicroseconds != 0 || settings.orderCheck || settings.memoryCheck) {
+        return run.plain();
+    }
+    const std::shared_ptr<const Replay> replay = replayOf(*own);
+    if (replay == nullptr) {
+        return run.captured();
+    }
+    const auto prepared = replay->isUseful() ? replay->start(system, queue->device(), slots) : nullptr;
+    return prepared == nullptr ? run.plain() : run.replayed(*prepared);
 }
 
 Status unloadGraph(void* graph) {

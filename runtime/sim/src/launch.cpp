@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "capture.h"
 #include "launch_compiled.h"
 #include "system.h"
 #include "trace_log.h"
@@ -56,6 +57,14 @@ Status launchOn(StreamHandle stream, const char* name, std::vector<Buffer>&& buf
         if (!status.ok()) {
             return status;
         }
+    }
+    if (Capture::current() != nullptr) {
+        auto captured =
+            std::make_shared<const CapturedKernel>(CapturedKernel{name, bytes, std::move(buffers), kernel.move()});
+        auto run = [addresses = std::move(addresses), captured] {
+            captured->function(Kernel(addresses, captured->buffers));
+        };
+        return system->push(queue, ranges, {"", bytes, std::move(run), std::move(captured)});
     }
     auto run = [addresses = std::move(addresses), buffers = std::move(buffers), kept = kernel.move()] {
         kept(Kernel(addresses, buffers));

@@ -43,6 +43,9 @@ Batch::~Batch() {
 bool Batch::exists() { return held != nullptr; }
 
 void Batch::submitHeld() {
+    if (Capture* const capture = Capture::current()) {
+        capture->interrupt();
+    }
     if (held != nullptr) {
         held->submit();
     }
@@ -74,11 +77,14 @@ Queue::~Queue() {
 }
 
 void Queue::push(Task task) {
+    if (Capture* const capture = Capture::current()) {
+        capture->add(*this, task.kernel);
+    }
     if (held != nullptr && held->queue() == this) {
         held->add(std::move(task));
         return;
     }
-    submitted.fetch_add(task.name.empty() ? 0 : 1, std::memory_order_relaxed);
+    submitted.fetch_add(task.isWork() ? 1 : 0, std::memory_order_relaxed);
     enqueue(std::move(task));
 }
 
@@ -87,14 +93,13 @@ void Queue::pushAll(std::vector<Task> tasks, uint64_t bytes) {
     // Each of the tasks fails, and is traced, by itself.
     const bool isPlain = settings_.delayMicroseconds == 0 && !settings_.orderCheck && !settings_.memoryCheck;
     const bool isWork =
-        std::all_of(tasks.begin(), tasks.end(), [](const Task& task) { return !task.name.empty(); });  // no events
+        std::all_of(tasks.begin(), tasks.end(), [](const Task& task) { return task.isWork(); });  // no events
     if (isPlain && isWork && bytes <= kSmallBatch && pushed_ == done_) {
         const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
         if (lock.owns_lock() && pushed_ == done_) {
             for (const Task& task : tasks) {
-                if (const std::string failure = runOne(task.name.c_str(), task.bytes, Work(task.run));
-                    !failure.empty()) {
-                    fail(task.name.c_str(), failure);
+                if (const std::string failure = runOne(task.label(), task.bytes, Work(task.run)); !failure.empty()) {
+                    fail(task.label(), failure);
                 }
             }
             return;
@@ -102,9 +107,9 @@ void Queue::pushAll(std::vector<Task> tasks, uint64_t bytes) {
     }
     auto run = [this, tasks = std::move(tasks)] {
         for (const Task& task : tasks) {
-            if (const std::string failure = runOne(task.name.c_str(), task.bytes, Work(task.run)); !failure.empty()) {
+            if (const std::string failure = runOne(task.label(), task.bytes, Work(task.run)); !failure.empty()) {
                 const std::lock_guard<std::mutex> lock(mutex_);
-                fail(task.name.c_str(), failure);
+                fail(task.label(), failure);
             }
         }
     };
@@ -180,13 +185,12 @@ void Queue::work() {
     std::vector<Task> tasks;
     while (take(&tasks)) {
         for (Task& task : tasks) {
-            position += task.name.empty() ? 0 : 1;
-            if (!task.name.empty()) {
-                delay(position);
+            if (task.isWork()) {
+                delay(++position);
             }
-            if (const std::string failure = runOne(task.name.c_str(), task.bytes, Work(task.run)); !failure.empty()) {
+            if (const std::string failure = runOne(task.label(), task.bytes, Work(task.run)); !failure.empty()) {
                 const std::lock_guard<std::mutex> lock(mutex_);
-                fail(task.name.c_str(), failure);
+                fail(task.label(), failure);
             }
             task = Task();  // what the kernel captured is gone before anyone is told that it is done
             ++done_;
@@ -210,6 +214,9 @@ bool Queue::runIfIdle(const char* name, uint64_t bytes, Work run) {
     if (!lock.owns_lock() || pushed_ != done_) {
         return false;
     }
+    if (Capture* const capture = Capture::current()) {
+        capture->interrupt();
+    }
     // The lock keeps the order: nothing is pushed, and so nothing starts, before this is done.
     submitted.fetch_add(1, std::memory_order_relaxed);
     if (const std::string failure = runOne(name, bytes, run); !failure.empty()) {
@@ -219,6 +226,9 @@ bool Queue::runIfIdle(const char* name, uint64_t bytes, Work run) {
 }
 
 bool Queue::isIdle(std::string* failure) {
+    if (Capture* const capture = Capture::current()) {
+        capture->interrupt();
+    }
     if (settings_.delayMicroseconds != 0 || pushed_ != done_ || (held != nullptr && held->queue() == this)) {
         return false;
     }

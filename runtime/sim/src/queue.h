@@ -8,11 +8,13 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "capture.h"
 #include "settings.h"
 
 namespace diopigen::sim {
@@ -21,6 +23,12 @@ struct Task {
     std::string name;  ///< empty for what is no work of the device: events
     uint64_t bytes = 0;
     std::function<void()> run;  ///< may throw; the text becomes the stream's failure
+    /// What `run` runs, where it is captured or replayed; it has the name then.
+    std::shared_ptr<const CapturedKernel> kernel = nullptr;
+
+    const char* label() const { return kernel == nullptr ? name.c_str() : kernel->name.c_str(); }
+    /// Whether it is work of the device, which has a name.
+    bool isWork() const { return *label() != '\0'; }
 };
 
 /// Work by reference, for those who run it before they return: a std::function would cost more than small work.

@@ -273,6 +273,13 @@ bool System::translate(int device, const std::vector<kernels::Buffer>& buffers,
     return true;
 }
 
+void* System::kernelAddress(int device, uintptr_t address, uint64_t bytes) {
+    Allocator& memory = allocator(device);
+    const Allocation* const found = memory.find(address, Allocator::recent());
+    const bool isInside = found != nullptr && bytes <= found->bytes - (address - found->base);
+    return isInside ? memory.translate(address) : nullptr;
+}
+
 bool System::isInside(int device, const void* pointer, uint64_t bytes, bool write, Range* range) {
     *range = Range{};
     if (bytes == 0) {

@@ -76,6 +76,8 @@ class System {
     /// device: resolve() says why.
     bool translate(int device, const std::vector<kernels::Buffer>& buffers, kernels::SmallVector<void*, 8>* addresses,
                    uint64_t* bytes);
+    /// Where a kernel finds a range of memory of the device; null where it is in no allocation, or longer than its own.
+    void* kernelAddress(int device, uintptr_t address, uint64_t bytes);
     Status release(void* pointer);
 
     /// Queues checked work: notes its uses of memory, and makes sure again, when its turn comes, that the memory is

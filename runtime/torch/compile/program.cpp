@@ -327,6 +327,15 @@ void Program::planLifetimes() {
         sort(step.prepared);
     }
     sort(prepared_last_);
+    for (uint32_t slot = 0; slot < slots_.size(); ++slot) {
+        const SlotPlan::Kind kind = slots_[slot].kind;
+        if (first[slot] != kNever && kind == SlotPlan::Kind::view) {
+            views_.push_back(slot);
+        } else if (first[slot] != kNever && (kind == SlotPlan::Kind::input || kind == SlotPlan::Kind::fresh)) {
+            roots_.push_back(slot);
+        }
+    }
+    sort(views_);
 }
 
 }  // namespace diopigen::backend

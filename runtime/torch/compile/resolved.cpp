@@ -1,4 +1,5 @@
 #include <c10/util/Exception.h>
+#include <diopigen_torch/compiled.h>
 #include <diopigen_torch/resolved.h>
 
 #include <array>
@@ -105,7 +106,16 @@ class Writer {
             text_ += ": ";
             any(each);
         }
+        if (isRandom(value.at("function"))) {
+            text_ += R"(, "random": true)";
+        }
         text_ += "}";
+    }
+
+    // Whether a step calls a function that takes a generator.
+    static bool isRandom(const Json& name) {
+        const CompiledFunction* const function = name.isText() ? compiledFunction(name.text()) : nullptr;
+        return function != nullptr && function->kinds.find('g') != std::string::npos;
     }
 
     void number(const c10::Scalar& value) {

@@ -51,20 +51,13 @@ std::vector<int64_t> integersOf(const c10::IValue& value) {
 
 struct Graphs {
     std::mutex mutex;
-    std::map<int64_t, std::shared_ptr<SavedGraph>> all;
+    std::map<int64_t, std::shared_ptr<const SavedGraph>> all;
     int64_t next = 0;
 };
 
 Graphs& graphs() {
     static auto* const created = new Graphs;
     return *created;
-}
-
-std::shared_ptr<SavedGraph> graphOf(int64_t number) {
-    const std::lock_guard<std::mutex> lock(graphs().mutex);
-    const auto found = graphs().all.find(number);
-    TORCH_CHECK(found != graphs().all.end(), "there is no saved graph ", number);
-    return found->second;
 }
 
 TORCH_LIBRARY_FRAGMENT(diopi, library) {
@@ -74,16 +67,24 @@ TORCH_LIBRARY_FRAGMENT(diopi, library) {
         graphs().all.emplace(graphs().next, std::move(loaded));
         return graphs().next++;
     });
-    library.def("run_graph(int graph, Tensor[] inputs) -> Tensor[]",
-                [](int64_t number, std::vector<at::Tensor> inputs) { return graphOf(number)->run(std::move(inputs)); });
+    library.def(
+        "run_graph(int graph, Tensor[] inputs) -> Tensor[]",
+        [](int64_t number, std::vector<at::Tensor> inputs) { return savedGraph(number)->run(std::move(inputs)); });
     library.def("remove_graph(int graph) -> ()", [](int64_t number) {
-        const std::shared_ptr<SavedGraph> last = graphOf(number);  // freed after the lock
+        const std::shared_ptr<const SavedGraph> last = savedGraph(number);  // freed after the lock
         const std::lock_guard<std::mutex> lock(graphs().mutex);
         graphs().all.erase(number);
     });
 }
 
 }  // namespace
+
+std::shared_ptr<const SavedGraph> savedGraph(int64_t number) {
+    const std::lock_guard<std::mutex> lock(graphs().mutex);
+    const auto found = graphs().all.find(number);
+    TORCH_CHECK(found != graphs().all.end(), "there is no saved graph ", number);
+    return found->second;
+}
 
 SavedGraph::SavedGraph(const std::string& path) {
     const c10::IValue content = contentOf(path);

@@ -7,6 +7,8 @@
 #include <diopigen_torch/kernel.h>
 #include <diopigen_torch/shaped.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "sized.h"
@@ -20,6 +22,27 @@ at::Tensor over(const at::Storage& storage, c10::DispatchKeySet keys, const Slot
                                                         c10::scalarTypeToTypeMeta(plan.type));
     created->set_sizes_and_strides(plan.sizes, plan.strides, offset);
     return at::Tensor(std::move(created));
+}
+
+diopigenGraphSlot_t memoryOf(const at::Tensor& tensor) {
+    if (!tensor.defined() || tensor.numel() == 0) {
+        return {nullptr, 0};
+    }
+    int64_t extent = 1;
+    for (int64_t i = 0; i < tensor.dim(); ++i) {
+        extent += (tensor.size(i) - 1) * tensor.stride(i);
+    }
+    return {tensor.unsafeGetTensorImpl()->mutable_data(),
+            static_cast<uint64_t>(extent) * static_cast<uint64_t>(tensor.itemsize())};
+}
+
+// Of a view, without its tensor.
+diopigenGraphSlot_t memoryOf(const SlotPlan& view, const diopigenGraphSlot_t& base) {
+    if (view.extent == 0 || base.data == nullptr) {
+        return {nullptr, 0};
+    }
+    const auto item = static_cast<int64_t>(c10::elementSize(view.type));
+    return {static_cast<char*>(base.data) + view.offset * item, static_cast<uint64_t>(view.extent * item)};
 }
 
 }  // namespace
@@ -56,6 +79,10 @@ std::shared_ptr<Program::Instance> Program::makeInstance(const Sized& sized) con
     }
     for (const auto& [index, operand] : sized.operands) {
         created->operands[index] = operand;
+    }
+    if (sized.graph != nullptr) {
+        std::transform(created->slots.begin(), created->slots.end(), std::back_inserter(created->memory),
+                       [](const at::Tensor& tensor) { return memoryOf(tensor); });
     }
     return created;
 }
@@ -231,33 +258,36 @@ void Program::runStep(const Sized& sized, const Step& step, Instance& instance, 
     }
 }
 
-// All tensors exist from the begin of the run to its end: the device may work on any of them at once.
+// All memory exists from the begin of the run to its end: the device may work on any of it at once. A device that
+// replays steps needs no tensors for views.
 void Program::runWhole(const Sized& sized, Instance& instance, std::vector<at::Tensor>& inputs,
                        diopiContext& context) const {
-    for (const Step& step : steps_) {
-        for (const uint32_t slot : step.prepared) {
+    std::vector<diopigenGraphSlot_t>& memory = instance.memory;
+    for (const uint32_t slot : roots_) {
+        prepare(sized, instance, slot, inputs);
+        memory[slot] = memoryOf(instance.slots[slot]);
+    }
+    for (const uint32_t slot : views_) {
+        memory[slot] = memoryOf(sized.slots[slot], memory[sized.slots[slot].base]);
+    }
+    bool have_views = false;
+    const auto makeViews = [&] {
+        if (have_views) {
+            return;
+        }
+        have_views = true;
+        for (const uint32_t slot : views_) {
             prepare(sized, instance, slot, inputs);
         }
+    };
+    sized.graph->run(currentHandle(device_), memory, [&](uint64_t step) {
+        makeViews();
+        runStep(sized, steps_.at(step), instance, context, false);
+    });
+    const auto isMissing = [&](size_t slot) { return !instance.slots[slot].defined(); };
+    if (std::any_of(outputs_.begin(), outputs_.end(), isMissing)) {
+        makeViews();
     }
-    for (const uint32_t slot : prepared_last_) {
-        prepare(sized, instance, slot, inputs);
-    }
-    std::vector<diopigenGraphSlot_t> slots;
-    slots.reserve(instance.slots.size());
-    for (const at::Tensor& tensor : instance.slots) {
-        if (!tensor.defined() || tensor.numel() == 0) {
-            slots.push_back({nullptr, 0});
-            continue;
-        }
-        int64_t extent = 1;
-        for (int64_t i = 0; i < tensor.dim(); ++i) {
-            extent += (tensor.size(i) - 1) * tensor.stride(i);
-        }
-        slots.push_back({tensor.unsafeGetTensorImpl()->mutable_data(),
-                         static_cast<uint64_t>(extent) * static_cast<uint64_t>(tensor.itemsize())});
-    }
-    sized.graph->run(currentHandle(device_), slots,
-                     [&](uint64_t step) { runStep(sized, steps_.at(step), instance, context, false); });
 }
 
 std::vector<at::Tensor> Program::run(std::vector<at::Tensor> inputs, const std::vector<int64_t>& numbers) {

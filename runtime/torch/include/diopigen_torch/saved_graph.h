@@ -46,6 +46,9 @@ class SavedGraph {
     int64_t device_ = 0;
 };
 
+/// A graph that Python has loaded, by its number.
+std::shared_ptr<const SavedGraph> savedGraph(int64_t number);
+
 }  // namespace diopigen::backend
 
 #endif  // DIOPIGEN_TORCH_SAVED_GRAPH_H_
