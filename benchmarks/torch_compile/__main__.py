@@ -108,27 +108,17 @@ def layer_norm(x: Any, b: Any) -> Any:
 
 
 def _compiled(function: Callable[..., Any]) -> tuple[Callable[..., Any], list[Any]]:
-    """The function as dynamo calls it, and its graphs."""
+    """The function as dynamo calls it, and its graphs once it is called."""
     import torch
-    from torch_droplet import graphs
+    from torch_droplet import direct, graphs
 
     found: list[Any] = []
 
     def record(module: Any, inputs: Any) -> Any:
-        from torch._dynamo.backends.common import aot_autograd
-
-        def compiler(inner: Any, values: Any) -> Any:
-            found.append(graphs.compile_graph(inner, values))
-            return found[-1]
-
-        wrapped = aot_autograd(
-            fw_compiler=compiler,
-            bw_compiler=compiler,
-            inference_compiler=compiler,
-            decompositions=graphs.decompositions(),
-            keep_inference_input_mutations=True,
-        )
-        return wrapped(module, inputs)
+        with direct.collected() as compiled:
+            call = graphs.backend(module, inputs)
+        found.extend(compiled)
+        return call
 
     return torch.compile(function, backend=record), found
 

@@ -62,6 +62,7 @@ _PACKAGE_MODULES = (
     "compiler",
     "conversion",
     "device",
+    "direct",
     "distributed",
     "export",
     "export_sizes",

@@ -22,7 +22,7 @@ from torch._inductor.output_code import OutputCode
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.utils._python_dispatch import _disable_current_modes
 
-from torch_droplet import foreach, fusion, graph_cache, layouts, losses, patterns
+from torch_droplet import direct, foreach, fusion, graph_cache, layouts, losses, patterns
 from torch_droplet.fusion_report import show
 from torch_droplet.graph_cache import Kept
 from torch_droplet.graph_nodes import Unplanned, results_of
@@ -118,8 +118,11 @@ class Graph(OutputCode):
             for k, value in enumerate(values)
             if isinstance(value, (torch.SymFloat, torch.SymBool)) and value.node.expr.is_Symbol
         ]
-        self._is_static = not self._sources and not self._reals
+        self.is_static = not self._sources and not self._reals
         self._all_tensors = len(self._tensors) == len(values)
+        self.input_count = len(values)
+        self.is_direct = False
+        """Whether PyTorch's wrappers of an inference have nothing to do (`direct.py`)."""
         self._only: Program | None = None
         self._runner: Runner | None = None
         """Of a static graph of tensors."""
@@ -135,7 +138,7 @@ class Graph(OutputCode):
 
     def _run(self, args: list[Any]) -> list[Any]:
         inputs = list(args) if self._all_tensors else [args[k] for k in self._tensors]
-        if self._is_static:
+        if self.is_static:
             program = self._only if self._only is not None and not are_on() else self.program()
             args.clear()
             return program.outputs_of(program.runner()(inputs))
@@ -155,7 +158,7 @@ class Graph(OutputCode):
             if not known:
                 known.append(self._made(arguments, is_watched, is_open=True))
                 self.plans += 1
-            if self._is_static and not is_watched:
+            if self.is_static and not is_watched:
                 self._select(known[0])
             return known[-1]
 
@@ -221,7 +224,7 @@ class Graph(OutputCode):
         assert self.module is not None
         fused, single = (self._planned(self._example, fuses, True) for fuses in (True, False))
         try:
-            self.kept = Kept.of(fused, single, None if self._is_static else self.module)
+            self.kept = Kept.of(fused, single, None if self.is_static else self.module)
         except Exception as reason:  # of PyTorch's pickler, whatever it meets
             raise BypassAOTAutogradCache(f"the graph cannot be pickled: {reason}") from reason
         # Of a copy that is only written.
@@ -234,8 +237,9 @@ class Graph(OutputCode):
         self._lock = threading.Lock()
         with self._lock:
             known = self._known(False, ())
-        if self._is_static:
+        if self.is_static:
             self._select(known[0])
+        direct.note(self)
 
 
 class Interpreted(OutputCode):
@@ -270,6 +274,15 @@ def compile_graph(module: torch.fx.GraphModule, inputs: Sequence[Any]) -> Graph 
         return Interpreted(module, str(reason))
     if chosen.strides is not None and saved:
         torch._guards.TracingContext.get().output_strides.extend(chosen.strides)
+    direct.note(graph)
+    return graph
+
+
+def compile_inference(module: torch.fx.GraphModule, inputs: Sequence[Any]) -> Graph | Interpreted:
+    """The same for a graph that no backward graph belongs to."""
+    graph = compile_graph(module, inputs)
+    if isinstance(graph, Graph):
+        graph.is_direct = graph.is_static and direct.is_plain()
     return graph
 
 
@@ -311,8 +324,8 @@ def backend(module: torch.fx.GraphModule, inputs: Sequence[Any], **options: Any)
     from torch._dynamo.backends.common import aot_autograd
 
     keeps = graph_cache.is_on() and graph_cache.may_keep(module, inputs)
-    compilers = [SerializableAOTDispatchCompiler(Graph, compile_graph) if keeps else compile_graph for _ in range(3)]
-    forward, backward, inference = compilers
+    functions = (compile_graph, compile_graph, compile_inference)
+    forward, backward, inference = (SerializableAOTDispatchCompiler(Graph, one) if keeps else one for one in functions)
     compiler = aot_autograd(
         fw_compiler=forward,
         bw_compiler=backward,
@@ -322,5 +335,9 @@ def backend(module: torch.fx.GraphModule, inputs: Sequence[Any], **options: Any)
         pre_grad_passes=patterns.apply,
     )
     # Eager mode runs the backward pass outside autocast; PyTorch would compile it as if it ran inside, in other dtypes.
-    with torch._functorch.config.patch(backward_pass_autocast="off"), graph_cache.tagged() if keeps else _NOTHING:
-        return compiler(module, inputs)
+    with (
+        torch._functorch.config.patch(backward_pass_autocast="off"),
+        graph_cache.tagged() if keeps else _NOTHING,
+        direct.collected() as graphs,
+    ):
+        return direct.call_of(module, inputs, graphs, compiler(module, inputs))
