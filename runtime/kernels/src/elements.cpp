@@ -1,6 +1,7 @@
 #include <diopigen/half.h>
 #include <diopigen_kernels/describe.h>
 #include <diopigen_kernels/elements.h>
+#include <diopigen_kernels/processor.h>
 
 #include <algorithm>
 #include <cmath>
@@ -164,9 +165,40 @@ void forTransposedRuns(const Dimensions& all, Run&& run) {
     });
 }
 
+template <typename From, typename To, typename Convert>
+[[gnu::always_inline]] inline void convertRange(const From* from, To* to, int64_t count, const Convert& convert) {
+    for (int64_t i = 0; i < count; ++i) {
+        to[i] = convert(from[i]);
+    }
+}
+
+#if defined(DIOPIGEN_KERNELS_HAS_AVX2)
+template <typename From, typename To, typename Convert>
+[[gnu::target("avx2"), gnu::flatten]] void convertRangeAvx2(const From* from, To* to, int64_t count,
+                                                            const Convert& convert) {
+    convertRange(from, to, count, convert);
+}
+#endif
+
+// to[i] = convert(from[i]) of arrays without gaps.
+template <typename From, typename To, typename Convert>
+void convertArray(const From* from, To* to, int64_t count, const Convert& convert) {
+#if defined(DIOPIGEN_KERNELS_HAS_AVX2)
+    if (hasAvx2()) {
+        convertRangeAvx2(from, to, count, convert);
+        return;
+    }
+#endif
+    convertRange(from, to, count, convert);
+}
+
 // values[i] = get(element i), for all elements in row-major order.
 template <typename Stored, typename Value, typename Get>
 void gather(const Shape& shape, const Shape& stride, const Stored* data, Value* values, Get get) {
+    if (isInOrder(shape, stride)) {
+        convertArray(data, values, product(shape), get);
+        return;
+    }
     if (const Dimensions all(shape, stride); all.isTransposed()) {
         forTransposedRuns(all, [&](int64_t first, int64_t offset, int64_t count, int64_t pitch) {
             Value* const to = values + first;
@@ -181,9 +213,7 @@ void gather(const Shape& shape, const Shape& stride, const Stored* data, Value* 
         Value* const to = values + first;
         const Stored* const from = data + offset;
         if (pitch == 1) {  // a loop of its own, which can be vectorised
-            for (int64_t i = 0; i < count; ++i) {
-                to[i] = get(from[i]);
-            }
+            convertArray(from, to, count, get);
         } else {
             for (int64_t i = 0; i < count; ++i) {
                 to[i] = get(from[i * pitch]);
@@ -195,6 +225,10 @@ void gather(const Shape& shape, const Shape& stride, const Stored* data, Value* 
 // element i = put(values[i]).
 template <typename Stored, typename Value, typename Put>
 void scatter(const Shape& shape, const Shape& stride, Stored* data, const Value* values, Put put) {
+    if (isInOrder(shape, stride)) {
+        convertArray(values, data, product(shape), put);
+        return;
+    }
     if (const Dimensions all(shape, stride); all.isTransposed()) {
         forTransposedRuns(all, [&](int64_t first, int64_t offset, int64_t count, int64_t pitch) {
             const Value* const from = values + first;
@@ -209,9 +243,7 @@ void scatter(const Shape& shape, const Shape& stride, Stored* data, const Value*
         const Value* const from = values + first;
         Stored* const to = data + offset;
         if (pitch == 1) {
-            for (int64_t i = 0; i < count; ++i) {
-                to[i] = put(from[i]);
-            }
+            convertArray(from, to, count, put);
         } else {
             for (int64_t i = 0; i < count; ++i) {
                 to[i * pitch] = put(from[i]);

@@ -225,6 +225,11 @@ bool Queue::runIfIdle(const char* name, uint64_t bytes, Work run) {
     return true;
 }
 
+bool Queue::isDone() const {
+    return settings_.delayMicroseconds == 0 && held == nullptr && pushed_ == done_ && !hasFailed_ &&
+           Capture::current() == nullptr;
+}
+
 bool Queue::isIdle(std::string* failure) {
     if (Capture* const capture = Capture::current()) {
         capture->interrupt();

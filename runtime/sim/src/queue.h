@@ -91,6 +91,9 @@ class Queue {
     /// Runs work on the calling thread, where all that was pushed is done; false, and nothing has happened, where it is
     /// not, or where work is delayed.
     bool runIfIdle(const char* name, uint64_t bytes, Work run);
+    /// Whether all that was pushed is done, without a failure that was not taken: what was written can be read. A
+    /// thread that pushes meanwhile does not wait for those who read. False as well where work is delayed.
+    bool isDone() const;
     /// Whether all that was pushed is done; the text of a failure that was not taken, if there is one. False as well
     /// where work is delayed.
     bool isIdle(std::string* failure);

@@ -53,6 +53,10 @@ Status copy(StreamHandle stream, const char* name, const Side& to, const Side& f
     if (const Status status = check(to, true, &destination); !status.ok()) {
         return status;
     }
+    if (bytes <= kSmall && !to.onDevice && system->isReadable(queue)) {
+        std::memcpy(destination.address, source.address, bytes);
+        return {};
+    }
     auto run = [to = destination.address, from = source.address, bytes] { std::memmove(to, from, bytes); };
     if (bytes <= kSmall && system->runAtOnce(queue, name, bytes, Work(run))) {
         return {};
@@ -87,7 +91,7 @@ Status destroyStream(StreamHandle stream) {
 
 Status synchronize(StreamHandle stream) {
     const OpenStream open(stream);
-    if (!open.status().ok()) {
+    if (!open.status().ok() || open.system()->isReadable(open.queue())) {
         return open.status();
     }
     open.system()->wait(open.queue());

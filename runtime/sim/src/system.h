@@ -21,6 +21,7 @@
 #include "order.h"
 #include "queue.h"
 #include "settings.h"
+#include "trace_log.h"
 
 namespace diopigen::sim {
 
@@ -87,6 +88,11 @@ class System {
     /// Not where a check of the environment asks for more.
     bool runAtOnce(Queue* queue, const char* name, uint64_t bytes, Work run) {
         return !settings_.orderCheck && !settings_.memoryCheck && queue->runIfIdle(name, bytes, run);
+    }
+
+    /// Whether the host may read what the stream has written, and there is nothing to check or to write down about it.
+    bool isReadable(const Queue* queue) const {
+        return !settings_.orderCheck && !settings_.memoryCheck && !keepsLog() && queue->isDone();
     }
 
     /// Waits for all streams, and writes the trace where there is one to be written.

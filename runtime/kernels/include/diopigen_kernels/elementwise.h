@@ -7,6 +7,7 @@
 #include <diopigen_kernels/call.h>
 #include <diopigen_kernels/elements.h>
 #include <diopigen_kernels/parallel.h>
+#include <diopigen_kernels/processor.h>
 #include <diopigen_kernels/vector_math.h>
 
 #include <algorithm>
@@ -41,16 +42,12 @@ template <typename T, typename Value, typename Function>
     }
 }
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#if defined(DIOPIGEN_KERNELS_HAS_AVX2)
 /// With the vectors of most processors. Without fused operations: results are the same on all.
 template <typename T, typename Value, typename Function>
 [[gnu::target("avx2"), gnu::flatten]] void computeRangeAvx2(const Value* const* from, Value* const* to, int64_t first,
                                                             int64_t last, const Function& function) {
     computeRange<T>(from, to, first, last, function);
-}
-inline bool hasAvx2() {
-    static const bool found = __builtin_cpu_supports("avx2");
-    return found;
 }
 #endif
 
@@ -73,8 +70,8 @@ void computeElements(const Kernel& k, const Function& function) {
         from[i] = in[i].emplace(k, kResults + i, shape).data();
     }
     const auto compute = [&](int64_t first, int64_t last) {
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-        if constexpr (std::is_same<T, float>::value) {
+#if defined(DIOPIGEN_KERNELS_HAS_AVX2)
+        if constexpr (std::is_same<T, float>::value || elementwise::IsInteger<T>::value) {
             if (hasAvx2()) {
                 computeRangeAvx2<T, Value>(from, to, first, last, function);
                 return;
