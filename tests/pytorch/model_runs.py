@@ -1,7 +1,9 @@
 """Models in training: which, on what data, with which optimizer; and how near two runs are.
 
 Every run starts from the same weights and reads the same data. The reference is a run on the CPU in float64: a device
-may be as far from it as the CPU's own run in the same precision is, times `FACTOR`.
+may be as far from it as the CPU's own runs in the same precision are, times `FACTOR`. In float32 there are two, with
+oneDNN and without: gradients that are 0 but for rounding, such as those of a bias before a normalisation, become steps
+of Adam, so that one run may be near by chance.
 """
 
 from __future__ import annotations

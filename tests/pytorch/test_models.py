@@ -27,10 +27,15 @@ def truth(model: Model) -> Run:
 
 
 @functools.cache
-def on_cpu(model: Model, autocast: torch.dtype | None) -> Run:
-    # oneDNN has an LSTM in float16 on some processors alone; PyTorch's own kernels run on all.
-    with torch.backends.mkldnn.flags(enabled=autocast != torch.float16, allow_tf32=False):
-        return train(model, CPU, autocast=autocast)
+def on_cpu(model: Model, autocast: torch.dtype | None) -> dict[str, float]:
+    """How far the CPU is from the truth at most. oneDNN has an LSTM in 16 bits on some processors alone; PyTorch's own
+    kernels run on all."""
+    farthest: dict[str, float] = {}
+    for has_onednn in (False, True) if autocast is None else (False,):
+        with torch.backends.mkldnn.flags(enabled=has_onednn, allow_tf32=False):
+            found = distances(train(model, CPU, autocast=autocast), truth(model))
+        farthest = {what: max(far, farthest.get(what, 0.0)) for what, far in found.items()}
+    return farthest
 
 
 @pytest.mark.parametrize("precision", PRECISIONS if WHOLE else SAMPLED)
@@ -39,7 +44,7 @@ def test_training(model: Model, precision: str, droplet: Any, nothing_left: None
     autocast = PRECISIONS[precision]
     own = train(model, droplet, autocast=autocast)
     fallen = fallbacks()
-    near, reached = distances(on_cpu(model, autocast), truth(model)), distances(own, truth(model))
+    near, reached = on_cpu(model, autocast), distances(own, truth(model))
     for what, far in reached.items():
         allowed = FACTOR * max(near[what], FLOOR[autocast or torch.float32])
         assert far <= allowed, f"{what} are {far:.2e} from the truth, those of the CPU {near[what]:.2e}"

@@ -29,7 +29,7 @@ def is_plain() -> bool:
     """Whether the inference that is being compiled needs nothing around it; to be asked by its compiler."""
     context = torch._guards.TracingContext.try_get()
     meta = None if context is None else context.fw_metadata
-    if meta is None or torch._C._is_any_autocast_enabled():
+    if meta is None:
         return False
     is_changed = meta.num_mutated_inp_runtime_indices or meta.mutated_graph_handled_indices_seen_by_autograd
     is_aliased = meta.num_outputs_aliased or meta.num_intermediate_bases
@@ -72,7 +72,9 @@ def note(graph: Inference) -> None:
 def call_of(
     module: torch.fx.GraphModule, inputs: Sequence[Any], graphs: Sequence[Inference], wrapped: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """What calls the graph of a module of dynamo's: directly, or `wrapped`."""
+    """What calls the graph of a module of dynamo's: directly, or `wrapped`, which also switches autocast off."""
+    if torch._C._is_any_autocast_enabled():
+        return wrapped
     if len(graphs) != 1 or not graphs[0].is_direct or graphs[0].input_count != len(inputs):
         return wrapped
     if next(module.parameters(), None) is not None or next(module.buffers(), None) is not None:

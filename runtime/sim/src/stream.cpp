@@ -90,8 +90,11 @@ Status destroyStream(StreamHandle stream) {
 }
 
 Status synchronize(StreamHandle stream) {
+    if (OpenStream::isReadable(stream)) {
+        return {};
+    }
     const OpenStream open(stream);
-    if (!open.status().ok() || open.system()->isReadable(open.queue())) {
+    if (!open.status().ok()) {
         return open.status();
     }
     open.system()->wait(open.queue());

@@ -197,12 +197,20 @@ Status System::takeStream(StreamHandle handle, std::shared_ptr<Queue>* queue) {
 
 OpenStream::OpenStream(StreamHandle handle) {
     const int device = handle == nullptr ? current : 0;
-    if (kept != nullptr && kept->handle == handle && kept->device == device &&
-        kept->removedStreams == kept->system->removedStreams_) {
+    if (isKept(handle, device)) {
         stream_ = std::exchange(kept, nullptr);
     } else {
         open(handle, device);
     }
+}
+
+bool OpenStream::isKept(StreamHandle handle, int device) {
+    return kept != nullptr && kept->handle == handle && kept->device == device &&
+           kept->removedStreams == kept->system->removedStreams_;
+}
+
+bool OpenStream::isReadable(StreamHandle handle) {
+    return isKept(handle, handle == nullptr ? current : 0) && kept->system->isReadable(kept->queue.get());
 }
 
 void OpenStream::open(StreamHandle handle, int device) {

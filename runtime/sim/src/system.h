@@ -133,6 +133,8 @@ class OpenStream {
 
     /// Whether there is such a stream, and the environment can be read.
     const Status& status() const { return status_; }
+    /// Whether the thread keeps it, and the host may read what it has written.
+    static bool isReadable(StreamHandle handle);
     System* system() const { return stream_->system; }
     Queue* queue() const { return stream_->queue.get(); }
 
@@ -146,6 +148,7 @@ class OpenStream {
     };
 
   private:
+    static bool isKept(StreamHandle handle, int device);
     void open(StreamHandle handle, int device);
 
     Status status_;

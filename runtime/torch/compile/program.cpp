@@ -329,10 +329,15 @@ void Program::planLifetimes() {
     sort(prepared_last_);
     for (uint32_t slot = 0; slot < slots_.size(); ++slot) {
         const SlotPlan::Kind kind = slots_[slot].kind;
-        if (first[slot] != kNever && kind == SlotPlan::Kind::view) {
+        if (first[slot] == kNever) {
+            continue;
+        }
+        if (kind == SlotPlan::Kind::view) {
             views_.push_back(slot);
-        } else if (first[slot] != kNever && (kind == SlotPlan::Kind::input || kind == SlotPlan::Kind::fresh)) {
+        } else if (kind == SlotPlan::Kind::input || kind == SlotPlan::Kind::fresh) {
             roots_.push_back(slot);
+        } else if (kind == SlotPlan::Kind::constant) {
+            constant_slots_.push_back(slot);
         }
     }
     sort(views_);

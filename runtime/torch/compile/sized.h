@@ -17,7 +17,7 @@ struct Program::Instance {
     std::vector<at::Tensor> slots;
     std::vector<Operand> operands;
     std::deque<std::vector<diopiConstTensorHandle_t>> lists;
-    /// Of the slots, for a device that runs the graph as a whole. That of constants and of the arena stays as it is.
+    /// Of the slots, for a device that runs the graph as a whole. That of the arena stays as it is.
     std::vector<diopigenGraphSlot_t> memory;
 };
 

@@ -267,6 +267,9 @@ void Program::runWhole(const Sized& sized, Instance& instance, std::vector<at::T
         prepare(sized, instance, slot, inputs);
         memory[slot] = memoryOf(instance.slots[slot]);
     }
+    for (const uint32_t slot : constant_slots_) {
+        memory[slot] = memoryOf(instance.slots[slot]);
+    }
     for (const uint32_t slot : views_) {
         memory[slot] = memoryOf(sized.slots[slot], memory[sized.slots[slot].base]);
     }

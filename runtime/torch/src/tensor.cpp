@@ -271,8 +271,8 @@ at::Tensor copyFromAndResize(const at::Tensor& self, const at::Tensor& target) {
 // Straight to a variable: to make a tensor of the CPU takes longer than the copy.
 template <typename Value>
 at::Scalar fetched(const at::Tensor& self) {
-    const Call call(self);
-    const diopiStreamHandle_t stream = currentHandle(call.device());
+    const WithDevice here(self.get_device());
+    const diopiStreamHandle_t stream = currentHandle(self.get_device());
     Value value;
     copyToHost(stream, &value, self.const_data_ptr(), sizeof(value));
     waitFor(stream);

@@ -6,8 +6,10 @@
 //         ...
 //     });
 //
-// The lambda runs on the worker thread of the stream, after launch() has returned: it captures by value. Device
-// pointers do not work in it; it asks for those that the device itself uses. So whatever a kernel touches is named.
+// The lambda runs on the worker thread of the stream, after launch() has returned: it captures by value. As part of a
+// compiled graph it may run again, with other memory, and on two threads at once: it changes nothing that it captures.
+// Device pointers do not work in it; it asks for those that the device itself uses. So whatever a kernel touches is
+// named.
 #ifndef DIOPIGEN_SIM_LAUNCH_H_
 #define DIOPIGEN_SIM_LAUNCH_H_
 
@@ -16,6 +18,7 @@
 #include <diopigen_sim/stream.h>
 
 #include <functional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -54,6 +57,7 @@ Status launch(StreamHandle stream, const char* name, std::vector<Buffer> buffers
 struct LaunchAtOnceIfSmall {
     template <typename Function>
     Status operator()(StreamHandle stream, const char* name, std::vector<Buffer>&& buffers, Function kernel) const {
+        static_assert(std::is_invocable_v<const Function&, const Kernel&>, "a kernel may run more than once");
         return launch(stream, name, std::move(buffers), KernelReference(kernel), When::atOnceIfSmall);
     }
 };

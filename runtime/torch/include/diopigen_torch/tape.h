@@ -229,8 +229,9 @@ class Program {
     std::vector<const Json*> launches_;
     std::vector<size_t> outputs_;
     std::vector<uint32_t> prepared_last_;
-    /// Inputs and results that are used, and views, each behind its base.
+    /// Of what is used: inputs and results, constants, and views, each behind its base.
     std::vector<uint32_t> roots_;
+    std::vector<uint32_t> constant_slots_;
     std::vector<uint32_t> views_;
 
     mutable std::mutex mutex_;
