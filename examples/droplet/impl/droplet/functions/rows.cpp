@@ -1,5 +1,6 @@
 // Operators of droplet that go row by row: softmax, sums, norms. Tensors are seen with the dimensions that belong
 // together behind the others, so that one loop over plain rows serves every dimension.
+#include <diopigen_kernels/processor.h>
 #include <diopigen_kernels/rows.h>
 
 #include <cmath>
@@ -97,25 +98,34 @@ diopiError_t normalize(const Call& call, const Norm& norm, double eps, double mo
         const auto size = static_cast<double>(norm.size);
         const FloatInput input(k, in, shape);
         FloatOutput out(k, 0, shape);
-        forRanges(norm.rows, grainOf(norm.size), [&](int64_t first, int64_t last) {
+        const auto rows = [&](int64_t first, int64_t last) {
+            // Of its own: the compiler need not ask whether what is written changes them.
+            const int64_t count = norm.size;
+            const double *const factors = weight.data(), *const shifts = bias.data();
             for (int64_t row = first; row < last; ++row) {
-                const float* const x = input.data() + row * norm.size;
-                float* const to = out.data() + row * norm.size;
-                const double center = isCentred ? sumOf(x, norm.size) / size : 0;
+                const float* const x = input.data() + row * count;
+                float* const to = out.data() + row * count;
+                const double center = isCentred ? sumOf(x, count) / size : 0;
                 const double squares =
-                    sumOf(norm.size, [&](int64_t i) { return (x[i] - center) * (x[i] - center); }) / size;
+                    sumOf(count, [=](int64_t i) { return (x[i] - center) * (x[i] - center); }) / size;
                 const double scale = 1 / std::sqrt(squares + eps);
-                for (int64_t i = 0; i < norm.size && norm.isPerRow; ++i) {
-                    to[i] = static_cast<float>((x[i] - center) * scale * weight[row] + bias[row]);
-                }
-                for (int64_t i = 0; i < norm.size && !norm.isPerRow; ++i) {
-                    to[i] = static_cast<float>((x[i] - center) * scale * weight[i] + bias[i]);
+                if (norm.isPerRow) {
+                    const double factor = factors[row], shift = shifts[row];
+                    for (int64_t i = 0; i < count; ++i) {
+                        to[i] = static_cast<float>((x[i] - center) * scale * factor + shift);
+                    }
+                } else {
+                    for (int64_t i = 0; i < count; ++i) {
+                        to[i] = static_cast<float>((x[i] - center) * scale * factors[i] + shifts[i]);
+                    }
                 }
                 mean[row] = center;
                 variance[row] = squares;
                 inverse[row] = scale;
             }
-        });
+        };
+        forRanges(norm.rows, grainOf(norm.size),
+                  [&](int64_t first, int64_t last) { withVectors([&] { rows(first, last); }); });
         if (norm.isPerRow) {
             Values runningMean = load(k, in + 3), runningVariance = load(k, in + 4);
             for (size_t row = 0; row < mean.size(); ++row) {
@@ -145,7 +155,7 @@ diopiError_t normalizeBackward(const Call& call, const Norm& norm) {
         FloatOutput out(k, 0, shape);
         Values weightGrad(weight.size()), biasGrad(weight.size());
         const bool isCentred = k.buffer(7).isTensor;
-        for (int64_t row = 0; row < norm.rows; ++row) {
+        const auto compute = [&](int64_t row) {
             const float *const g = grad.data() + row * norm.size, *const x = input.data() + row * norm.size;
             float* const to = out.data() + row * norm.size;
             const double center = mean[row], scale = inverse[row];
@@ -170,7 +180,12 @@ diopiError_t normalizeBackward(const Call& call, const Norm& norm) {
                 }
                 between([&](int64_t i) { return g[i] * weight[i]; });
             }
-        }
+        };
+        withVectors([&] {
+            for (int64_t row = 0; row < norm.rows; ++row) {
+                compute(row);
+            }
+        });
         out.finish();
         store(k, 1, weightGrad);
         storeIfAny(k, 2, biasGrad);
