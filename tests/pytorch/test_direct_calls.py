@@ -165,7 +165,7 @@ def test_inputs_are_let_go_of(graphs: ModuleType, droplet: Any) -> None:
     module = runners._module
     try:
         for replaced in (module, lambda: None):
-            runners._module = replaced  # type: ignore[assignment]
+            runners._module = replaced
             inputs = [x]
             (result,) = runners.program_runner(graph._only.number)(inputs)
             assert inputs == []
@@ -191,7 +191,8 @@ def test_wrong_calls(graphs: ModuleType, droplet: Any) -> None:
             wrong()
     with pytest.raises(RuntimeError, match="has 1 inputs, not 2"):
         run([x, x])
+    runner: Callable[[], Any] = type(run)
     with pytest.raises(TypeError):
-        type(run)()
+        runner()
     with pytest.raises(RuntimeError, match="there is no compiled graph 1000000"):
         runners.program_runner(1000000)
