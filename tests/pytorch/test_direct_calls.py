@@ -181,18 +181,19 @@ def test_wrong_calls(graphs: ModuleType, droplet: Any) -> None:
     x = torch.randn(3, 4).to(droplet)
     graph = graph_of(graphs, lambda x: x * 2, x)
     run: Any = runners.program_runner(graph._only.number)
-    for wrong, message in (
+    calls: list[tuple[Callable[[], Any], str]] = [
         (lambda: run((x,)), "a graph is called with a list of tensors"),
         (lambda: run(), "a graph is called with one list"),
         (lambda: run([x], 1), "a graph is called with one list"),
         (lambda: run([1]), "input 0 of a graph is a int, not a tensor"),
-    ):
+    ]
+    for wrong, message in calls:
         with pytest.raises(TypeError, match=message):
             wrong()
     with pytest.raises(RuntimeError, match="has 1 inputs, not 2"):
         run([x, x])
-    runner: Callable[[], Any] = type(run)
+    kind: Any = type(run)
     with pytest.raises(TypeError):
-        runner()
+        kind()
     with pytest.raises(RuntimeError, match="there is no compiled graph 1000000"):
         runners.program_runner(1000000)
