@@ -34,6 +34,7 @@ RULES = {
 """The rules that YAML text is held to, with what each one is for; those about files are in `text_file`."""
 
 MAX_DEPTH = 32
+_TOO_DEEP_FOR_LIBYAML = "exceeded maximum nesting depth"
 
 
 def load_yaml(path: Path, display: str, sink: Sink) -> Node | None:
@@ -49,7 +50,14 @@ def parse_yaml(text: str, display: str, sink: Sink) -> Node | None:
     """The root node of YAML text; `display` is the file name in spans. Errors go to `sink` and give None."""
     builder = _Builder(display, sink)
     try:
-        builder.run(text)
+        try:
+            builder.run(text)
+        except yaml.scanner.ScannerError as error:
+            if error.problem != _TOO_DEEP_FOR_LIBYAML:
+                raise
+            # It looks ahead to its own limit. The parser in Python does not: the builder's limit comes first.
+            builder = _Builder(display, sink)
+            builder.run(text, yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         span = Span(display, mark.line + 1, mark.column + 1) if mark else Span(display)
@@ -125,9 +133,9 @@ class _Builder:
             yaml.DocumentStartEvent: self._document,
         }
 
-    def run(self, text: str) -> None:
+    def run(self, text: str, loader: Any = yaml.CSafeLoader) -> None:
         """Feeds all events of the text. Raises what the YAML parser raises, and `Failure`."""
-        parser = yaml.CSafeLoader(text)
+        parser = loader(text)
         try:
             handlers = self.handlers
             event = parser.get_event()

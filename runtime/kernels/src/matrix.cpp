@@ -221,11 +221,6 @@ template <typename T, int kBytes>
         std::fill_n(product, m * n, T(0));
         return;
     }
-    if (n == 1 && m > 1) {  // one column is one row of the transposed product
-        multiplyBy<T, kBytes>(1, k, m, {y.data, y.columnStride, y.rowStride}, {x.data, x.columnStride, x.rowStride},
-                              product);
-        return;
-    }
     int64_t start = 0;
     if (m <= kFewRows && (y.columnStride == 1 || y.rowStride == 1)) {
         start = multiplyFewRows<T, kBytes, 4>(start, m, k, n, x, y, product);
@@ -311,7 +306,11 @@ void multiplyInRanges(int64_t m, int64_t k, int64_t n, Matrix<T> x, Matrix<T> y,
     static const Multiply<T> multiply = selected<T>();
     const int64_t grain = rowsOfRange(m, k, n);
     if (m <= grain) {
-        multiply(m, k, n, x, y, product);
+        if (n == 1) {  // one column is one row of the transposed product
+            multiply(1, k, m, {y.data, y.columnStride, y.rowStride}, {x.data, x.columnStride, x.rowStride}, product);
+        } else {
+            multiply(m, k, n, x, y, product);
+        }
         return;
     }
     forRanges(m, grain, [=](int64_t first, int64_t last) {
