@@ -227,7 +227,7 @@ class Graph(OutputCode):
             self.kept = Kept.of(fused, single, None if self.is_static else self.module)
         except Exception as reason:  # of PyTorch's pickler, whatever it meets
             raise BypassAOTAutogradCache(f"the graph cannot be pickled: {reason}") from reason
-        # Of a copy that is only written.
+        # Of a copy that is pickled and never called, so that what its methods need may be missing: hence the `ignore`.
         self.module = self._only = self._runner = self._lock = self._sources = None  # type: ignore[assignment]
         self._example = ()
         self.programs = collections.OrderedDict()

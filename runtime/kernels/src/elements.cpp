@@ -165,31 +165,14 @@ void forTransposedRuns(const Dimensions& all, Run&& run) {
     });
 }
 
-template <typename From, typename To, typename Convert>
-[[gnu::always_inline]] inline void convertRange(const From* from, To* to, int64_t count, const Convert& convert) {
-    for (int64_t i = 0; i < count; ++i) {
-        to[i] = convert(from[i]);
-    }
-}
-
-#if defined(DIOPIGEN_KERNELS_HAS_AVX2)
-template <typename From, typename To, typename Convert>
-[[gnu::target("avx2"), gnu::flatten]] void convertRangeAvx2(const From* from, To* to, int64_t count,
-                                                            const Convert& convert) {
-    convertRange(from, to, count, convert);
-}
-#endif
-
 // to[i] = convert(from[i]) of arrays without gaps.
 template <typename From, typename To, typename Convert>
 void convertArray(const From* from, To* to, int64_t count, const Convert& convert) {
-#if defined(DIOPIGEN_KERNELS_HAS_AVX2)
-    if (hasAvx2()) {
-        convertRangeAvx2(from, to, count, convert);
-        return;
-    }
-#endif
-    convertRange(from, to, count, convert);
+    withVectors([=] {
+        for (int64_t i = 0; i < count; ++i) {
+            to[i] = convert(from[i]);
+        }
+    });
 }
 
 // values[i] = get(element i), for all elements in row-major order.

@@ -169,8 +169,8 @@ class GraphRun {
     /// By the host alone.
     Status plain() const {
         for (uint64_t i = 0; i < graph_.steps.size(); ++i) {
-            if (step_(state_, i) != 0) {
-                return failed(graph_.steps[i].text + " of a graph failed");
+            if (Status status = host(i); !status.ok()) {
+                return status;
             }
         }
         return {};
@@ -184,8 +184,8 @@ class GraphRun {
         const auto replay = std::make_shared<Replay>(slots_, std::move(regions));
         for (uint64_t i = 0; i < graph_.steps.size(); ++i) {
             Capture capture(queue_);
-            if (step_(state_, i) != 0) {
-                return failed(graph_.steps[i].text + " of a graph failed");
+            if (Status status = host(i); !status.ok()) {
+                return status;
             }
             std::optional<CapturedKernels> kernels = capture.take();
             replay->add(graph_.steps[i].hasSideEffect ? std::nullopt : std::move(kernels));
@@ -197,14 +197,21 @@ class GraphRun {
 
     Status replayed(const Replay::Run& run) const {
         for (uint64_t i = 0; i < graph_.steps.size(); ++i) {
-            if (!run.push(&queue_, i) && step_(state_, i) != 0) {
-                return failed(graph_.steps[i].text + " of a graph failed");
+            if (run.push(&queue_, i)) {
+                continue;
+            }
+            if (Status status = host(i); !status.ok()) {
+                return status;
             }
         }
         return {};
     }
 
   private:
+    Status host(uint64_t step) const {
+        return step_(state_, step) == 0 ? Status() : failed(graph_.steps[step].text + " of a graph failed");
+    }
+
     Graph& graph_;
     Queue& queue_;
     const diopigenGraphSlot_t* slots_;

@@ -42,15 +42,6 @@ template <typename T, typename Value, typename Function>
     }
 }
 
-#if defined(DIOPIGEN_KERNELS_HAS_AVX2)
-/// With the vectors of most processors. Without fused operations: results are the same on all.
-template <typename T, typename Value, typename Function>
-[[gnu::target("avx2"), gnu::flatten]] void computeRangeAvx2(const Value* const* from, Value* const* to, int64_t first,
-                                                            int64_t last, const Function& function) {
-    computeRange<T>(from, to, first, last, function);
-}
-#endif
-
 /// `function(operands, results)` for each element, in T: float, double, or Integer<int64_t>, whose arrays are of
 /// int64_t.
 template <typename T, typename Function>
@@ -70,15 +61,12 @@ void computeElements(const Kernel& k, const Function& function) {
         from[i] = in[i].emplace(k, kResults + i, shape).data();
     }
     const auto compute = [&](int64_t first, int64_t last) {
-#if defined(DIOPIGEN_KERNELS_HAS_AVX2)
-        if constexpr (std::is_same<T, float>::value || elementwise::IsInteger<T>::value) {
-            if (hasAvx2()) {
-                computeRangeAvx2<T, Value>(from, to, first, last, function);
-                return;
-            }
+        const auto range = [&] { computeRange<T, Value>(from, to, first, last, function); };
+        if constexpr (std::is_same<T, double>::value) {
+            range();
+        } else {
+            withVectors(range);
         }
-#endif
-        computeRange<T, Value>(from, to, first, last, function);
     };
     const int64_t size = product(shape);
     if (size <= grainOf(1)) {
