@@ -1,5 +1,4 @@
 // Kernels and graphs that a framework compiled: when they run on the calling thread, and what is held back.
-#include <cstdlib>
 #include <future>
 #include <memory>
 #include <string>
@@ -11,6 +10,7 @@
 #include "sim_test.h"
 
 using simtest::Floats;
+using simtest::isUndisturbed;
 using simtest::Stream;
 
 namespace {
@@ -41,11 +41,6 @@ bool runsHere(sim::StreamHandle stream, const Floats& memory, uint64_t bytes, bo
         }
     }
     return false;
-}
-
-bool isUndisturbed() {
-    return std::getenv("DIOPI_SIM_DELAY") == nullptr && std::getenv("DIOPI_SIM_MEMORY_CHECK") == nullptr &&
-           std::getenv("DIOPI_SIM_ORDER_CHECK") == nullptr;
 }
 
 /// A graph of so many steps that call functions.

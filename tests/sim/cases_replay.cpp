@@ -1,5 +1,4 @@
 // Graphs whose steps are captured in their first run, and replayed over the memory of later runs.
-#include <cstdlib>
 #include <functional>
 #include <string>
 #include <thread>
@@ -9,6 +8,7 @@
 #include "sim_test.h"
 
 using simtest::Floats;
+using simtest::isUndisturbed;
 using simtest::Stream;
 
 namespace {
@@ -94,11 +94,6 @@ std::vector<std::vector<uint64_t>> hostSteps(void* graph, int runs, const std::f
         found.push_back(run.steps);
     }
     return found;
-}
-
-bool isUndisturbed() {
-    return std::getenv("DIOPI_SIM_DELAY") == nullptr && std::getenv("DIOPI_SIM_MEMORY_CHECK") == nullptr &&
-           std::getenv("DIOPI_SIM_ORDER_CHECK") == nullptr;
 }
 
 using Steps = std::vector<uint64_t>;

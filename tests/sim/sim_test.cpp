@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <thread>
 
 namespace simtest {
@@ -17,6 +18,11 @@ std::string withoutAddresses(const std::string& text) {
         at = std::min(text.find_first_not_of("0123456789abcdef", address + 2), text.size());
     }
     return result;
+}
+
+bool isUndisturbed() {
+    return std::getenv("DIOPI_SIM_DELAY") == nullptr && std::getenv("DIOPI_SIM_MEMORY_CHECK") == nullptr &&
+           std::getenv("DIOPI_SIM_ORDER_CHECK") == nullptr;
 }
 
 Floats::Floats(uint64_t count, int device) : bytes_(count * sizeof(float)) {

@@ -21,6 +21,9 @@ namespace simtest {
 /// The text with every hexadecimal number replaced by 0x#.
 std::string withoutAddresses(const std::string& text);
 
+/// Whether the environment asks for neither delays nor checks, with which work is done as it would be without a test.
+bool isUndisturbed();
+
 /// Memory of `count` floats on a device, freed with the object.
 class Floats {
   public:

@@ -53,6 +53,11 @@ class Allocator {
         const bool isLive = recent.owner == this && recent.generation == generation_;
         return isLive && latest != nullptr && latest->contains(address) ? latest : findAny(address, recent);
     }
+    /// The live allocation that holds a whole range; null for none.
+    Allocation* findRange(uintptr_t address, uint64_t bytes, Recent& recent) {
+        Allocation* const found = find(address, recent);
+        return found != nullptr && bytes <= found->bytes - (address - found->base) ? found : nullptr;
+    }
     bool contains(uintptr_t address);
     unsigned char* translate(uintptr_t address) const { return arena_.translate(address); }
 

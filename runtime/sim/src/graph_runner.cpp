@@ -256,8 +256,7 @@ Status runGraph(void* graph, diopiStreamHandle_t stream, const diopigenGraphSlot
     }
     const Batch batch(*queue);
     // What a check or a delay is about has to happen in each run.
-    const Settings& settings = system->settings();
-    if (settings.delayMicroseconds != 0 || settings.orderCheck || settings.memoryCheck) {
+    if (!system->settings().isPlain()) {
         return run.plain();
     }
     const std::shared_ptr<const Replay> replay = replayOf(*own);

@@ -91,10 +91,9 @@ void Queue::push(Task task) {
 void Queue::pushAll(std::vector<Task> tasks, uint64_t bytes) {
     submitted.fetch_add(1, std::memory_order_relaxed);
     // Each of the tasks fails, and is traced, by itself.
-    const bool isPlain = settings_.delayMicroseconds == 0 && !settings_.orderCheck && !settings_.memoryCheck;
     const bool isWork =
         std::all_of(tasks.begin(), tasks.end(), [](const Task& task) { return task.isWork(); });  // no events
-    if (isPlain && isWork && bytes <= kSmallBatch && pushed_ == done_) {
+    if (settings_.isPlain() && isWork && bytes <= kSmallBatch && pushed_ == done_) {
         const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
         if (lock.owns_lock() && pushed_ == done_) {
             for (const Task& task : tasks) {

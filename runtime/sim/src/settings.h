@@ -22,6 +22,9 @@ struct Settings {
     std::string trace;               ///< where the Chrome trace goes, empty for none
 
     bool faultsAreFatal() const { return memoryCheck || orderCheck; }
+    /// Whether work may be run in any way that keeps its order, such as on the thread that asks for it: nothing is
+    /// delayed, and nothing is checked each time.
+    bool isPlain() const { return delayMicroseconds == 0 && !faultsAreFatal(); }
 };
 
 /// Reads DIOPI_SIM_...; the text of a failure names the variable, its value, and what it may be.

@@ -271,8 +271,7 @@ bool System::translate(int device, const std::vector<kernels::Buffer>& buffers,
             continue;
         }
         const auto address = reinterpret_cast<uintptr_t>(buffer.pointer);
-        const Allocation* const found = memory.find(address, recent);
-        if (found == nullptr || buffer.bytes > found->bytes - (address - found->base)) {
+        if (memory.findRange(address, buffer.bytes, recent) == nullptr) {
             return false;
         }
         addresses->push_back(memory.translate(address));
@@ -283,8 +282,7 @@ bool System::translate(int device, const std::vector<kernels::Buffer>& buffers,
 
 void* System::kernelAddress(int device, uintptr_t address, uint64_t bytes) {
     Allocator& memory = allocator(device);
-    const Allocation* const found = memory.find(address, Allocator::recent());
-    const bool isInside = found != nullptr && bytes <= found->bytes - (address - found->base);
+    const bool isInside = memory.findRange(address, bytes, Allocator::recent()) != nullptr;
     return isInside ? memory.translate(address) : nullptr;
 }
 
@@ -295,8 +293,8 @@ bool System::isInside(int device, const void* pointer, uint64_t bytes, bool writ
     }
     const auto address = reinterpret_cast<uintptr_t>(pointer);
     Allocator& memory = allocator(device);
-    Allocation* const found = memory.find(address, Allocator::recent());
-    if (found == nullptr || bytes > found->bytes - (address - found->base)) {
+    Allocation* const found = memory.findRange(address, bytes, Allocator::recent());
+    if (found == nullptr) {
         return false;
     }
     const uint64_t offset = address - found->base;

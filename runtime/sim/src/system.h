@@ -87,13 +87,11 @@ class System {
     /// Whether the work, which is checked and small, was run at once on the calling thread, in the order of the stream.
     /// Not where a check of the environment asks for more.
     bool runAtOnce(Queue* queue, const char* name, uint64_t bytes, Work run) {
-        return !settings_.orderCheck && !settings_.memoryCheck && queue->runIfIdle(name, bytes, run);
+        return !settings_.faultsAreFatal() && queue->runIfIdle(name, bytes, run);
     }
 
     /// Whether the host may read what the stream has written, and there is nothing to check or to write down about it.
-    bool isReadable(const Queue* queue) const {
-        return !settings_.orderCheck && !settings_.memoryCheck && !keepsLog() && queue->isDone();
-    }
+    bool isReadable(const Queue* queue) const { return !settings_.faultsAreFatal() && !keepsLog() && queue->isDone(); }
 
     /// Waits for all streams, and writes the trace where there is one to be written.
     Status drain();

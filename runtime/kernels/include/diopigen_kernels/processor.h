@@ -5,8 +5,6 @@
 namespace diopigen::kernels {
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-/// Loops have a version with these vectors, which is selected when they run.
-#define DIOPIGEN_KERNELS_HAS_AVX2 1
 inline bool hasAvx2() {
     static const bool found = __builtin_cpu_supports("avx2");
     return found;
@@ -15,20 +13,20 @@ template <typename Function>
 [[gnu::target("avx2"), gnu::flatten]] void runWithAvx2(const Function& function) {
     function();
 }
-#endif
 
 /// Runs loops with the vectors of most processors, where this one has them. Without fused operations: results are the
 /// same on all.
 template <typename Function>
 void withVectors(const Function& function) {
-#if defined(DIOPIGEN_KERNELS_HAS_AVX2)
-    if (hasAvx2()) {
-        runWithAvx2(function);
-        return;
-    }
-#endif
+    hasAvx2() ? runWithAvx2(function) : function();
+}
+#else
+/// Runs loops as they are compiled.
+template <typename Function>
+void withVectors(const Function& function) {
     function();
 }
+#endif
 
 }  // namespace diopigen::kernels
 

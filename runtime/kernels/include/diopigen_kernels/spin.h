@@ -27,6 +27,7 @@ void lookFor(Condition isTrue) {
             __builtin_ia32_pause();
 #endif
         }
+        std::this_thread::yield();  // the thread that makes it true may have no other processor
     } while (std::chrono::steady_clock::now() < end);
 }
 
