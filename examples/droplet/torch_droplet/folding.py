@@ -7,7 +7,7 @@ them; a tensor that the graph returns is made in each run.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +47,16 @@ def folded(planner: Any) -> dict[torch.fx.Node, torch.Tensor]:
             except (DataDependent, Unplanned):
                 continue
     return {node: value for node, value in found.items() if storage_key(node.meta["val"]) not in given}
+
+
+def needed(nodes: Sequence[torch.fx.Node]) -> list[torch.fx.Node]:
+    """Of nodes in the order of a graph, those that do something or that others of them need: what a folded value was
+    computed from is not."""
+    found: set[torch.fx.Node] = set()
+    for node in reversed(nodes):
+        if node.is_impure() or any(user in found for user in node.users):
+            found.add(node)
+    return [node for node in nodes if node in found]
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ import torch
 import torch.fx
 
 from torch_droplet import fusion
-from torch_droplet.folding import folded, of_sizes
+from torch_droplet.folding import folded, needed, of_sizes
 from torch_droplet.fused_steps import FusedSteps
 from torch_droplet.fusion_report import Note
 from torch_droplet.graph_calls import RULES, Caller
@@ -120,7 +120,7 @@ class Planner(FusedSteps):
         for node in self.folded:
             self._node(node)
         done = {*self.folded, *(self._plan_first() if self.folds and self.symbols.sources else ())}
-        rest = [node for node in self.nodes if node not in done]
+        rest = needed([node for node in self.nodes if node not in done])
         for unit in self.units(rest, self.device) if self.fuses else rest:
             if isinstance(unit, torch.fx.Node):
                 self._node(unit)
