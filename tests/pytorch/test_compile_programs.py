@@ -18,6 +18,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sampling import examples
 
+pytestmark = pytest.mark.usefixtures("fresh_compiler")
+
 F = torch.nn.functional
 
 EXACT: dict[str, Callable[..., Any]] = {
@@ -90,12 +92,13 @@ NEAR: dict[str, Callable[..., Any]] = {
     "interpolation": lambda x, y: torch.lerp(x.float(), y.float(), 0.3),
 }
 """Operators whose results differ by rounding."""
+OPERATORS = EXACT | JUMPING | NEAR
 
 DTYPES = ("float32", "float32", "float32", "float16", "bfloat16", "int64", "int32", "uint8", "bool")
 SHAPES: tuple[tuple[int, ...], ...] = ((4, 5), (4, 5), (5,), (4, 1), (), (3, 4, 5), (0, 5), (16, 33))
 
 _index = st.integers(0, 40)
-_steps = st.lists(st.tuples(st.sampled_from([*EXACT, *JUMPING, *NEAR]), _index, _index), min_size=2, max_size=14)
+_steps = st.lists(st.tuples(st.sampled_from(list(OPERATORS)), _index, _index), min_size=2, max_size=14)
 _inputs = st.lists(st.tuples(st.sampled_from(DTYPES), st.sampled_from(SHAPES), st.booleans()), min_size=1, max_size=4)
 
 
@@ -130,7 +133,7 @@ def program(inputs: list[Any], drawn: Sequence[tuple[str, int, int]]) -> Program
     values, exact = list(inputs), [True] * len(inputs)
     steps: list[tuple[Callable[..., Any], list[int]]] = []
     for name, *wanted in drawn:
-        function = EXACT.get(name) or JUMPING.get(name) or NEAR[name]
+        function = OPERATORS[name]
         known = [k for k in reversed(range(len(values))) if exact[k] or name not in JUMPING]
         operands = [known[index % len(known)] for index in wanted[: len(signature(function).parameters)]]
         try:
@@ -148,8 +151,6 @@ def assert_alike(own: Any, expected: Any, is_exact: bool) -> None:
     tolerance = {"rtol": 0, "atol": 0} if is_exact else {"rtol": 1e-2, "atol": 1e-2} if own.dtype.itemsize == 2 else {}
     torch.testing.assert_close(own.cpu(), expected.cpu(), equal_nan=True, **tolerance)
 
-
-pytestmark = pytest.mark.usefixtures("fresh_compiler")
 
 PROGRAMS = settings(
     max_examples=examples(40),
