@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 from artefacts import artefact
-
-LIMIT = 120
-"""Seconds after which a run is ended: nothing may hang."""
+from programs import HOUR, SUITE
 
 
 def run_collectives(
@@ -20,10 +17,10 @@ def run_collectives(
 ) -> tuple[int, str, list[dict[str, Any]]]:
     """Exit code, text and results of a run."""
     results = tmp_path / "results.json"
-    command = [sys.executable, "-m", "diopigen", "conformance", "run", "--collectives", "--lib", str(library)]
+    command = [*SUITE, "--collectives", "--lib", str(library)]
     command += ["--runtime", str(artefact("libdiopirt.so")), "--json", str(results), *options]
-    environment = {**os.environ, "DIOPI_SIM_FABRIC_TIMEOUT": "3000", **variables}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT)
+    environment = {**os.environ, "DIOPI_SIM_FABRIC_TIMEOUT": str(int(HOUR) * 1000), **variables}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
     return done.returncode, done.stdout + done.stderr, json.loads(results.read_text())["results"]
 
 

@@ -38,6 +38,8 @@ def pytest_configure(config: pytest.Config) -> None:
     the others find it in a cache that is empty at the start. The whole run, with `slow` tests, does without
     (tests/output has those of the cache itself)."""
     sampling.RUNS_ALL = "not slow" not in str(config.option.markexpr)
+    # The cmake, ninja and clang-format that the project pins come first, however pytest was called.
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     if hasattr(config, "workerinput"):
         return  # the controller's folder comes with the environment
     os.environ["DIOPIGEN_CACHE"] = "off"
@@ -105,9 +107,11 @@ themselves, or draw hundreds of examples."""
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks what follows from where a test is: `build`, `torch`, `heavy`."""
+    """Marks what follows from the file of a test: `build`, `torch`, `heavy`, and `programs` for users of `program`."""
     for item in items:
         folder, heavy = _place(item.path)
+        if hasattr(getattr(item, "module", None), "program"):
+            item.add_marker("programs")
         if heavy:
             item.add_marker("heavy")
         if folder == "pytorch":

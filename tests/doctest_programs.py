@@ -24,7 +24,7 @@ def case_names(program: str, *filters: str) -> list[str]:
     if built is None:
         return ["not_built"]
     command = [str(built), "--list-test-cases", "--no-intro", "--no-colors", *filters]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         return ["not_listed"]
     names = [line for line in done.stdout.splitlines() if line and not line.startswith(("[doctest]", "==="))]

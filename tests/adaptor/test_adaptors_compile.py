@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 from adaptor_helpers import INCLUDES, cast, config, run, uniform, write
 from artefacts import ROOT
+from programs import program
 
 from diopigen.config.model import ResolvedConfig
 from diopigen.config.reader import parse_config
@@ -66,7 +66,7 @@ def _cases() -> Iterator[Any]:
 def test_shims_compile(vendor: str, compiler: str, standard: str, interface: Interface, tmp_path: Path) -> None:
     source = write(interface, whole(interface) if vendor == "whole" else real(vendor, interface), tmp_path)
     how = (f"-std={standard}", "-O0", "-fPIC", "-Wall", "-Wextra", "-Werror", *INCLUDES)
-    run([compiler, *how, "-c", source, "-o", tmp_path / "shims.o"])
+    run([program(compiler, compiler.rstrip("+")), *how, "-c", source, "-o", tmp_path / "shims.o"])
 
 
 def test_worked_example_becomes_a_library(tmp_path: Path) -> None:
@@ -110,9 +110,8 @@ def test_a_library_says_which_layouts_it_converts_to() -> None:
 def test_shims_are_formatted(vendor: str, interface: Interface, tmp_path: Path) -> None:
     resolved = whole(interface) if vendor == "whole" else real(vendor, interface)
     source = write(interface, resolved, tmp_path)
-    formatter = Path(sys.executable).parent / "clang-format"
     for path in (source, source.with_name("functions.h")):
-        command = [str(formatter), f"--style=file:{ROOT / '.clang-format'}", str(path)]
+        command = ["clang-format", f"--style=file:{ROOT / '.clang-format'}", str(path)]
         formatted = subprocess.run(command, capture_output=True, check=True).stdout
         assert formatted.decode() == path.read_text()
 

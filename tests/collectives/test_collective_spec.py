@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -30,9 +29,7 @@ def test_the_header_has_what_backends_have(interface: Interface) -> None:
 
 @pytest.mark.parametrize("standard", ["c11", "c++17"])
 def test_the_header_compiles_alone(standard: str, tmp_path: Path) -> None:
-    compiler = shutil.which("g++" if "+" in standard else "gcc")
-    if compiler is None:
-        pytest.skip("no compiler")
+    compiler = "g++" if "+" in standard else "gcc"
     source = tmp_path / ("alone.cpp" if "+" in standard else "alone.c")
     source.write_text(
         "#include <diopi/functions_collective.h>\n"

@@ -5,9 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import math
-import os
 import re
-import shutil
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -15,6 +13,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from programs import program
 
 from diopigen.api import workspace
 from diopigen.cli import cli
@@ -161,9 +160,7 @@ def test_what_is_no_history_is_described(content: bytes | None, tmp_path: Path) 
 
 
 def test_a_browser_draws_the_page(tmp_path: Path) -> None:
-    browser = shutil.which("chromium")
-    if browser is None:
-        (pytest.fail if os.environ.get("DIOPIGEN_REQUIRE_TOOLS") else pytest.skip)("chromium is missing")
+    browser = program("chromium", "chromium")
     path = stored(tmp_path / "runs.sqlite", run("pppp"), run("ppFp"))
     found = trends_of(path)
     found["runs"][1]["suspects"] = [Suspect("worker 3 (CARD=3)", "", ()).card]
@@ -171,7 +168,7 @@ def test_a_browser_draws_the_page(tmp_path: Path) -> None:
     page.write_text(to_html(found, workspace().templates), encoding="utf-8")
     assert not re.findall(r'(?:src|href)="(?!#|data:,)', page.read_text().partition('<script id="data"')[0])
     words = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", page.as_uri()]
-    drawn = subprocess.run(words, capture_output=True, text=True, timeout=120).stdout
+    drawn = subprocess.run(words, capture_output=True, text=True).stdout
     shown = drawn.partition('<main id="page">')[2].partition("</main>")[0]
     assert ">1 of 4 cases fail in the latest run<" in drawn and "suspect card: worker 3 (CARD=3)" in drawn
     assert "&lt;img src=x" in shown and "<img" not in shown

@@ -152,7 +152,6 @@ def test_commands_fail_and_name_it(command: tuple[str, ...], tiny_library: Path,
             env={**os.environ, "TINY_FAULT": fault, "PYTHONPATH": str(ROOT)},
             capture_output=True,
             text=True,
-            timeout=120,
         )
         assert done.returncode == status, done.stdout + done.stderr
         assert (f"LIBRARY {LEAK}\n  tiny: leak 1 of 80\n" in done.stdout) == bool(status)

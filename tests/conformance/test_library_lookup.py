@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from programs import SUITE
 
 from diopigen.conformance.run.locate import library_and_runtime
 from diopigen.diagnostics import Failure
@@ -55,7 +56,7 @@ def test_a_library_that_is_not_there(command: str, name: str, tmp_path: Path) ->
     case = ["diopiAdd/float32/plain"] if command == "repro" else []
     done = subprocess.run(
         [sys.executable, "-m", "diopigen", "conformance", command, *case, "--lib", name],
-        cwd=tmp_path, capture_output=True, text=True, timeout=120,
+        cwd=tmp_path, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 2
     assert done.stdout == ""
@@ -68,7 +69,7 @@ def test_a_runtime_is_built_once_where_none_is_found(tiny_library: Path, tmp_pat
     library = tmp_path / "alone/libdiopi_impl.so"
     library.parent.mkdir()
     shutil.copy(tiny_library, library)
-    command = [sys.executable, "-m", "diopigen", "conformance", "run", "--lib", library, "--spec", ROOT / "specs"]
+    command = [*SUITE, "--lib", library, "--spec", ROOT / "specs"]
     command += ["--ops", "diopiAdd", "--dtype", "float32", "--axis", "plain"]
     environment = {**os.environ, "DIOPIGEN_CACHE": str(tmp_path / "cache")}
     runs = [
@@ -94,8 +95,8 @@ def test_without_a_compiler_no_runtime_is_built(compiler: str, text: str, tmp_pa
         (path / "false").symlink_to("/bin/false")
     environment = {**os.environ, "DIOPIGEN_CACHE": str(tmp_path / "cache"), "PATH": str(path), "CXX": compiler}
     done = subprocess.run(
-        [sys.executable, "-m", "diopigen", "conformance", "run", "--lib", str(library), "--spec", str(ROOT / "specs")],
-        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120,
+        [*SUITE, "--lib", str(library), "--spec", str(ROOT / "specs")],
+        cwd=tmp_path, env=environment, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 2 and done.stdout == ""
     assert "error[runtime-build]" in done.stderr and text in done.stderr

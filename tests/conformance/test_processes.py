@@ -30,7 +30,7 @@ def test_the_prepared_process_is_the_next_one(processes: Processes) -> None:
     for process in (first, second):
         assert process.stdin is not None
         process.stdin.close()
-        assert process.wait(timeout=60) == 0  # without a setup there is nothing to do
+        assert process.wait() == 0  # without a setup there is nothing to do
     errors.seek(0)
     assert errors.read() == b""
 

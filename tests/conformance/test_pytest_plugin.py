@@ -26,7 +26,7 @@ def pytest_run(
     }
     loaded = [part for name in ("diopigen.pytest_plugin", *plugins) for part in ("-p", name)]
     command = [sys.executable, "-m", "pytest", *loaded, "-p", "no:cacheprovider", *arguments]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
 
 
 def library(tiny_library: Path, runtime: Path) -> tuple[str, ...]:

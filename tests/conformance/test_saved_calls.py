@@ -22,7 +22,7 @@ def saved_call(folder: Path, device: str) -> Path:
 def repro(folder: Path, *paths: Path) -> subprocess.CompletedProcess[str]:
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, *paths)))}
     words = [sys.executable, "-m", "diopigen", "conformance", "repro", str(folder)]
-    return subprocess.run(words, capture_output=True, text=True, env=env, timeout=120)
+    return subprocess.run(words, capture_output=True, text=True, env=env)
 
 
 def test_the_package_follows_from_the_name_of_the_device(tmp_path: Path) -> None:

@@ -25,7 +25,6 @@ def run_checked(command: Sequence[str | Path], environment: Mapping[str, str] | 
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=1800,
         env=None if environment is None else dict(environment),
     )
     assert finished.returncode == 0, f"{command}\n{finished.stdout[-8000:]}"

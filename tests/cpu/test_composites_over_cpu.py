@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from artefacts import artefact
 from cpu_build import ROOT
+from programs import SUITE
 
 from diopigen.emit.adaptor.library import composite_functions
 from diopigen.ir.model import Interface
@@ -50,11 +50,11 @@ def test_composites_pass_the_cases_of_their_functions(
     names = sorted(composite_functions(interface))
     report = tmp_path / "report.json"
     command = [
-        *(sys.executable, "-m", "diopigen", "conformance", "run", "--lib", library, "--runtime", runtime),
+        *(*SUITE, "--lib", library, "--runtime", runtime),
         *("--spec", ROOT / "specs", "--jobs", "2", "--memory-limit", "0", "--json", report),
         *(word for name in names for word in ("--ops", name)),
     ]
-    subprocess.run([str(word) for word in command], capture_output=True, cwd=ROOT, timeout=900)
+    subprocess.run([str(word) for word in command], capture_output=True, cwd=ROOT)
     cases = json.loads(report.read_text())["cases"]
     assert {case["function"] for case in cases} == set(names)
     passed = [case["id"] for case in cases if case["outcome"] == "passed"]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from cpu_build import ROOT, SANITIZED
+from programs import HOUR
 
 from diopigen import api
 from diopigen.conformance.cases.suite import select
@@ -26,7 +27,7 @@ def results(
     tables = api.models(api.workspace(str(ROOT / "specs")), Sink())
     cases = select(interface, tables=tuple(tables.values()), derived=derived)
     if SANITIZED in os.environ:
-        return run(cases, interface, libraries[1], libraries[0], jobs=2, memory_limit=0, time_limit=120.0)
+        return run(cases, interface, libraries[1], libraries[0], jobs=2, memory_limit=0, time_limit=HOUR)
     return run(cases, interface, libraries[1], libraries[0], jobs=2)
 
 

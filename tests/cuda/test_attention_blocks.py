@@ -15,6 +15,7 @@ import pytest
 from attention_program import CASES, DROPPED, FUSED, Case
 from cpu_build import run_checked
 from cpu_library import BFLOAT16
+from programs import HOUR
 from sampling import first, sampled
 
 from diopigen.conformance.cases.suite import select
@@ -217,7 +218,7 @@ def test_the_suite_passes_by_blocks(
         monkeypatch.setenv("DIOPI_CUDA_EMULATION_BLAS", library)
     cases = select(interface, families=["attention_llm_ext"])
     assert len(cases) > 1_500
-    found = run(sampled(cases, share), interface, emulated[1], emulated[0], jobs=2, time_limit=120.0)
+    found = run(sampled(cases, share), interface, emulated[1], emulated[0], jobs=2, time_limit=HOUR)
     assert [f"{result.case.id}: {result.faults}" for result in found.failures] == []
     assert {result.outcome for result in found.results} == {"passed"}
 
@@ -235,7 +236,7 @@ def test_the_suite_passes_by_plans(
         if case.function.startswith(("diopiFlashAttention", "diopiMultiHeadAttention"))
     ]
     assert len(cases) > 900
-    found = run(sampled(cases, 6), interface, emulated[1], emulated[0], jobs=2, time_limit=120.0)
+    found = run(sampled(cases, 6), interface, emulated[1], emulated[0], jobs=2, time_limit=HOUR)
     assert [f"{result.case.id}: {result.faults}" for result in found.failures] == []
     served = set(notes.read_text().splitlines())
     assert served >= {"attention", "attention, joined", "attention, gradient", "attention, gradient, joined"}

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from cpu_build import ROOT
 from cuda_build import exported
+from programs import HOUR
 from sampling import sampled
 
 from diopigen import api
@@ -48,7 +49,7 @@ def results(request: pytest.FixtureRequest, emulated: tuple[Path, Path], interfa
     """What came of the cases, but for the large ones of models."""
     tables = api.models(api.workspace(str(ROOT / "specs")), Sink())
     cases = sampled(select(interface, tables=tuple(tables.values())), request.param)
-    return run(cases, interface, emulated[1], emulated[0], jobs=2, time_limit=120.0)
+    return run(cases, interface, emulated[1], emulated[0], jobs=2, time_limit=HOUR)
 
 
 def test_every_case_passes_that_the_library_covers(results: Results) -> None:
@@ -65,7 +66,7 @@ def test_no_result_depends_on_the_order_of_threads(
     monkeypatch.setenv("DIOPI_CUDA_EMULATION_ORDER", "reversed")
     cases = select(interface, families=RACES)
     assert len(cases) > 5_000
-    found = run(sampled(cases, share), interface, emulated[1], emulated[0], jobs=2, time_limit=120.0)
+    found = run(sampled(cases, share), interface, emulated[1], emulated[0], jobs=2, time_limit=HOUR)
     assert [f"{result.case.id}: {result.faults}" for result in found.failures] == []
     assert {result.outcome for result in found.results} == {"passed"}
 
@@ -76,7 +77,7 @@ def test_no_result_depends_on_work_being_done_at_once(
 ) -> None:
     """Streams that do nothing before a synchronisation: all work of a call is on the stream of its context."""
     monkeypatch.setenv("DIOPI_CUDA_EMULATION_STREAMS", "lazy")
-    found = run(sampled(select(interface), share), interface, emulated[1], emulated[0], jobs=2, time_limit=120.0)
+    found = run(sampled(select(interface), share), interface, emulated[1], emulated[0], jobs=2, time_limit=HOUR)
     assert [f"{result.case.id}: {result.faults}" for result in found.failures] == []
     assert {result.outcome for result in found.results} == {"passed"}
 
@@ -97,7 +98,7 @@ def test_calls_of_libraries_mean_what_is_asked_for(
     monkeypatch.setenv(f"DIOPI_CUDA_EMULATION_{library}", "1")
     cases = select(interface, ops=operators, families=["linalg_matmul" if library == "BLAS" else "conv_pool_resample"])
     assert len(cases) > 500
-    found = run(sampled(cases, share), interface, emulated[1], emulated[0], jobs=2, time_limit=120.0)
+    found = run(sampled(cases, share), interface, emulated[1], emulated[0], jobs=2, time_limit=HOUR)
     assert [f"{result.case.id}: {result.faults}" for result in found.failures] == []
     assert {result.outcome for result in found.results} == {"passed"}
 

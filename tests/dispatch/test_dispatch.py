@@ -52,7 +52,6 @@ def start(libraries: Libraries, folder: Path, name: str, environment: dict[str, 
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=120,
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from artefacts import artefact
+from programs import SUITE
 
 from diopigen.conformance.cases import suite as cases
 from diopigen.conformance.model import Case
@@ -27,11 +28,9 @@ def run(library: Path, folder: Path, *options: str, **environment: str) -> dict[
     """Results of a run through the layer, by case id."""
     out = folder / "results.json"
     known = {name: value for name, value in os.environ.items() if not name.startswith("DIOPI_")}
-    command = [sys.executable, "-m", "diopigen", "conformance", "run", "--lib", str(library)]
+    command = [*SUITE, "--lib", str(library)]
     command += ["--runtime", str(artefact("libdiopirt.so")), "-j", "2", "--json", str(out), *options]
-    done = subprocess.run(
-        command, cwd=ROOT, env={**known, **environment}, capture_output=True, text=True, check=False, timeout=1200
-    )
+    done = subprocess.run(command, cwd=ROOT, env={**known, **environment}, capture_output=True, text=True, check=False)
     assert out.exists(), done.stderr
     return {case["id"]: case for case in json.loads(out.read_text())["cases"]}
 
@@ -96,7 +95,7 @@ def calls(name: str, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, program, artefact("libdiopirt.so"), artefact("libdiopi_dispatch.so"), name]
     switches = {"DIOPI_VENDOR_LIBRARY": library, "PYTHONPATH": str(ROOT), **environment}
     return subprocess.run(
-        list(map(str, command)), env={**known, **switches}, capture_output=True, text=True, check=False, timeout=120
+        list(map(str, command)), env={**known, **switches}, capture_output=True, text=True, check=False
     )
 
 

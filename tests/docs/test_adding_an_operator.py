@@ -56,10 +56,8 @@ def test_the_commands_of_the_page_pass(tree: Path) -> None:
     (commands,) = COMMANDS.findall(PAGE.read_text())
     commands = commands.replace("make build", "make -o .venv/ready build")  # the environment is there
     retained = {name: value for name, value in os.environ.items() if not name.startswith("DIOPI_")}
-    environment = {**retained, "PATH": f"{Path(sys.executable).parent}:{retained['PATH']}", "PYTHONPATH": str(tree)}
-    done = subprocess.run(
-        ["bash", "-e", "-c", commands], cwd=tree, env=environment, text=True, capture_output=True, timeout=3000
-    )
+    environment = {**retained, "PYTHONPATH": str(tree)}
+    done = subprocess.run(["bash", "-e", "-c", commands], cwd=tree, env=environment, text=True, capture_output=True)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
     results = re.findall(r"(\d+) functions, (\d+) cases in [\d.]+ s: (.*)", done.stdout)
     assert [int(functions) for functions, _, _ in results] == [3, 3, 3]

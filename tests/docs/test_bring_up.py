@@ -26,5 +26,5 @@ def test_the_page_is_true(tmp_path: Path) -> None:
         else (commands, text)
         for commands, text in blocks(PAGE)
     ]
-    printed = run(page, tmp_path, {"DIOPIGEN_DIR": str(ROOT)}, timeout=900)
+    printed = run(page, tmp_path, {"DIOPIGEN_DIR": str(ROOT)})
     assert differences(page, printed) == {}

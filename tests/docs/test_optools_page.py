@@ -22,6 +22,6 @@ def test_every_block_prints_what_the_page_says(tmp_path: Path) -> None:
     if importlib.util.find_spec("torch") is None:
         pytest.skip("torch is not installed: pip install 'diopigen[torch]'")
     path = os.pathsep.join([str(ROOT / "optools/src"), str(ROOT)])
-    printed = page_runs.run(PAGE, tmp_path, {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}, timeout=900)
+    printed = page_runs.run(PAGE, tmp_path, {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"})
     assert page_runs.differences(PAGE, printed) == {}
     assert "<svg" in (tmp_path / "report.html").read_text()

@@ -182,14 +182,12 @@ def test_the_commands_for_maintainers_run(tmp_path: Path) -> None:
     for header in (ROOT / "generated/include/diopi").glob("*.h"):
         shutil.copyfile(header, tmp_path / "path/to" / header.name)
     shutil.copyfile(ROOT / "generated/diopi.json", tmp_path / "old.json")
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-e", "-c", block],
         cwd=tmp_path,
-        env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=600,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "old.json: nothing breaks" in done.stdout
@@ -205,15 +203,13 @@ def test_the_commands_for_a_chip_run(tmp_path: Path) -> None:
     script = "".join(line for line in block.splitlines(keepends=True) if "./host" not in line)
     retained = {name: value for name, value in os.environ.items() if not name.startswith("DIOPI_")}
     launcher = {"CMAKE_CXX_COMPILER_LAUNCHER": "ccache"} if shutil.which("ccache") else {}
-    path = f"{Path(sys.executable).parent}:{retained['PATH']}"
     done = subprocess.run(
         ["bash", "-c", f"set -e\nset -o pipefail\n{script}"],
         cwd=tmp_path,
-        env={**retained, **launcher, "PATH": path, "PYTHONPATH": str(ROOT), "DIOPIGEN_DIR": str(ROOT)},
+        env={**retained, **launcher, "PYTHONPATH": str(ROOT), "DIOPIGEN_DIR": str(ROOT)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=1800,
     )
     assert done.returncode == 0, done.stdout[-5000:]
     assert re.search(r"impl/droplet: nothing found; library .*libdiopi_impl.so", done.stdout)

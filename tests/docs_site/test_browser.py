@@ -4,14 +4,13 @@ do is done."""
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pages_read import read_page
+from programs import program
 
 WIDTHS = (360, 768, 1280)
 PAGES = (
@@ -81,9 +80,7 @@ run().catch(error => { found.error = String(error); })
 @pytest.fixture(scope="module")
 def seen(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """What the browser found, with all that it printed. It starts once."""
-    browser = shutil.which("chromium")
-    if browser is None:
-        (pytest.fail if os.environ.get("DIOPIGEN_REQUIRE_TOOLS") else pytest.skip)("chromium is missing")
+    browser = program("chromium", "chromium")
     harness = site / "harness.html"
     constants = f"const PAGES = {json.dumps(PAGES)}, WIDTHS = {json.dumps(WIDTHS)};"
     harness.write_text(HARNESS.replace("<script>", f"<script>{constants}"), encoding="utf-8")
@@ -94,7 +91,7 @@ def seen(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
         "--allow-file-access-from-files", f"--user-data-dir={profile}", "--virtual-time-budget=60000", "--dump-dom",
         f"file://{harness}",
     ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    done = subprocess.run(command, capture_output=True, text=True)
     dom = profile / "dom.html"
     dom.write_text(done.stdout, encoding="utf-8")
     harness.unlink()

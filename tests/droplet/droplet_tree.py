@@ -14,6 +14,7 @@ from typing import Any
 
 from artefacts import FOLDER, ROOT, artefact
 from click.testing import CliRunner
+from programs import HOUR
 
 from diopigen.cli import cli
 
@@ -72,7 +73,7 @@ def run_diopigen(*words: str | Path, folder: str | Path = ROOT, **variables: str
     """A command of diopigen in a process of its own."""
     command_line = [sys.executable, "-m", "diopigen", *map(str, words), *SPEC]
     env = environment(PYTHONPATH=str(ROOT), **variables)
-    return subprocess.run(command_line, capture_output=True, text=True, cwd=folder, env=env, timeout=300)
+    return subprocess.run(command_line, capture_output=True, text=True, cwd=folder, env=env)
 
 
 def conformance(built: Built, report: Path, *options: str, **variables: str) -> tuple[int, dict[str, Any], str]:
@@ -81,6 +82,8 @@ def conformance(built: Built, report: Path, *options: str, **variables: str) -> 
     run: list[str | Path] = [
         "conformance",
         "run",
+        "--time-limit",
+        str(HOUR),
         "--lib",
         built.library,
         "--runtime",

@@ -157,8 +157,7 @@ def test_marks_follow_from_the_spec(configs: dict[str, dict[str, Any]], interfac
 def test_the_checked_in_file_is_laid_out_by_a_formatter(text: str, tmp_path: Path) -> None:
     path = tmp_path / "diopi_configs.py"
     path.write_text(text)
-    ruff = Path(sys.executable).parent / "ruff"
-    command = [str(ruff), "format", "--isolated", "--line-length", "120", "--check", str(path)]
+    command = ["ruff", "format", "--isolated", "--line-length", "120", "--check", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from needed_tools import tool
+from programs import program
 from test_headers_facts import ORDER
 
 C_STANDARDS = ("c11", "c17", "c2x")
@@ -25,11 +25,11 @@ CASES += [("clang++", "clang", "c++", standard) for standard in CXX_STANDARDS]
 def test_each_header_compiles_alone(
     compiler: str, package: str, language: str, standard: str, header_folder: Path
 ) -> None:
-    program = tool(compiler, package)
+    command = program(compiler, package)
     for header in ORDER:
         done = subprocess.run(
             [
-                program,
+                command,
                 f"-std={standard}",
                 "-Wall",
                 "-Wextra",
@@ -54,9 +54,8 @@ def test_each_header_compiles_alone(
 def test_a_frozen_layout_refuses_a_compiler_that_lays_it_out_otherwise(
     compiler: str, language: str, header_folder: Path
 ) -> None:
-    program = tool(compiler, "g++")
     done = subprocess.run(
-        [program, "-fshort-enums", "-fsyntax-only", "-x", language, "-I", str(header_folder), "-"],
+        [compiler, "-fshort-enums", "-fsyntax-only", "-x", language, "-I", str(header_folder), "-"],
         input="#include <diopi/diopirt.h>\n",
         capture_output=True,
         text=True,

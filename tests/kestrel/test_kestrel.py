@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from artefacts import artefact
 from kestrel_tree import EXAMPLE, ROOT, bring_up, command
+from programs import SUITE
 
 from diopigen.chip.reader import read_chip
 from diopigen.diagnostics import Sink
@@ -59,8 +59,8 @@ def report(interface: Interface, tmp_path_factory: pytest.TempPathFactory) -> di
     file = tmp_path_factory.mktemp("kestrel") / "results.json"
     libraries = ["--lib", artefact("kestrel/libdiopi_impl.so"), "--runtime", artefact("libdiopirt.so")]
     words = [*libraries, *(word for operator in chip.operators for word in ("--ops", operator.name)), "--json", file]
-    run = [sys.executable, "-m", "diopigen", "conformance", "run", *map(str, words), "--spec", str(ROOT / "specs")]
-    done = subprocess.run(run, capture_output=True, text=True, timeout=300)
+    run = [*SUITE, *map(str, words), "--spec", str(ROOT / "specs")]
+    done = subprocess.run(run, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return found
@@ -109,9 +109,9 @@ def converted_run(interface: Interface, library: str, folder: Path, *more: str) 
         "--json",
         folder / "r.json",
     ]
-    run = [sys.executable, "-m", "diopigen", "conformance", "run", *map(str, words), "--spec", str(ROOT / "specs")]
+    run = [*SUITE, *map(str, words), "--spec", str(ROOT / "specs")]
     run += ["--impl", str(tree / "impl/kestrel")] if "--no-impl" not in more else []
-    done = subprocess.run([word for word in run if word != "--no-impl"], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([word for word in run if word != "--no-impl"], capture_output=True, text=True)
     found: dict[str, Any] = json.loads((folder / "r.json").read_text(encoding="utf-8"))
     return done.returncode, found, done.stdout
 

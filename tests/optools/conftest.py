@@ -75,7 +75,6 @@ def run_python(words: list[str], folder: Path, code: int | None, **variables: st
         env={**os.environ, **own, **variables},
         capture_output=True,
         text=True,
-        timeout=300,
     )
     assert code is None or done.returncode == code, done.stdout + done.stderr
     return done

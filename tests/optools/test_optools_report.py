@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -22,6 +21,7 @@ from optools.overflowing import Overflows
 from optools.report import report
 from optools.store import FolderError
 from optools.timing import Timing
+from programs import program
 
 
 class Page(HTMLParser):
@@ -129,11 +129,7 @@ run().catch(error => { found.push(String(error)); })
 
 @pytest.mark.slow
 def test_a_browser_shows_it_at_three_widths(folder: Path, tmp_path: Path) -> None:
-    browser = next((found for name in ("chromium", "google-chrome") if (found := shutil.which(name))), None)
-    if browser is None:
-        if os.environ.get("DIOPIGEN_REQUIRE_TOOLS"):
-            pytest.fail("chromium is missing: apt install chromium")
-        pytest.skip("chromium is missing: apt install chromium")
+    browser = program("chromium", "chromium")
     (tmp_path / "report.html").write_text(report([folder]))
     (tmp_path / "harness.html").write_text(HARNESS)
     words = [
@@ -144,7 +140,7 @@ def test_a_browser_shows_it_at_three_widths(folder: Path, tmp_path: Path) -> Non
         "--virtual-time-budget=20000",
     ]
     command = [browser, *words, f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", str(tmp_path / "harness.html")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     result = re.search(r'<pre id="result">(\[\[.*?\]\])</pre>', done.stdout)
     assert result is not None, done.stdout[-2000:] + done.stderr[-2000:]
     for asked, width, boxes in json.loads(result[1]):

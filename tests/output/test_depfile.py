@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -66,8 +65,6 @@ INPUTS = ["plain.yaml", "with space.yaml", "dir one/two  spaces.j2", "hash#1.yam
 @pytest.mark.parametrize("tool", ["make", "ninja"])
 def test_the_build_tool_itself(tool: str, tmp_path: Path) -> None:
     """Each input in turn is touched: the tool must run the step again, and only then."""
-    if shutil.which(tool) is None:
-        pytest.skip(f"{tool} is not installed")
     build_dir(tmp_path, INPUTS)
     (tmp_path / "the.d").write_text(depfile_text("stamp", INPUTS))
     (tmp_path / "copy.d").write_text(depfile_text("stamp", INPUTS))

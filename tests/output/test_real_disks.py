@@ -33,7 +33,7 @@ def in_subprocess(body: str, *arguments: str, wrapper: tuple[str, ...] = ()) -> 
     script = textwrap.dedent(head) + textwrap.dedent(body)
     environment = {**os.environ, "PYTHONPATH": f"{REPOSITORY}:{Path(__file__).parent}"}
     command = [*wrapper, sys.executable, "-c", script, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 
 
 def test_a_real_limit_on_file_size(tmp_path: Path) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 
 import pytest
 from artefacts import artefact
+from programs import SUITE
 
 pytest.importorskip("tvm_ffi", reason="apache-tvm-ffi is not installed: pip install apache-tvm-ffi")
 
@@ -31,7 +31,7 @@ KINDS = {
 def test_operators_of_every_kind_pass() -> None:
     artefact("libdiopi_tvm_ffi.so")  # else it would be compiled here
     operators = [word for name in KINDS for word in ("--ops", name)]
-    command = [sys.executable, "-m", "diopigen", "conformance", "run", "--lib", str(artefact("libdiopi_impl.so"))]
+    command = [*SUITE, "--lib", str(artefact("libdiopi_impl.so"))]
     command += ["--binding", "tvm_ffi", "--sample", "6", "-j", "1", *operators]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]

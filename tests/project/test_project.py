@@ -127,7 +127,7 @@ def test_a_key_is_not_the_default_of_another_meaning(tmp_path: Path) -> None:
 
 def diopigen(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "diopigen", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture

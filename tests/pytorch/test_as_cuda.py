@@ -118,7 +118,6 @@ def run(backend: Any, program: str, tmp_path: Path, **environment: str) -> str:
         env={**os.environ, **backend.environment(), "PYTHONPATH": os.pathsep.join(sys.path), **environment},
         capture_output=True,
         text=True,
-        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -209,7 +209,6 @@ def completed(
         env={**os.environ, **backend.environment(), **environment},
         capture_output=True,
         text=True,
-        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr

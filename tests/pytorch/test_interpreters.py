@@ -16,7 +16,6 @@ def run(backend: Any, program: str, **environment: str) -> subprocess.CompletedP
         env={**os.environ, **backend.environment(), "PYTHONPATH": os.pathsep.join(sys.path), **environment},
         capture_output=True,
         text=True,
-        timeout=120,
         check=False,
     )
 

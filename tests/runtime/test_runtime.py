@@ -65,7 +65,6 @@ def run(command: Sequence[str | Path], **environment: str) -> subprocess.Complet
         stderr=subprocess.STDOUT,
         text=True,
         env={**os.environ, **environment},
-        timeout=600,
     )
 
 

@@ -50,14 +50,8 @@ ADD_KERNEL = """
 """
 
 
-def tool(name: str) -> str:
-    found = shutil.which(name) or shutil.which(name, path=Path(sys.executable).parent)
-    assert found, f"{name} is missing: install it"
-    return found
-
-
 def run(*line: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([str(part) for part in line], cwd=cwd, capture_output=True, text=True, timeout=300)
+    return subprocess.run([str(part) for part in line], cwd=cwd, capture_output=True, text=True)
 
 
 def succeed(*line: str | Path, cwd: Path) -> str:
@@ -77,13 +71,13 @@ def tree(make: Scaffold, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The starter set, built with Unix Makefiles and the debug preset."""
     root = tmp_path_factory.mktemp("makefiles") / "a tree"
     make(root)
-    succeed(tool("cmake"), "--preset", "debug", cwd=root)
+    succeed("cmake", "--preset", "debug", cwd=root)
     succeed("cmake", "--build", "--preset", "debug", "--parallel", "2", cwd=root)
     return root
 
 
 def exported(library: Path) -> set[str]:
-    lines = succeed(tool("nm"), "-D", "--defined-only", "--format=posix", library, cwd=library.parent).splitlines()
+    lines = succeed("nm", "-D", "--defined-only", "--format=posix", library, cwd=library.parent).splitlines()
     return {line.split()[0] for line in lines}
 
 
@@ -175,7 +169,6 @@ def test_a_host_without_registration_finds_the_functions_by_name(tree: Path) -> 
 def test_ninja_and_sanitizers(make: Scaffold, tmp_path: Path) -> None:
     root = tmp_path / "ninja"
     make(root, "Add", "Conv*")
-    tool("ninja")
     build = root / "build/ninja"
     succeed("cmake", "--preset", "sanitizers", "-G", "Ninja", "-B", build, cwd=root)
     succeed("cmake", "--build", build, cwd=root)
@@ -206,8 +199,7 @@ def test_every_operator_compiles_and_is_formatted(make: Scaffold, tmp_path: Path
     assert defined.isdisjoint(host)
 
     handwritten = [*root.glob("impl/droplet/*.h"), root / "test/main.cpp"]
-    formatter = tool("clang-format")
-    succeed(formatter, "--dry-run", "-Werror", *sources, *handwritten, cwd=root)
+    succeed("clang-format", "--dry-run", "-Werror", *sources, *handwritten, cwd=root)
     flags = [
         "-std=c++17",
         "-fsyntax-only",

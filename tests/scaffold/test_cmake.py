@@ -25,7 +25,7 @@ KERNELS = "#include <diopi/functions.h>\nint answer() { return diopiSuccess; }\n
 
 
 def run(*line: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([str(part) for part in line], cwd=cwd, capture_output=True, text=True, timeout=120)
+    return subprocess.run([str(part) for part in line], cwd=cwd, capture_output=True, text=True)
 
 
 class Consumer:

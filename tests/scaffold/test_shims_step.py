@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from sampling import first
-from test_build import exported, run, succeed, tool
+from test_build import exported, run, succeed
 from vendor_trees import ROOT, Scaffold
 
 KERNEL = """\
@@ -33,7 +33,7 @@ class Tree:
         command.write_text(f'#!/bin/sh\necho "$*" >> "{self.log}"\nexec "{sys.executable}" -m diopigen "$@"\n')
         command.chmod(0o755)
         options = [f"-Ddiopigen_DIR={ROOT}/cmake", f"-DDIOPIGEN_EXECUTABLE={command}", "-DDIOPI_GENERATE_SHIMS=ON"]
-        succeed(tool("cmake"), "-G", generator, "-B", "build", "-DCMAKE_BUILD_TYPE=Debug", *options, cwd=root)
+        succeed("cmake", "-G", generator, "-B", "build", "-DCMAKE_BUILD_TYPE=Debug", *options, cwd=root)
 
     def build(self) -> int:
         """Builds the library, and gives how often the shims were written."""
@@ -86,6 +86,6 @@ def test_missing_arguments_are_named(tmp_path: Path) -> None:
         "cmake_minimum_required(VERSION 3.24)\nproject(p LANGUAGES NONE)\nfind_package(diopigen REQUIRED)\n"
         "diopigen_adaptors(TARGET shims OUT out)\n"
     )
-    line = [tool("cmake"), "-B", "build", f"-Ddiopigen_DIR={ROOT}/cmake", f"-DDIOPIGEN_EXECUTABLE={sys.executable}"]
+    line = ["cmake", "-B", "build", f"-Ddiopigen_DIR={ROOT}/cmake", f"-DDIOPIGEN_EXECUTABLE={sys.executable}"]
     done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode != 0 and "diopigen_adaptors: IMPL is missing" in done.stderr

@@ -30,9 +30,7 @@ INCLUDES = tuple(
 def run(command: Sequence[str | Path], **environment: str) -> subprocess.CompletedProcess[str]:
     """Runs a command in an environment without the variables of the simulated device but those that are given."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("DIOPI_SIM_")}
-    return subprocess.run(
-        [str(part) for part in command], capture_output=True, text=True, env={**clean, **environment}, timeout=300
-    )
+    return subprocess.run([str(part) for part in command], capture_output=True, text=True, env={**clean, **environment})
 
 
 def run_case(program: Path, name: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from doctest_programs import case_names, passed
+from programs import program
 from sim_build import HERE, INCLUDES, KERNELS, ROOT, SIM, WARNINGS, run, run_case, succeed
 
 ENVIRONMENT = {
@@ -185,7 +186,7 @@ def test_the_device_functions_are_c(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_clang_compiles_it_too(tmp_path: Path) -> None:
     for source in sorted([*(SIM / "src").glob("*.cpp"), *(KERNELS / "src").glob("*.cpp")]):
-        succeed(["clang++", "-std=c++17", *WARNINGS, *INCLUDES, "-fsyntax-only", source])
+        succeed([program("clang++", "clang"), "-std=c++17", *WARNINGS, *INCLUDES, "-fsyntax-only", source])
 
 
 def test_vendors_link_the_device_as_one_library_or_whole(plain: Path) -> None:

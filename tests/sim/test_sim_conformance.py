@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from programs import SUITE
 from sampling import first
 from sim_build import ROOT, run
 
@@ -33,7 +33,7 @@ def report_of(plain: Path, folder: Path, *options: str | Path, **environment: st
         "--json",
         report,
     ]
-    command: list[str | Path] = [sys.executable, "-m", "diopigen", "conformance", "run", *files, "--ops", "diopiRelu"]
+    command: list[str | Path] = [*SUITE, *files, "--ops", "diopiRelu"]
     done = run([*command, "--spec", ROOT / "specs", *options], **CHECKS, **environment)
     assert done.returncode in (0, 1), done.stdout + done.stderr
     found: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))

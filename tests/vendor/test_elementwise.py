@@ -138,7 +138,7 @@ def test_every_kernel_computes_what_the_suite_says(tmp_path: Path) -> None:
     library, runtime = tmp_path / "libplain.so", artefact("libdiopirt.so")
     device = ROOT / "runtime/src/host_device.cpp"
     command = [*compiler, "-shared", *sources, device, "-o", library]
-    done = subprocess.run(list(map(str, command)), stderr=subprocess.PIPE, text=True, timeout=300)
+    done = subprocess.run(list(map(str, command)), stderr=subprocess.PIPE, text=True)
     assert done.returncode == 0, done.stderr
     names = re.findall(r"^diopiError_t (\w+)", kernels(tree), re.MULTILINE)
     report = tmp_path / "report.json"
