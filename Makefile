@@ -8,7 +8,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Tests start hundreds of commands; some images of containers forbid to cache what Python compiles for them.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help docs demo demo-torch build unit test nightly test-torch test-models released conformance conformance-cuda cuda cuda-sample sanitize lint types generated generate bench mutation mutation-sources variants portability portability-share clean
+.PHONY: help docs demo demo-torch build unit test test-programs nightly test-torch test-models released conformance conformance-cuda cuda cuda-sample sanitize lint types generated generate bench mutation mutation-sources variants portability portability-share clean
 
 help:
 	@echo "make demo       bring up droplet, a simulated chip, from an empty folder to a verified library"
@@ -16,6 +16,7 @@ help:
 	@echo "make build      compile once what the tests run (PRESET=plain, released, address, ...; docs/building.md)"
 	@echo "make unit       the tests that need no compiler, in under a minute"
 	@echo "make test       build, then run the tests of a change; where torch is, a sample of those of the backend for it"
+	@echo "make test-programs  the tests that need clang, chromium or qemu; a part of make test where these are"
 	@echo "make test-torch all tests of the backend for PyTorch; installs torch into .venv"
 	@echo "make test-models models of public packages and training scripts of accelerate, lightning and transformers on droplet; installs them"
 	@echo "make nightly    everything that needs no GPU: hours"
@@ -62,6 +63,10 @@ test: $(VENV)/ready
 	else echo "tests/pytorch skipped: torch is not in $(VENV); make test-torch installs it" && \
 	$(BUILD); fi
 	@$(PYTEST)
+
+# Those tests that call programs which the README does not name, such as clang and chromium; part of `make test` as well.
+test-programs: $(VENV)/ready
+	@$(PYTEST) -m "programs and not slow and not sanitize"
 
 $(VENV)/torch: $(VENV)/ready
 	@echo "environment  pip installs torch, some 200 MB"
@@ -174,7 +179,7 @@ portability: $(VENV)/ready
 # What CI runs each time: a sample of the suite over the library that the tests have built.
 PLAIN := build/tests/plain
 portability-share: $(VENV)/ready
-	@test -f $(PLAIN)/libdiopi_impl.so || $(BUILD) --target diopigen_runtime_shared --target diopi_impl
+	@$(BUILD) --target diopigen_runtime_shared --target diopi_impl
 	@$(BIN)/python tools/portability --share --jobs $(JOBS) --lib $(PLAIN)/libdiopi_impl.so --runtime $(PLAIN)/libdiopirt.so
 
 clean:
