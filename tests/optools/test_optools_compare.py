@@ -226,6 +226,49 @@ def test_the_command_names_the_first_wrong_operator(
         assert "no operator is wrong" in done.stdout
 
 
+NOTHING: dict[str, tuple[list[str], int, str]] = {
+    "operator": (["--ops", "nosuch"], 2, "no operator or function matches 'nosuch'"),
+    "near": (["--ops", "mm,adddmm"], 2, "no operator or function matches 'adddmm'; did you mean 'addmm'?"),
+    "exclude": (["--exclude", "nosuch"], 2, "no operator or function matches 'nosuch'"),
+    "expression": (["--ops", "(ad|x)dmm_of.*"], 2, "no operator or function matches '(ad|x)dmm_of.*'"),
+    "phase": (["--phases", "sideways"], 2, "no phase matches 'sideways'"),
+    "near phase": (["--phases", "forward,backwards"], 2, "no phase matches 'backwards'; did you mean 'backward'?"),
+    "not called": (["--ops", "gelu"], 1, "no call of the program is selected"),
+    "module": (["--modules", "Nowhere"], 1, "no call of the program is selected"),
+    "views": (["--ops", "t"], 1, "no call was compared"),
+}
+
+
+@pytest.mark.parametrize("kind", NOTHING)
+def test_a_comparison_of_nothing_is_no_success(kind: str, tmp_path: Path, optools: Callable[..., Any]) -> None:
+    words, code, text = NOTHING[kind]
+    (tmp_path / "train.py").write_text(PROGRAM)
+    done = optools("compare", *words, "train.py", code=code)
+    assert text in done.stdout + done.stderr and "no operator is wrong" not in done.stdout
+
+
+def test_names_that_are_not_called_are_no_error(tmp_path: Path, optools: Callable[..., Any]) -> None:
+    (tmp_path / "train.py").write_text(PROGRAM)
+    done = optools("compare", "--ops", "addmm,gelu,torch.nn.functional.silu,mul.Tensor", "train.py")
+    assert "no operator is wrong" in done.stdout
+
+
+def test_other_tools_and_the_variable_name_what_nothing_matches(
+    tmp_path: Path, optools: Callable[..., Any], python: Callable[..., Any]
+) -> None:
+    (tmp_path / "train.py").write_text(PROGRAM)
+    for tool in ("capture", "overflow", "time", "fallback"):
+        assert "matches 'nosuch'" in optools(tool, "--ops", "nosuch", "train.py", code=2).stderr
+    assert "matches 'nosuch'" in optools("checksums", "--changed", "nosuch", "train.py", code=2).stderr
+    start = "from optools.environment import autoload; autoload(); exec(open('train.py').read())"
+    done = python("-c", start, OPTOOLS="compare --ops nosuch")
+    assert "matches 'nosuch'" in done.stderr and "no operator is wrong" not in done.stdout
+    optools("capture", "--folder", "kept", "train.py")
+    for tool in ("list", "replay"):
+        assert "'adddmm'; did you mean 'addmm'?" in optools(tool, "--ops", "adddmm", "kept", code=2).stderr
+    assert "no call was compared" in optools("replay", "--ops", "t", "kept", code=1).stdout
+
+
 @pytest.mark.slow
 def test_captures_are_compared_offline(tmp_path: Path, optools: Callable[..., Any]) -> None:
     (tmp_path / "train.py").write_text(PROGRAM)

@@ -81,6 +81,10 @@ class Checksums(Tool):
         CONTEXT.watchers.append(self._watch)
         Mode.of_thread().api.roots.append(self._loss)
 
+    def require_known(self) -> None:
+        if self.change is not None:
+            self.change.require_known()
+
     def call(self, call: Call, proceed: Proceed) -> Any:
         change = self.change
         if change is None or not change.selection.takes(call.func, call.facts):

@@ -197,10 +197,24 @@ def _run(options: argparse.Namespace) -> int:
     tool, report = options.make(options)
     with tool:
         code = run_script(words)
+    wrong = reported(tool, report)
+    return code or wrong
+
+
+def reported(tool: Any, report: Callable[[], int]) -> int:
+    """Prints what a tool did, after the program; returns the exit code. A tool that looked at nothing found nothing
+    out: that is no success."""
     for reason, count in sorted(tool.skipped.items(), key=lambda item: -item[1]):
         print(f"optools: not looked at, {count} times: {reason}", file=sys.stderr)
-    found = report()
-    return code or found
+    try:
+        tool.require_known()
+    except ExpressionError as reason:
+        print(f"optools: {reason}", file=sys.stderr)
+        return USAGE
+    if not tool.calls_seen:
+        print("optools: no call of the program is selected", file=sys.stderr)
+        return 1
+    return report()
 
 
 def _bytes(text: str) -> int:
@@ -221,8 +235,10 @@ def _capture(options: argparse.Namespace) -> tuple[Any, Callable[[], int]]:
     return tool, report
 
 
-def _filtered(options: argparse.Namespace) -> Callable[[Any], bool]:
+def _selected(options: argparse.Namespace) -> list[Any]:
+    """The calls of the folder that the filters leave. Raises `ExpressionError` for a filter that nothing matches."""
     from optools.expression import Names
+    from optools.store import read_calls
 
     ops, modules = Names(options.ops), Names(options.modules)
 
@@ -230,15 +246,18 @@ def _filtered(options: argparse.Namespace) -> Callable[[Any], bool]:
         names = [call.op, call.op.partition(".")[0], call.line["api"], call.line["api"].rpartition(".")[2]]
         return (not ops or ops.any(names)) and (not modules or modules.match(call.line["module"]))
 
-    return takes
+    calls = [call for call in read_calls(Path(options.folder)) if takes(call)]
+    ops.require_known("captured operator")
+    modules.require_known("module of a captured call")
+    if not calls:
+        raise ExpressionError(f"{options.folder}: no captured call is selected")
+    return calls
 
 
 def _list(options: argparse.Namespace) -> int:
     from optools.replaying import list_table
-    from optools.store import read_calls
 
-    takes = _filtered(options)
-    print(list_table(call for call in read_calls(Path(options.folder)) if takes(call)))
+    print(list_table(_selected(options)))
     return 0
 
 
@@ -257,10 +276,14 @@ def _show(options: argparse.Namespace) -> int:
 def _replay(options: argparse.Namespace) -> int:
     from optools.replaying import outcome_table, replay
 
-    outcomes = replay(options.folder, options.calls, device=options.device, takes=_filtered(options))
+    numbers = {call.number for call in _selected(options)}
+    outcomes = replay(options.folder, options.calls, device=options.device, takes=lambda call: call.number in numbers)
     print(outcome_table(outcomes))
     counts = {state: sum(one.state == state for one in outcomes) for state in ("right", "wrong", "failed", "skipped")}
     print(", ".join(f"{count} {state}" for state, count in counts.items()))
+    if counts["skipped"] == len(outcomes):
+        print("optools: no call was compared")
+        return 1
     return 1 if counts["wrong"] or counts["failed"] else 0
 
 
@@ -280,6 +303,9 @@ def _compare(options: argparse.Namespace) -> tuple[Any, Callable[[], int]]:
     def report() -> int:
         print(tool.report.table())
         first = tool.report.first
+        if not tool.report.totals:
+            print("optools: no call was compared")
+            return 1
         if first is None:
             print("optools: no operator is wrong")
             return 0
@@ -396,10 +422,9 @@ def _diff(options: argparse.Namespace) -> int:
 
 def _to_cases(options: argparse.Namespace) -> int:
     from optools.cases import table, validated
-    from optools.store import read_calls
 
-    path, takes = Path(options.out), _filtered(options)
-    found = table((call for call in read_calls(Path(options.folder)) if takes(call)), path.stem, options.values)
+    path = Path(options.out)
+    found = table(_selected(options), path.stem, options.values)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(found.text, encoding="utf-8")
     problems = validated(path)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from torch.overrides import TorchFunctionMode
 
-FORWARD, BACKWARD, RECOMPUTE, OPTIMIZER = "forward", "backward", "recompute", "optimizer"
+PHASES = FORWARD, BACKWARD, RECOMPUTE, OPTIMIZER = "forward", "backward", "recompute", "optimizer"
 _ORIGINS = 1 << 18
 """Forward calls that are remembered for backward."""
 _OWN = (torch.__path__[0], __file__.rpartition("/")[0], "<frozen", "<string>", "<__array_function__")
@@ -233,6 +233,18 @@ def api_name(function: Any) -> str:
             found = ""
         _API_NAMES[function] = found = found or getattr(function, "__name__", "")
     return found
+
+
+def known_names() -> Iterator[str]:
+    """Names of all operators and overloads of torch, and of the functions of its API."""
+    for schema in torch._C._jit_get_all_schemas():
+        base = schema.name.removeprefix("aten::")
+        yield from (schema.name, base)
+        if schema.overload_name:
+            yield f"{base}.{schema.overload_name}"
+    for functions in torch.overrides.get_overridable_functions().values():
+        for name in map(api_name, functions):
+            yield from (name, name.rpartition(".")[2])
 
 
 class ApiNames(TorchFunctionMode):

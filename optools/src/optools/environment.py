@@ -38,8 +38,10 @@ def start(words: str) -> None:
 
     def finish() -> None:
         tool.stop()
-        if tool.calls_seen:
-            report()
+        if tool.calls_seen or tool.selection.asked:
+            from optools.cli import reported
+
+            reported(tool, report)
             sys.stdout.flush()
 
     tool.start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,9 +22,11 @@ class Names:
         self.text = text
         words = [word.strip() for word in _split(text)]
         try:
-            self.patterns = [re.compile(_pattern(word)) for word in words if word]
+            self.patterns = {word: re.compile(_pattern(word)) for word in words if word}
         except re.error as reason:
             raise ExpressionError(f"'{text}' is no regular expression: {reason}") from None
+        self.unmatched = set(self.patterns)
+        """Expressions that no name has matched so far."""
         self._known: dict[str, bool] = {}
 
     def __bool__(self) -> bool:
@@ -33,8 +36,19 @@ class Names:
         """Whether one of the expressions is the full name."""
         found = self._known.get(name)
         if found is None:
-            found = self._known[name] = any(pattern.fullmatch(name) for pattern in self.patterns)
+            matching = {word for word, pattern in self.patterns.items() if pattern.fullmatch(name)}
+            self.unmatched -= matching
+            found = self._known[name] = bool(matching)
         return found
+
+    def require_known(self, kind: str, names: Iterable[str] = ()) -> None:
+        """Raises `ExpressionError` for an expression that matches none of `names` and no name before."""
+        for name in names if self.unmatched else ():
+            self.match(name)
+        for word in sorted(self.unmatched):
+            near = difflib.get_close_matches(word, self._known, 1)
+            hint = f"; did you mean '{near[0]}'?" if near else ""
+            raise ExpressionError(f"no {kind} matches '{word}'{hint}")
 
     def any(self, names: Iterable[str]) -> bool:
         """Whether one of the names matches."""

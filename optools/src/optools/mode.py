@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
 
-from optools.context import CONTEXT, ApiNames, api_name
+from optools.context import CONTEXT, PHASES, ApiNames, api_name, known_names
 from optools.expression import Names, Steps
 from optools.schema import Facts, facts_of
 
@@ -78,14 +78,24 @@ class Selection:
             raise ValueError(f"sample={sample} is no fraction of the calls: it is above 0 and at most 1")
         self.ops, self.exclude = Names(ops), Names(exclude)
         self.modules, self.phases = Names(modules), Names(phases)
+        self.phases.require_known("phase", PHASES)
         self.steps = Steps.of(steps)
         self.sample = sample
         self._random = random.Random(seed)
         self.everything = sample == 1 and self.steps.all and not (self.ops or self.exclude or modules or phases)
+        self.asked = False
+        """Whether there was a call to select or not."""
         self._operators: dict[tuple[Any, Any], bool] = {}
+
+    def require_known(self) -> None:
+        """Raises `ExpressionError` for names that neither the program called so far nor torch knows."""
+        for names in (self.ops, self.exclude):
+            if names.unmatched:
+                names.require_known("operator or function", known_names())
 
     def takes(self, func: Any, facts: Facts) -> bool:
         """Whether the call that runs is selected; each is asked for once."""
+        self.asked = True
         if self.sample < 1 and self._random.random() >= self.sample:
             return False
         if not self.steps.all and not self.steps.contain(CONTEXT.step):
@@ -128,6 +138,10 @@ class Tool:
     def call(self, call: Call, proceed: Proceed) -> Any:
         """Handles a call and returns its result; `proceed` runs it."""
         return proceed(call)
+
+    def require_known(self) -> None:
+        """Raises `ExpressionError` for names of operators that are unknown, after the program has run."""
+        self.selection.require_known()
 
     def begin(self) -> None:
         """Called before the first call."""
