@@ -24,7 +24,7 @@ def command(*words: str | Path) -> str:
 CONVERSIONS = "- common_config:\n    dtype: (float64)->float32\n"
 """What a scaffolded tree has as an example in its configuration, as far as the chip's kernels take the targets."""
 FAULTS = {
-    "functions/rows.cpp": ("std::exp(each - total)", "std::exp(each - total) * 1.0001"),
+    "functions/rows.cpp": ("std::exp(each - all.largest)", "std::exp(each - all.largest) * 1.0001"),
     "functions/image.cpp": ("Values x = load(k, 4), sum(c.count)", "Values x = load(k, 4), sum(c.count, 1e-3)"),
 }
 """Injected faults: a text of a kernel and what takes its place."""

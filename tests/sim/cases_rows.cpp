@@ -57,6 +57,21 @@ TEST_CASE("log_sum_exp_neither_overflows_nor_loses_the_type") {
     CHECK(std::isnan(kernels::logSumExp(withNan.data(), 3)));
 }
 
+TEST_CASE("log_softmax_of_equal_large_numbers_is_that_of_their_count") {
+    for (const float value : {1e17F, -1e30F, std::numeric_limits<float>::lowest(), 0.0F}) {
+        const std::vector<float> row(8, value);
+        std::vector<float> logs(8);
+        kernels::logSoftmax(row.data(), logs.data(), 8);
+        CHECK(logs == std::vector<float>(8, static_cast<float>(-std::log(8.0))));
+    }
+    const std::vector<double> none(2, -kInfinity), some = {-kInfinity, 1e17};
+    std::vector<double> logs(2);
+    kernels::logSoftmax(none.data(), logs.data(), 2);
+    CHECK((std::isnan(logs[0]) && std::isnan(logs[1])));
+    kernels::logSoftmax(some.data(), logs.data(), 2);
+    CHECK(logs == std::vector<double>{-kInfinity, 0});
+}
+
 TEST_CASE("sums_of_columns_have_every_element_once") {
     for (const int64_t columns : {1, 7, 64, 65, 200}) {
         for (const int64_t rows : {1, 2, 300}) {

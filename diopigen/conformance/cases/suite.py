@@ -12,7 +12,17 @@ from fnmatch import fnmatchcase
 from functools import partial
 
 from diopigen.collection import no_collection
-from diopigen.conformance.cases import alternatives, axes, bool_scalars, boundary, layouts, reach, refusals, variations
+from diopigen.conformance.cases import (
+    alternatives,
+    axes,
+    bool_scalars,
+    boundary,
+    equal_rows,
+    layouts,
+    reach,
+    refusals,
+    variations,
+)
 from diopigen.conformance.cases.choices import Choice, fixed_dtype, primary_dtypes
 from diopigen.conformance.cases.examples import example
 from diopigen.conformance.cases.models import AXIS as MODEL_AXIS
@@ -84,7 +94,10 @@ def select(
     return [case for case in cases if (not dtypes or case.dtype in dtypes) and (not axes or case.axis in axes)]
 
 
-AXES = ("recipe", *axes.NAMES, *layouts.NAMES, *variations.NAMES, *boundary.NAMES, "distribution", "error", MODEL_AXIS)
+AXES = (
+    "recipe", *axes.NAMES, *layouts.NAMES, *variations.NAMES, *boundary.NAMES, *equal_rows.NAMES, "distribution",
+    "error", MODEL_AXIS,
+)  # fmt: skip
 
 
 def small_calls(
@@ -149,6 +162,7 @@ def cases_of(interface: Interface, function: Function) -> list[Case]:
     created += layouts.cases(function, resolver, recipes)
     created += variations.cases(function, resolver, recipes)
     created += boundary.cases(function, resolver, recipes)
+    created += equal_rows.cases(function, resolver, recipes)
     created += bool_scalars.cases(function, resolver, recipes)
     created += _distribution_cases(function, resolver, recipes)
     created += alternatives.cases(function, resolver, recipes)

@@ -199,7 +199,7 @@ def _cross_entropy(call: Call) -> Answer:
     if count == 0:  # a sum of no terms
         return {"out": Expected(np.zeros(call.shapes["out"]))}
     logs = log_softmax(scores, 1)
-    size = log_softmax_size(scores, logs)
+    size = log_softmax_size(scores, logs, 1)
     weights = _weights(call, count)
     along = weights.reshape(1, count, *(1,) * (scores.ndim - 2))
     smoothing = float(call["label_smoothing"])
@@ -241,7 +241,7 @@ def _cross_entropy_backward(call: Call) -> Answer:
     # The loss is the sum of a[c] * (logsumexp(x) - x[c]) over the classes.
     a = along * ((1 - smoothing) * expected + smoothing / count)
     slope = a.sum(axis=1, keepdims=True) * chance - a
-    size = np.abs(a).sum(axis=1, keepdims=True) * chance * log_softmax_size(scores, logs) + np.abs(a)
+    size = np.abs(a).sum(axis=1, keepdims=True) * chance * log_softmax_size(scores, logs, 1) + np.abs(a)
     grad_output = np.broadcast_to(_grad_output(call, shares.sum()), samples if call["input"].ndim > 1 else ())
     grad_output = grad_output.reshape(samples)[:, None]
     keep = np.broadcast_to(counts[:, None], scores.shape)

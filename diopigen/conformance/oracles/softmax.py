@@ -18,10 +18,14 @@ def log_softmax(x: Array, dim: int) -> Array:
     return np.asarray(found.reshape(x.shape))
 
 
-def log_softmax_size(x: Array, logs: Array) -> Array:
-    """The size of what `logs`, the log-softmax of `x`, is rounded from: the distance to the maximum less a logarithm,
-    or the logit less the maximum with that logarithm, which is as large as the logit and the result together."""
-    size = 1 + np.abs(logs) + np.abs(x)
+def log_softmax_size(x: Array, logs: Array, dim: int) -> Array:
+    """The size of the terms that `logs`, the log-softmax of `x`, is rounded from: the distance to the maximum and the
+    logarithm of the sum. The logits themselves do not count: two of them may be large and equal."""
+    rows = np.atleast_1d(x)
+    if rows.size == 0:
+        return x
+    distance = (rows - rows.max(axis=dim, keepdims=True)).reshape(x.shape)
+    size = 1 + np.abs(logs) + np.abs(distance)
     return np.asarray(np.where(np.isfinite(size), size, 1))
 
 
@@ -43,7 +47,7 @@ def _softmax(call: Call) -> Answer:
 def _log_softmax(call: Call) -> Answer:
     x = call.wide("input")
     found = log_softmax(x, call["dim"])
-    return {"out": Expected(found, log_softmax_size(x, found), _terms(x, call["dim"]))}
+    return {"out": Expected(found, log_softmax_size(x, found, call["dim"]), _terms(x, call["dim"]))}
 
 
 @oracle("SoftmaxBackward")

@@ -62,6 +62,28 @@ bool softmaxWithoutMaximum(Call& call) {
     return changed;
 }
 
+// The logarithm of softmax with the maximum and the logarithm of the sum in one number, in double.
+bool logOfSumWithMaximum(Call& call) {
+    const View input = call.tensor("input"), out = call.tensor("out");
+    if (input.shape() != out.shape() || input.rank() == 0) return false;
+    const auto dim = static_cast<int64_t>(call.number("dim").value_or(-1));
+    const int64_t stride = strideOf(input, dim), size = input.size(dim);
+    bool changed = false;
+    for (int64_t line = 0; line < input.count() / std::max<int64_t>(size, 1); ++line) {
+        const int64_t first = line / stride * stride * size + line % stride;
+        double maximum = input.real(first), sum = 0;
+        for (int64_t i = 0; i < size; ++i) maximum = std::max(maximum, input.real(first + i * stride));
+        for (int64_t i = 0; i < size; ++i) sum += std::exp(input.real(first + i * stride) - maximum);
+        for (int64_t i = 0; i < size; ++i) {
+            const int64_t index = first + i * stride;
+            const double before = out.real(index), after = input.real(index) - (maximum + std::log(sum));
+            changed = changed || std::fabs(after - before) > 0.1;
+            out.setReal(index, after);
+        }
+    }
+    return changed;
+}
+
 // The inverse deviation over the last elements of each row from the mean of squares, in float32.
 bool onePassVariance(const View& input, const View& mean, const View& inverse, double eps) {
     if (!isSingle(input) || !isSingle(inverse) || inverse.count() == 0 || !mean.valid()) return false;
@@ -88,6 +110,8 @@ const Registration registration(
     {
         {"softmax-without-maximum", "softmax takes exponentials without taking the maximum off",
          named("Softmax LogSoftmax"), afterCall(softmaxWithoutMaximum)},
+        {"log-softmax-of-log-sums", "the logarithm of softmax is x - (maximum + log(sum))", named("LogSoftmax"),
+         afterCall(logOfSumWithMaximum)},
         {"sigmoid-overflows", "the sigmoid is exp(x) / (1 + exp(x))", named("Sigmoid SigmoidInp"),
          byFormula("input", [](float x) { return std::exp(x) / (1 + std::exp(x)); })},
         {"silu-overflows", "SiLU is x exp(x) / (1 + exp(x))", named("Silu SiluInp"),

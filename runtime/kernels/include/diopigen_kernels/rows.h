@@ -60,16 +60,39 @@ Value largestOf(const Value* x, int64_t size) {
     return *std::max_element(lanes, lanes + kLanes);
 }
 
-/// The natural logarithm of the sum of the exponentials of `size` values, at least one; minus infinity where all of
-/// them are.
+/// The largest of a row, and the sum of the exponentials of the distances to it.
 template <typename Value>
-double logSumExp(const Value* x, int64_t size) {
+struct Exponentials {
+    Value largest;
+    double sum;
+};
+
+/// Of `size` values, at least one.
+template <typename Value>
+Exponentials<Value> exponentialsOf(const Value* x, int64_t size) {
     const Value largest = largestOf(x, size);
     std::vector<Value> powers(static_cast<std::size_t>(size));  // a loop of its own, which can be vectorised
     for (int64_t i = 0; i < size; ++i) {
         powers[i] = std::exp(x[i] - largest);
     }
-    return std::isinf(largest) && largest < 0 ? largest : largest + std::log(sumOf(powers.data(), size));
+    return {largest, sumOf(powers.data(), size)};
+}
+
+/// The natural logarithm of the sum of the exponentials of `size` values, at least one; minus infinity where all of
+/// them are.
+template <typename Value>
+double logSumExp(const Value* x, int64_t size) {
+    const Exponentials<Value> row = exponentialsOf(x, size);
+    return std::isinf(row.largest) && row.largest < 0 ? row.largest : row.largest + std::log(row.sum);
+}
+
+/// The logarithm of softmax of `size` values, at least one. The distance to the largest comes first: added to a
+/// large number the logarithm of the sum would be lost.
+template <typename Value>
+void logSoftmax(const Value* x, Value* to, int64_t size) {
+    const Exponentials<Value> row = exponentialsOf(x, size);
+    const double largest = row.largest, logSum = std::log(row.sum);
+    std::transform(x, x + size, to, [=](double each) { return static_cast<Value>(each - largest - logSum); });
 }
 
 /// `visit(zero)` with a zero of the type that rows of a floating dtype are computed in: double for float64, else float.

@@ -21,9 +21,7 @@ diopiError_t alongRows(const Call& call, int64_t dim, Row row) {
 diopiError_t softmax(const Call& call, int64_t dim, bool isLog) {
     return alongRows(call, dim, [isLog](const auto* x, const auto*, auto* to, int64_t size) {
         if (isLog) {
-            const double shift = logSumExp(x, size);
-            std::transform(x, x + size, to, [shift](auto each) { return each - shift; });
-            return;
+            return logSoftmax(x, to, size);
         }
         const auto largest = largestOf(x, size);
         std::transform(x, x + size, to, [largest](auto each) { return std::exp(each - largest); });

@@ -46,18 +46,15 @@ diopiError_t diopiSum(Context ctx, Out out, In input, diopiSize_t dim) {
 diopiError_t diopiSoftmax(Context ctx, Out out, In input, int64_t dim) {
     const Call call(ctx, "diopiSoftmax", {out}, {input, nullptr}, {2});
     const auto row = [](const auto* x, const auto*, auto* to, int64_t size) {
-        const double total = logSumExp(x, size);
-        std::transform(x, x + size, to, [&](double each) { return std::exp(each - total); });
+        const auto all = exponentialsOf(x, size);
+        std::transform(x, x + size, to, [&](auto each) { return std::exp(each - all.largest) / all.sum; });
     };
     return answer(alongDim(call, dim, row, launch));
 }
 
 diopiError_t diopiLogSoftmax(Context ctx, Out out, In input, int64_t dim) {
     const Call call(ctx, "diopiLogSoftmax", {out}, {input, nullptr}, {2});
-    const auto row = [](const auto* x, const auto*, auto* to, int64_t size) {
-        const double total = logSumExp(x, size);
-        std::transform(x, x + size, to, [&](double each) { return each - total; });
-    };
+    const auto row = [](const auto* x, const auto*, auto* to, int64_t size) { logSoftmax(x, to, size); };
     return answer(alongDim(call, dim, row, launch));
 }
 
