@@ -91,3 +91,36 @@ def test_what_pytorch_refuses(droplet: Any, draw: Any) -> None:
         draw(torch.ones(4))
     with pytest.raises(RuntimeError):
         draw(torch.ones(4, device=droplet))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64], ids=str)
+def test_uniform_numbers_are_below_the_upper_end(droplet: Any, dtype: torch.dtype) -> None:
+    """Also where rounding to the dtype would reach it: one of 4,096 in float16, one of 512 in bfloat16."""
+    torch.manual_seed(0)
+    numbers = torch.rand(200_000, dtype=dtype, device=droplet).cpu()
+    assert numbers.min() >= 0 and numbers.max() < 1
+    step = 2.0 ** -{torch.float16: 11, torch.bfloat16: 8}.get(dtype, 17)
+    assert numbers.max() >= 1 - 2 * step
+    for low, high in ((-1.0, 0.0), (1.0, 1.25), (-3.0, 0.1), (0.1, 0.3)):
+        numbers = torch.empty(50_000, dtype=dtype, device=droplet).uniform_(low, high).cpu().double()
+        assert numbers.min() >= torch.tensor(low, dtype=dtype).double() and numbers.max() < high
+    assert torch.empty(9, dtype=dtype, device=droplet).uniform_(0.5, 0.5).cpu().tolist() == [0.5] * 9
+
+
+def test_draws_at_the_ends(droplet: Any) -> None:
+    """Chances of 0 and 1 are certain, logarithms of uniform numbers finite, integers below the upper end."""
+    torch.manual_seed(0)
+    for dtype in (torch.float16, torch.bfloat16, torch.float32):
+        empty = torch.empty(100_000, dtype=dtype, device=droplet)
+        assert empty.bernoulli_(0.0).sum().item() == 0 and bool((empty.bernoulli_(1.0) == 1).all())
+        chances = torch.tensor([0.0, 1.0], dtype=dtype, device=droplet).repeat(1000)
+        assert torch.equal(torch.bernoulli(chances), chances)
+        ones = torch.ones_like(empty)
+        assert torch.nn.functional.dropout(ones, 1.0).sum().item() == 0
+        assert torch.equal(torch.nn.functional.dropout(ones, 0.0), ones)
+        for draw in (empty.exponential_, empty.cauchy_, empty.log_normal_, lambda e=empty: e.geometric_(0.5)):
+            assert bool(draw().isfinite().all())
+    numbers = torch.empty(100_000, dtype=torch.float16, device=droplet)
+    assert numbers.random_(1000, 2052).max().item() < 2052
+    assert numbers.random_(-2051, -1000).min().item() >= -2051
+    assert torch.empty(100_000, dtype=torch.int8, device=droplet).random_().min().item() >= 0

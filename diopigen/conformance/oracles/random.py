@@ -74,13 +74,15 @@ def independent(sample: Array, mean: Array | float, deviation: Array | float) ->
 @oracle("UniformInp")
 def _uniform(call: Call) -> Answer:
     low, high = float(call["from"]), float(call["to"])
-    # Rounding to a narrow dtype may reach the open end, and makes steps in the distribution function.
+    # Rounding to a narrow dtype makes steps in the distribution function. It must not reach the upper end: users of
+    # [0, 1) index with these numbers, and take logarithms of the distance to 1.
     step = 2.0 ** (1 - MANTISSA[call.dtype("inout")])
 
     def check(sample: Array) -> str | None:
         numbers = sample.astype(np.float64)
         slack = step * max(abs(low), abs(high))
-        if numbers.size and (numbers.min() < low - slack or numbers.max() > high + slack):
+        is_above = numbers.size and (numbers.max() >= high if high > low else numbers.max() > high + slack)
+        if numbers.size and (numbers.min() < low - slack or is_above):
             return f"numbers from {numbers.min():.6g} to {numbers.max():.6g} leave the range [{low:.6g}, {high:.6g})"
         if high == low:
             return None

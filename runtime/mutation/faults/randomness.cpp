@@ -70,6 +70,11 @@ const Registration registration(
              clock_gettime(CLOCK_MONOTONIC, &now);
              state.seed = static_cast<uint64_t>(now.tv_nsec) * 2654435761U;
          })},
+        {"upper-end-drawn", "a uniform number is the upper end of the range", named("UniformInp"),
+         numbers([](Call& call, const View& out) {
+             out.setReal(out.count() - 1, call.number("to").value_or(1));
+             return call.number("from").value_or(0) < call.number("to").value_or(1);
+         })},
         {"offset-not-advanced", "the generator stays where it is, and the next call draws the same numbers", drawing,
          [](Call& call) {
              const diopiGeneratorHandle_t generator = call.generator();

@@ -15,7 +15,8 @@ void sample_bernoulli(const Tensor& target, double p, diopiGeneratorHandle_t gen
 
 // Range 0 stands for all 2^64 values.
 void sample_integers(const Tensor& target, int64_t from, uint64_t range, diopiGeneratorHandle_t generator);
-void sample_uniform(const Tensor& target, double from, double to, diopiGeneratorHandle_t generator);
+// None is above `last`, so that none is rounded to `to`.
+void sample_uniform(const Tensor& target, double from, double to, double last, diopiGeneratorHandle_t generator);
 
 // Null tensors stand for the numbers.
 void sample_normal_numbers(const Tensor& target, double mean, double std, diopiGeneratorHandle_t generator);

@@ -12,9 +12,10 @@ void sample_integers(const Tensor& target, int64_t from, uint64_t range, diopiGe
     });
 }
 
-void sample_uniform(const Tensor& target, double from, double to, diopiGeneratorHandle_t generator) {
-    fill_random<double>(target, generator,
-                        [from, to](int64_t, const RandomBits& bits) { return from + (to - from) * unit(bits, 0); });
+void sample_uniform(const Tensor& target, double from, double to, double last, diopiGeneratorHandle_t generator) {
+    fill_random<double>(target, generator, [=](int64_t, const RandomBits& bits) {
+        return std::min(from + (to - from) * unit(bits, 0), last);
+    });
 }
 
 }  // namespace diopi::core

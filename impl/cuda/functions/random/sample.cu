@@ -49,7 +49,11 @@ struct UniformInteger {
 struct Uniform {
     double from;
     double to;
-    DIOPI_DEVICE double operator()(int64_t, const RandomBits& bits) const { return from + (to - from) * unit(bits, 0); }
+    double last;  // none is above it
+    DIOPI_DEVICE double operator()(int64_t, const RandomBits& bits) const {
+        const double number = from + (to - from) * unit(bits, 0);
+        return number < last ? number : last;
+    }
 };
 
 struct Normal {
@@ -113,8 +117,8 @@ void sample_integers(const Tensor& target, int64_t from, uint64_t range, diopiGe
     cuda::fill_random<Int64>(target, RandomNumbers::of(generator), cuda::UniformInteger{from, range});
 }
 
-void sample_uniform(const Tensor& target, double from, double to, diopiGeneratorHandle_t generator) {
-    cuda::fill_random<double>(target, RandomNumbers::of(generator), cuda::Uniform{from, to});
+void sample_uniform(const Tensor& target, double from, double to, double last, diopiGeneratorHandle_t generator) {
+    cuda::fill_random<double>(target, RandomNumbers::of(generator), cuda::Uniform{from, to, last});
 }
 
 void sample_normal_numbers(const Tensor& target, double mean, double std, diopiGeneratorHandle_t generator) {
