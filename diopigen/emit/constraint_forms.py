@@ -23,6 +23,15 @@ FORMS: tuple[tuple[str, str], ...] = (
     ("rounding_mode == RoundModeNone or one_of(category(promote(_)), 1, 2)", "require_roundable"),
     ("not is_integral(T) or can_hold(T, X) or lowest(T) == 0 and can_hold(T, -X)", "require_in_range:X"),
     ("implies(is_integral(T), can_hold(T, X) or lowest(T) == 0 and can_hold(T, -X))", "require_in_range:X"),
+    ("not is_integral(T) or can_hold(T, X) and can_hold(T, Y)", "require_in_range:X,Y"),
+    (
+        "implies(category(promote(_)) <= 1, can_hold(T, X) or lowest(T) == 0 and can_hold(T, -X))",
+        "require_in_promoted_range",
+    ),
+    (
+        "implies(category(promote(_)) <= 1 and not is_null(X), can_hold(T, X) or lowest(T) == 0 and can_hold(T, -X))",
+        "require_in_promoted_range",
+    ),
     ("not is_integral(T) or is_whole(X) and is_whole(Y)", "require_whole:X,Y"),
     ("not is_integral(T) or is_whole(X) and is_whole(Y) and is_whole(Z)", "require_whole:X,Y,Z"),
     ("numel(T) == max(ceil_div(end - start, step), 0)", "require_arange_length"),

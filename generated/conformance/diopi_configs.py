@@ -1371,6 +1371,34 @@ diopi_configs = {
             ],
         ),
     ),
+    "cross_entropy_loss_6": dict(
+        name=["cross_entropy"],
+        interface=["torch.nn.functional"],
+        tag=["diopiCrossEntropyLoss"],
+        dtype=[np.float16, np.float32, np.float64],
+        requires_backward=[0],
+        para=dict(reduction=["none"], ignore_index=[-100], label_smoothing=[0.0]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["out"], "shape": ((3,),)},
+                {
+                    "ins": ["input"],
+                    "requires_grad": [True],
+                    "shape": ((3, 3),),
+                    "dtype": [np.float32],
+                    "value": (
+                        [
+                            [-1e30, -1e30, -1e30],
+                            [1e17, 1e17, 1e17],
+                            [-3.4028234663852886e38, -3.4028234663852886e38, -3.4028234663852886e38],
+                        ],
+                    ),
+                },
+                {"ins": ["target"], "shape": ((3,),), "dtype": [np.int64], "value": ([1, 0, 2],)},
+            ],
+        ),
+    ),
     "nll_loss": dict(
         name=["nll_loss"],
         interface=["torch.nn.functional"],
@@ -5487,6 +5515,32 @@ diopi_configs = {
             ],
         ),
     ),
+    "softmax_4": dict(
+        name=["softmax"],
+        interface=["torch.nn.functional"],
+        tag=["diopiSoftmax"],
+        dtype=[np.float32],
+        requires_backward=[0],
+        para=dict(dim=[1]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {
+                    "ins": ["input"],
+                    "requires_grad": [True],
+                    "shape": ((3, 3),),
+                    "dtype": [np.float32],
+                    "value": (
+                        [
+                            [-1e30, -1e30, -1e30],
+                            [1e17, 1e17, 1e17],
+                            [-3.4028234663852886e38, -3.4028234663852886e38, -3.4028234663852886e38],
+                        ],
+                    ),
+                },
+            ],
+        ),
+    ),
     "log_softmax": dict(
         name=["log_softmax"],
         interface=["torch.nn.functional"],
@@ -5548,6 +5602,32 @@ diopi_configs = {
             args=[
                 {"ins": ["out"], "shape": ((2, 3),), "dtype": [np.float32]},
                 {"ins": ["input"], "requires_grad": [True], "shape": ((2, 3),), "dtype": [np.float16]},
+            ],
+        ),
+    ),
+    "log_softmax_4": dict(
+        name=["log_softmax"],
+        interface=["torch.nn.functional"],
+        tag=["diopiLogSoftmax"],
+        dtype=[np.float32],
+        requires_backward=[0],
+        para=dict(dim=[1]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {
+                    "ins": ["input"],
+                    "requires_grad": [True],
+                    "shape": ((3, 3),),
+                    "dtype": [np.float32],
+                    "value": (
+                        [
+                            [-1e30, -1e30, -1e30],
+                            [1e17, 1e17, 1e17],
+                            [-3.4028234663852886e38, -3.4028234663852886e38, -3.4028234663852886e38],
+                        ],
+                    ),
+                },
             ],
         ),
     ),
@@ -9805,10 +9885,10 @@ diopi_configs = {
         tag=["diopiRandomInp"],
         dtype=[np.float16],
         no_output_ref=True,
-        para={"from": [0]},
+        para={"from": [0, 1000, -2051], "to": [None, 2052, -1000]},
         tensor_para=dict(
             gen_fn="Genfunc.randn",
-            args=[{"ins": ["inout"], "shape": ((64, 64),), "dtype": [np.float16]}],
+            args=[{"ins": ["inout"], "shape": ((64, 64), (64, 64), (64, 64)), "dtype": [np.float16]}],
         ),
     ),
     "uniform_inp": dict(
@@ -9817,8 +9897,11 @@ diopi_configs = {
         tag=["diopiUniformInp"],
         dtype=[np.float32],
         no_output_ref=True,
-        para={"from": [0, -3], "to": [1, 0.5]},
-        tensor_para=dict(gen_fn="Genfunc.randn", args=[{"ins": ["inout"], "shape": ((64, 64), (64, 64))}]),
+        para={"from": [0, -3, 0, 1, -1], "to": [1, 0.5, 1, 1.25, 0]},
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[{"ins": ["inout"], "shape": ((64, 64), (64, 64), (500, 1000), (64, 64), (100, 100))}],
+        ),
     ),
     "bernoulli": dict(
         name=["bernoulli"],

@@ -91,6 +91,12 @@ at::Tensor ctcLossBackwardTensor(const at::Tensor& grad, const at::Tensor& log_p
                                  const at::Tensor& neg_log_likelihood, const at::Tensor& log_alpha, int64_t blank,
                                  bool zero_infinity);
 
+// _embedding_bag_dense_backward
+at::Tensor embeddingBagDenseBackward(const at::Tensor& grad, const at::Tensor& indices, const at::Tensor& offset2bag,
+                                     const at::Tensor& bag_size, const at::Tensor& maximum_indices, int64_t num_weights,
+                                     bool scale_grad_by_freq, int64_t mode,
+                                     const std::optional<at::Tensor>& per_sample_weights, int64_t padding_idx);
+
 // _fused_adam_
 void fusedAdamInplace(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs, at::TensorList exp_avg_sqs,
                       at::TensorList max_exp_avg_sqs, at::TensorList state_steps, double lr, double beta1, double beta2,
@@ -893,6 +899,9 @@ void mseLoss(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const
 // norm.dtype_out: fills its outputs
 void normScalarOptDimDtype(at::Tensor& out, const at::Tensor& self, const std::optional<at::Scalar>& p,
                            at::IntArrayRef dim, bool keepdim, at::ScalarType dtype);
+
+// pow.Tensor_Scalar_out: fills its outputs
+void powTensorScalar(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& exponent);
 
 // reflection_pad1d_backward.grad_input: fills its outputs
 void reflectionPad1dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor& self,

@@ -82,7 +82,7 @@ at::Tensor& hardtanh_backward_grad_input(const at::Tensor& grad_output, const at
     const Input grad_output_read(call, grad_output, type, kFloating, grad_input.sizes());
     const Input self_read(call, self, type, kAnyDtype, grad_input.sizes());
     call("diopiHardtanhBackward", diopiHardtanhBackward, grad_input_written, grad_output_read, self_read,
-         Number(min_val), Number(max_val));
+         Number(min_val, at::toOpMathType(type)), Number(max_val, at::toOpMathType(type)));
     grad_input_written.finish();
     return grad_input;
 }

@@ -370,6 +370,8 @@ class Operators:
 
         C1: min_val is not above max_val (else diopiErrorOccurred).
         C2: min_val and max_val are not negative where input is uint8 (else diopiErrorOccurred).
+        C3: min_val and max_val without their fractions are in the range of an integral input (else
+            diopiErrorOccurred).
         """
 
     def hardtanh_inp(self, input: T, min_val: float = -1, max_val: float = 1) -> None:
@@ -382,6 +384,8 @@ class Operators:
 
         C1: min_val is not above max_val (else diopiErrorOccurred).
         C2: min_val and max_val are not negative where input is uint8 (else diopiErrorOccurred).
+        C3: min_val and max_val without their fractions are in the range of an integral input (else
+            diopiErrorOccurred).
         """
 
     def hardtanh_backward(
@@ -431,6 +435,9 @@ class Operators:
         input: Values to compare, of any shape. Dtype: number.
         threshold: An element at or below this bound is replaced. Dtype: number.
         value: What replaces an element, cast to the dtype of input. Dtype: number.
+
+        C1: value without its fraction is in the range of an integral input (unsigned: its negatives too) (else
+            diopiErrorOccurred).
         """
 
     def threshold_inp(self, input: T, threshold: float, value: float) -> None:
@@ -439,6 +446,9 @@ class Operators:
         input: Values to compare, of any shape. Dtype: number.
         threshold: An element at or below this bound is replaced. Dtype: number.
         value: What replaces an element, cast to the dtype of input. Dtype: number.
+
+        C1: value without its fraction is in the range of an integral input (unsigned: its negatives too) (else
+            diopiErrorOccurred).
         """
 
     def threshold_backward(
@@ -2703,6 +2713,10 @@ class Operators:
         C1: min and max are not both null (else diopiErrorOccurred).
         C2: promote(input, min, max) is of no higher category than input (integral, floating) (else
             diopiDtypeNotSupported).
+        C3: min is in the range of an integral input (unsigned: its negatives too), unless a bound is floating (else
+            diopiErrorOccurred).
+        C4: max is in the range of an integral input (unsigned: its negatives too), unless a bound is floating (else
+            diopiErrorOccurred).
         """
 
     def clamp_inp(self, input: T, min: Tensor | None = None, max: Tensor | None = None) -> None:
@@ -2735,6 +2749,10 @@ class Operators:
         max: The upper bound; null where there is none. Dtype: number. May be null. Default: null.
 
         C1: min and max are not both null (else diopiErrorOccurred).
+        C2: min is in the range of an integral input (unsigned: its negatives too), unless a bound is floating (else
+            diopiErrorOccurred).
+        C3: max is in the range of an integral input (unsigned: its negatives too), unless a bound is floating (else
+            diopiErrorOccurred).
         """
 
     def clamp(
@@ -2763,6 +2781,8 @@ class Operators:
 
         C1: promote(input, max) is of no higher category than input (integral, floating) (else
             diopiDtypeNotSupported).
+        C2: max is in the range of an integral input (unsigned: its negatives too), unless it is floating (else
+            diopiErrorOccurred).
         """
 
     def clamp_max_inp(self, input: T, max: Tensor) -> None:
@@ -2781,6 +2801,9 @@ class Operators:
         out (result): The limited values. Dtype: promote(input, max). Shape: broadcast(input, max).
         input: The values to limit. Dtype: number.
         max: The upper bound. Dtype: number.
+
+        C1: max is in the range of an integral input (unsigned: its negatives too), unless it is floating (else
+            diopiErrorOccurred).
         """
 
     def clamp_max(self, input: T, max: Tensor, *, out: T | None = None) -> T:
@@ -2799,6 +2822,8 @@ class Operators:
 
         C1: promote(input, min) is of no higher category than input (integral, floating) (else
             diopiDtypeNotSupported).
+        C2: min is in the range of an integral input (unsigned: its negatives too), unless it is floating (else
+            diopiErrorOccurred).
         """
 
     def clamp_min_inp(self, input: T, min: Tensor) -> None:
@@ -2817,6 +2842,9 @@ class Operators:
         out (result): The limited values. Dtype: promote(input, min). Shape: broadcast(input, min).
         input: The values to limit. Dtype: number.
         min: The lower bound. Dtype: number.
+
+        C1: min is in the range of an integral input (unsigned: its negatives too), unless it is floating (else
+            diopiErrorOccurred).
         """
 
     def clamp_min(self, input: T, min: Tensor, *, out: T | None = None) -> T:
@@ -5152,6 +5180,8 @@ class Operators:
         dim.dim_of: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
         index.rank: index has at most 1 dimension (else diopiErrorOccurred).
         C2: every value of index is in [-size(input, dim), size(input, dim) - 1] (else diopiErrorOccurred).
+        C3: value without its fraction is in the range of an integral input (unsigned: its negatives too) (else
+            diopiErrorOccurred).
         """
 
     def index_fill(self, input: T, dim: int, index: Tensor, value: Tensor, *, out: T | None = None) -> T:
@@ -5181,6 +5211,8 @@ class Operators:
         dim.dim_of: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
         index.rank: index has at most 1 dimension (else diopiErrorOccurred).
         C2: every value of index is in [-size(input, dim), size(input, dim) - 1] (else diopiErrorOccurred).
+        C3: value without its fraction is in the range of an integral input (unsigned: its negatives too) (else
+            diopiErrorOccurred).
         """
 
     def index_fill_inp(self, input: T, dim: int, index: Tensor, value: Tensor) -> None:
@@ -5736,6 +5768,8 @@ class Operators:
         C2: index has the rank of input, 0-d counting as 1-d, where index has elements (else diopiErrorOccurred).
         C3: index is not larger than input in any dimension but dim (else diopiErrorOccurred).
         C4: every value of index is in [0, size(input, dim) - 1] (else diopiErrorOccurred).
+        C5: value without its fraction is in the range of an integral input (unsigned: its negatives too) (else
+            diopiErrorOccurred).
         """
 
     def scatter(
@@ -5795,6 +5829,8 @@ class Operators:
         C2: index has the rank of input, 0-d counting as 1-d, where index has elements (else diopiErrorOccurred).
         C3: index is not larger than input in any dimension but dim (else diopiErrorOccurred).
         C4: every value of index is in [0, size(input, dim) - 1] (else diopiErrorOccurred).
+        C5: value without its fraction is in the range of an integral input (unsigned: its negatives too) (else
+            diopiErrorOccurred).
         """
 
     def index_put_inp(
@@ -5887,7 +5923,8 @@ class Operators:
         inout (result): Tensor of any shape that is filled. Dtype: floating. A library may accept or reject another
             dtype.
         from_: Smallest number that can be drawn. Default: 0.
-        to: Upper end, which is not drawn itself but may be reached by rounding to the dtype of inout. Default: 1.
+        to: Upper end, which is never drawn, also not by rounding to the dtype of inout, unless it is from. Default:
+            1.
         generator: Where the draws come from.
 
         C1: from is not above to (else diopiErrorOccurred).

@@ -10,7 +10,7 @@ from diopigen.emit.torch.binding import Binding, Unbound
 from diopigen.ir.aten import AtenArgument
 from diopigen.ir.model import DtypeList, DtypeRule, Function, Parameter, ShapeRule
 from diopigen.ir.rules import ONE_OF
-from diopigen.spec.expression import Call, Name
+from diopigen.spec.expression import Call, Name, walk
 
 _PLAIN = {"bool": "bool", "int64": "int64_t", "int32": "int32_t", "double": "double", "float": "float"}
 _INDEX = frozenset({"bool", "uint8", "int64", "int32"})
@@ -63,6 +63,47 @@ def _literal(param: Parameter) -> str:
     return text
 
 
+def _is_stored(function: Function, param: Parameter) -> bool:
+    """Whether a number may itself be a result: where elements are filled with it, or a branch of the kernel expression
+    is the number."""
+    if function.kernel is None:
+        return "can_hold" in _constraining(function, param)
+    expressions = [formula.expression for _, formula in function.kernel.results]
+    while expressions:
+        part = expressions.pop()
+        if isinstance(part, Call) and part.function == "where":
+            expressions += part.arguments[1:]
+        elif part == Name(param.name):
+            return True
+    return False
+
+
+def _constraining(function: Function, param: Parameter) -> set[str]:
+    """The functions in predicates about a parameter."""
+    found: set[str] = set()
+    for constraint in function.constraints:
+        parts = list(walk(constraint.require.expression)) if constraint.require is not None else []
+        if Name(param.name) in parts:
+            found |= {part.function for part in parts if isinstance(part, Call)}
+    return found
+
+
+def _is_converted(function: Function, param: Parameter) -> bool:
+    """Whether a function computes with a number in the dtype of its tensors: a constraint says what an integral dtype
+    holds, or the number is an operand of the kernel expression that does not take part in promotion."""
+    if {"is_integral", "can_hold"} & _constraining(function, param):
+        return True
+    return function.kernel is not None and param.name not in function.kernel.promoted
+
+
+def _number(function: Function, param: Parameter, argument: AtenArgument, dtype: str) -> str:
+    """A number of ATen; PyTorch rejects those that the dtype which they are converted to does not hold."""
+    if not _is_converted(function, param):
+        return f"Number({argument.name})"
+    computed = dtype if _is_stored(function, param) else f"at::toOpMathType({dtype})"
+    return f"Number({argument.name}, {computed})"
+
+
 def value(param: Parameter, argument: AtenArgument | None) -> str:
     """The expression for a parameter that is no tensor."""
     if argument is None:
@@ -108,6 +149,11 @@ class TensorArguments:
     words: dict[str, str] = field(default_factory=dict)
     _types: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def dtype(self) -> str:
+        """The dtype that an iterator computes in, or that of the first result."""
+        return "type" if self.is_iterator else f"{self.results[0]}.scalar_type()"
+
     def declare(self, skipped: frozenset[str] = frozenset()) -> None:
         """Declares outputs, then inputs but for those that are `skipped`."""
         for number, param in enumerate(self.binding.outputs):
@@ -144,6 +190,9 @@ class TensorArguments:
             self.words[param.name] = "nullptr"
             return
         word = f"{argument.name}_read"
+        like = self._same_dtype(param)
+        if like is not None:
+            self.lines.append(f"requireSameDtype({like}, {argument.name});")
         kind = "InputList" if param.type == "tensors" else "OptionalInput" if argument.optional else "Input"
         parts = ["call", argument.name]
         stored = self._input_type(param, argument) if param.type == "tensor" else ""
@@ -156,6 +205,14 @@ class TensorArguments:
         self.words[param.name] = f"{word}.data()" if param.type == "tensors" else word
         if isinstance(param.count, str):
             self.words[param.count] = f"{word}.size()"
+
+    def _same_dtype(self, param: Parameter) -> str | None:
+        """The operand whose dtype this one must have, where PyTorch does not promote them."""
+        rule = rule_of(param)
+        if self.is_iterator or rule is None or rule[0] != "same" or not rule[1] or param.type != "tensor":
+            return None
+        other = self.binding.arguments.get(rule[1][0])
+        return other.name if other is not None and other.type == "Tensor" and not other.optional else None
 
     def _needs_one_shape(self) -> bool:
         """Whether operands that PyTorch broadcasts must have one shape for the function."""
@@ -190,10 +247,12 @@ class TensorArguments:
         return ""
 
 
-def call_items(function: Function, binding: Binding, words: Mapping[str, str]) -> list[str]:
-    """The arguments of the call, in the order of the interface."""
+def call_items(function: Function, binding: Binding, words: Mapping[str, str], dtype: str) -> list[str]:
+    """The arguments of the call, in the order of the interface. `dtype` is that of the first result, or the one that an
+    iterator computes in."""
     items = []
     for param in function.params:
+        argument = binding.arguments.get(param.name)
         if param.name in words:
             items.append(words[param.name])
         elif param.is_written and param.type != "generator":
@@ -202,8 +261,10 @@ def call_items(function: Function, binding: Binding, words: Mapping[str, str]) -
             items.append("nullptr")
         elif param.name in binding.constants:
             items.append(_literal(replace(param, default=binding.constants[param.name])))
+        elif param.type == "scalar" and argument is not None and argument.type == "Scalar":
+            items.append(_number(function, param, argument, dtype))
         else:
-            items.append(value(param, binding.arguments.get(param.name)))
+            items.append(value(param, argument))
     return items
 
 

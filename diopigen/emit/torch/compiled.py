@@ -65,6 +65,7 @@ AS_EAGER: Mapping[str, str] = {
     "embedding": "diopiEmbedding",
     "native_layer_norm": "diopiLayerNorm",
     "index_select": "diopiIndexSelect",
+    "pow.Tensor_Scalar": "diopiPow",
     "where.self": "diopiWhere",
 }
 """Overloads with a handwritten kernel that makes this one call, where the operands need no conversion."""

@@ -115,7 +115,7 @@ def _implementation(function: Function, schema: AtenSchema) -> list[str]:
     tensors.declare()
     own = signature(schema)
     returned = results[0] if len(results) == 1 else f"{{{', '.join(results)}}}"
-    items = call_items(function, binding, tensors.words)
+    items = call_items(function, binding, tensors.words, tensors.dtype)
     if is_elementwise and not any(" type" in line for line in tensors.lines):
         raise Unbound("has operands of no common dtype")
     return [

@@ -73,7 +73,7 @@ def _scalar_branch(other: Function, operand: str, binding: Binding, tensors: Ten
     name = binding.arguments[operand].name
     words = {**tensors.words, operand: f"Number({name}.item())"}
     finish = [f"{_INDENT * 2}{tensors.words[output.name]}.finish();" for output in binding.outputs]
-    body = statement(other, call_items(other, binding, words), 2)
+    body = statement(other, call_items(other, binding, words, tensors.dtype), 2)
     return [f"{_INDENT}if (isNumber({name})) {{", *body, *finish, f"{_INDENT * 2}return;", f"{_INDENT}}}"]
 
 
@@ -102,7 +102,7 @@ def _run(
         *(_INDENT + line for line in first),
         *branches,
         *(_INDENT + line for line in late if line not in first),
-        *statement(function, call_items(function, binding, tensors.words)),
+        *statement(function, call_items(function, binding, tensors.words, tensors.dtype)),
         *(f"{_INDENT}{tensors.words[output.name]}.finish();" for output in written),
         "}",
     ]

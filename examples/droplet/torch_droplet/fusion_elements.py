@@ -15,7 +15,7 @@ import torch.fx
 
 from torch_droplet.fused_prelude import INTEGERS, STORAGES
 from torch_droplet.fused_source import bodies, reductions
-from torch_droplet.graph_nodes import product
+from torch_droplet.graph_nodes import is_lazy, product
 from torch_droplet.symbolic import Symbolic, minimum
 from torch_droplet.table import Binding, bindings
 
@@ -72,6 +72,8 @@ def element_of(
     for one in tensors:
         if isinstance(one, torch.Tensor) and (one.device != device or one.dtype not in STORAGES):
             raise NotFused(f"it has a tensor of {one.dtype} on {one.device}")
+        if isinstance(one, torch.Tensor) and is_lazy(one):
+            raise NotFused("it has a tensor that is negated lazily")
     shape = tuple(number(size) for size in value.shape)
     if 0 in shape:
         raise NotFused("it has no elements")

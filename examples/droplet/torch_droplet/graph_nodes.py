@@ -54,6 +54,16 @@ def tensors_of(value: Any) -> Iterable[torch.Tensor]:
             yield from tensors_of(one)
 
 
+def is_lazy(value: torch.Tensor) -> bool:
+    """Whether the elements are those of the memory, conjugated or negated."""
+    return value.is_conj() or value.is_neg()
+
+
+def has_lazy_inputs(node: torch.fx.Node) -> bool:
+    """Whether a tensor that a node reads is conjugated or negated lazily."""
+    return any(is_lazy(value) for each in node.all_input_nodes for value in tensors_of(each.meta.get("val")))
+
+
 def mapped(value: Any, change: Callable[[torch.Tensor], int]) -> Any:
     """`change` of each tensor of a value, which is one or has several."""
     if isinstance(value, (list, tuple)):

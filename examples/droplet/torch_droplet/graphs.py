@@ -49,7 +49,15 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     named = [aten.rsub, aten.native_dropout_backward, aten._safe_softmax, aten.stack]
     named += [aten.mse_loss, aten.mse_loss_backward]
     composed = losses.decompositions() if fusion.is_enabled() else {}
-    return {**get_decompositions(named), **foreach.decompositions(), **composed}
+    roots = {aten.pow.Tensor_Scalar: root}
+    return {**roots, **get_decompositions(named), **foreach.decompositions(), **composed}
+
+
+def root(base: torch.Tensor, exponent: Any) -> Any:
+    """A power of a half as the root that PyTorch takes, whose special values are others; else it stays a power."""
+    if type(exponent) is not float or abs(exponent) != 0.5 or not base.is_floating_point():
+        return NotImplemented
+    return base.sqrt() if exponent > 0 else base.rsqrt()
 
 
 class Program:

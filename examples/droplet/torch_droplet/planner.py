@@ -27,6 +27,8 @@ from torch_droplet.graph_nodes import (
     DataDependent,
     Declined,
     Unplanned,
+    has_lazy_inputs,
+    is_lazy,
     mapped,
     named_arguments,
     overload_name,
@@ -225,11 +227,7 @@ class Planner(FusedSteps):
         found = list(tensors_of(node.meta.get("val")))
         if target._schema.is_mutable or not found:
             return False
-        if any(value.is_conj() or value.is_neg() for value in found):
-            return False
-        if any(
-            value.is_conj() or value.is_neg() for each in node.all_input_nodes for value in tensors_of(each.meta["val"])
-        ):
+        if any(is_lazy(value) for value in found) or has_lazy_inputs(node):
             return False
         return all(storage_key(value) in self.storages for value in found)
 
@@ -237,6 +235,9 @@ class Planner(FusedSteps):
 
     def _call(self, node: torch.fx.Node, target: torch._ops.OpOverload) -> None:
         reason = "no function of the interface serves it"
+        if has_lazy_inputs(node):
+            self._dispatch(node, target, "a tensor that is conjugated or negated lazily")
+            return
         name = overload_name(target)
         ways = [functools.partial(self._direct, binding=binding) for binding in bindings().get(name, ())]
         for way in [self._by_rule] if name in RULES else ways:

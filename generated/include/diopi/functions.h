@@ -372,6 +372,8 @@ DIOPI_API diopiError_t diopiReluInp(diopiContextHandle_t ctx, diopiTensorHandle_
  * @note Source: torch.nn.functional.hardtanh, which rejects a lower bound above the upper one
  * @note C1: min_val is not above max_val (else diopiErrorOccurred).
  * @note C2: min_val and max_val are not negative where input is uint8 (else diopiErrorOccurred).
+ * @note C3: min_val and max_val without their fractions are in the range of an integral input (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The clamped values. Dtype: same(input). Shape: same(input).
  * @param[in] input Values to clamp, of any shape. Dtype: number.
@@ -390,6 +392,8 @@ DIOPI_API diopiError_t diopiHardtanh(diopiContextHandle_t ctx, diopiTensorHandle
  * @note Source: torch.nn.functional.hardtanh, which rejects a lower bound above the upper one
  * @note C1: min_val is not above max_val (else diopiErrorOccurred).
  * @note C2: min_val and max_val are not negative where input is uint8 (else diopiErrorOccurred).
+ * @note C3: min_val and max_val without their fractions are in the range of an integral input (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] input Values to clamp, of any shape. Dtype: number.
  * @param[in] min_val Lower bound, rounded towards zero where input is integral. Dtype: number. Default: -1.
@@ -458,6 +462,8 @@ DIOPI_API diopiError_t diopiHardswishBackward(diopiContextHandle_t ctx, diopiTen
 
 /**
  * @brief Keeps elements above threshold and replaces all others by value; NaN stays NaN.
+ * @note C1: value without its fraction is in the range of an integral input (unsigned: its negatives too) (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The kept or replaced values. Dtype: same(input). Shape: same(input).
  * @param[in] input Values to compare, of any shape. Dtype: number.
@@ -472,6 +478,8 @@ DIOPI_API diopiError_t diopiThreshold(diopiContextHandle_t ctx, diopiTensorHandl
 
 /**
  * @brief Keeps elements above threshold and replaces all others by value; NaN stays NaN.
+ * @note C1: value without its fraction is in the range of an integral input (unsigned: its negatives too) (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] input Values to compare, of any shape. Dtype: number.
  * @param[in] threshold An element at or below this bound is replaced. Dtype: number.
@@ -2954,6 +2962,10 @@ DIOPI_API diopiError_t diopiTriangularSolveBackward(diopiContextHandle_t ctx, di
  * @note C1: min and max are not both null (else diopiErrorOccurred).
  * @note C2: promote(input, min, max) is of no higher category than input (integral, floating) (else
  *       diopiDtypeNotSupported).
+ * @note C3: min is in the range of an integral input (unsigned: its negatives too), unless a bound is floating (else
+ *       diopiErrorOccurred).
+ * @note C4: max is in the range of an integral input (unsigned: its negatives too), unless a bound is floating (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] input The values to limit. Dtype: number.
  * @param[in] min The lower bound; null where there is none. Dtype: number. May be null. Default: null.
@@ -2988,6 +3000,10 @@ DIOPI_API diopiError_t diopiClampInp(diopiContextHandle_t ctx, diopiTensorHandle
  * @brief Input limited to the range between two numbers; where min is above max, the result is max.
  * @note Source: torch.clamp. A NaN in input or in a bound gives NaN.
  * @note C1: min and max are not both null (else diopiErrorOccurred).
+ * @note C2: min is in the range of an integral input (unsigned: its negatives too), unless a bound is floating (else
+ *       diopiErrorOccurred).
+ * @note C3: max is in the range of an integral input (unsigned: its negatives too), unless a bound is floating (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The limited values. Dtype: promote(input, min, max). Shape: broadcast(input, min, max).
  * @param[in] input The values to limit. Dtype: number.
@@ -3020,6 +3036,8 @@ DIOPI_API diopiError_t diopiClamp(diopiContextHandle_t ctx, diopiTensorHandle_t 
 /**
  * @brief Limits input to at most one number, in place.
  * @note C1: promote(input, max) is of no higher category than input (integral, floating) (else diopiDtypeNotSupported).
+ * @note C2: max is in the range of an integral input (unsigned: its negatives too), unless it is floating (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] input The values to limit. Dtype: number.
  * @param[in] max The upper bound. Dtype: number.
@@ -3045,6 +3063,8 @@ DIOPI_API diopiError_t diopiClampMaxInp(diopiContextHandle_t ctx, diopiTensorHan
 
 /**
  * @brief The smaller of input and one number; NaN where either is NaN.
+ * @note C1: max is in the range of an integral input (unsigned: its negatives too), unless it is floating (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The limited values. Dtype: promote(input, max). Shape: broadcast(input, max).
  * @param[in] input The values to limit. Dtype: number.
@@ -3072,6 +3092,8 @@ DIOPI_API diopiError_t diopiClampMax(diopiContextHandle_t ctx, diopiTensorHandle
 /**
  * @brief Limits input to at least one number, in place.
  * @note C1: promote(input, min) is of no higher category than input (integral, floating) (else diopiDtypeNotSupported).
+ * @note C2: min is in the range of an integral input (unsigned: its negatives too), unless it is floating (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] input The values to limit. Dtype: number.
  * @param[in] min The lower bound. Dtype: number.
@@ -3097,6 +3119,8 @@ DIOPI_API diopiError_t diopiClampMinInp(diopiContextHandle_t ctx, diopiTensorHan
 
 /**
  * @brief The larger of input and one number; NaN where either is NaN.
+ * @note C1: min is in the range of an integral input (unsigned: its negatives too), unless it is floating (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The limited values. Dtype: promote(input, min). Shape: broadcast(input, min).
  * @param[in] input The values to limit. Dtype: number.
@@ -5650,6 +5674,8 @@ DIOPI_API diopiError_t diopiMm(diopiContextHandle_t ctx, diopiTensorHandle_t out
  * @note dim.dim_of: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
  * @note index.rank: index has at most 1 dimension (else diopiErrorOccurred).
  * @note C2: every value of index is in [-size(input, dim), size(input, dim) - 1] (else diopiErrorOccurred).
+ * @note C3: value without its fraction is in the range of an integral input (unsigned: its negatives too) (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The changed copy. Dtype: same(input). Shape: same(input).
  * @param[in] input The tensor whose slices are filled. Dtype: any.
@@ -5689,6 +5715,8 @@ DIOPI_API diopiError_t diopiIndexFill(diopiContextHandle_t ctx, diopiTensorHandl
  * @note dim.dim_of: dim is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else diopiErrorOccurred).
  * @note index.rank: index has at most 1 dimension (else diopiErrorOccurred).
  * @note C2: every value of index is in [-size(input, dim), size(input, dim) - 1] (else diopiErrorOccurred).
+ * @note C3: value without its fraction is in the range of an integral input (unsigned: its negatives too) (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] input The tensor whose slices are filled; the others stay. Dtype: any.
  * @param[in] dim Dimension that the positions refer to; negative counts from the end.
@@ -6288,6 +6316,8 @@ DIOPI_API diopiError_t diopiScatterInp(diopiContextHandle_t ctx, diopiTensorHand
  * @note C2: index has the rank of input, 0-d counting as 1-d, where index has elements (else diopiErrorOccurred).
  * @note C3: index is not larger than input in any dimension but dim (else diopiErrorOccurred).
  * @note C4: every value of index is in [0, size(input, dim) - 1] (else diopiErrorOccurred).
+ * @note C5: value without its fraction is in the range of an integral input (unsigned: its negatives too) (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] input The tensor that is changed; elements that no index names stay. Dtype: any.
  * @param[in] dim Dimension whose coordinate is replaced; negative counts from the end.
@@ -6340,6 +6370,8 @@ DIOPI_API diopiError_t diopiScatter(diopiContextHandle_t ctx, diopiTensorHandle_
  * @note C2: index has the rank of input, 0-d counting as 1-d, where index has elements (else diopiErrorOccurred).
  * @note C3: index is not larger than input in any dimension but dim (else diopiErrorOccurred).
  * @note C4: every value of index is in [0, size(input, dim) - 1] (else diopiErrorOccurred).
+ * @note C5: value without its fraction is in the range of an integral input (unsigned: its negatives too) (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The changed copy. Dtype: same(input). Shape: same(input).
  * @param[in] input The tensor that is copied and changed. Dtype: any.
@@ -6436,7 +6468,8 @@ DIOPI_API diopiError_t diopiRandomInp(diopiContextHandle_t ctx, diopiTensorHandl
  * @param[in] ctx Context of the call.
  * @param[out] inout Tensor of any shape that is filled. Dtype: floating. A library may accept or reject another dtype.
  * @param[in] from Smallest number that can be drawn. Default: 0.
- * @param[in] to Upper end, which is not drawn itself but may be reached by rounding to the dtype of inout. Default: 1.
+ * @param[in] to Upper end, which is never drawn, also not by rounding to the dtype of inout, unless it is from.
+ *               Default: 1.
  * @param[in,out] generator Where the draws come from.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: uniform_

@@ -68,9 +68,11 @@ at::Tensor convolutionOverrideable(const at::Tensor& input, const at::Tensor& we
     Call call(input);
     at::Tensor out = at::empty(outputSize(input, weight, stride, padding, dilation, transposed, output_padding, groups),
                                input.options().memory_format(formatOf(input, weight)));
+    requireSameDtype(input, weight);
+    requireSameDtype(input, bias);
     const Input operand(call, input, kFloating);
-    const Input kernel(call, weight, input.scalar_type());
-    const OptionalInput added(call, bias, input.scalar_type());
+    const Input kernel(call, weight);
+    const OptionalInput added(call, bias);
     const bool isPlane = input.dim() == kPlane;
     if (transposed) {
         call(isPlane ? "diopiConvTranspose2d" : "diopiConvTranspose3d",
@@ -100,9 +102,11 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> convolutionBackwardOverrideable(
     at::Tensor gradWeight = output_mask[1] ? at::empty_like(weight, format) : at::Tensor();
     const int64_t channels = transposed ? weight.size(1) * groups : weight.size(0);
     at::Tensor gradBias = output_mask[2] ? at::empty({channels}, weight.options()) : at::Tensor();
-    const Input gradient(call, grad_output, input.scalar_type());
+    requireSameDtype(input, grad_output);
+    requireSameDtype(input, weight);
+    const Input gradient(call, grad_output);
     const Input operand(call, input, kFloating);
-    const Input kernel(call, weight, input.scalar_type());
+    const Input kernel(call, weight);
     diopiSize_t biasSizes = sizes(channels);
     diopiSize_t* const biasSize = output_mask[2] ? &biasSizes : nullptr;
     const bool isPlane = input.dim() == kPlane;

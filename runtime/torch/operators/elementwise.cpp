@@ -1,9 +1,12 @@
 // Elementwise operators that have a function of the interface and no meta function of PyTorch.
 #include <ATen/ExpandUtils.h>
 #include <ATen/MemoryOverlap.h>
+#include <ATen/OpMathType.h>
 #include <ATen/ScalarOps.h>
 #include <ATen/ops/conj_physical.h>
 #include <ATen/ops/result_type.h>
+#include <ATen/ops/rsqrt.h>
+#include <ATen/ops/sqrt.h>
 #include <diopigen_torch/call.h>
 #include <diopigen_torch/iterate.h>
 #include <diopigen_torch/shaped.h>
@@ -24,18 +27,6 @@ void fill(at::Tensor& out, at::ScalarType type, const at::Tensor& self, Dtypes d
     Output written(out, type);
     call(name, function, written, Input(call, self, type, dtypes), rest...);
     written.finish();
-}
-
-// Integers that a number does not fit in are rejected by PyTorch, not wrapped.
-void requireFits(at::ScalarType type, const at::Scalar& value) {
-    if (!at::isIntegralType(type, /*includeBool=*/false) || value.isBoolean()) {
-        return;
-    }
-    const int bits = static_cast<int>(at::elementSize(type)) * 8 - (type == at::kByte ? 0 : 1);
-    const double bound = std::ldexp(1.0, bits);
-    if (value.isComplex() || !(value.toDouble() < bound && value.toDouble() >= (type == at::kByte ? 0 : -bound))) {
-        fallBack("the number does not fit the dtype");
-    }
 }
 
 constexpr Dtypes kTanh = kFloating | kInt8 | kInt16 | kInt32 | kInt64;
@@ -114,7 +105,8 @@ at::Tensor& logicalXor(const at::Tensor& self, const at::Tensor& other, at::Tens
 at::Tensor& hardtanh(const at::Tensor& self, const at::Scalar& min_val, const at::Scalar& max_val, at::Tensor& out) {
     requireTanh(self);
     const at::ScalarType type = shapeElementwise(out, {&self});
-    fill(out, type, self, kTanh, "diopiHardtanh", diopiHardtanh, Number(min_val), Number(max_val));
+    const at::ScalarType computed = at::toOpMathType(type);
+    fill(out, type, self, kTanh, "diopiHardtanh", diopiHardtanh, Number(min_val, computed), Number(max_val, computed));
     return out;
 }
 
@@ -154,10 +146,10 @@ at::Tensor& maskedFillInplaceScalar(at::Tensor& self, const at::Tensor& mask, co
     TORCH_CHECK(mask.scalar_type() == at::kBool, "masked_fill_ only supports boolean masks, but got mask with dtype ",
                 mask.scalar_type());
     at::assert_no_internal_overlap(self);
-    requireFits(self.scalar_type(), value);
     const auto expanded = at::expand_inplace(self, mask, "masked_fill_");
     Call call(self);
-    call("diopiMaskedFillInpScalar", diopiMaskedFillInpScalar, Output(self), Input(call, *expanded), Number(value));
+    call("diopiMaskedFillInpScalar", diopiMaskedFillInpScalar, Output(self), Input(call, *expanded),
+         Number(value, self.scalar_type()));
     return self;
 }
 
@@ -181,9 +173,8 @@ at::Tensor& maskedFillInplaceTensor(at::Tensor& self, const at::Tensor& mask, co
 
 at::Tensor& fillInplaceScalar(at::Tensor& self, const at::Scalar& value) {
     requireKnown(self);
-    requireFits(self.scalar_type(), value);
     Call call(self);
-    call("diopiFill", diopiFill, Output(self), Number(value));
+    call("diopiFill", diopiFill, Output(self), Number(value, self.scalar_type()));
     return self;
 }
 
@@ -198,6 +189,25 @@ at::Tensor& zeroInplace(at::Tensor& self) {
     Call call(self);
     call("diopiZeroInp", diopiZeroInp, Output(self));
     return self;
+}
+
+void powTensorScalar(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& exponent) {
+    const double power = exponent.isComplex() ? 0 : exponent.toDouble();
+    if (at::isFloatingType(type) && power == 0.5) {
+        at::sqrt_out(out, self);
+        return;
+    }
+    if (at::isFloatingType(type) && power == -0.5) {
+        at::rsqrt_out(out, self);
+        return;
+    }
+    if (at::isIntegralType(type, /*includeBool=*/false)) {
+        requireFits(type, exponent);
+    }
+    Call call(out);
+    Output written(out, type);
+    call("diopiPow", diopiPow, written, Input(call, self, type), Number(exponent));
+    written.finish();
 }
 
 at::Tensor remainderScalarTensor(const at::Scalar& self, const at::Tensor& other) {

@@ -5,6 +5,7 @@
 #include <diopigen_torch/forms.h>
 
 #include <cmath>
+#include <limits>
 
 #include "kernels.h"
 
@@ -37,6 +38,16 @@ Range rangeOf(const at::Tensor& self, const at::Scalar& min, const at::Scalar& m
 // The interval of each number, in the dtype of the numbers, as PyTorch computes it: of floating ones rounded at each
 // operation, of integers in integers.
 at::Tensor intervals(const at::Tensor& numbers, int64_t bins, const Range& range) {
+    const double widest = (range.high / 2 - range.low / 2) * static_cast<double>(bins) * 2;
+    const double largest =
+        numbers.scalar_type() == at::kFloat ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
+    if (numbers.is_floating_point() && !(widest < largest)) {
+        // In that dtype the products overflow, on PyTorch's devices too: here the numbers are made small first.
+        const double scale = std::ldexp(1.0, -64);
+        const at::Tensor small = numbers.to(at::kDouble).mul(scale);
+        const double width = range.high * scale - range.low * scale;
+        return small.sub(range.low * scale).div(width).mul(bins).floor().to(numbers.scalar_type());
+    }
     if (numbers.is_floating_point()) {
         return numbers.sub(range.low).mul(bins).div(range.high - range.low).floor();
     }

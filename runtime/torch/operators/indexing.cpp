@@ -161,7 +161,7 @@ at::Tensor& indexFillInplaceIntScalar(at::Tensor& self, int64_t dim, const at::T
     const at::Tensor selected = positions(self, index);
     Call call(self);
     call("diopiIndexFillInpScalar", diopiIndexFillInpScalar, Output(self), at::maybe_wrap_dim(dim, self.dim()),
-         Input(call, selected), Number(value));
+         Input(call, selected), Number(value, self.scalar_type()));
     return self;
 }
 
@@ -174,6 +174,7 @@ at::Tensor& indexFillInplaceIntTensor(at::Tensor& self, int64_t dim, const at::T
 void indexAdd(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source,
               const at::Scalar& alpha) {
     const at::Tensor selected = positions(self, index);
+    requireFits(out.scalar_type(), alpha);
     const bool isOne = !alpha.isComplex() && alpha.toDouble() == 1;
     const at::Tensor summand = isOne ? source : source.mul(alpha);
     if (!out.is_same(self)) {

@@ -1,5 +1,6 @@
 // Products and systems of vectors and matrices that have no meta function of PyTorch, and distances.
 #include <ATen/ExpandUtils.h>
+#include <ATen/OpMathType.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <diopigen_torch/call.h>
@@ -55,6 +56,7 @@ void requireWhole(const at::Tensor& like, const at::Scalar& beta, const at::Scal
 
 at::Tensor cdistForward(const at::Tensor& x1, const at::Tensor& x2, double p, std::optional<int64_t> compute_mode) {
     requireRows(x1, x2, p);
+    requireSameDtype(x1, x2);
     at::DimVector size(x1.sizes().slice(0, x1.dim() - 1));
     size.push_back(x2.size(-2));
     Call call(x1);
@@ -103,6 +105,10 @@ void addmv(at::Tensor& out, const at::Tensor& self, const at::Tensor& mat, const
 void baddbmm(at::Tensor& out, const at::Tensor& self, const at::Tensor& batch1, const at::Tensor& batch2,
              const at::Scalar& beta, const at::Scalar& alpha) {
     requireWhole(out, beta, alpha);
+    requireSameDtype(batch1, self);
+    requireSameDtype(batch1, batch2);
+    requireFits(at::toOpMathType(out.scalar_type()), beta);
+    requireFits(at::toOpMathType(out.scalar_type()), alpha);
     Call call(out);
     Output written(out);
     const Input left(call, batch1, out.scalar_type(), kNumber | kComplex);

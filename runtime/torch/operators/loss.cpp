@@ -68,6 +68,7 @@ std::tuple<at::Tensor&, at::Tensor&> nllLoss2dForward(const at::Tensor& self, co
     checkPlanes(self, target, weight);
     makeOrResize(output, lossSizes(target, reduction), self.options());
     makeOrResize(total_weight, {}, self.options());
+    requireSameDtype(self, weight);
     const at::ScalarType type = self.scalar_type();
     Call call(self);
     Output written(output, type);
@@ -84,6 +85,7 @@ at::Tensor& nllLoss2dBackward(const at::Tensor& grad_output, const at::Tensor& s
                               const at::Tensor& total_weight, at::Tensor& grad_input) {
     checkPlanes(self, target, weight);
     makeOrResize(grad_input, self.sizes(), self.options());
+    requireSameDtype(self, weight);
     const at::ScalarType type = self.scalar_type();
     Call call(self);
     Output written(grad_input, type);
@@ -97,6 +99,8 @@ at::Tensor& nllLoss2dBackward(const at::Tensor& grad_output, const at::Tensor& s
 at::Tensor& binaryCrossEntropy(const at::Tensor& self, const at::Tensor& target, const MaybeTensor& weight,
                                int64_t reduction, at::Tensor& out) {
     makeOrResize(out, lossSizes(self, reduction), self.options());
+    requireSameDtype(self, target);
+    requireSameDtype(self, weight);
     const at::ScalarType type = self.scalar_type();
     Call call(self);
     Output written(out, type);
@@ -109,6 +113,9 @@ at::Tensor& binaryCrossEntropy(const at::Tensor& self, const at::Tensor& target,
 at::Tensor& binaryCrossEntropyBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
                                        const MaybeTensor& weight, int64_t reduction, at::Tensor& grad_input) {
     makeOrResize(grad_input, self.sizes(), optionsLike(self));
+    requireSameDtype(self, grad_output);
+    requireSameDtype(self, target);
+    requireSameDtype(self, weight);
     const at::ScalarType type = self.scalar_type();
     Call call(self);
     Output written(grad_input, type);

@@ -1,3 +1,4 @@
+#include <ATen/Dispatch.h>
 #include <ATen/EmptyTensor.h>
 #include <ATen/native/Resize.h>
 #include <ATen/ops/empty.h>
@@ -22,6 +23,11 @@ void fallBack(const std::string& reason) {
 }
 
 void fallBackForDtype(at::ScalarType type) { fallBack(c10::str("the interface does not take ", type, " here")); }
+
+void requireFits(at::ScalarType type, const at::Scalar& number) {
+    AT_DISPATCH_ALL_TYPES_AND_COMPLEX_AND3(at::kBool, at::kHalf, at::kBFloat16, type, "requireFits",
+                                           [&] { static_cast<void>(number.to<scalar_t>()); });
+}
 
 void Call::lack(const char* name) {
     noteLeft({name, ""});

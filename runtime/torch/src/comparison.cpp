@@ -113,15 +113,6 @@ class Copies {
     std::map<const c10::TensorImpl*, at::Tensor> known_;
 };
 
-torch::jit::Stack copied(const torch::jit::Stack& values) {
-    Copies copies;
-    torch::jit::Stack copied;
-    for (const c10::IValue& value : values) {
-        copied.push_back(copies.of(value));
-    }
-    return copied;
-}
-
 // What is wrong with a tensor; empty where nothing is.
 std::string differenceOf(const at::Tensor& actual, const at::Tensor& expected, Tolerance tolerance) {
     std::ostringstream text;
@@ -203,6 +194,15 @@ void keep(const std::string& name, const torch::jit::Stack& arguments, const std
 }
 
 }  // namespace
+
+torch::jit::Stack copied(const torch::jit::Stack& values) {
+    Copies copies;
+    torch::jit::Stack copied;
+    for (const c10::IValue& value : values) {
+        copied.push_back(copies.of(value));
+    }
+    return copied;
+}
 
 int64_t differenceCount() { return differences.load(); }
 

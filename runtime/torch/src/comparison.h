@@ -9,6 +9,9 @@
 
 namespace diopigen::backend {
 
+/// The arguments of a call on the CPU, with memory of their own.
+torch::jit::Stack copied(const torch::jit::Stack& values);
+
 /// Runs the call on copies of its arguments on the CPU, before the device's kernel changes them. Operators that draw
 /// random numbers, and those that the CPU does not take, are not compared.
 class Comparison {

@@ -246,10 +246,11 @@ void resetFallbacks() {
     counts().fallbacks.clear();
 }
 
-// Operators with several outputs whose meta function takes each output's device from another input, and stops inside of
-// PyTorch where they differ.
+// Operators with a kernel of PyTorch's for all devices that fails on this one: the meta function of the first two takes
+// each output's device from another input, and the window calls a stub that devices of other repositories do not have.
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-    for (const char* const name : {"_linalg_solve_ex", "lu_unpack"}) {
+    for (const char* const name :
+         {"_linalg_solve_ex", "lu_unpack", "kaiser_window", "kaiser_window.periodic", "kaiser_window.beta"}) {
         library.impl(name, torch::CppFunction::makeFromBoxedFunction<&fallBackBoxed>());
     }
 }

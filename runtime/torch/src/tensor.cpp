@@ -20,6 +20,7 @@
 #include <ATen/ops/view_native.h>
 #include <diopigen_torch/allocator.h>
 #include <diopigen_torch/call.h>
+#include <diopigen_torch/kernel.h>
 #include <torch/library.h>
 
 namespace diopigen::backend {
@@ -153,6 +154,18 @@ void copyForeign(at::Tensor& target, const at::Tensor& source) {
     target.view(bits).copy_(source.view(bits));
 }
 
+// To a target in which several indices are one element: functions reject it, and the CPU writes one after another.
+void copyThroughHost(at::Tensor& target, const at::Tensor& source) {
+    int64_t extent = 1;
+    for (int64_t i = 0; i < target.dim(); ++i) {
+        extent += target.stride(i) * (target.size(i) - 1);
+    }
+    at::Tensor memory = target.as_strided({extent}, {1}, target.storage_offset());
+    const at::Tensor staged = memory.to(at::kCPU);
+    staged.as_strided(target.sizes(), target.strides(), 0).copy_(source.to(at::kCPU));
+    copyFromHost(memory, staged, false);
+}
+
 // On one device: strides, dtypes and broadcasting are the operator's work.
 void copyWithin(at::Tensor& target, const at::Tensor& source) {
     Call call(target);
@@ -160,11 +173,15 @@ void copyWithin(at::Tensor& target, const at::Tensor& source) {
         copyForeign(target, source);
         return;
     }
+    at::assert_no_internal_overlap(target);
+    if (writesElementsTwice(target)) {
+        copyThroughHost(target, source);
+        return;
+    }
     if (isSameLayout(target, source)) {
         copyOnDevice(currentHandle(call.device()), target.mutable_data_ptr(), source.const_data_ptr(), target.nbytes());
         return;
     }
-    at::assert_no_internal_overlap(target);
     if (at::get_overlap_status(target, source) != at::MemOverlapStatus::No && !target.is_same(source)) {
         // Views of one memory: operators reject ranges that cross, though no element may be in both.
         at::Tensor apart = at::empty(source.sizes(), source.options());
@@ -255,6 +272,7 @@ at::Tensor copyFrom(const at::Tensor& self, const at::Tensor& target, bool isAsy
     } else if (from.is_cpu()) {
         copyFromHost(to, from, isAsynchronous);
     } else if (to.device() == from.device()) {
+        at::assert_no_partial_overlap(to, from);
         copyWithin(to, from.expand(to.sizes()));
     } else {
         const at::Tensor staged = from.to(at::kCPU);

@@ -29,6 +29,9 @@ class FallbackRequested : public std::runtime_error {
 };
 
 [[noreturn]] void fallBack(const std::string& reason);
+/// Raises where a dtype does not hold a number, as PyTorch's own conversions do. For bool every number is true or
+/// false.
+void requireFits(at::ScalarType type, const at::Scalar& number);
 /// For a dtype that a kernel does not accept.
 [[noreturn]] void fallBackForDtype(at::ScalarType type);
 
@@ -44,6 +47,18 @@ class Failed : public std::runtime_error {
 using MaybeTensor = std::optional<at::Tensor>;
 inline bool isDefined(const at::Tensor& tensor) { return tensor.defined(); }
 inline bool isDefined(const MaybeTensor& tensor) { return tensor.has_value() && tensor->defined(); }
+
+/// Falls back where operands that PyTorch does not promote differ in their dtypes: it rejects most of these calls.
+inline void requireSameDtype(const at::Tensor& first, const at::Tensor& other) {
+    if (C10_UNLIKELY(other.defined() && other.scalar_type() != first.scalar_type())) {
+        fallBack("operands of several dtypes");
+    }
+}
+inline void requireSameDtype(const at::Tensor& first, const MaybeTensor& other) {
+    if (other.has_value()) {
+        requireSameDtype(first, *other);
+    }
+}
 
 /// What one vendor call needs. Work goes to the calling thread's stream on the device of `like`.
 class Call {
@@ -227,7 +242,14 @@ class Allocated {
 /// A number. Complex ones fall back: the interface has none.
 class Number {
   public:
-    Number(const at::Scalar& scalar) : hasValue_(true) { set(scalar); }                // NOLINT: reads as an argument
+    Number(const at::Scalar& scalar) : hasValue_(true) { set(scalar); }  // NOLINT: reads as an argument
+    /// The same for a function that converts the number to a dtype, which has to hold it.
+    Number(const at::Scalar& scalar, at::ScalarType type) : Number(scalar) { requireFits(type, scalar); }
+    Number(const std::optional<at::Scalar>& scalar, at::ScalarType type) : Number(scalar) {
+        if (hasValue_) {
+            requireFits(type, *scalar);
+        }
+    }
     Number(const std::optional<at::Scalar>& scalar) : hasValue_(scalar.has_value()) {  // NOLINT
         if (hasValue_) {
             set(*scalar);

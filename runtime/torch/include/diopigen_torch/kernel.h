@@ -2,6 +2,9 @@
 #ifndef DIOPIGEN_TORCH_KERNEL_H_
 #define DIOPIGEN_TORCH_KERNEL_H_
 
+#include <ATen/MemoryOverlap.h>
+#include <ATen/core/IListRef.h>
+#include <ATen/core/List.h>
 #include <ATen/core/boxing/KernelFunction.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <diopigen_torch/call.h>
@@ -22,6 +25,35 @@ void watch(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 void fallBack(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 /// Why the next fallBack() of this thread is called.
 void noteReason(std::string reason);
+/// The call with plain tensors: those that are not are replaced by copies, and copied back where they are written.
+void callPlain(const c10::OperatorHandle& op, torch::jit::Stack* stack);
+/// Raises for a call that the function rejected: what the CPU raises if that is an IndexError, else `failure`.
+void raiseFailure(const c10::OperatorHandle& op, torch::jit::Stack* stack);
+/// What the next raiseFailure() of this thread raises.
+void noteFailure(const Failed& failure);
+
+/// Whether a function can use the memory of a tensor as it is. Tensors that are conjugated or negated lazily, or zero
+/// without memory, come here through operators such as `mm`, for which PyTorch leaves that to the kernel.
+inline bool isPlain(const at::Tensor& tensor) {
+    constexpr c10::DispatchKeySet kLazy{c10::DispatchKey::Conjugate, c10::DispatchKey::Negative,
+                                        c10::DispatchKey::ZeroTensor};
+    return !tensor.defined() || !tensor.key_set().has_any(kLazy);
+}
+/// The same of a tensor that is written: several of its indices may be one element (`x.unfold(0, 2, 1)`), which PyTorch
+/// allows but for strides of 0, and functions reject.
+bool writesElementsTwice(const at::Tensor& tensor);
+inline bool isPlain(at::Tensor& tensor) {
+    return isPlain(std::as_const(tensor)) &&
+           (!tensor.defined() || tensor.is_non_overlapping_and_dense() || !writesElementsTwice(tensor));
+}
+inline bool isPlain(const std::optional<at::Tensor>& tensor) { return !tensor.has_value() || isPlain(*tensor); }
+bool isPlain(at::TensorList tensors);
+bool isPlain(const at::ITensorListRef& tensors);
+bool isPlain(const c10::List<std::optional<at::Tensor>>& tensors);
+template <typename Other>
+bool isPlain(const Other& /*argument*/) {
+    return true;
+}
 
 template <void (*Handler)(const c10::OperatorHandle&, torch::jit::Stack*), typename Signature>
 struct Boxed;
@@ -48,17 +80,23 @@ struct Kernel<Op, Result(Arguments...), Body> {
     }
 
     static Result run(Arguments... arguments) {
+        if (C10_UNLIKELY(!(isPlain(arguments) && ...))) {
+            return Boxed<&callPlain, Result(Arguments...)>::call(op(), arguments...);
+        }
         if (C10_UNLIKELY(isWatched.load(std::memory_order_relaxed)) && !std::exchange(isInside, false)) {
             return Boxed<&watch, Result(Arguments...)>::call(op(), arguments...);
         }
+        bool hasFailed = false;
         try {
             return Body(arguments...);
         } catch (const FallbackRequested& requested) {
             noteReason(requested.what());
         } catch (const Failed& failure) {
-            failure.raise(Op::name, Op::overload_name);
+            noteFailure(failure);
+            hasFailed = true;
         }
-        return Boxed<&fallBack, Result(Arguments...)>::call(op(), arguments...);
+        return hasFailed ? Boxed<&raiseFailure, Result(Arguments...)>::call(op(), arguments...)
+                         : Boxed<&fallBack, Result(Arguments...)>::call(op(), arguments...);
     }
 };
 

@@ -1,0 +1,144 @@
+// Calls whose tensors the interface cannot express as they are, and calls that a function rejects.
+#include <ATen/core/stack.h>
+#include <ATen/ops/zeros.h>
+#include <diopigen_torch/fallback.h>
+#include <diopigen_torch/kernel.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "comparison.h"
+
+namespace diopigen::backend {
+
+namespace {
+
+thread_local std::string failureText;
+
+at::Tensor plain(const at::Tensor& tensor) {
+    if (isPlain(tensor)) {
+        return tensor;
+    }
+    return tensor._is_zerotensor() ? at::zeros(tensor.sizes(), tensor.options()) : tensor.resolve_conj().resolve_neg();
+}
+
+std::optional<at::Tensor> plain(const std::optional<at::Tensor>& tensor) {
+    return tensor.has_value() ? plain(*tensor) : tensor;
+}
+
+template <typename Element>
+c10::IValue plainList(const std::vector<Element>& tensors) {
+    c10::List<Element> list;
+    for (const Element& tensor : tensors) {
+        list.push_back(plain(tensor));
+    }
+    return list;
+}
+
+// An argument that is written, and the tensor that the kernel writes for it.
+struct Written {
+    at::Tensor original;
+    at::Tensor copy;
+};
+
+void copyBack(const Written& written) {
+    if (written.original.sizes() != written.copy.sizes()) {
+        written.original.resize_(written.copy.sizes());
+    }
+    written.original.copy_(written.copy);
+}
+
+}  // namespace
+
+bool writesElementsTwice(const at::Tensor& tensor) {
+    if (at::has_internal_overlap(tensor) != at::MemOverlap::TooHard) {
+        return false;
+    }
+    // From the smallest stride on: each dimension has to step over all that the ones before it reach.
+    std::vector<std::pair<int64_t, int64_t>> dimensions;
+    for (int64_t i = 0; i < tensor.dim(); ++i) {
+        if (tensor.size(i) == 0) {
+            return false;
+        }
+        if (tensor.size(i) > 1) {
+            dimensions.emplace_back(tensor.stride(i), tensor.size(i));
+        }
+    }
+    std::sort(dimensions.begin(), dimensions.end());
+    int64_t reach = 0;
+    for (const auto& [stride, size] : dimensions) {
+        if (stride <= reach) {
+            return true;
+        }
+        reach += stride * (size - 1);
+    }
+    return false;
+}
+
+bool isPlain(at::TensorList tensors) {
+    return std::all_of(tensors.begin(), tensors.end(), [](const at::Tensor& tensor) { return isPlain(tensor); });
+}
+
+bool isPlain(const at::ITensorListRef& tensors) {
+    return std::all_of(tensors.begin(), tensors.end(), [](const at::Tensor& tensor) { return isPlain(tensor); });
+}
+
+bool isPlain(const c10::List<std::optional<at::Tensor>>& tensors) {
+    for (const std::optional<at::Tensor>& tensor : tensors) {
+        if (!isPlain(tensor)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void callPlain(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+    const auto& arguments = op.schema().arguments();
+    const size_t first = stack->size() - arguments.size();
+    std::vector<Written> written;
+    for (size_t i = 0; i < arguments.size(); ++i) {
+        c10::IValue& value = (*stack)[first + i];
+        const auto* const alias = arguments[i].alias_info();
+        if (value.isTensor() && alias != nullptr && alias->isWrite()) {
+            at::Tensor original = value.toTensor();
+            if (!isPlain(original)) {
+                written.push_back({original, plain(original).clone(at::MemoryFormat::Contiguous)});
+                value = written.back().copy;
+            }
+        } else if (value.isTensor()) {
+            value = plain(value.toTensor());
+        } else if (value.isTensorList()) {
+            value = plainList(value.toTensorVector());
+        } else if (value.isOptionalTensorList()) {
+            value = plainList(value.toOptionalTensorVector());
+        }
+    }
+    op.callBoxedForDispatchKey(c10::DispatchKey::PrivateUse1, *stack);
+    for (const Written& one : written) {
+        copyBack(one);
+        for (c10::IValue& value : *stack) {
+            if (value.isTensor() && value.toTensor().is_same(one.copy)) {
+                value = one.original;
+            }
+        }
+    }
+}
+
+void noteFailure(const Failed& failure) { failureText = failure.what(); }
+
+void raiseFailure(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+    const std::string text = c10::toString(op.operator_name()) + ": " + std::exchange(failureText, {});
+    const auto count = static_cast<std::ptrdiff_t>(op.schema().arguments().size());
+    try {
+        torch::jit::Stack arguments = copied({stack->end() - count, stack->end()});
+        runOnCpu(op, &arguments);
+    } catch (const c10::IndexError&) {
+        throw;
+    } catch (const std::exception&) {  // the function's own text says which check failed
+    }
+    TORCH_CHECK(false, text);
+}
+
+}  // namespace diopigen::backend

@@ -1,0 +1,175 @@
+"""Numbers that a dtype does not hold: operators reject them as the CPU does, and never wrap or saturate them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+HAS_KERNEL = torch._C._dispatch_has_kernel_for_dispatch_key
+NUMBERS: list[tuple[torch.dtype, Any]] = [
+    (torch.int8, 1), (torch.int8, 300), (torch.int8, -300), (torch.int8, 1.5), (torch.int8, 300.5),
+    (torch.uint8, 3), (torch.uint8, 300), (torch.int32, 2**40), (torch.int64, float("nan")), (torch.int64, 2),
+    (torch.float16, 2), (torch.float16, 1e9), (torch.float16, -1e9), (torch.float16, float("inf")),
+    (torch.bfloat16, 1e39), (torch.float32, 1e300), (torch.float32, 0.5), (torch.bool, 2), (torch.float32, 1 + 2j),
+]  # fmt: skip
+
+
+def overloads() -> dict[str, Any]:
+    """Overloads of ATen with a kernel of the device that take a number."""
+    found = {}
+    for schema in torch._C._jit_get_all_schemas():
+        name = f"{schema.name}.{schema.overload_name}".rstrip(".")
+        if not schema.name.startswith("aten::") or not any("number" in str(a.type) for a in schema.arguments):
+            continue
+        try:
+            if not HAS_KERNEL(name, "PrivateUse1"):
+                continue
+        except RuntimeError:  # a function of TorchScript
+            continue
+        found[name] = getattr(getattr(torch.ops.aten, schema.name[6:]), schema.overload_name or "default")
+    return found
+
+
+def arguments(operator: Any, dtype: torch.dtype, number: Any) -> tuple[list[Any], dict[str, Any]] | None:
+    """Operands of 2 x 2 elements, and the number for each parameter that is one; None for parameters of other kinds."""
+    base = operator._schema.name[6:]
+    listed: list[Any] = []
+    named: dict[str, Any] = {}
+    for argument in operator._schema.arguments:
+        kind = str(argument.type)
+        value: Any
+        if kind == "Tensor":
+            value = torch.tensor([[1, 2], [2, 1]]).to(dtype)
+            if argument.name == "index":
+                value = torch.tensor([[0, 1], [1, 0]]) if base.startswith("scatter") else torch.tensor([0, 1])
+            elif argument.name in ("mask", "condition"):
+                value = torch.tensor([[True, False], [True, True]])
+            elif base.startswith(("bmm", "baddbmm", "addbmm")):
+                value = value.repeat(2, 1, 1)
+            elif argument.name in ("vec", "vec2", "vec1", "sorted_sequence"):
+                value = value[0]
+            elif base.startswith(("addmv", "addr")):
+                value = value[0] if argument.name == "self" and base.startswith("addmv") else value
+        elif "number" in kind:
+            value = [number] if kind.startswith("List") else number
+        elif argument.has_default_value():
+            value = argument.default_value
+        elif kind in ("int", "SymInt"):
+            value = 0
+        elif kind in ("bool", "float", "str"):
+            value = {"bool": False, "float": 1.0, "str": "add"}[kind]
+        elif kind == "List[int]":
+            value = [0]
+        elif kind.startswith("Optional"):
+            value = None
+        elif kind == "List[Tensor]":
+            value = [torch.tensor([1, 2]).to(dtype)]
+        else:
+            return None
+        if argument.kwarg_only:
+            named[argument.name] = value
+        else:
+            listed.append(value)
+    return listed, named
+
+
+def moved(value: Any, device: Any) -> Any:
+    if isinstance(value, list):
+        return [moved(one, device) for one in value]
+    return value.to(device, copy=True) if isinstance(value, torch.Tensor) else value
+
+
+def called(operator: Any, operands: tuple[list[Any], dict[str, Any]], device: Any) -> Any:
+    """The results on the CPU, or the exception."""
+    listed, named = ([moved(one, device) for one in operands[0]], {k: moved(v, device) for k, v in operands[1].items()})
+    if "device" in named:
+        named["device"] = torch.device(device)
+    try:
+        found = operator(*listed, **named)
+    except Exception as error:
+        return error
+    return moved(list(found), "cpu") if isinstance(found, (tuple, list)) else moved([found], "cpu")
+
+
+def widened(operands: tuple[list[Any], dict[str, Any]]) -> tuple[list[Any], dict[str, Any]]:
+    """The operands in float32."""
+
+    def wide(value: Any) -> Any:
+        if isinstance(value, list):
+            return [wide(one) for one in value]
+        return value.float() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+
+    return [wide(one) for one in operands[0]], {name: wide(one) for name, one in operands[1].items()}
+
+
+UNCALLED: dict[str, str] = {}
+"""Overloads whose arguments are made elsewhere, with the reason."""
+
+
+def test_overloads_with_numbers_do_as_the_cpu(droplet: Any) -> None:
+    """Where the CPU rejects a number, the device does; half precision may compute in float32, as other devices do."""
+    wrong, uncalled, rejections = [], [], 0
+    for name, operator in overloads().items():
+        succeeded = False
+        for dtype, number in NUMBERS:
+            operands = arguments(operator, dtype, number)
+            if operands is None:
+                break
+            expected, own = called(operator, operands, "cpu"), called(operator, operands, droplet)
+            succeeded = succeeded or not isinstance(expected, Exception)
+            label = f"{name} {dtype} {number}"
+            if isinstance(expected, Exception):
+                rejections += "overflow" in str(expected)
+                if isinstance(own, Exception):
+                    continue
+                if dtype in (torch.float16, torch.bfloat16):
+                    expected = called(operator, widened(operands), "cpu")
+                    expected = expected if isinstance(expected, Exception) else [t.to(dtype) for t in expected]
+                if isinstance(expected, Exception):
+                    wrong.append(f"{label}: {own}, the CPU: {type(expected).__name__} {expected}"[:300])
+                    continue
+            if isinstance(own, Exception):
+                wrong.append(f"{label}: {type(own).__name__} {own}, the CPU: {expected}"[:300])
+                continue
+            for one, other in zip(own, expected, strict=True):
+                if not isinstance(other, torch.Tensor):
+                    continue
+                try:
+                    torch.testing.assert_close(one, other, equal_nan=True)
+                except AssertionError:
+                    wrong.append(f"{label}: {one.tolist()}, the CPU: {other.tolist()}"[:300])
+        if not succeeded:
+            uncalled.append(name)
+    assert wrong == []
+    assert sorted(set(uncalled) - set(UNCALLED)) == []
+    assert rejections > 100
+
+
+@pytest.mark.parametrize("kind", ["eager", "compiled"])
+def test_bounds_and_values_of_integers(kind: str, droplet: Any) -> None:
+    def calls(device: Any) -> list[Any]:
+        eight = torch.tensor([1, 100], dtype=torch.int8, device=device)
+        index = torch.tensor([0], device=device)
+        return [
+            lambda: eight.clamp(max=200),
+            lambda: eight.clamp(min=-200),
+            lambda: torch.nn.functional.hardtanh(eight, -200, 200),
+            lambda: torch.nn.functional.threshold(eight, 2, 300),
+            lambda: eight.index_fill(0, index, 300),
+            lambda: eight.scatter(0, index, 300),
+            lambda: eight.masked_fill(eight > 5, 300),
+        ]
+
+    for own, expected in zip(calls(droplet), calls("cpu"), strict=True):
+        with pytest.raises(RuntimeError, match="without overflow"):
+            expected()
+        function = own
+        if kind == "compiled":
+            from torch_droplet.graphs import backend as graphs
+
+            torch._dynamo.reset()
+            function = torch.compile(own, backend=graphs)
+        with pytest.raises(RuntimeError, match=r"without overflow|in the range of an integral input"):
+            function()

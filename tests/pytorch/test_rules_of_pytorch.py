@@ -1,0 +1,180 @@
+"""Rules of PyTorch that are its own, not the interface's: overlapping memory, roots for powers, exceptions of indices,
+and kernels of its own that fail or are wrong on devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+INF = float("inf")
+
+
+def agree(function: Callable[[Any], Any], device: Any) -> None:
+    """The result of both, or both reject the call with the same exception."""
+    try:
+        expected = function("cpu")
+    except Exception as error:
+        with pytest.raises(type(error)):
+            function(device)
+        return
+    torch.testing.assert_close(function(device).cpu(), expected, equal_nan=True)
+
+
+@pytest.mark.parametrize("value", [1e14, 1e17, -1e30, torch.finfo(torch.float32).min, INF, -INF])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
+def test_log_softmax_of_equal_large_numbers(dtype: torch.dtype, value: float, droplet: Any) -> None:
+    """A row of scores that is masked as a whole: all classes are as likely."""
+    for dim in (0, 1):
+        agree(lambda d, dim=dim: torch.full((3, 5), value, dtype=dtype, device=d).log_softmax(dim), droplet)
+        agree(lambda d, dim=dim: torch.full((3, 5), value, dtype=dtype, device=d).softmax(dim), droplet)
+    agree(lambda d: torch.logsumexp(torch.full((3, 5), value, dtype=dtype, device=d), 1), droplet)
+
+    def gradient(device: Any) -> torch.Tensor:
+        scores = torch.full((2, 4), value, dtype=dtype, device=device, requires_grad=True)
+        F.cross_entropy(scores, torch.tensor([1, 3], device=device)).backward()
+        assert scores.grad is not None
+        return scores.grad
+
+    agree(gradient, droplet)
+
+
+def test_compiled_log_softmax_of_equal_large_numbers(droplet: Any) -> None:
+    from torch_droplet.graphs import backend as graphs
+
+    torch._dynamo.reset()
+    rows = torch.full((8, 1000), -1e30)
+    own = torch.compile(lambda x: (x * 1).log_softmax(1) + 1, backend=graphs)(rows.to(droplet))
+    torch.testing.assert_close(own.cpu(), rows.log_softmax(1) + 1)
+
+
+OVERLAPPING: dict[str, Callable[[Any], Any]] = {
+    "fill_": lambda d: lambda v: v.fill_(1),
+    "zero_": lambda d: lambda v: v.zero_(),
+    "copy_": lambda d: lambda v: v.copy_(torch.ones(4, 2, device=d)),
+    "relu_": lambda d: torch.relu_,
+    "masked_fill_": lambda d: lambda v: v.masked_fill_(torch.ones(4, 2, dtype=torch.bool, device=d), 3),
+    "out": lambda d: lambda v: torch.neg(torch.ones(4, 2, device=d), out=v),
+}
+
+
+@pytest.mark.parametrize("name", OVERLAPPING)
+def test_views_whose_elements_overlap_may_be_written(name: str, droplet: Any) -> None:
+    def run(device: Any) -> torch.Tensor:
+        numbers = torch.arange(-2.0, 3, device=device)
+        OVERLAPPING[name](device)(numbers.unfold(0, 2, 1))
+        return numbers
+
+    agree(run, droplet)
+
+
+@pytest.mark.parametrize("name", OVERLAPPING)
+def test_expanded_tensors_may_not_be_written(name: str, droplet: Any) -> None:
+    for device in ("cpu", droplet):
+        with pytest.raises(RuntimeError, match="single memory location"):
+            OVERLAPPING[name](device)(torch.zeros(1, 2, device=device).expand(4, 2))
+
+
+COPIES: list[Callable[[torch.Tensor], Any]] = [
+    lambda x: x[1:].copy_(x[:-1]),
+    lambda x: x[2:].copy_(x[:4]),
+    lambda x: x[:3].copy_(x[:1]),
+    lambda x: x[:3].copy_(x[3:]),
+    lambda x: x[::2].copy_(x[1::2]),
+    lambda x: x[:3].copy_(x[:3]),
+    lambda x: x.view(2, 3)[0].copy_(x.view(2, 3)[1]),
+]
+
+
+@pytest.mark.parametrize("number", range(len(COPIES)))
+def test_copies_within_one_memory(number: int, droplet: Any) -> None:
+    def run(device: Any) -> torch.Tensor:
+        numbers = torch.arange(6.0, device=device)
+        COPIES[number](numbers)
+        return numbers
+
+    agree(run, droplet)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.complex64], ids=str)
+@pytest.mark.parametrize("exponent", [0.5, -0.5, 2, 3.0, -1, 0, 1.5])
+def test_powers_of_special_values(exponent: float, dtype: torch.dtype, droplet: Any) -> None:
+    base = torch.tensor([-INF, -0.0, 0.0, INF, float("nan"), 4.0, -4.0]).to(dtype)
+    for function in (lambda x: x**exponent, lambda x: x.clone().pow_(exponent), lambda x: torch.pow(x, exponent)):
+        expected, own = function(base), function(base.to(droplet)).cpu()
+        torch.testing.assert_close(own, expected, equal_nan=True)
+        if not dtype.is_complex:
+            assert torch.equal(own.signbit()[~own.isnan()], expected.signbit()[~expected.isnan()])
+
+
+def test_powers_of_special_values_in_compiled_graphs(droplet: Any) -> None:
+    from torch_droplet.graphs import backend as graphs
+
+    base = torch.tensor([-INF, -0.0, 0.0, INF, 4.0])
+    for exponent in (0.5, -0.5, 2):
+        torch._dynamo.reset()
+        own = torch.compile(lambda x, e=exponent: (x + 0.0 * x.abs().clamp(max=1)) ** e * 2, backend=graphs)
+        expected = (base + 0.0 * base.abs().clamp(max=1)) ** exponent * 2
+        torch.testing.assert_close(own(base.to(droplet)).cpu(), expected, equal_nan=True)
+
+
+def test_histograms_of_wide_ranges(droplet: Any) -> None:
+    """The CPU's products overflow: what is right is known here."""
+    for dtype, large in ((torch.float32, 1e38), (torch.float64, 1e308)):
+        numbers = torch.tensor([-large, large, 0.0], dtype=dtype, device=droplet)
+        assert numbers.histc(4, -large, large).cpu().tolist() == [1, 0, 1, 1]
+    counts = torch.tensor([0.0, 1e38], device=droplet).histc(100, -3e38, 3e38)
+    assert counts.nonzero().flatten().tolist() == [50, 66]
+    numbers = torch.linspace(-2, 3, 97)
+    assert torch.equal(numbers.to(droplet).histc(10, -1, 2).cpu(), numbers.histc(10, -1, 2))
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean"])
+def test_gradients_of_bags_are_scaled_by_frequency(mode: str, droplet: Any) -> None:
+    """As those of an embedding that is summed by bags; the CPU's kernel for bags divides by other counts."""
+    indices, offsets = torch.tensor([0, 0, 1, 3, 0, 1]), torch.tensor([0, 2, 5])
+    weight = torch.randn(5, 3)
+    bags = weight.to(droplet).requires_grad_()
+    F.embedding_bag(
+        indices.to(droplet), bags, offsets.to(droplet), mode=mode, scale_grad_by_freq=True
+    ).square().sum().backward()
+    plain = weight.clone().requires_grad_()
+    rows = F.embedding(indices, plain, scale_grad_by_freq=True)
+    reduced = [getattr(part, mode)(0) for part in rows.split([2, 3, 1])]
+    torch.stack(reduced).square().sum().backward()
+    assert bags.grad is not None
+    torch.testing.assert_close(bags.grad.cpu(), plain.grad)
+
+
+def test_windows(droplet: Any) -> None:
+    for arguments in ((4,), (7, False), (5, True, 9.0)):
+        agree(lambda d, a=arguments: torch.kaiser_window(*a, device=d), droplet)
+        agree(lambda d, a=arguments: torch.kaiser_window(*a, dtype=torch.float64, device=d), droplet)
+
+
+INDEXING: dict[str, Callable[[Any], Any]] = {
+    "index": lambda d: torch.zeros(3, device=d)[torch.tensor([7], device=d)],
+    "index of two": lambda d: torch.zeros(3, 2, device=d)[torch.tensor([1], device=d), torch.tensor([-3], device=d)],
+    "index_put": lambda d: torch.zeros(3, device=d).index_put_((torch.tensor([5], device=d),), torch.ones(1, device=d)),
+    "index_select": lambda d: torch.zeros(3, device=d).index_select(0, torch.tensor([5], device=d)),
+    "embedding": lambda d: F.embedding(torch.tensor([9], device=d), torch.zeros(3, 2, device=d)),
+    "take": lambda d: torch.zeros(3, device=d).take(torch.tensor([9], device=d)),
+    "gather": lambda d: torch.zeros(3, device=d).gather(0, torch.tensor([9], device=d)),
+    "scatter": lambda d: torch.zeros(3, device=d).scatter(0, torch.tensor([9], device=d), 1.0),
+    "index_fill": lambda d: torch.zeros(3, device=d).index_fill(0, torch.tensor([9], device=d), 1.0),
+    "nll_loss": lambda d: F.nll_loss(torch.zeros(2, 3, device=d), torch.tensor([0, 9], device=d)),
+    "dimension": lambda d: torch.zeros(3, 2, device=d).sum(5),
+    "select": lambda d: torch.zeros(3, 2, device=d)[4],
+}
+
+
+@pytest.mark.parametrize("name", INDEXING)
+def test_exceptions_of_indices(name: str, droplet: Any) -> None:
+    with pytest.raises((IndexError, RuntimeError)) as expected:
+        INDEXING[name]("cpu")
+    with pytest.raises((IndexError, RuntimeError)) as own:
+        INDEXING[name](droplet)
+    assert own.type is expected.type
