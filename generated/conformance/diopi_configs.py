@@ -10276,13 +10276,17 @@ diopi_configs = {
         tag=["diopiInstanceNorm"],
         dtype=[np.float16, np.float32, np.float64],
         requires_backward=[0],
-        para=dict(axis=[1, 1], eps=[1e-05, 1e-05]),
+        para=dict(axis=[2, 2, 2, 3, 1, 2], eps=[1e-05, 0.001, 1e-05, 1e-05, 1e-05, 1e-05]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
-                {"ins": ["input"], "requires_grad": [True], "shape": ((2, 3, 4), (2, 3, 37))},
-                {"ins": ["scale"], "requires_grad": [True], "shape": ((3,), (3,))},
-                {"ins": ["bias"], "requires_grad": [True], "shape": ((3,), (3,))},
+                {
+                    "ins": ["input"],
+                    "requires_grad": [True],
+                    "shape": ((2, 16, 128), (3, 5, 3, 5), (2, 4, 4), (2, 4, 5, 3), (3, 4, 5), (2, 3, 37)),
+                },
+                {"ins": ["scale"], "requires_grad": [True], "shape": ((16,), (5,), (4,), (20,), (1,), (3,))},
+                {"ins": ["bias"], "requires_grad": [True], "shape": ((16,), (5,), (4,), (20,), (1,), (3,))},
             ],
         ),
     ),
@@ -10290,36 +10294,9 @@ diopi_configs = {
         name=["instance_norm"],
         interface=["CustomizedTest"],
         tag=["diopiInstanceNorm"],
-        dtype=[np.float16, np.float32, np.float64],
-        requires_backward=[0],
-        para=dict(axis=[-1], eps=[0.001]),
-        tensor_para=dict(
-            gen_fn="Genfunc.randn",
-            args=[
-                {"ins": ["input"], "requires_grad": [True], "shape": ((2, 4, 5, 3),)},
-                {"ins": ["scale"], "requires_grad": [True], "shape": ((3,),)},
-            ],
-        ),
-    ),
-    "instance_norm_3": dict(
-        name=["instance_norm"],
-        interface=["CustomizedTest"],
-        tag=["diopiInstanceNorm"],
-        dtype=[np.float16, np.float32, np.float64],
-        requires_backward=[0],
-        para=dict(axis=[1], eps=[1e-05]),
-        tensor_para=dict(
-            gen_fn="Genfunc.randn",
-            args=[{"ins": ["input"], "requires_grad": [True], "shape": ((2, 3, 2, 2),)}],
-        ),
-    ),
-    "instance_norm_4": dict(
-        name=["instance_norm"],
-        interface=["CustomizedTest"],
-        tag=["diopiInstanceNorm"],
         dtype=[np.float32],
         requires_backward=[0],
-        para=dict(axis=[1], eps=[1e-05]),
+        para=dict(axis=[2], eps=[1e-05]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
@@ -10330,16 +10307,18 @@ diopi_configs = {
                     "dtype": [np.float32],
                     "gen_fn": dict(fn="Genfunc.uniform", low=1000, high=1001),
                 },
+                {"ins": ["scale"], "requires_grad": [True], "shape": ((3,),)},
+                {"ins": ["bias"], "requires_grad": [True], "shape": ((3,),)},
             ],
         ),
     ),
-    "instance_norm_5": dict(
+    "instance_norm_3": dict(
         name=["instance_norm"],
         interface=["CustomizedTest"],
         tag=["diopiInstanceNorm"],
         dtype=[np.float64],
         requires_backward=[0],
-        para=dict(axis=[1], eps=[1e-05]),
+        para=dict(axis=[2], eps=[1e-05]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
@@ -10350,6 +10329,8 @@ diopi_configs = {
                     "dtype": [np.float64],
                     "gen_fn": dict(fn="Genfunc.uniform", low=1000000, high=1000001),
                 },
+                {"ins": ["scale"], "requires_grad": [True], "shape": ((3,),)},
+                {"ins": ["bias"], "requires_grad": [True], "shape": ((3,),)},
             ],
         ),
     ),

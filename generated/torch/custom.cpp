@@ -992,19 +992,19 @@ struct LayerNormGBBackward {
 
 // diopiInstanceNorm.
 struct InstanceNorm {
-    static at::Tensor make(const at::Tensor& input, int64_t axis, const std::optional<at::Tensor>& scale,
-                           const std::optional<at::Tensor>& bias, double eps) {
+    static at::Tensor make(const at::Tensor& input, int64_t axis, const at::Tensor& scale, const at::Tensor& bias,
+                           double eps) {
         at::Tensor result_0 = makeEmpty(input, input.scalar_type(), sizesOf(input));
         return result_0;
     }
 
-    static at::Tensor run(const at::Tensor& input, int64_t axis, const std::optional<at::Tensor>& scale,
-                          const std::optional<at::Tensor>& bias, double eps) {
+    static at::Tensor run(const at::Tensor& input, int64_t axis, const at::Tensor& scale, const at::Tensor& bias,
+                          double eps) {
         Call call(input);
         at::Tensor result_0 = make(input, axis, scale, bias, eps);
         const Input input_read(call, input);
-        const OptionalInput scale_read(call, scale);
-        const OptionalInput bias_read(call, bias);
+        const Input scale_read(call, scale);
+        const Input bias_read(call, bias);
         call("diopiInstanceNorm", diopiInstanceNorm, handle(result_0), input_read, axis, scale_read, bias_read, eps);
         return result_0;
     }
@@ -1013,25 +1013,23 @@ struct InstanceNorm {
 // diopiInstanceNormBackward.
 struct InstanceNormBackward {
     static at::Tensor make(const std::optional<at::Tensor>& grad_scale, const std::optional<at::Tensor>& grad_bias,
-                           const at::Tensor& grad_output, const at::Tensor& input,
-                           const std::optional<at::Tensor>& scale, const std::optional<at::Tensor>& bias, int64_t axis,
-                           double eps) {
+                           const at::Tensor& grad_output, const at::Tensor& input, const at::Tensor& scale,
+                           const at::Tensor& bias, int64_t axis, double eps) {
         at::Tensor result_0 = makeEmpty(input, input.scalar_type(), sizesOf(input));
         return result_0;
     }
 
     static at::Tensor run(const std::optional<at::Tensor>& grad_scale, const std::optional<at::Tensor>& grad_bias,
-                          const at::Tensor& grad_output, const at::Tensor& input,
-                          const std::optional<at::Tensor>& scale, const std::optional<at::Tensor>& bias, int64_t axis,
-                          double eps) {
+                          const at::Tensor& grad_output, const at::Tensor& input, const at::Tensor& scale,
+                          const at::Tensor& bias, int64_t axis, double eps) {
         Call call(grad_output);
         at::Tensor result_0 = make(grad_scale, grad_bias, grad_output, input, scale, bias, axis, eps);
         const Written grad_scale_written(call, grad_scale);
         const Written grad_bias_written(call, grad_bias);
         const Input grad_output_read(call, grad_output);
         const Input input_read(call, input);
-        const OptionalInput scale_read(call, scale);
-        const OptionalInput bias_read(call, bias);
+        const Input scale_read(call, scale);
+        const Input bias_read(call, bias);
         call("diopiInstanceNormBackward", diopiInstanceNormBackward, handle(result_0), grad_scale_written,
              grad_bias_written, grad_output_read, input_read, scale_read, bias_read, axis, eps);
         return result_0;
@@ -4254,12 +4252,10 @@ TORCH_LIBRARY_FRAGMENT(diopi, library) {
     library.def(
         "layer_norm_gb_backward(Tensor(a!)? grad_weight, Tensor(b!)? grad_bias, Tensor grad_output, Tensor input, "
         "Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_std, int begin_norm_axis) -> Tensor");
-    library.def(
-        "instance_norm(Tensor input, int axis=1, Tensor? scale=None, Tensor? bias=None, float eps=1e-05) -> "
-        "Tensor");
+    library.def("instance_norm(Tensor input, int axis, Tensor scale, Tensor bias, float eps=1e-05) -> Tensor");
     library.def(
         "instance_norm_backward(Tensor(a!)? grad_scale, Tensor(b!)? grad_bias, Tensor grad_output, Tensor input, "
-        "Tensor? scale=None, Tensor? bias=None, int axis=1, float eps=1e-05) -> Tensor");
+        "Tensor scale, Tensor bias, int axis=2, float eps=1e-05) -> Tensor");
     library.def("normalize(Tensor input, float p=2, int axis=1, float eps=1e-12) -> Tensor");
     library.def(
         "normalize_backward(Tensor grad_output, Tensor input, float p=2, int axis=1, float eps=1e-12) -> Tensor");

@@ -6265,36 +6265,37 @@ class Operators:
     def instance_norm(
         self,
         input: T,
-        axis: int = 1,
-        scale: Tensor | None = None,
-        bias: Tensor | None = None,
+        axis: int,
+        scale: Tensor,
+        bias: Tensor,
         eps: float = 1e-05,
         *,
         output: T | None = None,
     ) -> T:
-        """Normalises each channel of each sample over all other dimensions by its mean and deviation, then scales and
-        shifts each channel.
+        """Normalises each channel of each sample over all dimensions from axis on by its mean and deviation, then scales
+        and shifts each channel.
 
         output (result): The normalised, scaled and shifted values. Dtype: same(input). Shape: same(input).
-        input: Batch whose first dimension counts samples and whose dimension axis counts channels. Dtype: floating.
-        axis: Dimension of the channels; negative counts from the end. Default: 1.
-        scale: Factor on each channel; null means 1. Dtype: same(input). Shape: [size(input, axis)]. May be null.
-            Default: null.
-        bias: Shift of each channel; null means 0. Dtype: same(input). Shape: [size(input, axis)]. May be null.
-            Default: null.
-        eps: What is added to the variance before the square root. Default: 1e-05.
+        input: Batch whose first dimension counts samples; the dimensions between it and axis count channels together.
+            Dtype: floating.
+        axis: First dimension that is normalised, not counted from the end. Default: 2.
+        scale: Factor on each channel; null means 1. Dtype: same(input). Shape: list(prod(drop(head(input, axis),
+            1))). A library may accept or reject null.
+        bias: Shift of each channel; null means 0. Dtype: same(input). Shape: list(prod(drop(head(input, axis), 1))).
+            A library may accept or reject null.
+        eps: Added to the variance before the square root. Default: 1e-05.
 
-        axis.range: axis is at least -rank(input) and below rank(input) (else diopiErrorOccurred).
-        C2: axis is not the first dimension (else diopiErrorOccurred).
+        input.rank: input has at least 2 dimensions (else diopiErrorOccurred).
+        axis.range: axis is at least 1 and below rank(input) (else diopiErrorOccurred).
         """
 
     def instance_norm_backward(
         self,
         grad_output: T,
         input: Tensor,
-        scale: Tensor | None = None,
-        bias: Tensor | None = None,
-        axis: int = 1,
+        scale: Tensor,
+        bias: Tensor,
+        axis: int = 2,
         eps: float = 1e-05,
         *,
         grad_input: T | None = None,
@@ -6306,21 +6307,21 @@ class Operators:
         grad_input (result): Gradient with respect to input; null where it is not wanted. Dtype: same(input). Shape:
             same(input). A library may accept or reject null.
         grad_scale (result): Gradient with respect to scale; null where it is not wanted. Dtype: same(input). Shape:
-            [size(input, axis)]. May be null.
+            list(prod(drop(head(input, axis), 1))). May be null.
         grad_bias (result): Gradient with respect to bias; null where it is not wanted. Dtype: same(input). Shape:
-            [size(input, axis)]. May be null.
+            list(prod(drop(head(input, axis), 1))). May be null.
         grad_output: Gradient with respect to the result of InstanceNorm. Dtype: same(input). Shape: same(input).
-        input: What InstanceNorm was given: dimension 0 counts samples, dimension axis counts channels. Dtype:
-            floating.
-        scale: Factor on each channel; null means 1. Dtype: same(input). Shape: [size(input, axis)]. May be null.
-            Default: null.
-        bias: Shift that InstanceNorm was given; its values do not matter and it may be null. Dtype: same(input).
-            Shape: [size(input, axis)]. May be null. Default: null.
-        axis: Dimension of the channels; negative counts from the end. Default: 1.
-        eps: What InstanceNorm added to the variance. Default: 1e-05.
+        input: Input of InstanceNorm: dimension 0 counts samples, the dimensions between it and axis count channels
+            together. Dtype: floating.
+        scale: Factor on each channel; null means 1. Dtype: same(input). Shape: list(prod(drop(head(input, axis),
+            1))). A library may accept or reject null.
+        bias: Shift of each channel; its values do not matter and it may be null. Dtype: same(input). Shape:
+            list(prod(drop(head(input, axis), 1))). A library may accept or reject null.
+        axis: First dimension that is normalised, not counted from the end. Default: 2.
+        eps: Added by InstanceNorm to the variance. Default: 1e-05.
 
-        axis.range: axis is at least -rank(input) and below rank(input) (else diopiErrorOccurred).
-        C2: axis is not the first dimension (else diopiErrorOccurred).
+        input.rank: input has at least 2 dimensions (else diopiErrorOccurred).
+        axis.range: axis is at least 1 and below rank(input) (else diopiErrorOccurred).
         """
 
     def normalize(

@@ -111,6 +111,9 @@ TORCH: dict[str, Callable[[Arguments], Any]] = {
         int(np.prod(a.input.shape[2:])), a.num_groups, a.eps),
     "BatchNorm": lambda a: F.batch_norm(
         a.input, a.running_mean, a.running_var, a.weight, a.bias, a.training, a.momentum, a.eps),
+    "InstanceNorm": lambda a: F.instance_norm(
+        a.input.reshape(a.input.shape[0], a.call.shapes["scale"][0], -1), weight=a.scale, bias=a.bias,
+        eps=a.eps).reshape(a.input.shape),
     "RMSNorm": lambda a: F.rms_norm(a.input, a.normalized_shape, a.weight, a.eps) + (
         0 if a.bias is None else a.bias),
     "Cat": lambda a: torch.cat(a.tensors, a.dim),
@@ -144,8 +147,8 @@ TORCH: dict[str, Callable[[Arguments], Any]] = {
 
 
 ROUNDED_ON_THE_WAY = frozenset({
-    "BatchNorm", "Convolution2d", "CrossEntropyLoss", "GroupNorm", "LayerNorm", "LogSoftmax", "NLLLoss", "Prod",
-    "RMSNorm", "Softmax",
+    "BatchNorm", "Convolution2d", "CrossEntropyLoss", "GroupNorm", "InstanceNorm", "LayerNorm", "LogSoftmax", "NLLLoss",
+    "Prod", "RMSNorm", "Softmax",
 })  # fmt: skip
 """Where torch rounds steps in between to half precision, which the interface does in float32: no halves there.
 `test_oracles_against_aten.py` compares those with torch's results in float32."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -53,3 +54,39 @@ def test_batch_and_group_norm(cpu: CpuLibrary, dtype: Any) -> None:
     normalised = (grouped - grouped.mean(2, keepdims=True)) / np.sqrt(grouped.var(2, keepdims=True) + 1e-5)
     assert_close(out, normalised.reshape(x.shape) * wide(scale)[column] + wide(shift)[column], 3)
     assert_close(mean, grouped.mean(2))
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((2, 16, 128), 2), ((2, 4, 4), 2), ((3, 5, 3, 5), 2), ((2, 4, 5, 3), 3), ((3, 4, 5), 1)]
+)
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_instance_norm_counts_all_dimensions_before_axis_as_channels(
+    cpu: CpuLibrary, dtype: Any, shape: tuple[int, ...], axis: int
+) -> None:
+    channels = math.prod(shape[1:axis])
+    x, grad_out = normal(*shape, dtype=dtype), normal(*shape, dtype=dtype, seed=1)
+    weight, bias = normal(channels, dtype=dtype, seed=2), normal(channels, dtype=dtype, seed=3)
+    rows, grads = (wide(array).reshape(shape[0], channels, -1) for array in (x, grad_out))
+    column = wide(weight)[:, None]
+    scale = 1 / np.sqrt(rows.var(2, keepdims=True) + 1e-5)
+    normalised = (rows - rows.mean(2, keepdims=True)) * scale
+    out = np.zeros(shape, dtype)
+    cpu.call("diopiInstanceNorm", out, x, axis, weight, bias, 1e-5)
+    assert_close(out, (normalised * column + wide(bias)[:, None]).reshape(shape), 3)
+    grad_x, grad_weight, grad_bias = np.zeros(shape, dtype), np.zeros(channels, dtype), np.zeros(channels, dtype)
+    cpu.call("diopiInstanceNormBackward", grad_x, grad_weight, grad_bias, grad_out, x, weight, bias, axis, 1e-5)
+    assert_close(grad_bias, grads.sum((0, 2)), 16)
+    assert_close(grad_weight, (grads * normalised).sum((0, 2)), 16)
+    scaled = grads * column
+    through = (scaled * normalised).mean(2, keepdims=True) * normalised
+    assert_close(grad_x, ((scaled - scaled.mean(2, keepdims=True) - through) * scale).reshape(shape), 8)
+
+
+def test_instance_norm_by_hand(cpu: CpuLibrary) -> None:
+    x = np.array([[[-1, 1], [3, 5]], [[0, 4], [6, 2]]], np.float32)
+    out, weight, bias = np.zeros_like(x), np.array([1, 2], np.float32), np.array([0, 10], np.float32)
+    cpu.call("diopiInstanceNorm", out, x, 2, weight, bias, 0.0)
+    np.testing.assert_allclose(out, [[[-1, 1], [8, 12]], [[-1, 1], [12, 8]]], rtol=1e-6)
+    for axis in (-1, 0, 3):
+        status, text = cpu.status("diopiInstanceNorm", out, x, axis, weight, bias, 0.0)
+        assert status == ERROR_OCCURRED and "axis" in text

@@ -179,9 +179,9 @@ def _batch_norm_elemt(call: Call) -> Answer:
 @oracle("InstanceNorm")
 def _instance_norm(call: Call) -> Answer:
     x = call.wide("input")
-    axis = call["axis"] % x.ndim
-    dims = tuple(dim for dim in range(1, x.ndim) if dim != axis)
-    inner = tuple(size if dim == axis else 1 for dim, size in enumerate(x.shape))
+    axis = call["axis"]
+    dims = tuple(range(axis, x.ndim))
+    inner = (1, *x.shape[1:axis]) + (1,) * len(dims)
     mean, variance = _moments(x, dims)
     inverse = 1 / np.sqrt(variance + call["eps"])
     weight, bias = _along(call, "scale", inner, 1.0), _along(call, "bias", inner, 0.0)

@@ -111,11 +111,11 @@ def _group_norm(call: Call) -> Answer:
 @oracle("InstanceNormBackward")
 def _instance_norm(call: Call) -> Answer:
     x, grad_output = call.wide("input"), call.wide("grad_output")
-    axis = call["axis"] % x.ndim
-    dims = tuple(dim for dim in range(1, x.ndim) if dim != axis)
+    axis = call["axis"]
+    dims = tuple(range(axis, x.ndim))
     mean = x.mean(axis=dims, keepdims=True)
     inverse = 1 / np.sqrt(((x - mean) ** 2).mean(axis=dims, keepdims=True) + call["eps"])
-    scale = _shaped(call, "scale", tuple(size if dim == axis else 1 for dim, size in enumerate(x.shape)))
+    scale = _shaped(call, "scale", (1, *x.shape[1:axis]) + (1,) * len(dims))
     size = np.abs(x) + np.abs(x).mean(axis=dims, keepdims=True)
     found, total, count = _through(grad_output * scale, x - mean, inverse, dims, size)
     normal = (x - mean) * inverse

@@ -6800,21 +6800,21 @@ DIOPI_API diopiError_t diopiLayerNormGBBackward(diopiContextHandle_t ctx, diopiT
                                                 diopiConstTensorHandle_t running_std, const int64_t begin_norm_axis);
 
 /**
- * @brief Normalises each channel of each sample over all other dimensions by its mean and deviation, then scales and
- *        shifts each channel.
+ * @brief Normalises each channel of each sample over all dimensions from axis on by its mean and deviation, then scales
+ *        and shifts each channel.
  * @note Source: torch.nn.functional.instance_norm with statistics of the input
- * @note axis.range: axis is at least -rank(input) and below rank(input) (else diopiErrorOccurred).
- * @note C2: axis is not the first dimension (else diopiErrorOccurred).
+ * @note input.rank: input has at least 2 dimensions (else diopiErrorOccurred).
+ * @note axis.range: axis is at least 1 and below rank(input) (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] output The normalised, scaled and shifted values. Dtype: same(input). Shape: same(input).
- * @param[in] input Batch whose first dimension counts samples and whose dimension axis counts channels. Dtype:
- *         floating.
- * @param[in] axis Dimension of the channels; negative counts from the end. Default: 1.
- * @param[in] scale Factor on each channel; null means 1. Dtype: same(input). Shape: [size(input, axis)]. May be null.
- *         Default: null.
- * @param[in] bias Shift of each channel; null means 0. Dtype: same(input). Shape: [size(input, axis)]. May be null.
- *         Default: null.
- * @param[in] eps What is added to the variance before the square root. Default: 1e-05.
+ * @param[in] input Batch whose first dimension counts samples; the dimensions between it and axis count channels
+ *         together. Dtype: floating.
+ * @param[in] axis First dimension that is normalised, not counted from the end. Default: 2.
+ * @param[in] scale Factor on each channel; null means 1. Dtype: same(input). Shape: list(prod(drop(head(input, axis),
+ *         1))). A library may accept or reject null.
+ * @param[in] bias Shift of each channel; null means 0. Dtype: same(input). Shape: list(prod(drop(head(input, axis),
+ *         1))). A library may accept or reject null.
+ * @param[in] eps Added to the variance before the square root. Default: 1e-05.
  * @return diopiSuccess, or the error that the call met.
  * @since 1.0
  */
@@ -6826,24 +6826,24 @@ DIOPI_API diopiError_t diopiInstanceNorm(diopiContextHandle_t ctx, diopiTensorHa
 /**
  * @brief Gradients of InstanceNorm with respect to input, scale and shift; the statistics are computed again.
  * @note Source: torch.nn.functional.instance_norm with statistics of the input
- * @note axis.range: axis is at least -rank(input) and below rank(input) (else diopiErrorOccurred).
- * @note C2: axis is not the first dimension (else diopiErrorOccurred).
+ * @note input.rank: input has at least 2 dimensions (else diopiErrorOccurred).
+ * @note axis.range: axis is at least 1 and below rank(input) (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to input; null where it is not wanted. Dtype: same(input). Shape:
  *         same(input). A library may accept or reject null.
  * @param[out] grad_scale Gradient with respect to scale; null where it is not wanted. Dtype: same(input). Shape:
- *         [size(input, axis)]. May be null.
+ *         list(prod(drop(head(input, axis), 1))). May be null.
  * @param[out] grad_bias Gradient with respect to bias; null where it is not wanted. Dtype: same(input). Shape:
- *         [size(input, axis)]. May be null.
+ *         list(prod(drop(head(input, axis), 1))). May be null.
  * @param[in] grad_output Gradient with respect to the result of InstanceNorm. Dtype: same(input). Shape: same(input).
- * @param[in] input What InstanceNorm was given: dimension 0 counts samples, dimension axis counts channels. Dtype:
- *         floating.
- * @param[in] scale Factor on each channel; null means 1. Dtype: same(input). Shape: [size(input, axis)]. May be null.
- *         Default: null.
- * @param[in] bias Shift that InstanceNorm was given; its values do not matter and it may be null. Dtype: same(input).
- *         Shape: [size(input, axis)]. May be null. Default: null.
- * @param[in] axis Dimension of the channels; negative counts from the end. Default: 1.
- * @param[in] eps What InstanceNorm added to the variance. Default: 1e-05.
+ * @param[in] input Input of InstanceNorm: dimension 0 counts samples, the dimensions between it and axis count channels
+ *         together. Dtype: floating.
+ * @param[in] scale Factor on each channel; null means 1. Dtype: same(input). Shape: list(prod(drop(head(input, axis),
+ *         1))). A library may accept or reject null.
+ * @param[in] bias Shift of each channel; its values do not matter and it may be null. Dtype: same(input). Shape:
+ *         list(prod(drop(head(input, axis), 1))). A library may accept or reject null.
+ * @param[in] axis First dimension that is normalised, not counted from the end. Default: 2.
+ * @param[in] eps Added by InstanceNorm to the variance. Default: 1e-05.
  * @return diopiSuccess, or the error that the call met.
  * @since 1.0
  */

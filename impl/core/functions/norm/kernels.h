@@ -33,13 +33,14 @@ void group_gradients(const Tensor& gradient_tensor, const Tensor& scale_tensor, 
                      const Tensor& grad_out_tensor, const Tensor& input_tensor, const Tensor& weight_tensor,
                      const Tensor& mean_tensor, const Tensor& rstd_tensor, const Groups& groups);
 
-// ---- InstanceNorm: the channels are the second dimension of all views. ----
+// ---- InstanceNorm: each channel of each sample by itself. ----
 
 void normalise_channels_of_samples(const Tensor& to_tensor, const Tensor& from_tensor, const Tensor& scale_tensor,
-                                   const Tensor& bias_tensor, double eps);
+                                   const Tensor& bias_tensor, const Channels& channels, double eps);
 void channel_of_sample_gradients(const Tensor& gradient_tensor, const Tensor& grad_scale_tensor,
                                  const Tensor& grad_bias_tensor, const Tensor& grad_out_tensor,
-                                 const Tensor& input_tensor, const Tensor& scale_tensor, double eps);
+                                 const Tensor& input_tensor, const Tensor& scale_tensor, const Channels& channels,
+                                 double eps);
 
 // ---- Normalize: rows are along the last dimension of all views. ----
 

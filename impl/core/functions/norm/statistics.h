@@ -60,9 +60,10 @@ void moments_gradient(const T* x, const T* grad_out, const T* weight, T* result,
 
 // Samples with channels: element i of channel c of sample n is at (n * channels + c) * spatial + i.
 struct Channels {
-    explicit Channels(const Tensor& input) : samples(input.shape[0]), count(input.shape[1]) {
-        for (int64_t i = 2; i < input.rank; ++i) {
-            spatial *= input.shape[i];
+    // Dimensions 1 to `first_normalised` - 1 count channels together.
+    explicit Channels(const Tensor& input, int64_t first_normalised = 2) : samples(input.shape[0]) {
+        for (int64_t i = 1; i < input.rank; ++i) {
+            (i < first_normalised ? count : spatial) *= input.shape[i];
         }
     }
 
@@ -88,7 +89,7 @@ struct Channels {
     }
 
     int64_t samples;
-    int64_t count;
+    int64_t count = 1;
     int64_t spatial = 1;
 };
 

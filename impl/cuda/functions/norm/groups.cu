@@ -230,23 +230,21 @@ void group_gradients(const Tensor& gradient_tensor, const Tensor& scale_tensor, 
 
 namespace {
 
-Groups one_channel_each(const Tensor& input) {
-    const Channels channels(input);
-    return Groups(channels, std::max<int64_t>(channels.count, 1));
-}
+Groups one_channel_each(const Channels& channels) { return Groups(channels, std::max<int64_t>(channels.count, 1)); }
 
 }  // namespace
 
 void normalise_channels_of_samples(const Tensor& to_tensor, const Tensor& from_tensor, const Tensor& scale_tensor,
-                                   const Tensor& bias_tensor, double eps) {
+                                   const Tensor& bias_tensor, const Channels& channels, double eps) {
     const Tensor none;
-    cuda::normalise(one_channel_each(from_tensor), to_tensor, none, none, from_tensor, scale_tensor, bias_tensor, eps);
+    cuda::normalise(one_channel_each(channels), to_tensor, none, none, from_tensor, scale_tensor, bias_tensor, eps);
 }
 
 void channel_of_sample_gradients(const Tensor& gradient_tensor, const Tensor& grad_scale_tensor,
                                  const Tensor& grad_bias_tensor, const Tensor& grad_out_tensor,
-                                 const Tensor& input_tensor, const Tensor& scale_tensor, double eps) {
-    const Groups groups = one_channel_each(input_tensor);
+                                 const Tensor& input_tensor, const Tensor& scale_tensor, const Channels& channels,
+                                 double eps) {
+    const Groups groups = one_channel_each(channels);
     const cuda::Room<double> means(groups.count());
     const cuda::Room<double> invstds(groups.count());
     const cuda::Values mean_values{means.data(), Dtype::kFloat64};
