@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from diopigen.contract import dtypes, indices, lists, matrices, ranges, shapes, tensors
@@ -164,7 +165,10 @@ FUNCTIONS: Mapping[str, Function] = {
             "list", ("number",), "list", "a list of these entries", lambda *v: tuple(v), variadic=True,
             may_be_empty=True,
         ),
-        Function("join", ("list", "list"), "list", "one list after the other", lambda a, b: (*a, *b), variadic=True),
+        Function(
+            "join", ("list", "list"), "list", "one list after the other", lambda *v: tuple(chain.from_iterable(v)),
+            variadic=True,
+        ),
         Function("equal", ("list", "list"), "bool", "whether two lists are the same", lists.equal),
         Function("distinct", ("list",), "bool", "whether no entry occurs twice", lambda v: len(set(v)) == len(v)),
         Function("all", ("bools",), "bool", "whether it holds for each entry", all),

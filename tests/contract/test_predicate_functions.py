@@ -41,6 +41,16 @@ def test_division_rounded_up_is_exact_for_integers_and_rounds_the_quotient_of_fl
     assert call("ceil_div", math.inf, 1) == math.inf
 
 
+@pytest.mark.parametrize("name", [name for name, function in FUNCTIONS.items() if function.variadic])
+def test_a_variadic_function_takes_three(name: str) -> None:
+    kind = FUNCTIONS[name].arguments[-1]
+    assert call(name, *[2 if kind == "number" else (2,)] * 3) is not None
+
+
+def test_lists_are_joined_in_order() -> None:
+    assert call("join", (1, 2), (), (3,)) == (1, 2, 3)
+
+
 def test_an_axis_counts_from_either_end() -> None:
     assert call("axis", (2, 3, 4), 2) == call("axis", (2, 3, 4), -1) == 2
     assert call("axis", (), -1) == 0
