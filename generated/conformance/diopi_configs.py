@@ -12253,6 +12253,28 @@ diopi_configs = {
             ],
         ),
     ),
+    "paged_attention_4": dict(
+        name=["paged_attention"],
+        interface=["CustomizedTest"],
+        tag=["diopiPagedAttention"],
+        dtype=[np.float16, np.float32],
+        para=dict(actual_seq_lengths=[(5, 3)], num_heads=[4], num_kv_heads=[2], dim=[4], block_size=[4]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["q"], "shape": ((2, 16),)},
+                {"ins": ["k"], "shape": ((9, 8),)},
+                {"ins": ["v"], "shape": ((9, 8),)},
+                {
+                    "ins": ["attenMask"],
+                    "shape": ((2, 5),),
+                    "dtype": [np.bool_],
+                    "value": ([[False, True, False, False, False], [True, False, False, True, False]],),
+                },
+                {"ins": ["block_table"], "shape": ((2, 2),), "dtype": [np.int32], "value": ([[0, 2], [1, 0]],)},
+            ],
+        ),
+    ),
     "rotary_embedding_v2": dict(
         name=["rotary_embedding_v2"],
         interface=["CustomizedTest"],

@@ -7719,11 +7719,11 @@ class Operators:
         out (result): Attention of the new query of each sequence. Dtype: same(q). Shape: same(q).
         q: New queries, [batch, num_heads, dim]; the trailing dimensions may be joined. Dtype: float16, bfloat16,
             float32. Shape: [B, *heads].
-        k: Pages of keys, [pages, block_size, num_kv_heads, dim]; the trailing dimensions may be joined. Dtype:
-            same(q). Shape: [P, block_size, *kv_heads].
+        k: Pages of keys, [pages, block_size, num_kv_heads, dim] with the trailing dimensions joined or not, or all
+            slots in a row, [slots, num_kv_heads * dim]. Dtype: same(q).
         v: Pages of values, laid out as the keys. Dtype: same(q). Shape: same(k).
-        attenMask: True hides a key; broadcasts to [batch, num_heads, 1, longest sequence]; null hides none. Dtype:
-            bool. May be null. Default: null.
+        attenMask: True hides a key; [batch, longest sequence], or broadcasts to [batch, num_heads, 1, longest
+            sequence]; null hides none. Dtype: bool. May be null. Default: null.
         actual_seq_lengths: Number of cached tokens of each sequence, the new one included.
         num_heads: Number of query heads.
         num_kv_heads: Number of key and value heads; each serves num_heads / num_kv_heads query heads.
@@ -7732,14 +7732,16 @@ class Operators:
             Dtype: index. Shape: [B, N].
         block_size: Number of tokens in a page.
 
+        k.rank: k has at least 2 dimensions (else diopiErrorOccurred).
         actual_seq_lengths.length: actual_seq_lengths has B entries (else diopiErrorOccurred).
         actual_seq_lengths.range: every entry of actual_seq_lengths is at least 0 and at most N * block_size (else
             diopiErrorOccurred).
         C1: num_kv_heads divides num_heads (else diopiErrorOccurred).
-        C2: q holds num_heads * dim elements per sequence and k num_kv_heads * dim elements per token (else
+        C2: q holds num_heads * dim elements per sequence and k num_kv_heads * dim elements per token of a page (else
             diopiErrorOccurred).
-        C4: every page of block_table that is read is in the cache (else diopiErrorOccurred).
-        C5: attenMask broadcasts to [batch, num_heads, 1, longest sequence] (else diopiErrorOccurred).
+        C4: every slot of block_table that is read is in the cache (else diopiErrorOccurred).
+        C5: attenMask has the shape [batch, longest sequence] or broadcasts to [batch, num_heads, 1, longest sequence]
+            (else diopiErrorOccurred).
         C6: dim is at least 1 (else diopiErrorOccurred).
         """
 

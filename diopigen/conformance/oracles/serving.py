@@ -151,7 +151,8 @@ def _paged(call: Call) -> Answer:
     k, v = (call.wide(name).reshape(-1, kv_heads, dim) for name in ("k", "v"))
     hidden = np.zeros((len(q), heads, 1, max(lengths, default=0)), dtype=bool)
     if call.has("attenMask"):
-        hidden = np.broadcast_to(np.asarray(call["attenMask"]).astype(bool), hidden.shape)
+        mask = np.asarray(call["attenMask"]).astype(bool)
+        hidden = np.broadcast_to(mask[:, None, None] if mask.ndim == 2 else mask, hidden.shape)
     found, size, narrowed = (np.zeros_like(q) for _ in range(3))
     for b, length in enumerate(lengths):
         tokens = np.arange(length)

@@ -781,24 +781,26 @@ DIOPI_API diopiError_t diopiTokenSoftmaxReduceVInference(diopiContextHandle_t ct
  * @brief Attention of one new query per sequence over keys and values that are in pages of a cache, with factor 1 /
  *        sqrt(dim).
  * @note Source: PagedAttention, Kwon et al. 2023.
+ * @note k.rank: k has at least 2 dimensions (else diopiErrorOccurred).
  * @note actual_seq_lengths.length: actual_seq_lengths has B entries (else diopiErrorOccurred).
  * @note actual_seq_lengths.range: every entry of actual_seq_lengths is at least 0 and at most N * block_size (else
  *       diopiErrorOccurred).
  * @note C1: num_kv_heads divides num_heads (else diopiErrorOccurred).
- * @note C2: q holds num_heads * dim elements per sequence and k num_kv_heads * dim elements per token (else
+ * @note C2: q holds num_heads * dim elements per sequence and k num_kv_heads * dim elements per token of a page (else
  *       diopiErrorOccurred).
- * @note C4: every page of block_table that is read is in the cache (else diopiErrorOccurred).
- * @note C5: attenMask broadcasts to [batch, num_heads, 1, longest sequence] (else diopiErrorOccurred).
+ * @note C4: every slot of block_table that is read is in the cache (else diopiErrorOccurred).
+ * @note C5: attenMask has the shape [batch, longest sequence] or broadcasts to [batch, num_heads, 1, longest sequence]
+ *       (else diopiErrorOccurred).
  * @note C6: dim is at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out Attention of the new query of each sequence. Dtype: same(q). Shape: same(q).
  * @param[in] q New queries, [batch, num_heads, dim]; the trailing dimensions may be joined. Dtype: float16, bfloat16,
  *              float32. Shape: [B, *heads].
- * @param[in] k Pages of keys, [pages, block_size, num_kv_heads, dim]; the trailing dimensions may be joined. Dtype:
- *              same(q). Shape: [P, block_size, *kv_heads].
+ * @param[in] k Pages of keys, [pages, block_size, num_kv_heads, dim] with the trailing dimensions joined or not, or all
+ *              slots in a row, [slots, num_kv_heads * dim]. Dtype: same(q).
  * @param[in] v Pages of values, laid out as the keys. Dtype: same(q). Shape: same(k).
- * @param[in] attenMask True hides a key; broadcasts to [batch, num_heads, 1, longest sequence]; null hides none. Dtype:
- *         bool. May be null. Default: null.
+ * @param[in] attenMask True hides a key; [batch, longest sequence], or broadcasts to [batch, num_heads, 1, longest
+ *         sequence]; null hides none. Dtype: bool. May be null. Default: null.
  * @param[in] actual_seq_lengths Number of cached tokens of each sequence, the new one included.
  * @param[in] num_heads Number of query heads.
  * @param[in] num_kv_heads Number of key and value heads; each serves num_heads / num_kv_heads query heads.

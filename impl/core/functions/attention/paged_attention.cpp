@@ -1,5 +1,6 @@
 // PagedAttention and PromptFlashAttention: serving with factor 1 / sqrt(dim) and lengths that the host knows.
 #include <cmath>
+#include <utility>
 
 #include "attention_llm_ext.h"
 #include "decoding.h"
@@ -34,7 +35,7 @@ Scoring serving_scoring(int64_t dim, const Tensor& mask) {
 void diopi::kernels::paged_attention(const PagedAttentionArgs& args) {
     require_separate({&args.out}, {&args.q, &args.k, &args.v, &args.attenMask, &args.block_table});
     Problem problem = serving_problem(args);
-    const int64_t pages = args.k.shape[0];
+    const int64_t slots = args.k.numel / problem.key_rows.row;
     const int64_t width = args.block_table.shape[1];
     const std::vector<int64_t> table = indices(args.block_table);
     std::vector<int64_t> rows;
@@ -44,12 +45,18 @@ void diopi::kernels::paged_attention(const PagedAttentionArgs& args) {
             {1, length, b * problem.query_rows.row, static_cast<int64_t>(rows.size()) * problem.key_rows.row});
         for (int64_t j = 0; j < length; ++j) {
             const int64_t page = table[static_cast<size_t>(b * width + j / args.block_size)];
-            require(page >= 0 && page < pages, "C4: every page of block_table that is read is in the cache");
-            rows.push_back(page * args.block_size + j % args.block_size);
+            const int64_t offset = j % args.block_size;
+            require(page >= 0 && offset < slots && page <= (slots - 1 - offset) / args.block_size,
+                    "C4: every slot of block_table that is read is in the cache");
+            rows.push_back(page * args.block_size + offset);
         }
     }
     number_rows(problem);
-    attend_to_rows(problem, serving_scoring(args.dim, args.attenMask), args.out, {args.q, args.k, args.v}, rows);
+    Scoring scoring = serving_scoring(args.dim, args.attenMask);
+    if (args.attenMask.rank == 2) {
+        std::swap(scoring.mask_strides[0], scoring.mask_strides[2]);  // [batch, keys] instead of [queries, keys]
+    }
+    attend_to_rows(problem, scoring, args.out, {args.q, args.k, args.v}, rows);
 }
 
 void diopi::kernels::prompt_flash_attention(const PromptFlashAttentionArgs& args) {
