@@ -8013,8 +8013,9 @@ class Operators:
         """Overlap of axis-aligned boxes as a share of their union or of the first box; NaN (0 / 0) where neither has an
         area.
 
-        ious (result): Overlaps, [n] of the pairs where aligned and [n, m] of all combinations otherwise. Dtype:
-            same(bboxes1). Shape: where(aligned, list(N), list(N, M)).
+        ious (result): Overlaps, [n] or [n, 1] of the pairs where aligned and [n, m] of all combinations otherwise.
+            Dtype: same(bboxes1). Shape: one_of(where(aligned, list(N), list(N, M)), where(aligned, list(N, 1),
+            list(N, M))).
         bboxes1: First boxes, (x1, y1, x2, y2). Dtype: float16, float32, float64. Shape: [N, 4].
         bboxes2: Second boxes, (x1, y1, x2, y2); as many as the first where aligned. Dtype: same(bboxes1). Shape: [M,
             4].
@@ -9335,7 +9336,8 @@ class Operators:
         dets_sorted: The rows of dets in that order. Dtype: same(dets). Shape: [N, D].
         labels: Label of each box where multi_label is true; an empty tensor otherwise. Dtype: index. Shape: [P].
         iou_threshold: A box goes where its intersection with a kept one is more than this share of their union.
-        multi_label: Whether only boxes of the same label drive each other out. Default: false.
+        multi_label: Whether dets has labels. Whether boxes of different labels drive each other out is open, so that
+            callers move them apart. Default: false.
 
         C1: dets has 6 columns where multi_label is true and 5 otherwise (else diopiErrorOccurred).
         C2: labels has one entry per box where multi_label is true (else diopiErrorOccurred).
@@ -10131,8 +10133,8 @@ class Operators:
     ) -> T:
         """Cell of every point, without bounds on the number of points and voxels.
 
-        coors (result): Cell of each point, last coordinate first (z, y, x); -1 throughout for a point outside of the
-            range. Dtype: int32. Shape: [P, NDim].
+        coors (result): Cell of each point, last coordinate first (z, y, x); -1 in the first entry, and anything in
+            the others, for a point outside of the range. Dtype: int32. Shape: [P, NDim].
         points: Points, coordinates x, y, z first; further features are not read. Dtype: float16, float32, float64.
             Shape: [P, F].
         voxel_size: Size of a cell along x, y, z, above 0; mmcv passes it in host memory. Dtype: float32. Shape:

@@ -141,12 +141,12 @@ def _nms(call: Call) -> Mapping[str, Any]:
 
 
 def _nms_rotated(call: Call) -> Mapping[str, Any]:
-    boxes, points = call["dets"], [_turned(row[:5]) for row in call["dets"]]
+    points = [_turned(row[:5]) for row in call["dets"]]
     threshold = Fraction(float(np.float32(call["iou_threshold"])))
 
     def above(i: int, k: int) -> bool:
         areas = [abs(_twice_area(points[row])) / 2 for row in (i, k)]
-        if min(areas) < 1e-14 or (call["multi_label"] and boxes[i][5] != boxes[k][5]):
+        if min(areas) < 1e-14:
             return False
         common = shared(points[i], points[k])
         return common / (sum(areas) - common) > threshold

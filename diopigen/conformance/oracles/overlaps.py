@@ -110,7 +110,8 @@ def _bbox_overlaps(call: Call) -> Answer:
     whole = np.maximum(whole, offset)
     with np.errstate(all="ignore"):
         values, sizes = common / whole, np.where(common > 0, sizes, 0) / whole
-    return {"ious": Expected(values, sizes)}
+    shape = call.shapes["ious"]
+    return {"ious": Expected(values.reshape(shape), sizes.reshape(shape))}
 
 
 def suppressed(count: int, overlaps: Callable[[int, list[int]], bool]) -> list[int]:
@@ -200,9 +201,8 @@ def _nms_rotated(call: Call) -> Answer:
     areas = boxes[:, 2] * boxes[:, 3]
 
     def above(i: int, k: int) -> bool:
-        is_rival = not call["multi_label"] or boxes[i, 5] == boxes[k, 5]
         overlap = _share(points[i], points[k], (float(areas[i]), float(areas[k])), 0)[0]
-        return bool(is_rival and overlap > np.float32(call["iou_threshold"]))
+        return bool(overlap > np.float32(call["iou_threshold"]))
 
     found = call["order"][suppressed(len(boxes), lambda row, others: any(above(row, k) for k in others))]
     return {"out": Allocated(Expected(np.asarray(found, np.int64)), "int64")}

@@ -24,7 +24,10 @@ def _cells(call: Call) -> tuple[Array, Array]:
 
 @oracle("DynamicVoxelizeMmcv")
 def _dynamic_voxelize(call: Call) -> Answer:
-    return {"coors": Expected(_cells(call)[0])}
+    cells, inside = _cells(call)
+    free = np.zeros(cells.shape, bool)
+    free[~inside, 1:] = True
+    return {"coors": Expected(cells, free=free)}
 
 
 @oracle("HardVoxelizeMmcv")

@@ -146,8 +146,8 @@ DIOPI_API diopiError_t diopiStackBallQueryMmcv(diopiContextHandle_t ctx, diopiTe
  * @note C1: mode and offset are 0 or 1 (else diopiErrorOccurred).
  * @note C2: both have as many boxes where aligned is true (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] ious Overlaps, [n] of the pairs where aligned and [n, m] of all combinations otherwise. Dtype:
- *         same(bboxes1). Shape: where(aligned, list(N), list(N, M)).
+ * @param[out] ious Overlaps, [n] or [n, 1] of the pairs where aligned and [n, m] of all combinations otherwise. Dtype:
+ *         same(bboxes1). Shape: one_of(where(aligned, list(N), list(N, M)), where(aligned, list(N, 1), list(N, M))).
  * @param[in] bboxes1 First boxes, (x1, y1, x2, y2). Dtype: float16, float32, float64. Shape: [N, 4].
  * @param[in] bboxes2 Second boxes, (x1, y1, x2, y2); as many as the first where aligned. Dtype: same(bboxes1). Shape:
  *         [M, 4].
@@ -1296,8 +1296,8 @@ DIOPI_API diopiError_t diopiNmsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_
 /**
  * @brief Keeps the rotated boxes that do not overlap a better kept box too much, from the highest score down.
  * @note Source: mmcv.ops.nms_rotated on CUDA, where the overlap must exceed the threshold; on the CPU it must reach it.
- *       Of mmcv's kernels that of Ascend compares labels, those of CUDA and the CPU do not read them: a detector moves
- *       the boxes of each label apart before it calls those.
+ *       Those kernels do not read labels, which that of Ascend compares: a detector moves the boxes of each label apart
+ *       before it calls either.
  * @note C1: dets has 6 columns where multi_label is true and 5 otherwise (else diopiErrorOccurred).
  * @note C2: labels has one entry per box where multi_label is true (else diopiErrorOccurred).
  * @note C3: order sorts scores and dets_sorted holds the rows of dets in that order (else diopiErrorOccurred).
@@ -1312,7 +1312,8 @@ DIOPI_API diopiError_t diopiNmsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_
  * @param[in] dets_sorted The rows of dets in that order. Dtype: same(dets). Shape: [N, D].
  * @param[in] labels Label of each box where multi_label is true; an empty tensor otherwise. Dtype: index. Shape: [P].
  * @param[in] iou_threshold A box goes where its intersection with a kept one is more than this share of their union.
- * @param[in] multi_label Whether only boxes of the same label drive each other out. Default: false.
+ * @param[in] multi_label Whether dets has labels. Whether boxes of different labels drive each other out is open, so
+ *         that callers move them apart. Default: false.
  * @return diopiSuccess, or the error that the call met.
  * @since 1.0
  */
@@ -2065,14 +2066,14 @@ DIOPI_API diopiError_t diopiHardVoxelizeMmcv(diopiContextHandle_t ctx, diopiTens
  * @note Source: mmcv.ops.voxelization on the CPU. A coordinate is in cell floor((x - least) / size), of round((greatest
  *       - least) / size) cells, halves away from 0. Both steps are rounded to float32, those of float64 points to
  *       float64, and the number of cells to float32, so that all agree on a border. NaN is outside. The CUDA kernel of
- *       mmcv writes -1 only up to the first coordinate that is outside, counted from x, so callers test the first
- *       entry.
+ *       mmcv writes -1 only up to the first coordinate that is outside, counted from x, the CPU one throughout, so
+ *       callers test the first entry.
  * @note C1: NDim is 3 (else diopiErrorOccurred).
  * @note C2: F is at least NDim (else diopiErrorOccurred).
  * @note C3: every entry of voxel_size is above 0 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] coors Cell of each point, last coordinate first (z, y, x); -1 throughout for a point outside of the
- *         range. Dtype: int32. Shape: [P, NDim].
+ * @param[out] coors Cell of each point, last coordinate first (z, y, x); -1 in the first entry, and anything in the
+ *         others, for a point outside of the range. Dtype: int32. Shape: [P, NDim].
  * @param[in] points Points, coordinates x, y, z first; further features are not read. Dtype: float16, float32, float64.
  *         Shape: [P, F].
  * @param[in] voxel_size Size of a cell along x, y, z, above 0; mmcv passes it in host memory. Dtype: float32. Shape:

@@ -170,16 +170,13 @@ void boxes_overlap_bev(const Each& each, const kernels::Iou3dBoxesOverlapBevMmcv
 
 // ---- Suppression. ----
 
-// Rotated boxes from the highest score down, of which `labels` of `stride` numbers each may be null.
+// Rotated boxes from the highest score down, whatever their labels.
 struct OverlapRotated {
     const Quadrilateral* boxes;
-    const double* labels;
-    int64_t stride;
     double threshold;
 
     DIOPI_HOST_DEVICE bool operator()(int64_t i, int64_t k) const {
-        return (labels == nullptr || labels[stride * i] == labels[stride * k]) &&
-               share_of(boxes[i], boxes[k], false) > threshold;
+        return share_of(boxes[i], boxes[k], false) > threshold;
     }
 };
 
@@ -235,15 +232,11 @@ inline Buffer room_for_rows(int64_t count) {
 template <typename Each, typename Suppress>
 void nms_rotated(const Each& each, const Suppress& suppress, const kernels::NmsRotatedMmcvArgs& args) {
     const int64_t count = args.dets.shape[0];
-    const int64_t width = args.dets.shape[1];
     const Positions order(args.order, count);
-    const Input<double> numbers(args.dets_sorted);
     const Quadrilaterals boxes(each, args.dets_sorted, BoxForm::kRotated);
     const Buffer rows = room_for_rows(count);
     auto* const retained = static_cast<int64_t*>(rows.data());
-    suppress(retained, count,
-             OverlapRotated{boxes.data(), args.multi_label ? numbers.data() + 5 : nullptr, width,
-                            static_cast<double>(args.iou_threshold)});
+    suppress(retained, count, OverlapRotated{boxes.data(), static_cast<double>(args.iou_threshold)});
     const int64_t found = suppress.number(retained + count);
     each(found, 1, PickRows{retained, order.data()});
     *args.out = rows_as_tensor(args.ctx, rows, found, args.dets);
