@@ -3748,7 +3748,8 @@ class Operators:
     ) -> float:
         """Scales all gradients by one common factor in place, so that their joint p-norm does not exceed max_norm.
 
-        out (result): Joint norm of all elements of all gradients before the scaling; 0 for none.
+        out (result): Joint norm of all elements of all gradients before the scaling; 0 for none. Order 0 counts the
+            gradients that are not all zero.
         grads: Gradients of any shapes, multiplied by max_norm / (norm + 1e-6) where that is below 1. Dtype: floating.
             Length: num_grads.
         max_norm: Largest joint norm that stays unscaled.
@@ -4528,8 +4529,6 @@ class Operators:
         rho: Share of the old means that survives a step. Default: 0.9.
         eps: Summand under both roots. Default: 1e-06.
         weight_decay: Factor on the weights that are added to the gradient. Default: 0.
-
-        rho.range: rho is at least 0 and at most 1 (else diopiErrorOccurred).
         """
 
     def adam(
@@ -4598,11 +4597,10 @@ class Operators:
         alpha: Share of the old means that survives a step. Default: 0.99.
         eps: Summand that keeps the denominator away from 0. Default: 1e-08.
         weight_decay: Factor on the weights that are added to the gradient. Default: 0.
-        momentum: Share of the velocity that survives a step; 0 for no velocity. Default: 0.
+        momentum: Share of the velocity that survives a step; 0 or less for no velocity. Default: 0.
         centered: Whether the squared mean of the gradients is taken off the mean square under the root. Default:
             false.
 
-        momentum.range: momentum is at least 0 (else diopiErrorOccurred).
         C1: grad_avg is given when centered is true (else diopiErrorOccurred).
         C2: momentum_buf is given when momentum is above 0 (else diopiErrorOccurred).
         """

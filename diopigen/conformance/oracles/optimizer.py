@@ -64,7 +64,9 @@ def _clip_grad_norm(call: Call) -> Answer:
     """All gradients are one long vector; what its norm is above the limit, they are scaled down by."""
     gradients = [widest(gradient) for gradient in call["grads"]]
     joint = np.concatenate([np.zeros(0), *(gradient.ravel() for gradient in gradients)])
-    norm = vector_norm(joint, float(call["norm_type"]), (0,))
+    order = float(call["norm_type"])
+    # PyTorch takes the norm of the norms: of order 0 that is the number of gradients that are not all zero.
+    norm = np.asarray(sum(map(np.any, gradients)), float) if order == 0 else vector_norm(joint, order, (0,))
     factor = np.minimum(1.0, float(call["max_norm"]) / (norm + 1e-6))
     precision = min(call.dtypes["grads"], key=lambda dtype: MANTISSA[dtype], default="float64")
     scaled = [Expected(factor * gradient, None, joint.size, precision=precision) for gradient in gradients]

@@ -4320,7 +4320,8 @@ DIOPI_API diopiError_t diopiSgd(diopiContextHandle_t ctx, diopiTensorHandle_t pa
  * @note Source: torch.nn.utils.clip_grad_norm_
  * @note C1: the joint norm is finite when error_if_nonfinite is true (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] out Joint norm of all elements of all gradients before the scaling; 0 for none.
+ * @param[out] out Joint norm of all elements of all gradients before the scaling; 0 for none. Order 0 counts the
+ *         gradients that are not all zero.
  * @param[in,out] grads Gradients of any shapes, multiplied by max_norm / (norm + 1e-6) where that is below 1. Dtype:
  *         floating. Length: num_grads.
  * @param[in] num_grads Number of gradients.
@@ -5077,7 +5078,6 @@ DIOPI_API diopiError_t diopiArgsort(diopiContextHandle_t ctx, diopiTensorHandle_
  * @brief One step of Adadelta, which scales the gradient by the ratio of two running means; param and both means are
  *        updated in place.
  * @note Source: torch.optim.Adadelta with foreach=False
- * @note rho.range: rho is at least 0 and at most 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] param Weights of any shape, moved by the step. Dtype: floating.
  * @param[in] grad Gradient of the weights. Dtype: same(param). Shape: same(param).
@@ -5129,7 +5129,6 @@ DIOPI_API diopiError_t diopiAdam(diopiContextHandle_t ctx, diopiTensorHandle_t p
  * @brief One step of RMSprop, which divides the gradient by its running root mean square; param and its state are
  *        updated in place.
  * @note Source: torch.optim.RMSprop with foreach=False
- * @note momentum.range: momentum is at least 0 (else diopiErrorOccurred).
  * @note C1: grad_avg is given when centered is true (else diopiErrorOccurred).
  * @note C2: momentum_buf is given when momentum is above 0 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -5144,7 +5143,7 @@ DIOPI_API diopiError_t diopiAdam(diopiContextHandle_t ctx, diopiTensorHandle_t p
  * @param[in] alpha Share of the old means that survives a step. Default: 0.99.
  * @param[in] eps Summand that keeps the denominator away from 0. Default: 1e-08.
  * @param[in] weight_decay Factor on the weights that are added to the gradient. Default: 0.
- * @param[in] momentum Share of the velocity that survives a step; 0 for no velocity. Default: 0.
+ * @param[in] momentum Share of the velocity that survives a step; 0 or less for no velocity. Default: 0.
  * @param[in] centered Whether the squared mean of the gradients is taken off the mean square under the root. Default:
  *         false.
  * @return diopiSuccess, or the error that the call met.

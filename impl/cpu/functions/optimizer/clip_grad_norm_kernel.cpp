@@ -28,7 +28,8 @@ double joint_norm(const std::vector<Tensor>& tensors, double order) {
                     1, tensor.numel, reducer.identity(),
                     [&](double sum, int64_t /*row*/, int64_t i) { return reducer.add(sum, size_of_element(data[i])); },
                     [&](double a, double b) { return reducer.join(a, b); });
-                value = reducer.join(value, found[0]);
+                // Of order 0 a gradient counts once, as the norm of the norms does.
+                value = reducer.join(value, order == 0 ? static_cast<double>(found[0] != 0) : found[0]);
             });
         }
         norm = reducer.finish(value);

@@ -240,10 +240,10 @@ double joint_norm(const std::vector<Tensor>& tensors, double order) {
         if (std::isinf(order)) {
             result = order > 0 ? maximum(result, norm) : minimum(result, norm);
         } else {
-            result += order == 0 || order == 1 ? norm : std::pow(norm, order);
+            result += order == 0 ? static_cast<double>(norm != 0) : std::pow(norm, order);
         }
     }
-    return std::isinf(order) || order == 0 || order == 1 ? result : std::pow(result, 1 / order);
+    return std::isinf(order) || order == 0 ? result : std::pow(result, 1 / order);
 }
 
 void scale_all(const std::vector<Tensor>& gradients, double factor) {
