@@ -135,7 +135,7 @@ class Server:
             self._with_memory(
                 "FusedDecoderAttentionInp", "workspace", inoutput=x, key_cache=self.keys, value_cache=self.values,
                 finished=self.finished, total_padding_tokens=self.padding, sequence_lengths=self.lengths,
-                step=step - 1, **self._heads(number, layer),
+                step=step, **self._heads(number, layer),
             )  # fmt: skip
 
         return self._layers(x, attend)

@@ -10626,8 +10626,9 @@ class Operators:
             the joined heads. Dtype: float16, bfloat16, float32. Shape: [T, H].
         qkv_weight: Projection to the heads of queries, then keys, then values. Dtype: same(inoutput). Shape: [H,
             (local_head_num + 2 * local_kv_head_num) * size_per_head].
-        qkv_bias: Added to the projections; null adds nothing. Dtype: same(inoutput). Shape: [(local_head_num + 2 *
-            local_kv_head_num) * size_per_head]. May be null. Default: null.
+        qkv_bias: Added to the projections, [n] or [1, n]; null adds nothing. Dtype: same(inoutput). Shape:
+            one_of(list((local_head_num + 2 * local_kv_head_num) * size_per_head), list(1, (local_head_num + 2 *
+            local_kv_head_num) * size_per_head)). May be null. Default: null.
         pre_work: Memory for what is the same in all layers, such as masks; the call fills it unless is_prepared; null
             asks for its size. Dtype: same(inoutput). May be null.
         pre_work_size (result): Bytes of pre_work; a size query sets it to the bytes that are needed.
@@ -10692,8 +10693,9 @@ class Operators:
             stay. Dtype: float16, bfloat16, float32. Shape: [B, H].
         qkv_weight: Projection to the heads of queries, then keys, then values. Dtype: same(inoutput). Shape: [H,
             (local_head_num + 2 * local_kv_head_num) * size_per_head].
-        qkv_bias: Added to the projections; null adds nothing. Dtype: same(inoutput). Shape: [(local_head_num + 2 *
-            local_kv_head_num) * size_per_head]. May be null. Default: null.
+        qkv_bias: Added to the projections, [n] or [1, n]; null adds nothing. Dtype: same(inoutput). Shape:
+            one_of(list((local_head_num + 2 * local_kv_head_num) * size_per_head), list(1, (local_head_num + 2 *
+            local_kv_head_num) * size_per_head)). May be null. Default: null.
         workspace: Scratch memory of any shape whose content means nothing afterwards; null asks for its size. Dtype:
             same(inoutput). May be null.
         workspace_size (result): Bytes of workspace; a call with null or a negative size only sets it to the bytes
@@ -10706,11 +10708,11 @@ class Operators:
             [L, B, local_kv_head_num, max_seq_len, size_per_head].
         finished: Sequences that are left as they are; null for none. Dtype: bool. Shape: [B]. May be null. Default:
             null.
-        total_padding_tokens: How many of the step positions before the new token are padding that the caches do not
-            hold. Dtype: index. Shape: [B].
+        total_padding_tokens: How many of the positions before the new token are padding that the caches do not hold.
+            Dtype: index. Shape: [B].
         sequence_lengths: Number of tokens of each sequence in the caches, which is the position of the new one.
             Dtype: index. Shape: [B].
-        step: Number of positions before the new token, padding included.
+        step: Number of positions up to the new one, which counts, and so does padding.
         layer_id: Layer of the caches that is used.
         local_head_num: Number of query heads on this device.
         local_kv_head_num: Number of key and value heads on this device.
@@ -10724,7 +10726,7 @@ class Operators:
         C1: local_kv_head_num divides local_head_num and local_head_num * size_per_head is hidden_units (else
             diopiErrorOccurred).
         C3: rotary_embedding is even, at least 0 and at most size_per_head (else diopiErrorOccurred).
-        C4: sequence_lengths is step - total_padding_tokens, at least 0 and below max_seq_len (else
+        C4: sequence_lengths is step - 1 - total_padding_tokens, at least 0 and below max_seq_len (else
             diopiErrorOccurred).
         C5: workspace_size is at least what a size query gives (else diopiErrorOccurred).
         """
@@ -11059,7 +11061,7 @@ class Operators:
         vocab_size: int,
         step: int,
     ) -> None:
-        """Sets to -inf the logit of every token that would complete a banned word.
+        """Sets to -inf the logit of every token but 0 that would complete a banned word.
 
         logits: Scores of the token at position step, [batch_size, vocab_size]. Dtype: float16, bfloat16, float32.
             Shape: [batch_size, vocab_size].
@@ -11071,7 +11073,7 @@ class Operators:
         bad_words_len: Number of columns of bad_words.
         share_words: Whether all sequences have the same words. Default: true.
         batch_size: Number of rows of logits.
-        vocab_size: Number of tokens; a last token outside of it bans nothing.
+        vocab_size: Number of tokens; a last token outside of it bans nothing, and neither does token 0.
         step: Position that the logits are for; a word of one token is banned always.
 
         id_offset.range: id_offset is at least 0 and at most T - batch_size (else diopiErrorOccurred).
@@ -11176,8 +11178,8 @@ class Operators:
 
         logits: Scores of the next token, [batch_size, vocab_size_padd]. Dtype: float16, bfloat16, float32. Shape:
             [batch_size, vocab_size_padd].
-        bias: Added to the logits of each token before the division; null adds nothing. Dtype: same(logits). Shape:
-            [vocab_size]. May be null. Default: null.
+        bias: Added to the logits of each token before the division, for the padding or without it; null adds nothing.
+            Dtype: same(logits). Shape: one_of(list(vocab_size_padd), list(vocab_size)). May be null. Default: null.
         temperatures: Divisor of each sequence, at least 0; below 1 sharpens, and 0 leaves 1e-6. Dtype: float32.
             Shape: [batch_size].
         batch_size: Number of sequences.

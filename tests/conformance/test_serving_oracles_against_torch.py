@@ -100,7 +100,7 @@ def _repetition(a: Arguments) -> dict[str, Any]:
 
 def _temperature(a: Arguments) -> dict[str, Any]:
     lowest = torch.finfo(getattr(torch, a.call.dtype("logits"))).min
-    logits = a.logits[:, : a.vocab_size] + (0 if a.bias is None else a.bias)
+    logits = a.logits[:, : a.vocab_size] + (0 if a.bias is None else a.bias[: a.vocab_size])
     divided = logits / (a.temperatures[:, None] + 1e-6)
     return {"logits": F.pad(divided, (0, a.vocab_size_padd - a.vocab_size), value=lowest)}
 

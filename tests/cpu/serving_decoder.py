@@ -210,7 +210,7 @@ class Server:
             layer = self.weights.layers[number]
             self._scratch(
                 "diopiFusedDecoderAttentionInp", x, layer["qkv"], layer["qkv_bias"], MEMORY, 0, self.keys, self.values,
-                self.finished, self.padding, self.lengths, step - 1, number, HEADS, KV_HEADS, SIZE, self.keys.shape[3],
+                self.finished, self.padding, self.lengths, step, number, HEADS, KV_HEADS, SIZE, self.keys.shape[3],
                 SIZE, THETA,
             )  # fmt: skip
 

@@ -84,7 +84,7 @@ def _decode(step: int) -> None:
     note("RootMeanSquareNormInp", inoutput=_empty(BATCH, WIDTH), scale=_empty(WIDTH), eps=1e-5)
     padding = filled((BATCH,), tuple(PROMPT - length for length in LENGTHS), "int64")
     lengths = filled((BATCH,), tuple(step - PROMPT + length for length in LENGTHS), "int64")
-    counts = {"total_padding_tokens": padding, "sequence_lengths": lengths, "step": step}
+    counts = {"total_padding_tokens": padding, "sequence_lengths": lengths, "step": step + 1}
     finished = filled((BATCH,), (False, False, True, False), "bool")
     for _ in range(LAYERS):
         note("FusedDecoderAttentionInp", why=REASON, **_attention(BATCH), **counts, finished=finished)

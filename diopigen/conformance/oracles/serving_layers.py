@@ -258,7 +258,7 @@ def _repetition(call: Call) -> Answer:
 def _temperature(call: Call) -> Answer:
     logits, count = call.wide("logits"), int(call["vocab_size"])
     found, size = np.full(logits.shape, -LARGEST[call.dtype("logits")]), np.zeros(logits.shape)
-    bias = call.wide("bias") if call.has("bias") else np.zeros(count)
+    bias = call.wide("bias")[:count] if call.has("bias") else np.zeros(count)
     divisors = call.wide("temperatures")[:, None] + 1e-6
     found[:, :count] = (logits[:, :count] + bias) / divisors
     size[:, :count] = (np.abs(logits[:, :count]) + np.abs(bias)) / np.abs(divisors)

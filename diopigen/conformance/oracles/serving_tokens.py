@@ -30,7 +30,7 @@ def _ban(call: Call) -> Answer:
         for word in _words(tokens, ends):
             before = word[:-1]
             completes = not before or history[-len(before) :] == before
-            if completes and 0 <= word[-1] < logits.shape[1]:
+            if completes and 0 < word[-1] < logits.shape[1]:
                 logits[b, word[-1]] = -np.inf
     return {"logits": Expected(logits)}
 

@@ -92,8 +92,9 @@ DIOPI_API diopiError_t diopiFusedAddRootMeanSquareNormInp(diopiContextHandle_t c
  *         replaced by the joined heads. Dtype: float16, bfloat16, float32. Shape: [T, H].
  * @param[in] qkv_weight Projection to the heads of queries, then keys, then values. Dtype: same(inoutput). Shape: [H,
  *         (local_head_num + 2 * local_kv_head_num) * size_per_head].
- * @param[in] qkv_bias Added to the projections; null adds nothing. Dtype: same(inoutput). Shape: [(local_head_num + 2 *
- *         local_kv_head_num) * size_per_head]. May be null. Default: null.
+ * @param[in] qkv_bias Added to the projections, [n] or [1, n]; null adds nothing. Dtype: same(inoutput). Shape:
+ *         one_of(list((local_head_num + 2 * local_kv_head_num) * size_per_head), list(1, (local_head_num + 2 *
+ *         local_kv_head_num) * size_per_head)). May be null. Default: null.
  * @param[in,out] pre_work Memory for what is the same in all layers, such as masks; the call fills it unless
  *         is_prepared; null asks for its size. Dtype: same(inoutput). May be null.
  * @param[in,out] pre_work_size Bytes of pre_work; a size query sets it to the bytes that are needed.
@@ -140,7 +141,7 @@ DIOPI_API diopiError_t diopiFusedContextAttentionInp(
  * @note C1: local_kv_head_num divides local_head_num and local_head_num * size_per_head is hidden_units (else
  *       diopiErrorOccurred).
  * @note C3: rotary_embedding is even, at least 0 and at most size_per_head (else diopiErrorOccurred).
- * @note C4: sequence_lengths is step - total_padding_tokens, at least 0 and below max_seq_len (else
+ * @note C4: sequence_lengths is step - 1 - total_padding_tokens, at least 0 and below max_seq_len (else
  *       diopiErrorOccurred).
  * @note C5: workspace_size is at least what a size query gives (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -148,8 +149,9 @@ DIOPI_API diopiError_t diopiFusedContextAttentionInp(
  *         finished rows stay. Dtype: float16, bfloat16, float32. Shape: [B, H].
  * @param[in] qkv_weight Projection to the heads of queries, then keys, then values. Dtype: same(inoutput). Shape: [H,
  *         (local_head_num + 2 * local_kv_head_num) * size_per_head].
- * @param[in] qkv_bias Added to the projections; null adds nothing. Dtype: same(inoutput). Shape: [(local_head_num + 2 *
- *         local_kv_head_num) * size_per_head]. May be null. Default: null.
+ * @param[in] qkv_bias Added to the projections, [n] or [1, n]; null adds nothing. Dtype: same(inoutput). Shape:
+ *         one_of(list((local_head_num + 2 * local_kv_head_num) * size_per_head), list(1, (local_head_num + 2 *
+ *         local_kv_head_num) * size_per_head)). May be null. Default: null.
  * @param[in,out] workspace Scratch memory of any shape whose content means nothing afterwards; null asks for its size.
  *         Dtype: same(inoutput). May be null.
  * @param[in,out] workspace_size Bytes of workspace; a call with null or a negative size only sets it to the bytes that
@@ -162,11 +164,11 @@ DIOPI_API diopiError_t diopiFusedContextAttentionInp(
  *         Shape: [L, B, local_kv_head_num, max_seq_len, size_per_head].
  * @param[in] finished Sequences that are left as they are; null for none. Dtype: bool. Shape: [B]. May be null.
  *         Default: null.
- * @param[in] total_padding_tokens How many of the step positions before the new token are padding that the caches do
- *         not hold. Dtype: index. Shape: [B].
+ * @param[in] total_padding_tokens How many of the positions before the new token are padding that the caches do not
+ *         hold. Dtype: index. Shape: [B].
  * @param[in] sequence_lengths Number of tokens of each sequence in the caches, which is the position of the new one.
  *         Dtype: index. Shape: [B].
- * @param[in] step Number of positions before the new token, padding included.
+ * @param[in] step Number of positions up to the new one, which counts, and so does padding.
  * @param[in] layer_id Layer of the caches that is used.
  * @param[in] local_head_num Number of query heads on this device.
  * @param[in] local_kv_head_num Number of key and value heads on this device.
@@ -486,8 +488,8 @@ DIOPI_API diopiError_t diopiInputIdsEmbeddingLookupPosEncoding(diopiContextHandl
                                                                const int64_t input_lengths, const int64_t hidden_units);
 
 /**
- * @brief Sets to -inf the logit of every token that would complete a banned word.
- * @note Source: FasterTransformer, ban_bad_words, which never bans token 0; here it is a token like any other.
+ * @brief Sets to -inf the logit of every token but 0 that would complete a banned word.
+ * @note Source: FasterTransformer, ban_bad_words, which never bans token 0.
  * @note id_offset.range: id_offset is at least 0 and at most T - batch_size (else diopiErrorOccurred).
  * @note step.range: step is at least 0 and at most S (else diopiErrorOccurred).
  * @note C1: bad_words has two dimensions where share_words is true, and else the first of three is batch_size (else
@@ -504,7 +506,7 @@ DIOPI_API diopiError_t diopiInputIdsEmbeddingLookupPosEncoding(diopiContextHandl
  * @param[in] bad_words_len Number of columns of bad_words.
  * @param[in] share_words Whether all sequences have the same words. Default: true.
  * @param[in] batch_size Number of rows of logits.
- * @param[in] vocab_size Number of tokens; a last token outside of it bans nothing.
+ * @param[in] vocab_size Number of tokens; a last token outside of it bans nothing, and neither does token 0.
  * @param[in] step Position that the logits are for; a word of one token is banned always.
  * @return diopiSuccess, or the error that the call met.
  * @since 1.0
@@ -598,8 +600,9 @@ DIOPI_API diopiError_t diopiBatchApplyRepetitionPenaltyInp(diopiContextHandle_t 
  * @param[in] ctx Context of the call.
  * @param[in,out] logits Scores of the next token, [batch_size, vocab_size_padd]. Dtype: float16, bfloat16, float32.
  *         Shape: [batch_size, vocab_size_padd].
- * @param[in] bias Added to the logits of each token before the division; null adds nothing. Dtype: same(logits). Shape:
- *         [vocab_size]. May be null. Default: null.
+ * @param[in] bias Added to the logits of each token before the division, for the padding or without it; null adds
+ *         nothing. Dtype: same(logits). Shape: one_of(list(vocab_size_padd), list(vocab_size)). May be null. Default:
+ *         null.
  * @param[in] temperatures Divisor of each sequence, at least 0; below 1 sharpens, and 0 leaves 1e-6. Dtype: float32.
  *         Shape: [batch_size].
  * @param[in] batch_size Number of sequences.

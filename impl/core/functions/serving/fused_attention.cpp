@@ -121,8 +121,8 @@ void diopi::kernels::fused_decoder_attention_inp(const FusedDecoderAttentionInpA
             tokens.push_back({-1, 0});
             continue;
         }
-        require(lengths[at] == args.step - padding[at] && lengths[at] >= 0 && lengths[at] < args.max_seq_len,
-                "C4: sequence_lengths is step - total_padding_tokens, at least 0 and below max_seq_len");
+        require(lengths[at] == args.step - 1 - padding[at] && lengths[at] >= 0 && lengths[at] < args.max_seq_len,
+                "C4: sequence_lengths is step - 1 - total_padding_tokens, at least 0 and below max_seq_len");
         tokens.push_back({b, lengths[at]});
         sequences.push_back({b, b, 1, lengths[at] + 1});
     }

@@ -36,7 +36,7 @@ void diopi::kernels::ban_bad_words_inp(const BanBadWordsInpArgs& args) {
                 for (int64_t word = 0; phrases.has(word); ++word) {
                     const int64_t last = phrases.end(word) - 1;
                     const int64_t token = phrases.tokens[last].value;
-                    const bool is_token = token >= 0 && token < args.vocab_size;
+                    const bool is_token = token > 0 && token < args.vocab_size;
                     if (is_token &&
                         history.ends_with(phrases.tokens + phrases.begin(word), last - phrases.begin(word))) {
                         logits.elements<T>()[b * logits.strides[0] + token * logits.strides[1]] = banned;

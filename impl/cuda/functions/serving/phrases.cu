@@ -44,7 +44,7 @@ void ban(T* logits, int64_t row_stride, int64_t token_stride, int64_t batch, int
         for (int64_t word = 0; phrases.has(word); ++word) {
             const int64_t last = phrases.end(word) - 1;
             const int64_t token = phrases.tokens[last].value;
-            const bool is_token = token >= 0 && token < vocabulary;
+            const bool is_token = token > 0 && token < vocabulary;
             if (is_token && tokens.of(b).ends_with(phrases.tokens + phrases.begin(word), last - phrases.begin(word))) {
                 logits[b * row_stride + token * token_stride] = banned;
             }
