@@ -10088,14 +10088,14 @@ diopi_configs = {
         interface=["CustomizedTest"],
         tag=["diopiGridSample"],
         dtype=[np.float16, np.float32, np.float64],
-        para=dict(mode=["bilinear", "nearest", "bicubic", "bilinear"]),
+        para=dict(mode=["bilinear", "nearest", "bilinear"]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
-                {"ins": ["input"], "shape": ((2, 3, 5, 6), (2, 3, 5, 6), (1, 2, 6, 5), (1, 2, 3, 4, 5))},
+                {"ins": ["input"], "shape": ((2, 3, 5, 6), (2, 3, 5, 6), (1, 2, 3, 4, 5))},
                 {
                     "ins": ["grid"],
-                    "shape": ((2, 4, 3, 2), (2, 4, 3, 2), (1, 4, 4, 2), (1, 2, 3, 2, 3)),
+                    "shape": ((2, 4, 3, 2), (2, 4, 3, 2), (1, 2, 3, 2, 3)),
                     "gen_fn": dict(fn="Genfunc.uniform", low=-1.3, high=1.3),
                 },
             ],

@@ -6113,11 +6113,10 @@ class Operators:
         input: Images [N, C, H, W] or volumes [N, C, D, H, W]. Dtype: floating. Shape: [N, C, *space].
         grid: Positions as (x, y) or (x, y, z), x along the last dimension; -1 and 1 are the outer edges of the first
             and last element. Dtype: same(input). Shape: [N, *points, rank(input) - 2].
-        mode: How neighbours are weighed: bilinear (of volumes trilinear), the nearest alone (ties to even), or
-            bicubic with A = -0.75. One of bilinear, nearest, bicubic. Default: 'bilinear'.
+        mode: How neighbours are weighed: bilinear (of volumes trilinear), or the nearest alone (ties to even). One of
+            bilinear, nearest. Default: 'bilinear'.
 
         C1: input and grid both have 4 or both have 5 dimensions (else diopiErrorOccurred).
-        C2: input has 4 dimensions when mode is bicubic (else diopiErrorOccurred).
         C3: every dimension of input after C has elements (else diopiErrorOccurred).
         """
 

@@ -125,8 +125,7 @@ def _grid_sample(call: Call) -> Answer:
         np.zeros(points, bool),
     )
     batch = np.arange(x.shape[0]).reshape(-1, *(1,) * (len(points) - 1))
-    kernel = _cubic if mode == "bicubic" else _linear
-    reach = {"nearest": (0,), "bilinear": (0, 1), "bicubic": (-1, 0, 1, 2)}[mode]
+    reach = {"nearest": (0,), "bilinear": (0, 1)}[mode]
     starts = [np.rint(p) if mode == "nearest" else np.floor(p) for p in positions]
     if mode == "nearest":  # rounding decides near ties
         precision = epsilon("float64" if call.dtype("input") == "float64" else "float32")
@@ -138,7 +137,7 @@ def _grid_sample(call: Call) -> Answer:
         for start, step, position, size in zip(starts, offset, positions, sizes, strict=True):
             neighbour = start + step
             if mode != "nearest":
-                own = kernel(position - neighbour)
+                own = _linear(position - neighbour)
                 weight, size_of_weight = weight * own, size_of_weight * (np.abs(own) + _SLACK * size)
             inside &= (neighbour >= 0) & (neighbour < size)
             index.append(np.clip(neighbour, 0, size - 1).astype(np.int64))

@@ -6657,7 +6657,6 @@ DIOPI_API diopiError_t diopiMeshGrid(diopiContextHandle_t ctx, diopiTensorHandle
  * @brief Values of input at the fractional positions that grid holds, interpolated between neighbours and zero outside.
  * @note Source: torch.nn.functional.grid_sample with padding_mode zeros and align_corners=False
  * @note C1: input and grid both have 4 or both have 5 dimensions (else diopiErrorOccurred).
- * @note C2: input has 4 dimensions when mode is bicubic (else diopiErrorOccurred).
  * @note C3: every dimension of input after C has elements (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out For every position the C interpolated channels, [N, C, HO, WO] or [N, C, DO, HO, WO]. Dtype:
@@ -6665,8 +6664,8 @@ DIOPI_API diopiError_t diopiMeshGrid(diopiContextHandle_t ctx, diopiTensorHandle
  * @param[in] input Images [N, C, H, W] or volumes [N, C, D, H, W]. Dtype: floating. Shape: [N, C, *space].
  * @param[in] grid Positions as (x, y) or (x, y, z), x along the last dimension; -1 and 1 are the outer edges of the
  *         first and last element. Dtype: same(input). Shape: [N, *points, rank(input) - 2].
- * @param[in] mode How neighbours are weighed: bilinear (of volumes trilinear), the nearest alone (ties to even), or
- *         bicubic with A = -0.75. One of bilinear, nearest, bicubic. Default: 'bilinear'.
+ * @param[in] mode How neighbours are weighed: bilinear (of volumes trilinear), or the nearest alone (ties to even). One
+ *         of bilinear, nearest. Default: 'bilinear'.
  * @return diopiSuccess, or the error that the call met.
  * @since 1.0
  */

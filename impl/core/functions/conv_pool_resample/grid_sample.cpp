@@ -7,9 +7,7 @@ using namespace diopi::core;
 
 namespace {
 
-SampleMode mode_of(std::string_view mode) {
-    return mode == "nearest" ? SampleMode::kNearest : mode == "bicubic" ? SampleMode::kCubic : SampleMode::kLinear;
-}
+SampleMode mode_of(std::string_view mode) { return mode == "nearest" ? SampleMode::kNearest : SampleMode::kLinear; }
 
 }  // namespace
 

@@ -5,20 +5,19 @@
 #include <array>
 #include <cmath>
 
-#include "cubic.h"
 #include "diopi_core/dense.h"
 #include "diopi_core/host_device.h"
 #include "windows.h"
 
 namespace diopi::core {
 
-enum class SampleMode { kLinear, kNearest, kCubic };
+enum class SampleMode { kLinear, kNearest };
 
 // The elements along one dimension that a position is interpolated between: `count` from `first` on.
 struct GridTaps {
     int64_t first = 0;
     int count = 1;
-    std::array<double, 4> weight{{1, 0, 0, 0}};
+    std::array<double, 2> weight{{1, 0}};
 };
 
 // `coordinate` is a position where -1 and 1 are the outer edges of `size` elements. It is computed in T, as PyTorch
@@ -36,10 +35,6 @@ DIOPI_HOST_DEVICE GridTaps taps_at(T coordinate, int64_t size, SampleMode mode) 
         taps.count = 2;
         taps.weight[0] = 1 - rest;
         taps.weight[1] = rest;
-    } else if (mode == SampleMode::kCubic) {
-        taps.first -= 1;
-        taps.count = 4;
-        taps.weight = cubic_weights(rest);
     }
     return taps;
 }
