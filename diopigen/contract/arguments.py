@@ -8,11 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Union
+
+LEAST = 64
+"""Elements from which on a list of numbers is an array."""
 
 
 class Undefined(Exception):
     """An expression has no value for these arguments: it reads a null, or a dimension that a tensor lacks."""
+
+
+@dataclass(frozen=True, eq=False)
+class Array:
+    """A long list of numbers: a one-dimensional array of NumPy with elements of bool, int64 or float64 (`arrays`)."""
+
+    numbers: Any
+
+    @cached_property
+    def entries(self) -> tuple[Any, ...]:
+        """The same list of Python's numbers."""
+        return tuple(self.numbers.tolist())
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +37,15 @@ class Tensor:
 
     shape: tuple[int, ...]
     dtype: str
-    values: Callable[[], tuple[Any, ...]] | None = None
+    values: Callable[[], tuple[Any, ...] | Array] | None = None
 
     def elements(self) -> tuple[Any, ...]:
         """The elements. Raises `Undefined` where they are not known, as on a device."""
+        values = self.array()
+        return values.entries if isinstance(values, Array) else values
+
+    def array(self) -> tuple[Any, ...] | Array:
+        """The elements, as an array where there are many of them. Raises `Undefined` as `elements` does."""
         if self.values is None:
             raise Undefined
         return self.values()

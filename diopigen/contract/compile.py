@@ -1,19 +1,21 @@
 """Expressions of predicates, translated to Python functions once and called for many calls of an operator.
 
 An evaluation takes the arguments of a call and returns a value, or raises `Undefined`. `and`, `or`, `implies` and
-`where` evaluate from the left and stop as soon as they can.
+`where` evaluate from the left and stop as soon as they can. Long lists are evaluated as arrays of NumPy (`arrays`).
 """
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import Any, Protocol
 
 from diopigen.contract import dtypes
-from diopigen.contract.arguments import Described, Scalar, Tensor, Undefined
+from diopigen.contract.arguments import LEAST, Array, Described, Scalar, Tensor, Undefined
 from diopigen.contract.functions import FUNCTIONS
+from diopigen.contract.functions import Function as PredicateFunction
 from diopigen.ir.model import RANKS, Function, ShapeList
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary
 
@@ -51,7 +53,11 @@ class Compiler:
         self.dimensions = sizes | frozenset(RANKS) if function.is_collective else sizes
 
     def value(self, expression: Expression) -> Evaluation:
-        """The evaluation of an expression."""
+        """The evaluation of an expression. Its lists are tuples."""
+        evaluate = self._value(expression)
+        return lambda call: _tuple(evaluate(call))
+
+    def _value(self, expression: Expression) -> Evaluation:
         if isinstance(expression, (Number, Text)):
             return _constant(expression.value)
         if isinstance(expression, Name):
@@ -64,7 +70,7 @@ class Compiler:
 
     def _plain(self, expression: Expression) -> Evaluation:
         """A value to compute with: numbers without dtype, tensors by their elements."""
-        evaluate = self.value(expression)
+        evaluate = self._value(expression)
         if isinstance(expression, (Number, Text, Unary, Binary)):
             return evaluate
 
@@ -72,7 +78,7 @@ class Compiler:
             value = evaluate(call)
             if isinstance(value, Scalar):
                 return value.value
-            return value.elements() if isinstance(value, Tensor) else value
+            return value.array() if isinstance(value, Tensor) else value
 
         return plain
 
@@ -104,6 +110,13 @@ class Compiler:
 
         def evaluate(call: Bound) -> Any:
             value = inner(call)
+            if isinstance(value, Array):
+                from diopigen.contract import arrays
+
+                changed = (arrays.inverted if change is operator.not_ else arrays.negated)(value)
+                if changed is not NotImplemented:
+                    return changed
+                value = value.entries
             return tuple(map(change, value)) if isinstance(value, tuple) else change(value)
 
         return evaluate
@@ -121,7 +134,7 @@ class Compiler:
             try:
                 return _each(apply, one, other)
             except TypeError as error:
-                if any(isinstance(entry, complex) for entry in (*_as_list(one), *_as_list(other))):
+                if any(isinstance(entry, complex) for entry in (*_as_list(_tuple(one)), *_as_list(_tuple(other)))):
                     raise Undefined from error  # complex numbers have no order
                 raise
 
@@ -132,14 +145,14 @@ class Compiler:
     def _call(self, call: Call) -> Evaluation:
         name, arguments = call.function, call.arguments
         if name == "dtype":
-            return _dtype(self.value(arguments[0]))
+            return _dtype(self._value(arguments[0]))
         if name == "promote":
             return _promoted(call)
         if name == "implies":
             condition, conclusion = self._plain(arguments[0]), self._plain(arguments[1])
             return lambda bound: not condition(bound) or conclusion(bound)
         if name == "where":
-            condition, selected, other = self._plain(arguments[0]), self.value(arguments[1]), self.value(arguments[2])
+            condition, selected, other = self._plain(arguments[0]), self._value(arguments[1]), self._value(arguments[2])
             return lambda bound: selected(bound) if condition(bound) else other(bound)
         if name == "one_of":
             return _one_of(self._plain(arguments[0]), [self._plain(argument) for argument in arguments[1:]])
@@ -148,28 +161,29 @@ class Compiler:
             parameter = arguments[0].name
             return lambda bound: bound.values.get(parameter) is None
         function = FUNCTIONS[name]
-        apply, kinds = function.evaluate, function.arguments
+        kinds = function.arguments
         actual = [self._argument(a, kinds[min(index, len(kinds) - 1)]) for index, a in enumerate(arguments)]
         numbers = [index for index, kind in enumerate(kinds) if kind == "number"] if function.by_entry else []
         if not numbers:
+            apply = _with_arrays(function)
             if len(actual) == 1:
                 (only,) = actual
                 return lambda bound: apply(only(bound))
             return lambda bound: apply(*[argument(bound) for argument in actual])
 
         def evaluate(bound: Bound) -> Any:
-            values = [argument(bound) for argument in actual]
+            values = [_tuple(argument(bound)) for argument in actual]
             lists = [index for index in numbers if isinstance(values[index], tuple)]
-            return _by_entry(apply, values, lists) if lists else apply(*values)
+            return _by_entry(function.evaluate, values, lists) if lists else function.evaluate(*values)
 
         return evaluate
 
     def _argument(self, expression: Expression, kind: str) -> Evaluation:
         """An argument of the kind (see `functions`)."""
         if kind in ("tensor", "indices"):
-            return self.value(expression)
+            return self._value(expression)
         if kind in _CONVERSIONS:
-            convert, value = _CONVERSIONS[kind], self.value(expression)
+            convert, value = _CONVERSIONS[kind], self._value(expression)
             return lambda call: convert(value(call))
         plain = self._plain(expression)
         return (lambda call: _as_list(plain(call))) if kind == "bools" else plain
@@ -211,7 +225,7 @@ def _joined(left: Evaluation, right: Evaluation, *, stops_at: bool) -> Evaluatio
 
     def evaluate(call: Bound) -> Any:
         value = left(call)
-        if isinstance(value, tuple):
+        if isinstance(value, (tuple, Array)):
             return _each(join, value, right(call))
         return value if bool(value) == stops_at else right(call)
 
@@ -220,7 +234,7 @@ def _joined(left: Evaluation, right: Evaluation, *, stops_at: bool) -> Evaluatio
 
 def _one_of(first: Evaluation, others: Sequence[Evaluation]) -> Evaluation:
     def evaluate(call: Bound) -> Any:
-        value, allowed = first(call), [other(call) for other in others]
+        value, allowed = _tuple(first(call)), [_tuple(other(call)) for other in others]
         return tuple(item in allowed for item in value) if isinstance(value, tuple) else value in allowed
 
     return evaluate
@@ -259,7 +273,40 @@ def _operands(value: Described) -> Iterator[tuple[str, int | None]]:
 # ---- lists ----------------------------------------------------------------------------------------------------------
 
 
-def _as_list(value: Any) -> tuple[Any, ...]:
+def _tuple(value: Any) -> Any:
+    return value.entries if isinstance(value, Array) else value
+
+
+def _with_arrays(function: PredicateFunction) -> Callable[..., Any]:
+    """The evaluation of a function that uses arrays where an argument is one, or a tensor has many elements."""
+    evaluate, name = function.evaluate, function.name
+    of_tensor = name in _OF_LONG_TENSORS
+    if not of_tensor and _LISTS.isdisjoint(function.arguments):
+        return evaluate
+
+    def apply(*values: Any) -> Any:
+        if not any(map(_is_long, values)) if of_tensor else Array not in map(type, values):
+            return evaluate(*values)
+        from diopigen.contract import arrays
+
+        known = arrays.FUNCTIONS.get(name)
+        result = known(*values) if known is not None else NotImplemented
+        return evaluate(*map(_tuple, values)) if result is NotImplemented else result
+
+    return apply
+
+
+_OF_LONG_TENSORS = frozenset({"coordinates", "elements", "select"})
+_LISTS = frozenset({"list", "bools", "numbers", "items"})
+
+
+def _is_long(value: Any) -> bool:
+    return isinstance(value, Tensor) and math.prod(value.shape) >= LEAST
+
+
+def _as_list(value: Any) -> Any:
+    if isinstance(value, Array):
+        return value
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)
 
 
@@ -276,6 +323,13 @@ def _by_entry(evaluate: Callable[..., Any], values: Sequence[Any], lists: Sequen
 
 def _each(apply: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
     """The operation on numbers, or entry by entry: a number, or a list of one entry, belongs to every entry."""
+    if isinstance(left, Array) or isinstance(right, Array):
+        from diopigen.contract import arrays
+
+        result = arrays.each(apply, left, right)
+        if result is not NotImplemented:
+            return result
+        left, right = _tuple(left), _tuple(right)
     if not isinstance(left, tuple) and not isinstance(right, tuple):
         return apply(left, right)
     first, second = _as_list(left), _as_list(right)

@@ -10,7 +10,8 @@ import numpy as np
 from diopigen.conformance.cases.values import draw, seed_of
 from diopigen.conformance.dtypes import decode
 from diopigen.conformance.model import Case, Number, Operand, Value
-from diopigen.contract.arguments import Described, Scalar, Tensor
+from diopigen.contract.arguments import Array, Described, Scalar, Tensor
+from diopigen.contract.arrays import listed
 
 
 def described(case: Case) -> Mapping[str, Described]:
@@ -42,11 +43,11 @@ class _Sampled:
     def __init__(self, operand: Operand, label: str) -> None:
         self.operand = operand
         self.label = label
-        self.elements: tuple[Any, ...] | None = None
+        self.elements: tuple[Any, ...] | Array | None = None
 
-    def __call__(self) -> tuple[Any, ...]:
+    def __call__(self) -> tuple[Any, ...] | Array:
         if self.elements is None:
             source = np.random.Generator(np.random.PCG64(seed_of(self.label, 0)))
             stored = draw(self.operand.values, self.operand.shape, self.operand.dtype, source)
-            self.elements = tuple(decode(stored, self.operand.dtype).reshape(-1).tolist())
+            self.elements = listed(decode(stored, self.operand.dtype))
         return self.elements
