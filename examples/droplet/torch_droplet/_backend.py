@@ -73,6 +73,7 @@ def load(name: str) -> None:
     if path := os.environ.get("DIOPI_FALLBACK_REPORT"):
         atexit.register(importlib.import_module(f"{__package__}.report").write_fallback_report, path)
     _loaded = name
+    importlib.import_module(f"{__package__}.compiler").install()
     libraries = importlib.import_module(f"{__package__}.libraries")
     libraries.install(libraries.ALWAYS)
     if os.environ.get("DIOPI_AS_CUDA") == "1":

@@ -22,7 +22,7 @@ from torch._inductor.output_code import OutputCode
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.utils._python_dispatch import _disable_current_modes
 
-from torch_droplet import direct, foreach, fusion, graph_cache, layouts, losses, patterns
+from torch_droplet import direct, foreach, fusion, graph_cache, layouts, losses, patterns, random_state
 from torch_droplet.fusion_report import show
 from torch_droplet.graph_cache import Kept
 from torch_droplet.graph_nodes import Unplanned, results_of
@@ -331,6 +331,7 @@ def backend(module: torch.fx.GraphModule, inputs: Sequence[Any], **options: Any)
     import torch._functorch.config
     from torch._dynamo.backends.common import aot_autograd
 
+    random_state.install()
     keeps = graph_cache.is_on() and graph_cache.may_keep(module, inputs)
     functions = (compile_graph, compile_graph, compile_inference)
     forward, backward, inference = (SerializableAOTDispatchCompiler(Graph, one) if keeps else one for one in functions)

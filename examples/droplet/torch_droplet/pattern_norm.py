@@ -61,7 +61,7 @@ def _scaled(walk: Walk, root: torch.fx.Node, x: torch.fx.Node, computed: torch.d
     """The product of the input and the inverse root."""
     product = walk.user(root)
     if product is None:
-        raise Miss("the inverse root is used several times")
+        raise Miss("the inverse root is used several times, or after a write")
     operands = walk.read(product, "mul")
     others = [one for one in operands if walk.uncopied(one) is not root]
     if len(others) != 1 or not is_tensor(others[0]) or uncast(others[0]) is not x:

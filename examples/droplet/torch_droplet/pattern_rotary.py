@@ -49,11 +49,11 @@ def _whole(walk: Walk, node: torch.fx.Node, parts: tuple[Any, ...]) -> Found:
         raise NoMatch
     turned = walk.user(node)
     if turned is None:
-        raise Miss("the rotated half is used several times")
+        raise Miss("the rotated half is used several times, or after a write")
     sin = _factor(walk, turned, node)
     last = walk.user(turned)
     if last is None:
-        raise Miss("the product with the sine is used several times")
+        raise Miss("the product with the sine is used several times, or after a write")
     others = [one for one in walk.read(last, "add") if walk.uncopied(one) is not turned]
     if len(others) != 1:
         raise NoMatch
@@ -104,7 +104,7 @@ def _factor(walk: Walk, node: Any, of: torch.fx.Node) -> torch.fx.Node:
 def _repeats(node: Any) -> bool:
     """Whether the second half of a node's last dimension is its first half: a tensor is joined with itself, and what
     follows goes element by element."""
-    while (seen := operation(node)) is not None:
+    while (seen := operation(node, as_value=True)) is not None:
         if seen.name == "cat":
             parts, dimension = seen.operands
             return dimension == -1 and len(parts) == 2 and parts[0] is parts[1]

@@ -182,7 +182,7 @@ def _is_product(node: Any) -> bool:
     return seen is not None and seen.name == "matmul"
 
 
-def _hidden(walk: Walk, scores: Any, softmax: torch.fx.Node) -> tuple[Any, Any, Any, bool]:
+def _hidden(walk: Walk, scores: Any) -> tuple[Any, Any, Any, bool]:
     """Scores, the mask, the number of those that it hides, and whether it is true where it does."""
     seen = operation(scores)
     if seen is not None and seen.name == "masked_fill":
@@ -192,22 +192,14 @@ def _hidden(walk: Walk, scores: Any, softmax: torch.fx.Node) -> tuple[Any, Any, 
         walk.nodes.append(scores)
         shown, inner, number = seen.operands
         return inner, shown, number, False
-    # Written in place, by a node whose result nothing reads.
-    others = [user for user in scores.users if user is not softmax] if seen is not None else []
-    if len(others) != 1 or others[0].target != "masked_fill_" or others[0].users or len(others[0].args) != 3:
-        raise NoMatch
-    (fill,) = others
-    if seen is None or seen.name not in ("mul", "div", "matmul") or fill.args[0] is not scores or fill > softmax:
-        raise NoMatch
-    walk.nodes.append(fill)
-    return scores, fill.args[1], fill.args[2], True
+    raise NoMatch
 
 
 def _softmax(node: torch.fx.Node) -> Found:
     walk = Walk()
     (scores,) = walk.read(node, "softmax")
     scores = _uncast(walk, scores)
-    inner, mask, number, is_fill = _hidden(walk, scores, node)
+    inner, mask, number, is_fill = _hidden(walk, scores)
     if not is_tensor(inner) or not is_tensor(mask):
         raise NoMatch
     if _number(number) != HIDDEN:

@@ -13,7 +13,7 @@ import importlib
 import os
 import pkgutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,11 @@ from typing import Any
 import torch
 import torch.fx
 
+from torch_droplet.functional import Part, parts_of, reading
 from torch_droplet.graph_nodes import source_of
-from torch_droplet.plain_operators import operation, value_of
+from torch_droplet.plain_operators import name_of, operation, value_of
 from torch_droplet.table import has_function, has_own_function
-from torch_droplet.walk import Miss, NoMatch, Walk, in_autocast
+from torch_droplet.walk import Miss, NoMatch, Walk
 
 
 @dataclass(frozen=True)
@@ -166,36 +167,43 @@ def apply(module: torch.fx.GraphModule, inputs: Sequence[Any] = ()) -> torch.fx.
 def replace(module: torch.fx.GraphModule) -> bool:
     """Replaces what the enabled patterns match, in the module itself; whether there was anything. Where
     `DIOPI_COMPILE_LOG` has `pattern`, what was done is shown on standard error."""
-    notes = matched(module.graph)
-    is_changed = any(not note.why for note in notes)
-    if is_changed:
-        module.graph.eliminate_dead_code()
-        module.recompile()
+    notes = matched(module)
+    module.recompile()
     if "pattern" in os.environ.get("DIOPI_COMPILE_LOG", "").split(","):
         for note in notes:
             print(f"diopi: pattern: {note.text()}", file=sys.stderr)
-    return is_changed
+    return any(not note.why for note in notes)
 
 
-def matched(graph: torch.fx.Graph) -> list[Note]:
-    """Replaces what matches in a graph, and says what was done and what was not."""
+def matched(module: torch.fx.GraphModule) -> list[Note]:
+    """Replaces what matches in the functional parts of a graph, and says what was done and what was not."""
     notes: list[Note] = []
-    for pattern in enabled():
-        for node in list(graph.nodes):
-            if node.graph is not graph or node._erased:
-                continue
-            seen = operation(node)
-            if seen is None or seen.name not in pattern.anchors:
-                continue
-            try:
-                found = pattern.match(node)
-            except NoMatch:
-                continue
-            except Miss as miss:
-                notes.append(_note(pattern, node, str(miss)))
-                continue
-            notes.append(_note(pattern, found.last, _replaced(graph, pattern, found)))
+    patterns = enabled()
+    names = {name_of(node) for node in module.graph.nodes}
+    if not any(names & pattern.anchors for pattern in patterns):
+        return notes
+    for part in parts_of(module):
+        with reading(part):
+            for pattern in patterns:
+                notes += _matched(module.graph, pattern, part)
     return notes
+
+
+def _matched(graph: torch.fx.Graph, pattern: Pattern, part: Part) -> Iterator[Note]:
+    for node in part.anchors:
+        if node._erased:
+            continue
+        seen = operation(node)
+        if seen is None or seen.name not in pattern.anchors:
+            continue
+        try:
+            found = pattern.match(node)
+        except NoMatch:
+            continue
+        except Miss as miss:
+            yield _note(pattern, node, str(miss))
+            continue
+        yield _note(pattern, found.last, _replaced(graph, pattern, found))
 
 
 def _note(pattern: Pattern, node: torch.fx.Node, why: str) -> Note:
@@ -210,10 +218,6 @@ def _replaced(graph: torch.fx.Graph, pattern: Pattern, found: Found) -> str:
         return f"the chip's own library has no {missing[0]}"
     if used := found.walk.used_elsewhere(found.last):
         return f"{used.name} is used elsewhere as well"
-    if written := found.walk.written_between(found.last):
-        return f"{written.name} writes, or switches gradients or autocast, in between"
-    if in_autocast(found.last):
-        return "autocast is on"
     maker = Maker(graph, found.last)
     try:
         node = found.build(maker)

@@ -11,6 +11,8 @@ import torch
 import torch.fx
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
+from torch_droplet.functional import is_readable
+
 
 @dataclass(frozen=True)
 class Operation:
@@ -51,7 +53,6 @@ _OTHER_NAMES = {
     "concat": "cat",
     "concatenate": "cat",
     "_softmax": "softmax",
-    "masked_fill_": "masked_fill",
     "clone": "contiguous",
     "_unsafe_view": "view",
 }
@@ -60,7 +61,12 @@ _FUNCTIONS = (operator, torch, torch.nn.functional, torch._C._nn)
 
 
 def name_of(node: torch.fx.Node) -> str:
-    """The operator's name; empty for what is no operator of PyTorch's."""
+    """The operator's name, the same for all its forms; empty for what is no operator of PyTorch's."""
+    name = _name_of(node)
+    return _OTHER_NAMES.get(name, name)
+
+
+def _name_of(node: torch.fx.Node) -> str:
     target = node.target
     if node.op == "call_method":
         return str(target)
@@ -79,12 +85,14 @@ def _argument(node: torch.fx.Node, position: int, name: str, default: Any = None
     return node.args[position] if len(node.args) > position else node.kwargs.get(name, default)
 
 
-def operation(node: Any) -> Operation | None:
-    """The operator of a node; None for what patterns cannot read."""
+def operation(node: Any, as_value: bool = False) -> Operation | None:
+    """The operator of a node; None for what patterns cannot read, and outside the part that is read
+    (`functional.py`). `as_value` reads what gradients do not pass, too."""
     if not isinstance(node, torch.fx.Node) or node.op not in ("call_function", "call_method"):
         return None
+    if not is_readable(node, as_value):
+        return None
     name = name_of(node)
-    name = _OTHER_NAMES.get(name, name)
     if name in _CASTS:
         return _cast(node)
     if not name or not node.args:
@@ -166,15 +174,7 @@ def _permuted(node: torch.fx.Node) -> Operation | None:
     return Operation("transposed", (node.args[0], *moved)) if len(moved) == 2 else None
 
 
-def _is_fresh(node: torch.fx.Node) -> bool:
-    """Whether a node has memory of its own, which one node reads."""
-    seen = operation(node)
-    return len(node.users) == 1 and seen is not None and seen.name in ("mul", "div", "matmul")
-
-
 def _filled(node: torch.fx.Node) -> Operation | None:
-    if node.target == "masked_fill_" and not _is_fresh(node.args[0]):
-        return None
     number = _argument(node, 2, "value")
     return Operation("masked_fill", (node.args[0], _argument(node, 1, "mask"), number))
 
