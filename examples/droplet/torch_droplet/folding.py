@@ -164,7 +164,15 @@ def _value(planner: Any, node: torch.fx.Node, found: dict[torch.fx.Node, torch.T
     kwargs = torch.fx.node.map_aggregate(node.kwargs, real)
     with torch.no_grad():
         made: torch.Tensor = target(*args, **kwargs)
-    strides = [planner.number(stride) for stride in value.stride()]
-    if list(made.stride()) == strides:
-        return made
+    return _laid_out(made, [planner.number(stride) for stride in value.stride()])
+
+
+def _laid_out(made: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:
+    """The tensor with these strides, copied where they put elements elsewhere: the stride of a dimension with one
+    element puts none. Raises `Unplanned` where elements of other values would share memory."""
+    triples = list(zip(made.shape, made.stride(), strides, strict=True))
+    if made.numel() == 0 or all(own == expected for size, own, expected in triples if size > 1):
+        return made.as_strided(made.shape, strides)
+    if any(expected == 0 for size, _, expected in triples if size > 1):
+        raise Unplanned("a constant whose elements share memory")
     return torch.empty_strided(made.shape, strides, dtype=made.dtype, device=made.device).copy_(made)
