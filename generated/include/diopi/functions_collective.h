@@ -62,7 +62,7 @@ DIOPI_API diopiError_t diopiGetCommAsyncError(diopiComm_t comm, diopiError_t* as
 
 /**
  * @brief Makes an id for one communicator. One process calls it and hands the bytes to the others, by whatever connects
- *        them.
+ *        them. It must be there until all ranks have made the communicator.
  * @param[out] uniqueId Receives the id.
  * @return diopiSuccess, or the error that the call met.
  * @since 1.0
@@ -70,8 +70,8 @@ DIOPI_API diopiError_t diopiGetCommAsyncError(diopiComm_t comm, diopiError_t* as
 DIOPI_API diopiError_t diopiGetUniqueId(diopiUniqueId_t* uniqueId);
 
 /**
- * @brief Makes the communicator of the calling process on its current device. Returns when all ranks have called it
- *        with the same id, or with an error when one does not arrive in time.
+ * @brief Makes the communicator of the calling process on its current device. May return before the other ranks have
+ *        called it with the same id: work that needs a rank waits for it, and fails where it does not arrive in time.
  * @note nranks.range: nranks is at least 1 (else diopiErrorOccurred).
  * @note rank.range: rank is at least 0 and below nranks (else diopiErrorOccurred).
  * @param[out] comm Receives the communicator.

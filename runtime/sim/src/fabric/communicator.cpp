@@ -25,6 +25,11 @@ constexpr auto kLongAttempt = std::chrono::microseconds(200);
 // Where attempts fail, ranks are apart, or share a processor and keep each other from coming: one call in so many
 // tries.
 constexpr uint64_t kMostBetweenAttempts = 64;
+// The first round of each rank is that of its arrival.
+constexpr uint32_t kArrival = 1;
+// What a rank is waited for to do.
+constexpr char kArrive[] = "make the communicator";
+constexpr char kTakePart[] = "take part in a collective";
 
 /// What ends an attempt.
 struct Late {};
@@ -123,15 +128,6 @@ bool Line::isIdle() {
 
 Communicator::Communicator(const std::string& name, int nranks, int rank, const Faults& faults)
     : name_(name), nranks_(nranks), rank_(rank), faults_(faults), segment_(new Segment(name, nranks, rank)) {
-    try {
-        attach();
-    } catch (...) {
-        segment_->unlink();
-        throw;
-    }
-}
-
-void Communicator::attach() {
     Head& head = segment_->head();
     uint32_t none = 0;
     const auto own = static_cast<uint32_t>(nranks_);
@@ -141,14 +137,8 @@ void Communicator::attach() {
     }
     Member& member = segment_->member(rank_);
     member.attached.store(1);
-    publish(&member.posted, 1);  // the first round is that of the arrival
-    round_ = 1;
-    for (int rank = 0; rank < nranks_; ++rank) {
-        waitFor(&segment_->member(rank).posted, 1, rank, "make the communicator");
-    }
-    if (rank_ == 0) {
-        segment_->unlink();
-    }
+    publish(&member.posted, kArrival);
+    round_ = kArrival;
 }
 
 Line& Communicator::line(std::map<int, Line>* lines, int peer) {
@@ -364,7 +354,7 @@ void Communicator::post(const Operation& operation, const Fill& fill) {
         return;
     }
     for (int rank = 0; rank < nranks_; ++rank) {  // who has posted the last round has read the one before
-        waitFor(&segment_->member(rank).posted, round_, rank, "take part in a collective", attemptEnd_);
+        waitFor(&segment_->member(rank).posted, round_, rank, round_ == kArrival ? kArrive : kTakePart, attemptEnd_);
     }
     ++round_;
     startRound(round_);
@@ -381,7 +371,7 @@ void Communicator::post(const Operation& operation, const Fill& fill) {
 
 const Round& Communicator::await(const Operation& operation, int rank) {
     Member& member = segment_->member(rank);
-    waitFor(&member.posted, round_, rank, "take part in a collective", attemptEnd_);
+    waitFor(&member.posted, round_, rank, kTakePart, attemptEnd_);
     const Round& round = member.rounds[round_ % kSlots];
     checkSame(operation, round, rank);
     if (faults_.checkSums && sumOf(chunkOf(rank), round.bytes) != round.sum) {
@@ -393,6 +383,10 @@ const Round& Communicator::await(const Operation& operation, int rank) {
 void Communicator::sendRound(const Operation& operation, int peer, const void* from, std::size_t bytes) {
     Channel& channel = segment_->channel(rank_, peer);
     const uint32_t round = channel.posted.value.load() + 1;
+    // A rank that has sent may end: who receives has the memory by then.
+    if (Member& member = segment_->member(peer); member.attached.load() == 0) {
+        waitFor(&member.posted, kArrival, peer, kArrive);
+    }
     waitFor(&channel.taken, round - kSlots, peer, "receive");
     startRound(round);
     char* const message = segment_->message(rank_, peer, round);

@@ -54,7 +54,8 @@ class Line {
 
 class Communicator {
   public:
-    /// Waits for all ranks; throws std::runtime_error.
+    /// Waits for no other rank, so that a process can make its communicators in any order; what needs a rank waits for
+    /// it. Throws std::runtime_error.
     Communicator(const std::string& name, int nranks, int rank, const Faults& faults);
 
     const std::string& name() const { return name_; }
@@ -96,7 +97,6 @@ class Communicator {
 
   private:
     using Clock = std::chrono::steady_clock;
-    void attach();
     void stop() const;
     /// Runs `body`; a failure is noted, and thrown on.
     void noting(const std::function<void()>& body);

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <regex>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -24,12 +25,12 @@ using fabric::Line;
 using fabric::Operation;
 using Shared = std::shared_ptr<Communicator>;
 
-constexpr char kPrefix[] = "diopi-";
-
-/// The communicators of this process. Never given back: streams may still use it at exit.
+/// The communicators of this process, and the memory of those whose id was made here, by id. Never given back: streams
+/// may still use it at exit.
 struct Registry {
     std::mutex mutex;
     std::map<diopiComm_t, Shared> open;
+    std::map<std::string, std::unique_ptr<fabric::SegmentFile>> made;
 };
 
 Registry& registry() {
@@ -193,14 +194,22 @@ Status uniqueId(diopiUniqueId_t* id) {
     if (getrandom(random, sizeof(random), 0) != static_cast<ssize_t>(sizeof(random))) {
         return {Code::kernelFailed, "diopiGetUniqueId: no random bytes"};
     }
-    std::memset(id->data, 0, sizeof(id->data));
-    std::string text = kPrefix;
+    std::string digits;
     for (const unsigned char byte : random) {
-        text += "0123456789abcdef"[byte >> 4];
-        text += "0123456789abcdef"[byte & 15];
+        digits += "0123456789abcdef"[byte >> 4];
+        digits += "0123456789abcdef"[byte & 15];
     }
-    std::memcpy(id->data, text.data(), text.size());
-    return {};
+    try {
+        auto file = std::make_unique<fabric::SegmentFile>(digits);
+        const std::string& name = file->name();
+        std::memset(id->data, 0, sizeof(id->data));
+        std::memcpy(id->data, name.data(), name.size());
+        const std::lock_guard<std::mutex> lock(registry().mutex);
+        registry().made[name] = std::move(file);
+        return {};
+    } catch (const std::runtime_error& failure) {
+        return {Code::kernelFailed, std::string("diopiGetUniqueId: ") + failure.what()};
+    }
 }
 
 Status openCommunicator(diopiComm_t* comm, int nranks, const diopiUniqueId_t* id, int rank) {
@@ -217,8 +226,8 @@ Status openCommunicator(diopiComm_t* comm, int nranks, const diopiUniqueId_t* id
             name, "'rank' is " + std::to_string(rank) + ", and must be at least 0 and below " + std::to_string(nranks));
     }
     const std::string text(id->data, strnlen(id->data, sizeof(id->data)));
-    const bool isPlain = text.find_first_not_of("0123456789abcdef", sizeof(kPrefix) - 1) == std::string::npos;
-    if (text.size() != sizeof(kPrefix) - 1 + 32 || text.rfind(kPrefix, 0) != 0 || !isPlain) {
+    static const std::regex form("diopi-[0-9a-f]{32}-[0-9]{1,10}-[0-9]{1,10}");
+    if (!std::regex_match(text, form)) {
         return invalid(name, "'uniqueId' is none that diopiGetUniqueId made");
     }
     fabric::Faults faults;
@@ -243,6 +252,7 @@ Status closeCommunicator(diopiComm_t comm) {
         found->close();
         const std::lock_guard<std::mutex> lock(registry().mutex);
         registry().open.erase(comm);
+        registry().made.erase(found->name());
     }
     return status;
 }

@@ -10,7 +10,7 @@
 namespace diopigen::sim::fabric {
 
 struct Faults {
-    int64_t timeoutMilliseconds = 300'000;
+    int64_t timeoutMilliseconds = 86'400'000;           ///< a day: a host with a limit ends the communicator
     bool checkSums = false;                             ///< messages carry check sums
     uint64_t delaySeed = 0, delayMicroseconds = 0;      ///< each round starts up to that much late
     uint64_t reorderSeed = 0, reorderMicroseconds = 0;  ///< each operation, by communicator

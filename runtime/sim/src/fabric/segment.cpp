@@ -1,4 +1,4 @@
-// F_OFD_SETLK belongs to the process that opened the file, not to all that have it open.
+// memfd_create, and F_OFD_SETLK: a lock of one opening of a file, not of its process.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -20,6 +20,7 @@
 namespace diopigen::sim::fabric {
 namespace {
 
+constexpr char kPrefix[] = "diopi-";
 constexpr std::size_t kHead = (sizeof(Head) + 4095) / 4096 * 4096;
 
 std::size_t channelBytes(int nranks) {
@@ -46,24 +47,56 @@ struct flock rankLock(int rank) {
     return lock;
 }
 
+/// What an id says: the label of the file, and which process has it open as which descriptor.
+struct Origin {
+    std::string label;
+    std::string process;
+    std::string file;
+};
+
+Origin originOf(const std::string& name) {
+    const std::size_t file = name.rfind('-');
+    const std::size_t process = name.rfind('-', file - 1);
+    return {name.substr(0, process), name.substr(process + 1, file - process - 1), name.substr(file + 1)};
+}
+
+/// Whether it is the file of this label, and not one that a process of the same number has open today.
+bool isFileOf(int file, const std::string& label) {
+    const std::string link = "/proc/self/fd/" + std::to_string(file);
+    char target[256] = {};
+    const ssize_t length = readlink(link.c_str(), target, sizeof(target) - 1);
+    return length > 0 && std::string(target) == "/memfd:" + label + " (deleted)";
+}
+
 }  // namespace
 
+SegmentFile::SegmentFile(const std::string& random) {
+    const std::string label = kPrefix + random;
+    file_ = memfd_create(label.c_str(), MFD_CLOEXEC);
+    if (file_ < 0) {
+        throw std::runtime_error(std::string("shared memory cannot be made: ") + std::strerror(errno));
+    }
+    name_ = label + "-" + std::to_string(getpid()) + "-" + std::to_string(file_);
+}
+
+SegmentFile::~SegmentFile() { close(file_); }
+
 Segment::Segment(const std::string& name, int nranks, int rank)
-    : name_("/" + name), nranks_(nranks), rank_(rank), bytes_(segmentBytes(nranks)) {
+    : nranks_(nranks), rank_(rank), bytes_(segmentBytes(nranks)) {
     const auto fail = [&](const std::string& what, int error) {
-        if (file_ >= 0) {
-            close(file_);
-        }
+        leave();
         throw std::runtime_error("communicator " + name + ": " + what + ": " + std::strerror(error));
     };
-    file_ = shm_open(name_.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
-    if (file_ < 0) {
-        fail("shared memory cannot be opened", errno);
+    const Origin origin = originOf(name);
+    const std::string path = "/proc/" + origin.process + "/fd/" + origin.file;
+    file_ = open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (file_ < 0 || !isFileOf(file_, origin.label)) {
+        fail("the process that made its id, " + origin.process + ", has ended, or has destroyed its communicator",
+             file_ < 0 ? errno : ENOENT);
     }
-    // Allocated and not only sized: a full file system is an error here, and not a signal at some access.
+    // Allocated and not only sized: a lack of memory is an error here, and not a signal at some access.
     if (const int error = posix_fallocate(file_, 0, static_cast<off_t>(bytes_)); error != 0) {
-        shm_unlink(name_.c_str());
-        fail(std::to_string(bytes_ >> 10) + " KiB of shared memory (/dev/shm) cannot be allocated", error);
+        fail(std::to_string(bytes_ >> 10) + " KiB of shared memory cannot be allocated", error);
     }
     struct flock lock = rankLock(rank);
     if (fcntl(file_, F_OFD_SETLK, &lock) != 0) {
@@ -86,8 +119,6 @@ void Segment::leave() {
         file_ = -1;
     }
 }
-
-void Segment::unlink() const { shm_unlink(name_.c_str()); }
 
 char* Segment::chunk(int rank, uint32_t round) const {
     char* const chunks = static_cast<char*>(memory_) + kHead + channelBytes(nranks_);

@@ -56,10 +56,29 @@ struct Head {
 };
 static_assert(std::atomic<uint32_t>::is_always_lock_free, "other processes must not wait for a lock of this one");
 
+/// The memory of a communicator, before any rank has mapped it: a file without a name, which the process that makes the
+/// id has open, and which the others open through /proc. It is gone when no process has it open or mapped any more,
+/// however they end.
+class SegmentFile {
+  public:
+    /// Throws std::runtime_error. `random` makes the id unique, and has only letters and digits.
+    explicit SegmentFile(const std::string& random);
+    ~SegmentFile();
+    SegmentFile(const SegmentFile&) = delete;
+    SegmentFile& operator=(const SegmentFile&) = delete;
+
+    /// The id: "diopi-RANDOM-PROCESS-FILE".
+    const std::string& name() const { return name_; }
+
+  private:
+    std::string name_;
+    int file_ = -1;
+};
+
 /// A mapping of the segment. Its memory is zero at first, which is the initial state of everything in it.
 class Segment {
   public:
-    /// Opens or creates the segment of this name; throws std::runtime_error.
+    /// Opens the segment of this id; throws std::runtime_error.
     Segment(const std::string& name, int nranks, int rank);
     ~Segment();
     Segment(const Segment&) = delete;
@@ -74,13 +93,10 @@ class Segment {
     /// Whether the process of a rank is there and has not closed its segment. The kernel releases the lock that this
     /// asks for at the end of a process, however it ends.
     bool isAlive(int rank) const;
-    /// Takes the name away; mappings stay.
-    void unlink() const;
     /// Releases the lock: to others the rank is gone.
     void leave();
 
   private:
-    std::string name_;
     int nranks_;
     int rank_;
     int file_ = -1;
