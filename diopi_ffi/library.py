@@ -61,8 +61,9 @@ class Library(Operators):
         library, host = library_and_runtime(
             os.fspath(path), runtime, lambda: host_runtime(self.interface, where.templates)
         )
-        ctypes.CDLL(str(host.resolve()), mode=os.RTLD_GLOBAL | os.RTLD_NOW)
-        self.module = tvm_ffi().load_module(str((packed_library(library) or _packed(where)).resolve()))
+        packed = (packed_library(library) or _packed(where)).resolve()
+        _open_in_host(host.resolve(), packed)
+        self.module = tvm_ffi().load_module(str(packed))
         self.path = library.resolve()
         self._handle = self.module["diopi_open"](str(self.path), DEVICES.get(device or "", 0), True)
         self.device_type: int = self.module["diopi_device_type"](self._handle)
@@ -147,6 +148,20 @@ def _interface(where: api.Workspace) -> Interface:
     if key:
         cached.write("diopi_ffi", key, interface)
     return interface
+
+
+def _open_in_host(host: Path, library: Path) -> None:
+    """Loads a library that finds the functions of this host, which others of the process do not: a backend for PyTorch
+    has such functions as well. Raises `OSError`."""
+    # Where those of another host are in the global scope, this one's calls of its own would reach them.
+    is_taken = hasattr(ctypes.CDLL(None), "diopiGetTensorData")
+    runtime = ctypes.CDLL(str(host), mode=os.RTLD_LOCAL | os.RTLD_NOW | (os.RTLD_DEEPBIND if is_taken else 0))
+    if not hasattr(runtime, "diopiHostOpenLibrary"):
+        raise OSError(f"{host} is of an older diopigen than diopi_ffi: build it again")
+    if runtime.diopiHostOpenLibrary(os.fsencode(library), ctypes.byref(ctypes.c_void_p())):
+        text = ctypes.c_char_p()
+        runtime.diopiHostGetLastErrorText(ctypes.byref(text))
+        raise OSError((text.value or b"").decode())
 
 
 @cache

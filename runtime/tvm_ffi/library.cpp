@@ -1,6 +1,7 @@
 #include "library.h"
 
 #include <diopigen/host.h>
+#include <diopigen/open_library.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -55,10 +56,12 @@ Library& Library::open(const std::string& path, int32_t device_type, bool initia
         // It may register its device functions while it is loaded.
         const uint32_t number = new_device();
         const SelectedDevice selected(number);
-        void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-        if (handle == nullptr) {
+        void* handle = nullptr;
+        if (diopiHostOpenLibrary(path.c_str(), &handle) != diopiSuccess) {
             libraries().erase(path);
-            throw Failure{"OSError", dlerror()};
+            const char* text = nullptr;
+            diopiHostGetLastErrorText(&text);
+            throw Failure{"OSError", text};
         }
         try {
             library.reset(new Library(handle, number, device_type, initialise));

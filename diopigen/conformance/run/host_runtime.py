@@ -37,7 +37,7 @@ def host_runtime(interface: Interface, templates: Path) -> Path:
             sources=tuple(path for path in own if path.suffix == ".cpp"),
             includes=(runtime / "include",),
             flags=_FLAGS,
-            link=(f"-Wl,--version-script={exports}",),
+            link=(f"-Wl,--version-script={exports}", "-ldl"),
             inputs=(exports, *(path for path in own if path.suffix == ".h")),
         )
     )

@@ -1,5 +1,7 @@
 #include "libraries.h"
 
+#include <diopigen/host.h>
+#include <diopigen/open_library.h>
 #include <dlfcn.h>
 #include <sys/stat.h>
 
@@ -10,6 +12,10 @@
 #include "entry.h"
 #include "error_text.h"
 #include "left.h"
+
+// Hosts of other origin do not have it: they are in the global scope.
+#pragma weak diopiHostOpenLibrary
+#pragma weak diopiHostGetLastErrorText
 
 namespace diopigen::dispatch {
 
@@ -37,9 +43,15 @@ std::string inOwnFolder(const char* file) {
 }
 
 void* opened(const std::string& path, const char* what, const char* variable) {
-    void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    void* library = nullptr;
+    const char* reason = nullptr;
+    if (diopiHostOpenLibrary == nullptr) {
+        library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+        reason = library == nullptr ? dlerror() : nullptr;
+    } else if (diopiHostOpenLibrary(path.c_str(), &library) != diopiSuccess) {
+        diopiHostGetLastErrorText(&reason);
+    }
     if (library == nullptr) {
-        const char* reason = dlerror();
         throw Failure(diopiErrorOccurred, std::string(what) + " does not load (" + variable +
                                               " names another one): " + (reason == nullptr ? path : reason));
     }
