@@ -95,8 +95,11 @@ class Operator:
             bound[param.name] = _plain_numbers(value)
         for param in self._function.params:
             required = param.type in _TENSORS and param.is_read and not param.nullable
-            if required and bound.get(param.name) is None:
+            value = bound.get(param.name)
+            if required and value is None:
                 raise TypeError(f"{name}: the tensor '{param.name}' is missing")
+            if param.type in _TENSORS and value is not None and not is_choice(param):
+                _require_tensors(name, param, value)
         return bound
 
     # ---- what follows from the spec ---------------------------------------------------------------------------------
@@ -180,6 +183,17 @@ def _tensors_of(value: Any) -> list[Any]:
     if isinstance(value, (list, tuple)):
         return [item for item in value if is_tensor(item)]
     return [value] if is_tensor(value) else []
+
+
+def _require_tensors(function: str, param: Parameter, value: Any) -> None:
+    """Raises `TypeError` where a parameter gets no tensor, or no list of these where it is one."""
+    if param.type == "tensor":
+        fits, expected = is_tensor(value), "a tensor"
+    else:
+        is_list = isinstance(value, (list, tuple))
+        fits, expected = is_list and all(each is None or is_tensor(each) for each in value), "a list of tensors"
+    if not fits:
+        raise TypeError(f"{function}: '{param.name}' is a {type(value).__name__}: pass {expected}")
 
 
 def _signature(value: Any) -> Any:
