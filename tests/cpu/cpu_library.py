@@ -191,7 +191,7 @@ class CpuLibrary:
         if param.type == "generators":
             keep.append((ctypes.c_void_p * max(1, len(value)))(*[handle.value for handle in value]))
             return keep[-1]
-        if isinstance(value, ctypes.c_int64):  # a number that the call may change
+        if isinstance(value, (ctypes.c_int64, ctypes.c_double)):  # a number that the call may change
             return ctypes.byref(value)
         if param.type in _C_TYPES:
             number = _C_TYPES[param.type](value)
