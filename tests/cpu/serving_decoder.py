@@ -328,7 +328,7 @@ def scores_of(request: Request, b: int, logits: Array, tokens: list[int]) -> Arr
         scores[token] = scores[token] / penalty if scores[token] > 0 else scores[token] * penalty
     history = request.by_position(b, tokens)
     for word in request.bad_words:
-        if len(word) == 1 or history[-(len(word) - 1) :] == word[:-1]:
+        if word[-1] > 0 and (len(word) == 1 or history[-(len(word) - 1) :] == word[:-1]):
             scores[word[-1]] = -np.inf
     return scores
 
