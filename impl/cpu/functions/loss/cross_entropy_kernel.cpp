@@ -13,9 +13,18 @@ using namespace cpu;
 
 namespace {
 
-// The logarithm of the sum of exponentials of a row.
+// The largest logit of a sample, and the logarithm of the sum of exponentials of the distances to it. Not their sum:
+// next to a large logit the logarithm would be lost.
+struct Normaliser {
+    double top;
+    double log_sum;
+    double loss(double logit) const { return (top - logit) + log_sum; }
+    double log_probability(double logit) const { return (logit - top) - log_sum; }
+};
+
+// The normaliser of a row.
 template <typename T>
-DIOPI_CPU_CLONES double log_sum_exp(const T* x, int64_t length) {
+DIOPI_CPU_CLONES Normaliser normaliser_of(const T* x, int64_t length) {
     constexpr int64_t kBlock = 1024;
     T block[kBlock];
     const T top = row_maximum(x, length);
@@ -23,16 +32,16 @@ DIOPI_CPU_CLONES double log_sum_exp(const T* x, int64_t length) {
     for (int64_t i = 0; i < length; i += kBlock) {
         sum += exponentials(block, x + i, top, std::min(kBlock, length - i));
     }
-    return static_cast<double>(top) + std::log(sum);
+    return {static_cast<double>(top), std::log(sum)};
 }
 
 // The probabilities of a row times a gradient.
 template <typename T>
-DIOPI_CPU_CLONES void store_slopes(T* result, const T* x, double total, double gradient, int64_t length) {
+DIOPI_CPU_CLONES void store_slopes(T* result, const T* x, const Normaliser& total, double gradient, int64_t length) {
     DIOPI_CPU_INDEPENDENT
     for (int64_t i = 0; i < length; ++i) {
-        const auto probability =
-            static_cast<double>(vector_math::exp(static_cast<T>(static_cast<double>(x[i]) - total)));
+        const auto logarithm = static_cast<T>(total.log_probability(static_cast<double>(x[i])));
+        const auto probability = static_cast<double>(vector_math::exp(logarithm));
         result[i] = static_cast<T>(probability * gradient);
     }
 }
@@ -65,10 +74,9 @@ class CrossEntropy {
         return ((1 - problem_.label_smoothing) * own + spread_) * weight(c);
     }
 
-    // The logarithm of the sum of exponentials of the logits.
-    double normaliser(int64_t i) const {
+    Normaliser normaliser(int64_t i) const {
         if (sizes_.inner == 1 && sizes_.classes > 0) {
-            return log_sum_exp(logits_.data() + i * sizes_.classes, sizes_.classes);
+            return normaliser_of(logits_.data() + i * sizes_.classes, sizes_.classes);
         }
         double top = -HUGE_VAL;
         for (int64_t c = 0; c < sizes_.classes; ++c) {
@@ -79,33 +87,33 @@ class CrossEntropy {
         for (int64_t c = 0; c < sizes_.classes; ++c) {
             sum += std::exp(logit(i, c) - top);
         }
-        return top + std::log(sum);
+        return {top, std::log(sum)};
     }
 
     double loss(int64_t i) const {
-        const double total = normaliser(i);
+        const Normaliser total = normaliser(i);
         if (indices_ && spread_ == 0) {
             const int64_t own = indices_[i].value;
-            return weight(own) == 0 ? 0.0 : weight(own) * (total - logit(i, own));
+            return weight(own) == 0 ? 0.0 : weight(own) * total.loss(logit(i, own));
         }
         double result = 0;
         for (int64_t c = 0; c < sizes_.classes; ++c) {
             // Classes that do not count are left out, so that a logit of -inf there does no harm.
             const double own = factor(i, c);
-            result -= own != 0 ? own * (logit(i, c) - total) : 0.0;
+            result += own != 0 ? own * total.loss(logit(i, c)) : 0.0;
         }
         return result;
     }
 
     // Writes the gradient of the sample's loss times `grad_out`.
     void gradient(int64_t i, double grad_out, T* result) const {
-        const double total = normaliser(i);
+        const Normaliser total = normaliser(i);
         if (indices_ && spread_ == 0 && sizes_.inner == 1) {
             const double own = weight(indices_[i].value) * grad_out;
             const int64_t first = i * sizes_.classes;
             const int64_t at = first + indices_[i].value;
             store_slopes(result + first, logits_.data() + first, total, own, sizes_.classes);
-            result[at] = static_cast<T>((std::exp(static_cast<double>(logits_[at]) - total) - 1) * own);
+            result[at] = static_cast<T>((std::exp(total.log_probability(static_cast<double>(logits_[at]))) - 1) * own);
             return;
         }
         double factors = 0;
@@ -113,7 +121,7 @@ class CrossEntropy {
             factors += factor(i, c);
         }
         for (int64_t c = 0; c < sizes_.classes; ++c) {
-            const double slope = factors * std::exp(logit(i, c) - total) - factor(i, c);
+            const double slope = factors * std::exp(total.log_probability(logit(i, c))) - factor(i, c);
             result[sizes_.first(i) + c * sizes_.inner] = static_cast<T>(slope * grad_out);
         }
     }
