@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from saved_files import document_of
 
 pytestmark = pytest.mark.usefixtures("fresh_compiler")
 
@@ -96,9 +97,75 @@ def test_inputs_are_checked(export: ModuleType, backend: Any, droplet: Any, tmp_
     (tmp_path / "other.diopi").write_text("nothing")
     with pytest.raises(RuntimeError, match="is no saved graph"):
         export.load(tmp_path / "other.diopi")
+    torch.save({"format": 2}, tmp_path / "older.diopi")
+    with pytest.raises(RuntimeError, match="is no saved graph, or one that an older version wrote"):
+        export.load(tmp_path / "older.diopi")
     missing = diopi_run(backend, tmp_path / "absent.diopi")
     assert missing.returncode == 1 and "no saved graph at" in missing.stderr
     assert diopi_run(backend, "--repeat").returncode == 2
+
+
+def test_a_byte_that_changes_is_an_error(export: ModuleType, backend: Any, droplet: Any, tmp_path: Path) -> None:
+    """Anywhere in the file, in each of its bits; as is an end that is missing, or more than an end."""
+    import random
+
+    import torch
+
+    path = tmp_path / "net.diopi"
+    export.save(net().to(droplet), (torch.randn(2, 3, 6, 6).to(droplet),), path)
+    content = path.read_bytes()
+    draw, damaged = random.Random(0), tmp_path / "damaged.diopi"
+    positions = {*range(32), *range(len(content) - 8, len(content)), *range(0, len(content), len(content) // 200)}
+    for position in sorted(positions):
+        changed = bytearray(content)
+        changed[position] ^= 1 << draw.randrange(8)
+        damaged.write_bytes(changed)
+        with pytest.raises(RuntimeError, match="is damaged: its checksum" if position >= 8 else "is no saved graph"):
+            export.load(damaged)
+    for other in (content[:-1], content[: len(content) // 2], content + b"\0", content[:24], content[:3], b""):
+        damaged.write_bytes(other)
+        with pytest.raises(RuntimeError, match=r"is damaged|is no saved graph"):
+            export.load(damaged)
+    changed = bytearray(content)
+    changed[len(content) // 2] ^= 1
+    damaged.write_bytes(changed)
+    done = diopi_run(backend, damaged)
+    assert done.returncode == 1 and "is damaged: its checksum" in done.stderr
+
+
+def test_a_file_is_not_unpickled(export: ModuleType, droplet: Any, tmp_path: Path) -> None:
+    """What a pickle would run does not run."""
+    import pickle
+
+    class Evil:
+        def __reduce__(self) -> tuple[Any, tuple[str]]:
+            return os.mkdir, (str(tmp_path / "ran"),)
+
+    (tmp_path / "evil.diopi").write_bytes(pickle.dumps(Evil()))
+    with pytest.raises(RuntimeError, match="is no saved graph"):
+        export.load(tmp_path / "evil.diopi")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_inputs_have_the_names_of_the_model(export: ModuleType, backend: Any, droplet: Any, tmp_path: Path) -> None:
+    """The parameters of `forward`, and the keys of what is inside."""
+    import torch
+
+    class Several(torch.nn.Module):  # type: ignore[misc]
+        def forward(self, image: Any, states: Any, *more: Any) -> Any:
+            return image + states["old"] + states["new"][0] + more[0] + more[1]
+
+    x = torch.ones(2).to(droplet)
+    arguments = (x, {"old": x, "new": [x]}, x, x)
+    names = ["image", "states['old']", "states['new'][0]", "more[0]", "more[1]"]
+    export.save(Several(), arguments, tmp_path / "several.diopi")
+    assert [one["name"] for one in document_of(tmp_path / "several.diopi")["inputs"]] == names
+    with torch.no_grad():
+        program = torch.export.export(Several(), arguments)
+    export.save(program, arguments, tmp_path / "exported.diopi")
+    assert document_of(tmp_path / "exported.diopi")["inputs"][0]["name"] == "image"
+    shown = diopi_run(backend, tmp_path / "several.diopi").stdout
+    assert shown.startswith("image: Float [2]\nstates['old']: Float [2]\n")
 
 
 def test_what_cannot_be_saved(export: ModuleType, droplet: Any, tmp_path: Path) -> None:
@@ -113,14 +180,12 @@ def test_what_cannot_be_saved(export: ModuleType, droplet: Any, tmp_path: Path) 
 
 def test_norms_are_whole_and_positions_are_constants(export: ModuleType, droplet: Any, tmp_path: Path) -> None:
     """What follows from parameters and buffers alone is computed when the model is saved."""
-    import json
-
     import torch
 
     models = importlib.import_module("models.attention")
     model = models.LlamaDecoder().to(droplet)
     export.save(model, (torch.zeros(1, 3, dtype=torch.int64).to(droplet),), tmp_path / "decoder.diopi")
-    plan = json.loads(torch.load(tmp_path / "decoder.diopi")["plans"][0][0])
+    plan = document_of(tmp_path / "decoder.diopi")["plans"][0]["plan"]
     called = [step.get("function", "") for step in plan["steps"]]
     assert called.count("diopiRMSNorm") == 5
     assert not {"diopiCos", "diopiSin", "diopiArange"} & {*called}
@@ -131,8 +196,6 @@ def test_plain_code_becomes_functions(
     export: ModuleType, droplet: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As in graphs of torch.compile, with the lines of the model; without patterns the file has the plain operators."""
-    import json
-
     import torch
     from plain_llama import Block
 
@@ -143,7 +206,7 @@ def test_plain_code_becomes_functions(
         monkeypatch.setenv("DIOPI_COMPILE_PATTERNS", setting)
         path = tmp_path / f"{setting}.diopi"
         export.save(model.to(droplet), (x.to(droplet),), path)
-        found.append(json.loads(torch.load(path)["plans"][0][0])["steps"])
+        found.append(document_of(path)["plans"][0]["plan"]["steps"])
         torch.testing.assert_close(export.load(path)(x)[0].cpu(), expected)
     called = [[step.get("function") for step in steps] for steps in found]
     assert called[0].count("diopiRMSNorm") == 2 and called[0].count("diopiRotaryEmbedding") == 2

@@ -7,14 +7,20 @@ dimensions that are named.
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import inspect
+import json
 import os
+import struct
 import weakref
+import zlib
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
 import torch.fx
-from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
+from torch.utils._pytree import keystr, tree_flatten, tree_flatten_with_path, tree_leaves, tree_unflatten
 
 from torch_droplet import layouts
 from torch_droplet.export_sizes import Dimension, Tracing, dimensions_of, dimensions_of_program, plans_for
@@ -24,8 +30,11 @@ from torch_droplet.planner import Plan, plan
 from torch_droplet.runners import saved_runner
 from torch_droplet.symbolic import Untranslated
 from torch_droplet.symbols import sources_of
+from torch_droplet.table import dtype_name
 
-FORMAT = 2
+FORMAT = 3
+MAGIC = b"DIOPI\r\n\x1a"
+_ALIGNMENT = 64
 
 
 def save(
@@ -45,7 +54,7 @@ def save(
         inner, dimensions = model, dimensions_of(arguments, dynamic_shapes, "input")
     tracing = Tracing()
     try:
-        plans, names = _planned(inner, arguments, dimensions, tracing)
+        plans = _planned(inner, arguments, dimensions, tracing)
     except (Unplanned, DataDependent, Untranslated) as reason:
         raise ValueError(f"the model cannot be saved: its graph has {reason}") from None
     if any(what != "tensor" for each in plans for what, _, _ in each.outputs):
@@ -53,21 +62,84 @@ def save(
     if any(_shares(value) for each in plans for value in each.constants):
         raise ValueError("the model cannot be saved: a parameter has elements that share memory")
     constants: dict[Any, torch.Tensor] = {}
-    written = []
+    indices = []
     for each in plans:
         keys = [(one.data_ptr(), one.dtype, one.shape, one.stride()) for one in each.constants]
         constants |= dict(zip(keys, each.constants, strict=True))
-        written.append([each.text(), keys])
+        indices.append(keys)
     positions = {key: k for k, key in enumerate(constants)}
     forms = [_form(one, own) for one, own in zip(_tensors(arguments), dimensions, strict=True)]
-    content = {
-        "format": FORMAT,
+    document = {
         "device": device_name(),
-        "plans": [[text, [positions[key] for key in keys]] for text, keys in written],
-        "constants": [value.detach().cpu() for value in constants.values()],
-        "inputs": [[name, form] for name, form in zip(names, forms, strict=True)],
+        "plans": [
+            {"plan": one.document, "constants": [positions[key] for key in keys]}
+            for one, keys in zip(plans, indices, strict=True)
+        ],
+        "inputs": [{"name": name, "form": form} for name, form in zip(_names(model, arguments), forms, strict=True)],
     }
-    torch.save(content, path)
+    _write(path, document, list(constants.values()))
+
+
+def _write(path: str | os.PathLike[str], document: dict[str, Any], constants: Sequence[torch.Tensor]) -> None:
+    """A file as `runtime/torch/compile/saved_graph_file.h` describes it."""
+    forms, start = [], 0
+    for value in constants:
+        form = {"dtype": dtype_name(value.dtype), "sizes": list(value.shape), "strides": list(value.stride())}
+        forms.append({**form, "start": start})
+        start += _aligned(_extent(value) * value.element_size())
+    text = json.dumps({**document, "constants": forms}).encode()
+    header = MAGIC + struct.pack("<IIQ", FORMAT, 0, len(text)) + text
+    with Path(path).open("wb") as file:
+        checksum = 0
+
+        def add(content: Any, size: int) -> None:
+            nonlocal checksum
+            for part in (content, bytes(_aligned(size) - size)):
+                checksum = zlib.crc32(part, checksum)
+                file.write(part)
+
+        add(header, len(header))
+        for value in constants:
+            memory = torch.zeros(_extent(value), dtype=value.dtype)
+            memory.as_strided(value.shape, value.stride()).copy_(value.detach())
+            size = memory.numel() * memory.element_size()
+            add((ctypes.c_char * size).from_address(memory.data_ptr()) if size else b"", size)
+        file.write(struct.pack("<I", checksum))
+
+
+def _aligned(size: int) -> int:
+    return -(-size // _ALIGNMENT) * _ALIGNMENT
+
+
+def _extent(value: torch.Tensor) -> int:
+    """Elements from the first to the last one in memory."""
+    if value.numel() == 0:
+        return 0
+    return 1 + sum((size - 1) * stride for size, stride in zip(value.shape, value.stride(), strict=True))
+
+
+def _names(model: torch.nn.Module | torch.export.ExportedProgram, arguments: tuple[Any, ...]) -> list[str]:
+    """What the model calls its tensors: a parameter of `forward`, with the keys inside it."""
+    leaves = tree_flatten_with_path(arguments)[0]
+    if isinstance(model, torch.export.ExportedProgram):
+        named = list(model.graph_signature.user_inputs)
+        names = (
+            [str(name) for name in named] if len(named) == len(leaves) else [f"input_{k}" for k in range(len(leaves))]
+        )
+    else:
+        names = [_name(model, path) for path, _ in leaves]
+    return [name for name, (_, leaf) in zip(names, leaves, strict=True) if isinstance(leaf, torch.Tensor)]
+
+
+def _name(model: torch.nn.Module, path: tuple[Any, ...]) -> str:
+    parameters = list(inspect.signature(model.forward).parameters.values())
+    index = path[0].idx
+    for k, parameter in enumerate(parameters):
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            return f"{parameter.name}[{index - k}]{keystr(path[1:])}"
+        if k == index:
+            return parameter.name + keystr(path[1:])
+    return f"input_{index}" + keystr(path[1:])
 
 
 def _form(value: torch.Tensor, dimensions: dict[int, Dimension]) -> str:
@@ -94,7 +166,7 @@ class Saved:
 
 
 def load(path: str | os.PathLike[str]) -> Saved:
-    """What `save` wrote. Raises `RuntimeError` where the file is not a saved graph."""
+    """What `save` wrote. Raises `RuntimeError` where the file is no saved graph, or where a byte of it has changed."""
     return Saved(path)
 
 
@@ -133,9 +205,9 @@ def _with_functions(
 
 def _planned(
     inner: torch.nn.Module, arguments: Sequence[Any], dimensions: Sequence[dict[int, Dimension]], tracing: Tracing
-) -> tuple[list[Plan], list[str]]:
-    """The plans, with parameters and buffers as constants, and the names of the inputs. The graph is the one that
-    `torch.compile` gets: an export of PyTorch's would take operators apart for which the device has kernels."""
+) -> list[Plan]:
+    """The plans, with parameters and buffers as constants. The graph is the one that `torch.compile` gets: an export of
+    PyTorch's would take operators apart for which the device has kernels."""
     from torch._functorch.aot_autograd import aot_function
 
     from torch_droplet.graphs import decompositions  # here: a program that loads does without the compiler
@@ -201,5 +273,4 @@ def _planned(
     def make(sizes: Any) -> Plan:
         return plan(chosen, sizes, given=given, guards=guards, names=own_names)
 
-    plans = plans_for(make, sources, hints, guards)
-    return plans, [node.name for node in placeholders[len(values) :]]
+    return plans_for(make, sources, hints, guards)

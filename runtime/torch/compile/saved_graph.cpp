@@ -4,50 +4,17 @@
 #include <diopigen_torch/device.h>
 #include <diopigen_torch/saved_graph.h>
 #include <diopigen_torch/tape.h>
-#include <torch/csrc/jit/serialization/pickle.h>
 #include <torch/library.h>
 
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <mutex>
 #include <utility>
 
+#include "saved_graph_file.h"
+
 namespace diopigen::backend {
 
 namespace {
-
-constexpr int64_t kFormat = 2;
-
-c10::IValue contentOf(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    TORCH_CHECK(file.good(), "no saved graph at ", path);
-    const std::vector<char> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    try {
-        c10::IValue value = torch::jit::pickle_load(bytes);
-        if (value.isGenericDict()) {
-            return value;
-        }
-    } catch (const std::exception& error) {
-        TORCH_CHECK(false, path, " is no saved graph: ", error.what());
-    }
-    TORCH_CHECK(false, path, " is no saved graph: it has no dictionary");
-}
-
-c10::IValue entry(const c10::IValue& content, const char* key) {
-    const auto values = content.toGenericDict();
-    const auto found = values.find(key);
-    TORCH_CHECK(found != values.end(), "a saved graph without '", key, "'");
-    return found->value();
-}
-
-std::vector<int64_t> integersOf(const c10::IValue& value) {
-    std::vector<int64_t> found;
-    for (const c10::IValue& each : value.toList()) {
-        found.push_back(each.toInt());
-    }
-    return found;
-}
 
 struct Graphs {
     std::mutex mutex;
@@ -87,42 +54,33 @@ std::shared_ptr<const SavedGraph> savedGraph(int64_t number) {
 }
 
 SavedGraph::SavedGraph(const std::string& path) {
-    const c10::IValue content = contentOf(path);
-    const int64_t format = entry(content, "format").toInt();
-    TORCH_CHECK(format == kFormat, path, " has the format ", format, "; this library reads ", kFormat);
-    const std::string name = entry(content, "device").toStringRef();
+    const saved::GraphFile file = saved::readGraphFile(path);
+    const std::string& name = file.document.at("device").text();
     if (c10::get_privateuse1_backend() != name) {
         // A program without Python has not named the device yet; the name of another one cannot be changed.
         c10::register_privateuse1_backend(name);
     }
     initialize();
-    std::vector<Json> plans;
-    std::vector<std::vector<int64_t>> needed;
-    for (const c10::IValue& each : entry(content, "plans").toListRef()) {
-        const auto& values = each.toListRef();
-        TORCH_CHECK(values.size() == 2, path, " has a plan without constants");
-        plans.push_back(Json::parse(values[0].toStringRef()));
-        needed.push_back(integersOf(values[1]));
-    }
+    const std::vector<Json>& plans = file.document.at("plans").list();
     TORCH_CHECK(!plans.empty(), path, " has no plan");
-    device_ = plans.front().at("device").integer();
+    device_ = plans.front().at("plan").at("device").integer();
     std::vector<at::Tensor> constants;
-    for (const c10::IValue& each : entry(content, "constants").toListRef()) {
-        constants.push_back(each.toTensor().to(device()));
+    for (const at::Tensor& each : file.constants) {
+        constants.push_back(at::empty_strided(each.sizes(), each.strides(), each.options().device(device())));
+        constants.back().copy_(each);
     }
-    for (size_t i = 0; i < plans.size(); ++i) {
+    for (const Json& each : plans) {
         std::vector<at::Tensor> own;
-        for (const int64_t index : needed[i]) {
+        for (const int64_t index : each.at("constants").integers()) {
             TORCH_CHECK(index >= 0 && index < static_cast<int64_t>(constants.size()), path, " has no constant ", index);
             own.push_back(constants[static_cast<size_t>(index)]);
         }
-        programs_.push_back(std::make_unique<Program>(std::move(plans[i]), std::move(own)));
+        programs_.push_back(std::make_unique<Program>(each.at("plan"), std::move(own)));
     }
-    for (const c10::IValue& each : entry(content, "inputs").toListRef()) {
-        const auto& values = each.toListRef();
+    for (const Json& each : file.document.at("inputs").list()) {
         const SlotPlan* const slot = programs_.front()->inputSlot(inputs_.size());
-        TORCH_CHECK(values.size() == 2 && slot != nullptr, path, " has an input without a form");
-        inputs_.push_back({values[0].toStringRef(), slot->type, values[1].toStringRef()});
+        TORCH_CHECK(slot != nullptr, path, " has an input without a form");
+        inputs_.push_back({each.at("name").text(), slot->type, each.at("form").text()});
     }
 }
 

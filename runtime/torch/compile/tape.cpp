@@ -45,6 +45,16 @@ diopigenGraphSlot_t memoryOf(const SlotPlan& view, const diopigenGraphSlot_t& ba
     return {static_cast<char*>(base.data) + view.offset * item, static_cast<uint64_t>(view.extent * item)};
 }
 
+// Whether strides differ at most where a dimension has one element.
+bool hasSameLayout(const at::Tensor& tensor, at::IntArrayRef strides) {
+    for (size_t k = 0; k < strides.size(); ++k) {
+        if (tensor.sizes()[k] > 1 && tensor.strides()[k] != strides[k]) {
+            return false;
+        }
+    }
+    return true;
+}
+
 }  // namespace
 
 std::shared_ptr<Program::Instance> Program::makeInstance(const Sized& sized) const {
@@ -132,9 +142,13 @@ void Program::store(const SlotPlan& plan, at::Tensor& target, at::Tensor tensor)
     // dropout.
     const bool is_as_planned = tensor.defined() && plan.has_layout && tensor.sizes() == plan.sizes;
     if (is_as_planned && tensor.numel() > 0 && tensor.strides() != plan.strides) {
-        at::Tensor copy = at::empty_strided(plan.sizes, plan.strides, tensor.options());
-        copy.copy_(tensor);
-        tensor = std::move(copy);
+        if (hasSameLayout(tensor, plan.strides)) {
+            tensor = tensor.as_strided(plan.sizes, plan.strides);
+        } else {
+            at::Tensor copy = at::empty_strided(plan.sizes, plan.strides, tensor.options());
+            copy.copy_(tensor);
+            tensor = std::move(copy);
+        }
     }
     target = std::move(tensor);
 }
