@@ -217,7 +217,8 @@ def _as_values(run: _Run) -> list[torch.fx.Node]:
         if value is not None:
             old = value.args[0]
             assert isinstance(old, torch.fx.Node)
-            old.replace_all_uses_with(value, lambda user, own=value: user is not own)  # type: ignore[misc]
+            earlier = {*nodes, value}
+            old.replace_all_uses_with(value, lambda user, earlier=earlier: user not in earlier)  # type: ignore[misc]
             node.replace_all_uses_with(value)
             run.storages[value], run.storages[old] = run.storages.pop(node), {-next(fresh)}
             run.written[value], run.states[value] = set(), run.states.pop(node)
