@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from diopigen.check.rule import Subject
-from diopigen.contract.dtypes import MANTISSA, literal
+from diopigen.contract.dtypes import NAMED, literal
 from diopigen.contract.functions import FUNCTIONS, SPECIAL
 from diopigen.contract.kinds import Kinds
 from diopigen.diagnostics import Correction, Sink, Span, did_you_mean
@@ -226,7 +226,7 @@ class _Scope:
             elif kind == "form":
                 self.form(formula, argument)
             elif kind == "choice" and isinstance(argument, Name) and argument.name not in self.params:
-                self.floating(formula, argument)
+                self.named_dtype(formula, argument)
             elif kind in ("dtype", "choice") and isinstance(argument, Call):
                 self.rule(formula, argument, table, what)
             elif kind == "value" or (kind == "sizes_or_value" and isinstance(argument, Number)):
@@ -236,12 +236,12 @@ class _Scope:
             else:
                 self.argument(formula, argument, "operand" if kind in ("dtype", "choice") else kind)
 
-    def floating(self, formula: Formula, argument: Name) -> None:
-        """A floating dtype of the spec among alternatives."""
-        known = [info.name for info in self.subject.interface.dtypes if info.name in MANTISSA]
+    def named_dtype(self, formula: Formula, argument: Name) -> None:
+        """A dtype of the spec among alternatives."""
+        known = [info.name for info in self.subject.interface.dtypes if info.name in NAMED]
         if literal(argument) not in known:
-            message = f"'{argument.name}' is neither a parameter nor a floating dtype"
-            fix = did_you_mean(argument.name, [*self.params, *known]) or f"floating dtypes: {', '.join(known)}"
+            message = f"'{argument.name}' is neither a parameter nor a dtype"
+            fix = did_you_mean(argument.name, [*self.params, *known]) or f"dtypes: {', '.join(known)}"
             self.error("unknown-reference", message, formula.at(argument.offset, len(argument.name)), fix)
 
     def known(self, formula: Formula, call: Call, table: dict[str, RuleFunction], what: str) -> RuleFunction | None:

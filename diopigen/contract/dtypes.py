@@ -69,6 +69,8 @@ def opmath(dtype: str) -> str:
 
 _INTEGERS = ("uint8", "int8", "int16", "int32", "int64")
 _FLOATS = ("bfloat16", "float16", "tfloat32", "float32", "float64")
+NAMED = frozenset({"bool", *_INTEGERS, *_FLOATS, *_REAL})
+"""The dtypes that a rule may name among alternatives."""
 _COMPLEXES = ("complex32", "complex64", "complex128")
 """Each from narrow to wide."""
 
@@ -137,7 +139,7 @@ _DERIVED: dict[str, Callable[[str], str]] = {
 
 def literal(argument: Expression) -> str:
     """The dtype that an alternative names; empty where it is a parameter or a rule."""
-    return argument.name if isinstance(argument, Name) and argument.name in MANTISSA else ""
+    return argument.name if isinstance(argument, Name) and argument.name in NAMED else ""
 
 
 def alternatives(rule: Expression, operands: Operands) -> tuple[str, ...]:

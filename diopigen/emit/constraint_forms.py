@@ -37,6 +37,7 @@ FORMS: tuple[tuple[str, str], ...] = (
     ("numel(T) == max(ceil_div(end - start, step), 0)", "require_arange_length"),
     ("implies(is_complex(X), is_complex(Y))", "require_castable_operand:X,Y"),
     ("implies(is_bool(X), is_bool(Y))", "promotion"),
+    ("category(promote(_)) >= 1", "promotion"),
     ("dtype(T) != 'uint8' or X >= 0 and Y >= 0", "require_unsigned:X,Y"),
     ("0 <= X <= numel(T)", "require_size"),
 )

@@ -35,7 +35,9 @@ def rule_of(param: Parameter) -> tuple[str, tuple[str, ...]] | None:
     call = param.dtype.formula.expression
     if call.function == ONE_OF:
         rules = [one for one in call.arguments if isinstance(one, Call)]
-        call = next((one for one in rules if one.function == "opmath"), Call("same", call.arguments[:1]))
+        first = call.arguments[0]
+        usual = first if isinstance(first, Call) else Call("same", (first,))
+        call = next((one for one in rules if one.function == "opmath"), usual)
     return call.function, tuple(argument.name for argument in call.arguments if isinstance(argument, Name))
 
 
