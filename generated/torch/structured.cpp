@@ -4356,7 +4356,7 @@ namespace pow_Tensor_Tensor {
 void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& exponent) {
     Call call(out);
     Output out_written(out, type);
-    const Input self_read(call, self, type, kNumber | kComplex);
+    const Input self_read(call, self, type);
     const Input exponent_read(call, exponent, type);
     if (isNumber(self)) {
         call("diopiPowScalar", diopiPowScalar, out_written, Number(self.item()), exponent_read);
@@ -4559,8 +4559,8 @@ namespace remainder_Tensor {
 void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
     Call call(out);
     Output out_written(out, type);
-    const Input self_read(call, self, type, kNumber);
-    const Input other_read(call, other, type, kNumber);
+    const Input self_read(call, self, type, kNumber | kBool);
+    const Input other_read(call, other, type, kNumber | kBool);
     if (isNumber(other)) {
         call("diopiRemainderScalar", diopiRemainderScalar, out_written, self_read, Number(other.item()));
         out_written.finish();

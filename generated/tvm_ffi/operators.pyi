@@ -366,9 +366,8 @@ class Operators:
         input: Values to clamp, of any shape. Dtype: number.
         min_val: Lower bound, rounded towards zero where input is integral. Dtype: number. Default: -1.
         max_val: Upper bound, rounded towards zero where input is integral; 6 with a lower bound of 0 gives ReLU6.
-            Dtype: number. Default: 1.
+            Below min_val it is the result of every number. Dtype: number. Default: 1.
 
-        C1: min_val is not above max_val (else diopiErrorOccurred).
         C2: min_val and max_val are not negative where input is uint8 (else diopiErrorOccurred).
         C3: min_val and max_val without their fractions are in the range of an integral input (else
             diopiErrorOccurred).
@@ -380,9 +379,8 @@ class Operators:
         input: Values to clamp, of any shape. Dtype: number.
         min_val: Lower bound, rounded towards zero where input is integral. Dtype: number. Default: -1.
         max_val: Upper bound, rounded towards zero where input is integral; 6 with a lower bound of 0 gives ReLU6.
-            Dtype: number. Default: 1.
+            Below min_val it is the result of every number. Dtype: number. Default: 1.
 
-        C1: min_val is not above max_val (else diopiErrorOccurred).
         C2: min_val and max_val are not negative where input is uint8 (else diopiErrorOccurred).
         C3: min_val and max_val without their fractions are in the range of an integral input (else
             diopiErrorOccurred).
@@ -816,8 +814,8 @@ class Operators:
         output_size: Number of windows when adaptive, otherwise ignored. Default: [].
 
         C1: when adaptive, output_size has one entry, none negative (else diopiErrorOccurred).
-        C2: unless adaptive, ksize and dilation have one entry, at least 1, and stride too unless it has none (else
-            diopiErrorOccurred).
+        C2: unless adaptive, ksize has one entry, at least 1, stride too unless it has none, and dilation too where
+            mode is max (else diopiErrorOccurred).
         C3: unless adaptive, padding has one entry, none negative or above half of the dilated window (else
             diopiErrorOccurred).
         C5: input has 2 or 3 dimensions, and only the batch may be empty (else diopiErrorOccurred).
@@ -854,18 +852,20 @@ class Operators:
         ceil_mode: Whether the forward call counted windows that stick out at the end. Default: false.
         exclusive: Whether the forward call left padding out of the divisor of a mean. Default: true.
         adaptive: Whether the windows of the forward call followed from the output size. Default: false.
-        indices: Position of each maximum in its row; null for means. Dtype: int64. Shape: same(grad_output). May be
-            null. Default: null.
+        indices: Position of each maximum in its row, int64 in the shape of grad_output; not read for means, where it
+            may be null or any tensor. Dtype: any. May be null. Default: null.
 
         C1: indices is given when mode is max (else diopiErrorOccurred).
-        C2: unless adaptive, ksize and dilation have one entry, at least 1, and stride too unless it has none (else
-            diopiErrorOccurred).
+        C2: unless adaptive, ksize has one entry, at least 1, stride too unless it has none, and dilation too where
+            mode is max (else diopiErrorOccurred).
         C3: unless adaptive, padding has one entry, none negative or above half of the dilated window (else
             diopiErrorOccurred).
         C4: grad_output has the shape that the pooling gives (else diopiErrorOccurred).
         C5: input has 2 or 3 dimensions, and only the batch may be empty (else diopiErrorOccurred).
         C6: unless adaptive, at least one window fits into the padded input (else diopiErrorOccurred).
         C7: when mode is max, every index is -1 or a position in its plane of input (else diopiErrorOccurred).
+        C8: indices is int64 where mode is max (else diopiDtypeNotSupported).
+        C9: indices has the shape of grad_output where mode is max (else diopiErrorOccurred).
         """
 
     def avg_pool2d(
@@ -1093,8 +1093,8 @@ class Operators:
         output_size: Number of windows (height, width) when adaptive, otherwise ignored. Default: [].
 
         C1: when adaptive, output_size has two entries, none negative (else diopiErrorOccurred).
-        C2: unless adaptive, ksize and dilation have two entries, all at least 1, and stride too unless it has none
-            (else diopiErrorOccurred).
+        C2: unless adaptive, ksize has two entries, all at least 1, stride too unless it has none, and dilation too
+            where mode is max (else diopiErrorOccurred).
         C3: unless adaptive, padding has two entries, none negative or above half of the dilated window (else
             diopiErrorOccurred).
         C5: input has 3 or 4 dimensions, and only the batch may be empty (else diopiErrorOccurred).
@@ -1131,18 +1131,21 @@ class Operators:
         ceil_mode: Whether the forward call counted windows that stick out at the end. Default: false.
         exclusive: Whether the forward call left padding out of the divisor of a mean. Default: true.
         adaptive: Whether the windows of the forward call followed from the output size. Default: false.
-        indices: Position of each maximum in its plane of input, counted row by row; null for means. Dtype: int64.
-            Shape: same(grad_output). May be null. Default: null.
+        indices: Position of each maximum in its plane of input, counted row by row, int64 in the shape of
+            grad_output; not read for means, where it may be null or any tensor. Dtype: any. May be null. Default:
+            null.
 
         C1: indices is given when mode is max (else diopiErrorOccurred).
-        C2: unless adaptive, ksize and dilation have two entries, all at least 1, and stride too unless it has none
-            (else diopiErrorOccurred).
+        C2: unless adaptive, ksize has two entries, all at least 1, stride too unless it has none, and dilation too
+            where mode is max (else diopiErrorOccurred).
         C3: unless adaptive, padding has two entries, none negative or above half of the dilated window (else
             diopiErrorOccurred).
         C4: grad_output has the shape that the pooling gives (else diopiErrorOccurred).
         C5: input has 3 or 4 dimensions, and only the batch may be empty (else diopiErrorOccurred).
         C6: unless adaptive, at least one window fits into the padded input (else diopiErrorOccurred).
         C7: when mode is max, every index is -1 or a position in its plane of input (else diopiErrorOccurred).
+        C8: indices is int64 where mode is max (else diopiDtypeNotSupported).
+        C9: indices has the shape of grad_output where mode is max (else diopiErrorOccurred).
         """
 
     def adaptive_avg_pool2d(self, input: T, output_size: Sequence[int], *, out: T | None = None) -> T:
@@ -2078,39 +2081,44 @@ class Operators:
         """Each element of input raised to one power.
 
         out (result): The powers. Dtype: promote(input, exponent). Shape: broadcast(input, exponent).
-        input: The base. Dtype: number, complex.
+        input: The base. Dtype: any.
         exponent: The exponent. Dtype: number, bool.
 
         C1: exponent is not negative when input and exponent are integral (else diopiErrorOccurred).
+        C3: input and exponent are not both bool (else diopiDtypeNotSupported).
         """
 
     def pow_inp(self, input: T, exponent: float) -> None:
         """Raises each element of input to one power, in place.
 
-        input: The base. Dtype: number, complex.
+        input: The base. Dtype: any.
         exponent: The exponent. Dtype: number, bool.
 
         C1: exponent is not negative when input and exponent are integral (else diopiErrorOccurred).
         C2: promote(input, exponent) is of no higher category than input (integral, floating, complex) (else
             diopiDtypeNotSupported).
+        C3: input and exponent are not both bool (else diopiDtypeNotSupported).
         """
 
     def pow_tensor(self, input: T, exponent: Tensor, *, out: T | None = None) -> T:
         """Each element of input raised to the power exponent, with broadcasting.
 
         out (result): The powers. Dtype: promote(input, exponent). Shape: broadcast(input, exponent).
-        input: The base. Dtype: number, complex.
+        input: The base. Dtype: any.
         exponent: The exponent. Dtype: any.
+
+        C3: input and exponent are not both bool (else diopiDtypeNotSupported).
         """
 
     def pow_inp_tensor(self, input: T, exponent: Tensor) -> None:
         """Raises each element of input to the power exponent, in place.
 
-        input: The base. Dtype: number, complex.
+        input: The base. Dtype: any.
         exponent: The exponent. Dtype: any. Shape: broadcastable(input).
 
         C1: promote(input, exponent) is of no higher category than input (integral, floating, complex) (else
             diopiDtypeNotSupported).
+        C3: input and exponent are not both bool (else diopiDtypeNotSupported).
         """
 
     def add(self, input: T, other: Tensor, alpha: float = 1, *, out: T | None = None) -> T:
@@ -2660,8 +2668,9 @@ class Operators:
     ) -> tuple[T, T]:
         """Solution x of mat x = b (with transpose, of mat^T x = b) for triangular matrices mat.
 
-        out (result): The solutions, one per column of b. Dtype: same(b). Shape: same(b).
-        cloned_mat (result): Copy of mat, both triangles. Dtype: same(mat). Shape: same(mat).
+        out (result): The solutions, one per column of b. Dtype: same(b). Shape: [*batch, n, k].
+        cloned_mat (result): Copy of mat, both triangles; of its shape, or once for each system. Dtype: same(mat).
+            Shape: one_of(sizes(mat), join(broadcast(head(b, rank(b) - 2), head(mat, rank(mat) - 2)), tail(mat, 2))).
         b: Right-hand sides, k columns per system. Dtype: float32, float64, complex. Shape: [*batch, n, k].
         mat: The coefficients; only the triangle that upper names is read for the solution. Dtype: same(b). Shape:
             [*batch, n, n].
@@ -2690,11 +2699,13 @@ class Operators:
             it is not wanted. Dtype: same(b). Shape: same(b). May be null.
         grad_mat (result): Gradient of the coefficients, zero where the solution read nothing, plus grad_cloned_mat;
             null when it is not wanted. Dtype: same(mat). Shape: same(mat). May be null.
-        grad_x: Gradient that arrives at the solutions; null counts as zeros. Dtype: same(b). Shape: same(b). May be
+        grad_x: Gradient that arrives at the solutions; null counts as zeros. Dtype: same(b). Shape: same(x). May be
             null. Default: null.
-        grad_cloned_mat: Gradient that arrives at cloned_mat; null counts as zeros. Dtype: same(mat). Shape:
-            same(mat). May be null. Default: null.
-        x: Solutions that the forward call returned. Dtype: same(b). Shape: same(b).
+        grad_cloned_mat: Gradient that arrives at cloned_mat, of its shape; null counts as zeros. Dtype: same(mat).
+            Shape: one_of(sizes(mat), join(broadcast(head(b, rank(b) - 2), head(mat, rank(mat) - 2)), tail(mat, 2))).
+            May be null. Default: null.
+        x: Solutions that the forward call returned. Dtype: same(b). Shape: join(broadcast(head(b, rank(b) - 2),
+            head(mat, rank(mat) - 2)), tail(b, 2)).
         b: Right-hand sides of the forward call. Dtype: float32, float64, complex. Shape: [*batch, n, k].
         mat: Coefficients of the forward call. Dtype: same(b). Shape: [*batch, n, n].
         upper: Whether the upper triangle of mat held the coefficients. Default: true.
@@ -3610,8 +3621,11 @@ class Operators:
         input: K input features per row, any number of leading dimensions. Dtype: number, complex. Shape: [*batch, K].
         weight: Coefficients, one row per output feature. Dtype: same(input). Shape: [N, K]. A library may accept or
             reject another shape.
-        bias: Summand per output feature; null for none. Dtype: same(input). Shape: [N]. May be null. A library may
-            accept or reject another shape. Default: null.
+        bias: Summand per output feature, or per element of out; null for none. Dtype: same(input). Shape:
+            one_of(list(N), join(head(input, rank(input) - 1), list(N))). May be null. A library may accept or reject
+            another shape. Default: null.
+
+        C1: bias has as many elements in its last dimension as weight has rows (else diopiErrorOccurred).
         """
 
     def linear_backward(
@@ -3630,8 +3644,9 @@ class Operators:
             Dtype: same(input). Shape: same(input). May be null.
         grad_weight (result): Gradient of weight: the transpose of grad_output times the conjugate of input, over all
             rows; null when it is not wanted. Dtype: same(weight). Shape: same(weight). May be null.
-        grad_bias (result): Gradient of bias: the sum of grad_output over all rows; null when it is not wanted or
-            there was no bias. Dtype: same(weight). Shape: [N]. May be null.
+        grad_bias (result): Gradient of bias: the sum of grad_output over all rows, or grad_output where bias had its
+            shape; null when it is not wanted or there was no bias. Dtype: same(weight). Shape: one_of(list(N),
+            sizes(grad_output)). May be null.
         grad_output: Gradient that arrives at the output features. Dtype: same(input). Shape: [*batch, N].
         input: Input features of the forward call. Dtype: floating, complex. Shape: [*batch, K].
         weight: Coefficients of the forward call. Dtype: same(input). Shape: [N, K].
@@ -4093,8 +4108,9 @@ class Operators:
         grads: Gradients of the weights. Dtype: same(params). Shape: same(params). Length: nums.
         exp_avgs: Running means of the gradients. Dtype: same(params). Shape: same(params). Length: nums.
         exp_avg_sqs: Running means of the squared gradients. Dtype: same(params). Shape: same(params). Length: nums.
-        max_exp_avg_sqs: Largest running means of the squared gradients so far; neither read nor written, and null,
-            without amsgrad. Dtype: same(params). Shape: same(params). Length: nums. May be null. Default: null.
+        max_exp_avg_sqs: Largest running means of the squared gradients so far; neither read nor written without
+            amsgrad, where it may be null, or its members empty. Dtype: same(params). Shape: same(params). Length:
+            nums. May be null. Default: null.
         state_steps: Number of this step for every parameter, counted from 1; the caller counts on before the call.
             Dtype: float32, int64. Shape: []. Length: nums.
         lr: Learning rate. Default: 0.001.
@@ -4110,6 +4126,7 @@ class Operators:
         beta1.range: beta1 is at least 0 and below 1 (else diopiErrorOccurred).
         beta2.range: beta2 is at least 0 and below 1 (else diopiErrorOccurred).
         C1: max_exp_avg_sqs is given when amsgrad is true (else diopiErrorOccurred).
+        C2: no member of max_exp_avg_sqs is null or empty when amsgrad is true (else diopiErrorOccurred).
         """
 
     def adam_w(
@@ -4455,8 +4472,9 @@ class Operators:
         """Position of the largest element along a dimension or in the whole tensor. NaN counts as larger than every
         number.
 
-        out (result): Positions along dim, or in the row-major order of the whole tensor; the first of several equal
-            ones. Dtype: int64, int32. Shape: reduce(input, dim, keepdim).
+        out (result): Positions along dim, or in the row-major order of the whole tensor, where one element is enough
+            with keepdim as well; the first of several equal ones. Dtype: int64, int32. Shape: one_of(reduce(input,
+            dim, keepdim), where(is_null(dim), list(1), where(keepdim, resize(input, dim, 1), without(input, dim)))).
         input: The elements to compare. Dtype: number. A library may accept or reject another dtype.
         dim: Dimension to search along, negative counts from the end; null searches the whole tensor. May be null.
             Default: null.
@@ -4471,8 +4489,9 @@ class Operators:
         """Position of the smallest element along a dimension or in the whole tensor. NaN counts as smaller than every
         number.
 
-        out (result): Positions along dim, or in the row-major order of the whole tensor; the first of several equal
-            ones. Dtype: int64, int32. Shape: reduce(input, dim, keepdim).
+        out (result): Positions along dim, or in the row-major order of the whole tensor, where one element is enough
+            with keepdim as well; the first of several equal ones. Dtype: int64, int32. Shape: one_of(reduce(input,
+            dim, keepdim), where(is_null(dim), list(1), where(keepdim, resize(input, dim, 1), without(input, dim)))).
         input: The elements to compare. Dtype: number. A library may accept or reject another dtype.
         dim: Dimension to search along, negative counts from the end; null searches the whole tensor. May be null.
             Default: null.
@@ -5050,8 +5069,8 @@ class Operators:
         output_size: Number of windows (depth, height, width) when adaptive, otherwise ignored. Default: [].
 
         C1: when adaptive, output_size has three entries, none negative (else diopiErrorOccurred).
-        C2: unless adaptive, ksize and dilation have three entries, all at least 1, and stride too unless it has none
-            (else diopiErrorOccurred).
+        C2: unless adaptive, ksize has three entries, all at least 1, stride too unless it has none, and dilation too
+            where mode is max (else diopiErrorOccurred).
         C3: unless adaptive, padding has three entries, none negative or above half of the dilated window (else
             diopiErrorOccurred).
         C5: input has 4 or 5 dimensions, and only the batch may be empty (else diopiErrorOccurred).
@@ -5088,18 +5107,21 @@ class Operators:
         ceil_mode: Whether the forward call counted windows that stick out at the end. Default: false.
         exclusive: Whether the forward call left padding out of the divisor of a mean. Default: true.
         adaptive: Whether the windows of the forward call followed from the output size. Default: false.
-        indices: Position of each maximum in its volume of input, counted in row-major order; null for means. Dtype:
-            int64. Shape: same(grad_output). May be null. Default: null.
+        indices: Position of each maximum in its volume of input, counted in row-major order, int64 in the shape of
+            grad_output; not read for means, where it may be null or any tensor. Dtype: any. May be null. Default:
+            null.
 
         C1: indices is given when mode is max (else diopiErrorOccurred).
-        C2: unless adaptive, ksize and dilation have three entries, all at least 1, and stride too unless it has none
-            (else diopiErrorOccurred).
+        C2: unless adaptive, ksize has three entries, all at least 1, stride too unless it has none, and dilation too
+            where mode is max (else diopiErrorOccurred).
         C3: unless adaptive, padding has three entries, none negative or above half of the dilated window (else
             diopiErrorOccurred).
         C4: grad_output has the shape that the pooling gives (else diopiErrorOccurred).
         C5: input has 4 or 5 dimensions, and only the batch may be empty (else diopiErrorOccurred).
         C6: unless adaptive, at least one window fits into the padded input (else diopiErrorOccurred).
         C7: when mode is max, every index is -1 or a position in its plane of input (else diopiErrorOccurred).
+        C8: indices is int64 where mode is max (else diopiDtypeNotSupported).
+        C9: indices has the shape of grad_output where mode is max (else diopiErrorOccurred).
         """
 
     def masked_select(self, input: T, mask: Tensor) -> T:
@@ -5374,9 +5396,10 @@ class Operators:
         element by element.
 
         out (result): The normalised, scaled and shifted values. Dtype: same(input). Shape: same(input).
-        running_mean (result): Mean that was used, of the shape of input with 1 for each normalised dimension. Dtype:
-            one_of(input, float32). Shape: join(head(input, axis(input, begin_norm_axis)), 0 * drop(input, axis(input,
-            begin_norm_axis)) + 1).
+        running_mean (result): Mean that was used, of the shape of input with 1 for each normalised dimension, or
+            without these. Dtype: one_of(input, float32). Shape: one_of(join(head(input, axis(input,
+            begin_norm_axis)), 0 * drop(input, axis(input, begin_norm_axis)) + 1), head(input, axis(input,
+            begin_norm_axis))).
         running_var (result): Inverse deviation that was used (not a variance, despite the name), of the shape of
             running_mean. Dtype: one_of(input, float32). Shape: same(running_mean).
         input: Values to normalise, of at least one dimension. Dtype: floating.
@@ -5540,14 +5563,16 @@ class Operators:
     def prod(self, input: T, dim: int | None = None, *, out: T | None = None) -> T:
         """Product along one dimension or of the whole tensor. The product of no elements is 1.
 
-        out (result): The products; those of integers and bools are int64 and wrap around. Dtype: accumulate(input).
-            Shape: reduce(input, dim).
-        input: The factors; true counts as 1. Dtype: any.
+        out (result): The products; those of integers and bools are usually int64. Integers wrap around. Dtype:
+            one_of(accumulate(input), uint8, int8, int16, int32, int64, bool, float16, bfloat16, float32, float64,
+            complex64, complex128). Shape: reduce(input, dim).
+        input: The factors, cast to the dtype of out before they are multiplied; true counts as 1. Dtype: any.
         dim: Dimension to multiply along, negative counts from the end; null means all of them. May be null. Default:
             null.
 
         dim.dim_of: dim, where given, is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else
             diopiErrorOccurred).
+        C1: out is complex where input is (else diopiDtypeNotSupported).
         """
 
     def ctc_loss(
@@ -5662,20 +5687,22 @@ class Operators:
         """Remainder of the division of input by other, with broadcasting; it has the sign of other.
 
         out (result): The remainder. Dtype: promote(input, other). Shape: broadcast(input, other).
-        input: The dividend. Dtype: number.
-        other: The divisor. Dtype: number.
+        input: The dividend. Dtype: number, bool.
+        other: The divisor. Dtype: number, bool.
 
         C1: other holds no zero when both operands are integral (else diopiErrorOccurred).
+        C2: input and other are not both bool (else diopiDtypeNotSupported).
         """
 
     def remainder_scalar(self, input: T, other: float, *, out: T | None = None) -> T:
         """Remainder of the division of input by one number; it has the sign of that number.
 
         out (result): The remainder. Dtype: promote(input, other). Shape: broadcast(input, other).
-        input: The dividend. Dtype: number.
-        other: The divisor. Dtype: number.
+        input: The dividend. Dtype: number, bool.
+        other: The divisor. Dtype: number, bool.
 
         C1: other is not zero when both operands are integral (else diopiErrorOccurred).
+        C2: input and other are not both bool (else diopiDtypeNotSupported).
         """
 
     def remainder(self, input: float, other: T, *, out: T | None = None) -> T:
@@ -6163,9 +6190,10 @@ class Operators:
         and shifts element by element.
 
         out (result): The normalised, scaled and shifted values. Dtype: same(input). Shape: same(input).
-        save_mean (result): Mean that was used, of the shape of input with 1 for each normalised dimension. Dtype:
-            one_of(input, float32). Shape: join(head(input, rank(input) - len(normalized_shape)), 0 * drop(input,
-            rank(input) - len(normalized_shape)) + 1).
+        save_mean (result): Mean that was used, of the shape of input with 1 for each normalised dimension, or without
+            these. Dtype: one_of(input, float32). Shape: one_of(join(head(input, rank(input) - len(normalized_shape)),
+            0 * drop(input, rank(input) - len(normalized_shape)) + 1), head(input, rank(input) -
+            len(normalized_shape))).
         save_invstd (result): Inverse deviation that was used, eps included, of the shape of save_mean. Dtype:
             one_of(input, float32). Shape: same(save_mean).
         input: Values to normalise, whose trailing sizes are normalized_shape. Dtype: floating.
@@ -6208,14 +6236,15 @@ class Operators:
             May be null. A library may accept or reject another dtype. Default: null.
         bias: Shift that LayerNorm was given; its values do not matter and it may be null. Dtype: same(input). Shape:
             value(normalized_shape). May be null. A library may accept or reject another dtype. Default: null.
-        mean: Mean that LayerNorm returned, of the shape of input with 1 for each normalised dimension. Dtype:
-            one_of(input, float32).
+        mean: Mean that LayerNorm returned, of the shape of input with 1 for each normalised dimension, or without
+            these. Dtype: one_of(input, float32).
         rstd: Inverse deviation that LayerNorm returned. Dtype: one_of(input, float32). Shape: same(mean).
         normalized_shape: Sizes of the trailing dimensions that LayerNorm normalised together.
 
         normalized_shape.length: normalized_shape has at least 1 entry (else diopiErrorOccurred).
         C2: the trailing sizes of input are normalized_shape (else diopiErrorOccurred).
-        C3: mean and rstd have the shape of input with 1 for each normalised dimension (else diopiErrorOccurred).
+        C3: mean and rstd have the shape of input with 1 for each normalised dimension, or without these (else
+            diopiErrorOccurred).
         """
 
     def layer_norm_gb_backward(
@@ -6246,8 +6275,8 @@ class Operators:
             Default: null.
         bias: Shift that LayerNormGB was given; its values do not matter and it may be null. Dtype: same(input). May
             be null. Default: null.
-        running_mean: Mean that LayerNormGB returned, of the shape of input with 1 for each normalised dimension.
-            Dtype: one_of(input, float32).
+        running_mean: Mean that LayerNormGB returned, of the shape of input with 1 for each normalised dimension, or
+            without these. Dtype: one_of(input, float32).
         running_std: Inverse deviation that LayerNormGB returned in running_var. Dtype: one_of(input, float32). Shape:
             same(running_mean).
         begin_norm_axis: First dimension that LayerNormGB normalised; negative counts from the end.
@@ -6255,8 +6284,8 @@ class Operators:
         begin_norm_axis.range: begin_norm_axis is at least -rank(input) and below rank(input) (else
             diopiErrorOccurred).
         C2: weight and bias have the shape of the normalised dimensions (else diopiErrorOccurred).
-        C3: running_mean and running_std have the shape of input with 1 for each normalised dimension (else
-            diopiErrorOccurred).
+        C3: running_mean and running_std have the shape of input with 1 for each normalised dimension, or without
+            these (else diopiErrorOccurred).
         """
 
     def instance_norm(
@@ -6799,10 +6828,10 @@ class Operators:
         out (result): The rotated heads. Dtype: same(x). Shape: same(x).
         x: Queries or keys, [..., positions, heads, head_dim]. Dtype: floating. Shape: [*batch, S, H, D]. A library
             may accept or reject another shape.
-        cos: Cosine of the angle of every position and pair. Dtype: same(x). Shape: [S, 1, D // 2]. A library may
-            accept or reject another shape.
-        sin: Sine of the angle of every position and pair. Dtype: same(x). Shape: [S, 1, D // 2]. A library may accept
-            or reject another shape.
+        cos: Cosine of the angle of every position and pair, or of every head as well. Dtype: same(x). Shape:
+            one_of(list(S, 1, D // 2), list(S, H, D // 2)). A library may accept or reject another shape.
+        sin: Sine of the angle of every position and pair, of the shape of cos. Dtype: same(x). Shape: same(cos). A
+            library may accept or reject another shape.
         conj: Rotates by the negative angle, which is the gradient of a rotation. Default: false.
         interleaved: Pairs elements 2i and 2i + 1 where true and elements i and i + head_dim / 2 where false. Default:
             false.
@@ -6909,13 +6938,14 @@ class Operators:
         out (result): Weighted sums of the values. Dtype: same(q). Shape: same(q).
         softmax_lse (result): Natural logarithm of the sum of the exponentials of the scaled scores of every query,
             kept for the gradient. Dtype: float32. Shape: [B, H, Sq]. A library may accept or reject another dtype.
-        gen: Random state that dropout draws from and advances.
+        gen: Random state that dropout draws from and advances; may be null where dropout_p is 0. May be null.
         debug_attn_mask (result): Which probabilities dropout kept; null where it is not wanted. Dtype: bool. Shape:
             [B, H, Sq, Sk]. May be null. Default: null.
 
         dropout_p.range: dropout_p is at least 0 and below 1 (else diopiErrorOccurred).
         C1: kv_heads divides heads (else diopiErrorOccurred).
         C3: debug_attn_mask is not null where return_debug_mask is true (else diopiErrorOccurred).
+        C4: gen is there unless dropout_p is 0 (else diopiErrorOccurred).
         """
 
     def multi_head_attention_backward(
@@ -6947,7 +6977,8 @@ class Operators:
             library may accept or reject another dtype.
         dropout_p: Dropout probability of the forward call. Default: 0.0.
         is_causal: Causal flag of the forward call. Default: false.
-        gen: Random state from which the forward call drew; the same elements are dropped again.
+        gen: Random state from which the forward call drew; the same elements are dropped again. May be null where
+            dropout_p is 0. May be null.
         scale: Factor on the scores of the forward call.
         grad_q (result): Gradient with respect to the queries. Dtype: same(q). Shape: same(q).
         grad_k (result): Gradient with respect to the keys, summed over the query heads that share one. Dtype:
@@ -6957,6 +6988,7 @@ class Operators:
 
         dropout_p.range: dropout_p is at least 0 and below 1 (else diopiErrorOccurred).
         C1: kv_heads divides heads (else diopiErrorOccurred).
+        C2: gen is there unless dropout_p is 0 (else diopiErrorOccurred).
         """
 
     def multi_head_attention_var_len(
@@ -6997,7 +7029,7 @@ class Operators:
         softmax_lse: Log-sum-exp of the scaled scores, [batch, heads, max_q]; elements behind the end of a sequence
             stay. Dtype: float32. Shape: [P - 1, H, max_q]. A library may accept or reject another dtype. Only a part
             is written; the rest stays as it was.
-        gen: Random state that dropout draws from and advances.
+        gen: Random state that dropout draws from and advances; may be null where dropout_p is 0. May be null.
         debug_attn_mask: Which probabilities dropout kept; elements behind the end of a sequence stay; null where it
             is not wanted. Dtype: bool. Shape: [P - 1, H, max_q, max_k]. May be null. Default: null. Only a part is
             written; the rest stays as it was.
@@ -7007,6 +7039,7 @@ class Operators:
         C3: debug_attn_mask is not null where return_debug_mask is true (else diopiErrorOccurred).
         C4: cum_seq_q and cum_seq_k start at 0, never fall, and end at total_q and total_k (else diopiErrorOccurred).
         C5: no sequence has more than max_q queries or max_k keys (else diopiErrorOccurred).
+        C6: gen is there unless dropout_p is 0 (else diopiErrorOccurred).
         """
 
     def multi_head_attention_var_len_backward(
@@ -7046,7 +7079,8 @@ class Operators:
         max_k: Number of keys of the longest sequence.
         dropout_p: Dropout probability of the forward call. Default: 0.0.
         is_causal: Causal flag of the forward call. Default: false.
-        gen: Random state from which the forward call drew; the same elements are dropped again.
+        gen: Random state from which the forward call drew; the same elements are dropped again. May be null where
+            dropout_p is 0. May be null.
         scale: Factor on the scores of the forward call.
         grad_q (result): Gradient with respect to the queries. Dtype: same(q). Shape: same(q).
         grad_k (result): Gradient with respect to the keys, summed over the query heads that share one. Dtype:
@@ -7058,6 +7092,7 @@ class Operators:
         C1: kv_heads divides heads (else diopiErrorOccurred).
         C3: cum_seq_q and cum_seq_k start at 0, never fall, and end at total_q and total_k (else diopiErrorOccurred).
         C4: no sequence has more than max_q queries or max_k keys (else diopiErrorOccurred).
+        C5: gen is there unless dropout_p is 0 (else diopiErrorOccurred).
         """
 
     def flash_attention(
@@ -7082,7 +7117,7 @@ class Operators:
             same(q).
         softmax_lse (result): Natural logarithm of the sum of the exponentials of the scores, after scale and bias;
             +inf for a query that sees no key. Dtype: float32. Shape: [B, H, Sq].
-        gen: Random state that dropout draws from and advances.
+        gen: Random state that dropout draws from and advances; may be null where p_dropout is 0. May be null.
         q: Queries, [batch, seq_q, heads, head_dim]. Dtype: float16, bfloat16. Shape: [B, Sq, H, D].
         k: Keys, [batch, seq_kv, kv_heads, head_dim]; every key head serves heads / kv_heads neighbouring query heads.
             Dtype: same(q). Shape: [B, Sk, Hk, D].
@@ -7100,6 +7135,7 @@ class Operators:
         p_dropout.range: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
         C1: kv_heads divides heads (else diopiErrorOccurred).
         C3: alibi_slopes has the shape [heads] or [batch, heads] (else diopiErrorOccurred).
+        C4: gen is there unless p_dropout is 0 (else diopiErrorOccurred).
         """
 
     def flash_attention_backward(
@@ -7130,7 +7166,8 @@ class Operators:
         grad_v (result): Gradient with respect to the values, summed over the query heads that share one. Dtype:
             same(q). Shape: same(v).
         grad_output: Gradient with respect to attention_out. Dtype: same(q). Shape: same(q).
-        gen: Random state from which the forward call drew; the same elements are dropped again.
+        gen: Random state from which the forward call drew; the same elements are dropped again. May be null where
+            p_dropout is 0. May be null.
         q: Queries of the forward call, [batch, seq_q, heads, head_dim]. Dtype: float16, bfloat16. Shape: [B, Sq, H,
             D].
         k: Keys of the forward call, [batch, seq_kv, kv_heads, head_dim]. Dtype: same(q). Shape: [B, Sk, Hk, D].
@@ -7148,6 +7185,7 @@ class Operators:
         p_dropout.range: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
         C1: kv_heads divides heads (else diopiErrorOccurred).
         C3: alibi_slopes has the shape [heads] or [batch, heads] (else diopiErrorOccurred).
+        C4: gen is there unless p_dropout is 0 (else diopiErrorOccurred).
         """
 
     def customized_flash_attention(
@@ -7180,7 +7218,7 @@ class Operators:
             float32. Shape: [?, head_num, ?, ?]. Allocated by the operator through diopiRequireTensor.
         softmax_out (result): Attention probabilities, where the library keeps them for the gradient; empty otherwise.
             Dtype: float32. Shape: [?]. Allocated by the operator through diopiRequireTensor.
-        gen: Random state that dropout draws from and advances.
+        gen: Random state that dropout draws from and advances; may be null where p_dropout is 0. May be null.
         q: Queries; its dimensions are those of input_layout with S = seq_q, N = head_num and H = N * D. Dtype:
             float16, bfloat16.
         k: Keys in input_layout; S = seq_kv, and its N may be a divisor of head_num. Dtype: same(q).
@@ -7205,6 +7243,7 @@ class Operators:
         C5: attention_mask broadcasts to [batch, head_num, seq_q, seq_kv] (else diopiErrorOccurred).
         C6: alibi_slopes has the shape [head_num] or [batch, head_num] (else diopiErrorOccurred).
         C7: q and k have the same batch and the same head_dim (else diopiErrorOccurred).
+        C8: gen is there unless p_dropout is 0 (else diopiErrorOccurred).
         """
 
     def customized_flash_attention_backward(
@@ -7305,7 +7344,7 @@ class Operators:
             same(q).
         softmax_lse: Log-sum-exp of the scores, [batch, heads, max_seqlen_q]; elements behind the end of a sequence
             stay. Dtype: float32. Shape: [P - 1, H, max_seqlen_q]. Only a part is written; the rest stays as it was.
-        gen: Random state that dropout draws from and advances.
+        gen: Random state that dropout draws from and advances; may be null where p_dropout is 0. May be null.
         q: Queries of all sequences, [total_q, heads, head_dim]. Dtype: float16, bfloat16. Shape: [Tq, H, D].
         k: Keys of all sequences, [total_kv, kv_heads, head_dim]; every key head serves heads / kv_heads neighbouring
             query heads. Dtype: same(q). Shape: [Tk, Hk, D].
@@ -7329,6 +7368,7 @@ class Operators:
             diopiErrorOccurred).
         C4: no sequence has more than max_seqlen_q queries or max_seqlen_kv keys (else diopiErrorOccurred).
         C5: alibi_slopes has the shape [heads] or [batch, heads] (else diopiErrorOccurred).
+        C6: gen is there unless p_dropout is 0 (else diopiErrorOccurred).
         """
 
     def flash_attention_var_len_backward(
@@ -7363,7 +7403,8 @@ class Operators:
         grad_v (result): Gradient with respect to the values, summed over the query heads that share one. Dtype:
             same(q). Shape: same(v).
         grad_output: Gradient with respect to attention_out. Dtype: same(q). Shape: same(q).
-        gen: Random state from which the forward call drew; the same elements are dropped again.
+        gen: Random state from which the forward call drew; the same elements are dropped again. May be null where
+            p_dropout is 0. May be null.
         q: Queries of the forward call, [total_q, heads, head_dim]. Dtype: float16, bfloat16. Shape: [Tq, H, D].
         k: Keys of the forward call, [total_kv, kv_heads, head_dim]. Dtype: same(q). Shape: [Tk, Hk, D].
         v: Values of the forward call, [total_kv, kv_heads, head_dim]. Dtype: same(q). Shape: [Tk, Hk, D].
@@ -7388,6 +7429,7 @@ class Operators:
             diopiErrorOccurred).
         C4: no sequence has more than max_seqlen_q queries or max_seqlen_kv keys (else diopiErrorOccurred).
         C5: alibi_slopes has the shape [heads] or [batch, heads] (else diopiErrorOccurred).
+        C6: gen is there unless p_dropout is 0 (else diopiErrorOccurred).
         """
 
     def customized_flash_attention_var_len(
@@ -7422,7 +7464,7 @@ class Operators:
             Shape: [Tq, H, ?]. Allocated by the operator through diopiRequireTensor.
         softmax_out (result): Attention probabilities, where the library keeps them for the gradient; empty otherwise.
             Dtype: float32. Shape: [?]. Allocated by the operator through diopiRequireTensor.
-        gen: Random state that dropout draws from and advances.
+        gen: Random state that dropout draws from and advances; may be null where p_dropout is 0. May be null.
         q: Queries of all sequences, [total_q, heads, head_dim]. Dtype: float16, bfloat16. Shape: [Tq, H, D].
         k: Keys of all sequences, [total_kv, kv_heads, head_dim]. Dtype: same(q). Shape: [Tk, Hk, D].
         v: Values of all sequences, [total_kv, kv_heads, head_dim]. Dtype: same(q). Shape: [Tk, Hk, D].
@@ -7448,6 +7490,7 @@ class Operators:
         C3: no sequence has more than max_seqlen_q queries or max_seqlen_kv keys (else diopiErrorOccurred).
         C5: attention_mask has at least max_seqlen_q rows and max_seqlen_kv columns (else diopiErrorOccurred).
         C6: alibi_slopes has the shape [heads] or [batch, heads] (else diopiErrorOccurred).
+        C7: gen is there unless p_dropout is 0 (else diopiErrorOccurred).
         """
 
     def customized_flash_attention_var_len_backward(
@@ -7838,8 +7881,9 @@ class Operators:
         key: Keys, [batch * max_input_len, num_kv_heads, dim]; neighbouring dimensions may be joined or split. Dtype:
             same(query).
         value: Values, laid out as the keys. Dtype: same(query). Shape: same(key).
-        atten_mask: True hides a key from a query; broadcasts to [batch, num_heads, max_input_len, max_input_len];
-            null hides none. Dtype: bool. May be null. Default: null.
+        atten_mask: True hides a key from a query; broadcasts to [batch, num_heads, max_input_len, max_input_len], and
+            with three dimensions to [batch, max_input_len, max_input_len]; null hides none. Dtype: bool. May be null.
+            Default: null.
         actual_seq_lengths: Number of tokens of each sequence; later rows of its padding are not read.
         max_input_len: Number of rows that each sequence takes with its padding.
         num_heads: Number of query heads.
@@ -7851,7 +7895,8 @@ class Operators:
         C1: num_kv_heads divides num_heads (else diopiErrorOccurred).
         C2: query and key hold max_input_len rows of their heads for every entry of actual_seq_lengths (else
             diopiErrorOccurred).
-        C4: atten_mask broadcasts to [batch, num_heads, max_input_len, max_input_len] (else diopiErrorOccurred).
+        C4: atten_mask broadcasts to [batch, num_heads, max_input_len, max_input_len], and with three dimensions to
+            [batch, max_input_len, max_input_len] (else diopiErrorOccurred).
         C5: max_input_len is at least 0 (else diopiErrorOccurred).
         C6: dim is at least 1 (else diopiErrorOccurred).
         """

@@ -64,18 +64,13 @@ Argument plainArgument(const Operand& operand) {
 }
 
 // `next` is the first tensor of the operand, and behind its last one afterwards.
-Argument argumentOf(const Operand& operand, const Parameter& rule, CallTensors::const_iterator& next) {
+Argument argumentOf(const Operand& operand, CallTensors::const_iterator& next) {
     Argument argument;
     switch (operand.kind) {
         case Kind::tensor:
             argument.isTensor = true;
             argument.tensor = next++->view;
             argument.isNull = argument.tensor.isNull();
-            if (!argument.isNull) {
-                // Hosts pass an empty tensor for one that is not there.
-                argument.isNull =
-                    rule.isNullable && argument.tensor.shape.len == 1 && argument.tensor.shape.data[0] == 0;
-            }
             return argument;
         case Kind::tensors:
             argument.isTensor = argument.isArray = true;
@@ -97,6 +92,44 @@ Argument argumentOf(const Operand& operand, const Parameter& rule, CallTensors::
     }
 }
 
+bool isEmpty(const TensorView& tensor) {
+    return !tensor.isNull() && tensor.shape.len == 1 && tensor.shape.data[0] == 0;
+}
+
+// The argument whose shape the tensors of `rule` have; null where another rule decides.
+const Argument* followed(const Parameter& rule, const std::vector<Argument>& arguments) {
+    if (rule.shape != ShapeForm::kRule || nodes[rule.shapeFirst].function != Fn::sizes) {
+        return nullptr;
+    }
+    const Node& child = nodes[children[nodes[rule.shapeFirst].first]];
+    return child.op == Op::kParameter ? &arguments[static_cast<size_t>(child.integer)] : nullptr;
+}
+
+// Hosts pass [0] for an optional tensor that is not there, and for members of an optional array. Where the tensor that
+// it follows is [0] as well, it is there.
+void dropEmpty(const Parameter& rule, const std::vector<Argument>& arguments, Argument& argument) {
+    if (!rule.isNullable || !argument.isTensor || argument.isNull) {
+        return;
+    }
+    const Argument* const other = followed(rule, arguments);
+    if (!argument.isArray) {
+        argument.isNull = isEmpty(argument.tensor) && (other == nullptr || other->isArray || !isEmpty(other->tensor));
+        return;
+    }
+    if (other == nullptr || other->members.size() != argument.members.size()) {
+        return;  // [0] is a list of no indices
+    }
+    argument.tensors.clear();
+    for (size_t k = 0; k < argument.members.size(); ++k) {
+        TensorView& member = argument.members[k];
+        if (isEmpty(member) && !isEmpty(other->members[k])) {
+            member = TensorView();
+        } else if (!member.isNull()) {
+            argument.tensors.push_back(member);
+        }
+    }
+}
+
 }  // namespace
 
 void makeArguments(Operands operands, const Parameter* rules, const CallTensors& tensors,
@@ -105,7 +138,10 @@ void makeArguments(Operands operands, const Parameter* rules, const CallTensors&
     arguments.reserve(static_cast<size_t>(operands.count));
     auto next = tensors.begin();
     for (const Operand& operand : operands) {
-        arguments.push_back(argumentOf(operand, *rules++, next));
+        arguments.push_back(argumentOf(operand, next));
+    }
+    for (size_t i = 0; i < arguments.size(); ++i) {
+        dropEmpty(rules[i], arguments, arguments[i]);
     }
 }
 

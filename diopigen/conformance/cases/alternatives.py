@@ -20,6 +20,14 @@ def _count(rule: DtypeRule | ShapeRule) -> int:
     return len(expression.arguments) if is_choice and isinstance(expression, Call) else 1
 
 
+def _followed(rule: ShapeRule) -> str:
+    """The parameter whose shape a rule repeats; empty for any other rule."""
+    expression = rule.formula.expression
+    if not (isinstance(expression, Call) and expression.function == "same"):
+        return ""
+    return getattr(expression.arguments[0], "name", "")
+
+
 def _counts(param: Parameter) -> Iterator[int]:
     for rule in (param.dtype, param.shape):
         if isinstance(rule, (DtypeRule, ShapeRule)):
@@ -45,6 +53,7 @@ def _different(
     """The recipes in a dtype, with the alternative, where that is not what they have anyway. A shape that has
     alternatives is left to the rule."""
     ruled = {p.name for p in function.params if isinstance(p.shape, ShapeRule) and _count(p.shape) > 1}
+    ruled |= {p.name for p in function.params if isinstance(p.shape, ShapeRule) and _followed(p.shape) in ruled}
     for recipe in recipes:
         if fixed_dtype(function, recipe) not in (None, dtype):
             continue

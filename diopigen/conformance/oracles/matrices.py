@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,9 @@ def _linear_backward(call: Call) -> Answer:
     of_input = product(gradient, np.conj(weight)), size_of_product(gradient, weight)
     of_input = of_input[0].reshape(call.shapes["input"]), of_input[1].reshape(call.shapes["input"])
     or_nan = meets_infinity(gradient, weight, call.dtype("input"))
+    of_bias = Expected(gradient.sum(axis=0), np.abs(gradient).sum(axis=0), len(x))
+    if len(call.shapes.get("grad_bias", ())) > 1:
+        of_bias = Expected(call.wide("grad_output"))
     return _expected(
         call,
         {
@@ -74,7 +78,7 @@ def _linear_backward(call: Call) -> Answer:
                 len(x),
                 or_nan=meets_infinity(gradient.T, x, call.dtype("input")),
             ),
-            "grad_bias": Expected(gradient.sum(axis=0), np.abs(gradient).sum(axis=0), len(x)),
+            "grad_bias": of_bias,
         },
     )
 
@@ -176,8 +180,18 @@ def _solved(matrix: Array, sides: Array, *, upper: bool) -> tuple[Array, Array]:
 
 @oracle("TriangularSolve")
 def _triangular_solve(call: Call) -> Answer:
-    found, scale = _solved(_triangle(call), call.wide("b"), upper=call["upper"] != call["transpose"])
-    return {"out": Expected(found, scale, found.shape[-2]), "cloned_mat": Expected(call.wide("mat"))}
+    mat, b = call.wide("mat"), call.wide("b")
+    batch = np.broadcast_shapes(mat.shape[:-2], b.shape[:-2])
+    matrix = np.broadcast_to(_triangle(call), (*batch, *mat.shape[-2:]))
+    sides = np.broadcast_to(b, (*batch, *b.shape[-2:]))
+    found, scale = _solved(matrix, sides, upper=call["upper"] != call["transpose"])
+    cloned = np.broadcast_to(mat, call.shapes["cloned_mat"])
+    return {"out": Expected(found, scale, found.shape[-2]), "cloned_mat": Expected(cloned)}
+
+
+def _systems(x: Array) -> int:
+    """The number of matrices in a batch."""
+    return math.prod(x.shape[:-2])
 
 
 @oracle("TriangularSolveBackward")
@@ -186,7 +200,8 @@ def _triangular_solve_backward(call: Call) -> Answer:
     matrix, x = call.wide("mat"), call.wide("x")
     sides, size = np.zeros_like(x), np.zeros(x.shape)
     if call.has("grad_x"):
-        sides, size = _solved(adjoint(_triangle(call)), call.wide("grad_x"), upper=call["upper"] == call["transpose"])
+        triangle = np.broadcast_to(_triangle(call), (*x.shape[:-2], *matrix.shape[-2:]))
+        sides, size = _solved(adjoint(triangle), call.wide("grad_x"), upper=call["upper"] == call["transpose"])
     found, scale = -product(sides, adjoint(x)), size_of_product(size, adjoint(x))
     if call["transpose"]:
         found, scale = np.swapaxes(found, -1, -2), np.swapaxes(scale, -1, -2)
@@ -194,12 +209,14 @@ def _triangular_solve_backward(call: Call) -> Answer:
     read = np.triu(ones) if call["upper"] else np.tril(ones)
     if call["unitriangular"]:
         read = read - np.eye(len(read))
-    found, scale = np.where(read, found, 0), np.where(read, scale, 0)
+    found, scale = _gathered(np.where(read, found, 0), matrix.shape), _gathered(np.where(read, scale, 0), matrix.shape)
     if call.has("grad_cloned_mat"):
         cloned = call.wide("grad_cloned_mat")
-        found, scale = found + cloned, scale + np.abs(cloned)
+        found, scale = found + _gathered(cloned, matrix.shape), scale + _gathered(np.abs(cloned), matrix.shape)
     terms = x.shape[-1] * x.shape[-2]
-    return _expected(call, {"grad_b": Expected(sides, size, terms), "grad_mat": Expected(found, scale, terms)})
+    for_side, for_matrix = (terms * _systems(x) // max(_systems(one), 1) for one in (call["b"], matrix))
+    side = Expected(_gathered(sides, call["b"].shape), _gathered(size, call["b"].shape), for_side)
+    return _expected(call, {"grad_b": side, "grad_mat": Expected(found, scale, for_matrix)})
 
 
 # ---- distances ------------------------------------------------------------------------------------------------------

@@ -56,7 +56,8 @@ def _through(
 def _trailing(call: Call, first: int, mean: str, inverse: str) -> Answer:
     x, grad_output = call.wide("input"), call.wide("grad_output")
     dims, outer = tuple(range(first, x.ndim)), tuple(range(first))
-    middle, factor = call.wide(mean), call.wide(inverse)
+    with_ones = x.shape[:first] + (1,) * (x.ndim - first)
+    middle, factor = call.wide(mean).reshape(with_ones), call.wide(inverse).reshape(with_ones)
     weight = _shaped(call, "weight", (1,) * first + x.shape[first:])
     size = np.abs(x) + np.abs(middle)
     found, total, count = _through(grad_output * weight, x - middle, factor, dims, size)

@@ -66,7 +66,9 @@ def _std(call: Call) -> Answer:
 @oracle("Prod")
 def _prod(call: Call) -> Answer:
     x, dims, terms = _reduced(call)
-    found = convert(x, accumulate(call.dtype("input"))).prod(axis=dims)
+    dtype = call.dtype("out")
+    found = convert(convert(x, dtype), accumulate(dtype)).prod(axis=dims)
+    found = convert(found, dtype) if kind(dtype) in ("int", "bool") else found
     return {"out": Expected(_as(found, call), None, terms * terms)}
 
 

@@ -170,7 +170,8 @@ def _prompt(call: Call) -> Answer:
     k, v = (call.wide(name).reshape(-1, longest, kv_heads, dim) for name in ("key", "value"))
     hidden = np.zeros((len(q), heads, longest, longest), dtype=bool)
     if call.has("atten_mask"):
-        hidden = np.broadcast_to(np.asarray(call["atten_mask"]).astype(bool), hidden.shape)
+        mask = np.asarray(call["atten_mask"]).astype(bool)
+        hidden = np.broadcast_to(mask[:, None] if mask.ndim == 3 else mask, hidden.shape)
     found, size, narrowed = (np.zeros_like(q) for _ in range(3))
     for b, length in enumerate(int(length) for length in call["actual_seq_lengths"]):
         seen = ~hidden[b, :, :length, :length]

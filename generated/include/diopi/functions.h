@@ -369,8 +369,7 @@ DIOPI_API diopiError_t diopiReluInp(diopiContextHandle_t ctx, diopiTensorHandle_
 
 /**
  * @brief Clamps each element to the range from min_val to max_val; NaN stays NaN.
- * @note Source: torch.nn.functional.hardtanh, which rejects a lower bound above the upper one
- * @note C1: min_val is not above max_val (else diopiErrorOccurred).
+ * @note Source: aten::hardtanh, which clamps to an upper bound below the lower one as torch.clamp does.
  * @note C2: min_val and max_val are not negative where input is uint8 (else diopiErrorOccurred).
  * @note C3: min_val and max_val without their fractions are in the range of an integral input (else
  *       diopiErrorOccurred).
@@ -379,7 +378,7 @@ DIOPI_API diopiError_t diopiReluInp(diopiContextHandle_t ctx, diopiTensorHandle_
  * @param[in] input Values to clamp, of any shape. Dtype: number.
  * @param[in] min_val Lower bound, rounded towards zero where input is integral. Dtype: number. Default: -1.
  * @param[in] max_val Upper bound, rounded towards zero where input is integral; 6 with a lower bound of 0 gives ReLU6.
- *         Dtype: number. Default: 1.
+ *         Below min_val it is the result of every number. Dtype: number. Default: 1.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: hardtanh.out, hardtanh
  * @since 1.0
@@ -389,8 +388,7 @@ DIOPI_API diopiError_t diopiHardtanh(diopiContextHandle_t ctx, diopiTensorHandle
 
 /**
  * @brief Clamps each element to the range from min_val to max_val; NaN stays NaN.
- * @note Source: torch.nn.functional.hardtanh, which rejects a lower bound above the upper one
- * @note C1: min_val is not above max_val (else diopiErrorOccurred).
+ * @note Source: aten::hardtanh, which clamps to an upper bound below the lower one as torch.clamp does.
  * @note C2: min_val and max_val are not negative where input is uint8 (else diopiErrorOccurred).
  * @note C3: min_val and max_val without their fractions are in the range of an integral input (else
  *       diopiErrorOccurred).
@@ -398,7 +396,7 @@ DIOPI_API diopiError_t diopiHardtanh(diopiContextHandle_t ctx, diopiTensorHandle
  * @param[in,out] input Values to clamp, of any shape. Dtype: number.
  * @param[in] min_val Lower bound, rounded towards zero where input is integral. Dtype: number. Default: -1.
  * @param[in] max_val Upper bound, rounded towards zero where input is integral; 6 with a lower bound of 0 gives ReLU6.
- *         Dtype: number. Default: 1.
+ *         Below min_val it is the result of every number. Dtype: number. Default: 1.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: hardtanh_
  * @since 1.0
@@ -809,8 +807,8 @@ DIOPI_API diopiError_t diopiAdaptiveAvgPool1d(diopiContextHandle_t ctx, diopiTen
 /**
  * @brief Maximum or mean of windows over the last dimension, sliding or adaptive.
  * @note C1: when adaptive, output_size has one entry, none negative (else diopiErrorOccurred).
- * @note C2: unless adaptive, ksize and dilation have one entry, at least 1, and stride too unless it has none (else
- *       diopiErrorOccurred).
+ * @note C2: unless adaptive, ksize has one entry, at least 1, stride too unless it has none, and dilation too where
+ *       mode is max (else diopiErrorOccurred).
  * @note C3: unless adaptive, padding has one entry, none negative or above half of the dilated window (else
  *       diopiErrorOccurred).
  * @note C5: input has 2 or 3 dimensions, and only the batch may be empty (else diopiErrorOccurred).
@@ -841,14 +839,16 @@ DIOPI_API diopiError_t diopiPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t
 /**
  * @brief Gradient of Pool1d.
  * @note C1: indices is given when mode is max (else diopiErrorOccurred).
- * @note C2: unless adaptive, ksize and dilation have one entry, at least 1, and stride too unless it has none (else
- *       diopiErrorOccurred).
+ * @note C2: unless adaptive, ksize has one entry, at least 1, stride too unless it has none, and dilation too where
+ *       mode is max (else diopiErrorOccurred).
  * @note C3: unless adaptive, padding has one entry, none negative or above half of the dilated window (else
  *       diopiErrorOccurred).
  * @note C4: grad_output has the shape that the pooling gives (else diopiErrorOccurred).
  * @note C5: input has 2 or 3 dimensions, and only the batch may be empty (else diopiErrorOccurred).
  * @note C6: unless adaptive, at least one window fits into the padded input (else diopiErrorOccurred).
  * @note C7: when mode is max, every index is -1 or a position in its plane of input (else diopiErrorOccurred).
+ * @note C8: indices is int64 where mode is max (else diopiDtypeNotSupported).
+ * @note C9: indices has the shape of grad_output where mode is max (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient of input. Dtype: same(input). Shape: same(input).
  * @param[in] grad_output Gradient that arrives at the pooled values, in the shape of the forward result. Dtype:
@@ -862,8 +862,8 @@ DIOPI_API diopiError_t diopiPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t
  * @param[in] ceil_mode Whether the forward call counted windows that stick out at the end. Default: false.
  * @param[in] exclusive Whether the forward call left padding out of the divisor of a mean. Default: true.
  * @param[in] adaptive Whether the windows of the forward call followed from the output size. Default: false.
- * @param[in] indices Position of each maximum in its row; null for means. Dtype: int64. Shape: same(grad_output). May
- *         be null. Default: null.
+ * @param[in] indices Position of each maximum in its row, int64 in the shape of grad_output; not read for means, where
+ *         it may be null or any tensor. Dtype: any. May be null. Default: null.
  * @return diopiSuccess, or the error that the call met.
  * @since 1.0
  */
@@ -1040,8 +1040,8 @@ DIOPI_API diopiError_t diopiMaxPool2dBackward(diopiContextHandle_t ctx, diopiTen
 /**
  * @brief Maximum or mean of windows over the last two dimensions, sliding or adaptive.
  * @note C1: when adaptive, output_size has two entries, none negative (else diopiErrorOccurred).
- * @note C2: unless adaptive, ksize and dilation have two entries, all at least 1, and stride too unless it has none
- *       (else diopiErrorOccurred).
+ * @note C2: unless adaptive, ksize has two entries, all at least 1, stride too unless it has none, and dilation too
+ *       where mode is max (else diopiErrorOccurred).
  * @note C3: unless adaptive, padding has two entries, none negative or above half of the dilated window (else
  *       diopiErrorOccurred).
  * @note C5: input has 3 or 4 dimensions, and only the batch may be empty (else diopiErrorOccurred).
@@ -1073,14 +1073,16 @@ DIOPI_API diopiError_t diopiPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t
 /**
  * @brief Gradient of Pool2d.
  * @note C1: indices is given when mode is max (else diopiErrorOccurred).
- * @note C2: unless adaptive, ksize and dilation have two entries, all at least 1, and stride too unless it has none
- *       (else diopiErrorOccurred).
+ * @note C2: unless adaptive, ksize has two entries, all at least 1, stride too unless it has none, and dilation too
+ *       where mode is max (else diopiErrorOccurred).
  * @note C3: unless adaptive, padding has two entries, none negative or above half of the dilated window (else
  *       diopiErrorOccurred).
  * @note C4: grad_output has the shape that the pooling gives (else diopiErrorOccurred).
  * @note C5: input has 3 or 4 dimensions, and only the batch may be empty (else diopiErrorOccurred).
  * @note C6: unless adaptive, at least one window fits into the padded input (else diopiErrorOccurred).
  * @note C7: when mode is max, every index is -1 or a position in its plane of input (else diopiErrorOccurred).
+ * @note C8: indices is int64 where mode is max (else diopiDtypeNotSupported).
+ * @note C9: indices has the shape of grad_output where mode is max (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient of input. Dtype: same(input). Shape: same(input).
  * @param[in] grad_output Gradient that arrives at the pooled values, in the shape of the forward result. Dtype:
@@ -1094,8 +1096,8 @@ DIOPI_API diopiError_t diopiPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t
  * @param[in] ceil_mode Whether the forward call counted windows that stick out at the end. Default: false.
  * @param[in] exclusive Whether the forward call left padding out of the divisor of a mean. Default: true.
  * @param[in] adaptive Whether the windows of the forward call followed from the output size. Default: false.
- * @param[in] indices Position of each maximum in its plane of input, counted row by row; null for means. Dtype: int64.
- *         Shape: same(grad_output). May be null. Default: null.
+ * @param[in] indices Position of each maximum in its plane of input, counted row by row, int64 in the shape of
+ *         grad_output; not read for means, where it may be null or any tensor. Dtype: any. May be null. Default: null.
  * @return diopiSuccess, or the error that the call met.
  * @since 1.0
  */
@@ -2250,9 +2252,10 @@ DIOPI_API diopiError_t diopiPowScalar(diopiContextHandle_t ctx, diopiTensorHandl
  *       base -1 (even or odd exponent) and 0 for every other base. pow(x, 0) and pow(1, y) are 1, NaN included. With
  *       the exponent 0.5 as a number, torch takes the square root, so for -inf and -0.0 either result is accepted.
  * @note C1: exponent is not negative when input and exponent are integral (else diopiErrorOccurred).
+ * @note C3: input and exponent are not both bool (else diopiDtypeNotSupported).
  * @param[in] ctx Context of the call.
  * @param[out] out The powers. Dtype: promote(input, exponent). Shape: broadcast(input, exponent).
- * @param[in] input The base. Dtype: number, complex.
+ * @param[in] input The base. Dtype: any.
  * @param[in] exponent The exponent. Dtype: number, bool.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: pow.Tensor_Scalar_out, pow.Tensor_Scalar, _foreach_pow.Scalar, _foreach_pow.ScalarList
@@ -2269,8 +2272,9 @@ DIOPI_API diopiError_t diopiPow(diopiContextHandle_t ctx, diopiTensorHandle_t ou
  * @note C1: exponent is not negative when input and exponent are integral (else diopiErrorOccurred).
  * @note C2: promote(input, exponent) is of no higher category than input (integral, floating, complex) (else
  *       diopiDtypeNotSupported).
+ * @note C3: input and exponent are not both bool (else diopiDtypeNotSupported).
  * @param[in] ctx Context of the call.
- * @param[in,out] input The base. Dtype: number, complex.
+ * @param[in,out] input The base. Dtype: any.
  * @param[in] exponent The exponent. Dtype: number, bool.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: pow_.Scalar, _foreach_pow_.Scalar, _foreach_pow_.ScalarList
@@ -2283,9 +2287,10 @@ DIOPI_API diopiError_t diopiPowInp(diopiContextHandle_t ctx, diopiTensorHandle_t
  * @note Source: torch.pow. Integral powers wrap. A negative integral exponent gives 1 for the base 1, 1 or -1 for the
  *       base -1 (even or odd exponent) and 0 for every other base. pow(x, 0) and pow(1, y) are 1, NaN included. With
  *       the exponent 0.5 as a number, torch takes the square root, so for -inf and -0.0 either result is accepted.
+ * @note C3: input and exponent are not both bool (else diopiDtypeNotSupported).
  * @param[in] ctx Context of the call.
  * @param[out] out The powers. Dtype: promote(input, exponent). Shape: broadcast(input, exponent).
- * @param[in] input The base. Dtype: number, complex.
+ * @param[in] input The base. Dtype: any.
  * @param[in] exponent The exponent. Dtype: any.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: pow.Tensor_Tensor_out, pow.Tensor_Tensor, _foreach_pow.List
@@ -2301,8 +2306,9 @@ DIOPI_API diopiError_t diopiPowTensor(diopiContextHandle_t ctx, diopiTensorHandl
  *       the exponent 0.5 as a number, torch takes the square root, so for -inf and -0.0 either result is accepted.
  * @note C1: promote(input, exponent) is of no higher category than input (integral, floating, complex) (else
  *       diopiDtypeNotSupported).
+ * @note C3: input and exponent are not both bool (else diopiDtypeNotSupported).
  * @param[in] ctx Context of the call.
- * @param[in,out] input The base. Dtype: number, complex.
+ * @param[in,out] input The base. Dtype: any.
  * @param[in] exponent The exponent. Dtype: any. Shape: broadcastable(input).
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: pow_.Tensor, _foreach_pow_.List
@@ -2911,8 +2917,9 @@ DIOPI_API diopiError_t diopiCholeskyBackward(diopiContextHandle_t ctx, diopiTens
 /**
  * @brief Solution x of mat x = b (with transpose, of mat^T x = b) for triangular matrices mat.
  * @param[in] ctx Context of the call.
- * @param[out] out The solutions, one per column of b. Dtype: same(b). Shape: same(b).
- * @param[out] cloned_mat Copy of mat, both triangles. Dtype: same(mat). Shape: same(mat).
+ * @param[out] out The solutions, one per column of b. Dtype: same(b). Shape: [*batch, n, k].
+ * @param[out] cloned_mat Copy of mat, both triangles; of its shape, or once for each system. Dtype: same(mat). Shape:
+ *         one_of(sizes(mat), join(broadcast(head(b, rank(b) - 2), head(mat, rank(mat) - 2)), tail(mat, 2))).
  * @param[in] b Right-hand sides, k columns per system. Dtype: float32, float64, complex. Shape: [*batch, n, k].
  * @param[in] mat The coefficients; only the triangle that upper names is read for the solution. Dtype: same(b). Shape:
  *                [*batch, n, n].
@@ -2935,11 +2942,13 @@ DIOPI_API diopiError_t diopiTriangularSolve(diopiContextHandle_t ctx, diopiTenso
  *         not wanted. Dtype: same(b). Shape: same(b). May be null.
  * @param[out] grad_mat Gradient of the coefficients, zero where the solution read nothing, plus grad_cloned_mat; null
  *         when it is not wanted. Dtype: same(mat). Shape: same(mat). May be null.
- * @param[in] grad_x Gradient that arrives at the solutions; null counts as zeros. Dtype: same(b). Shape: same(b). May
+ * @param[in] grad_x Gradient that arrives at the solutions; null counts as zeros. Dtype: same(b). Shape: same(x). May
  *         be null. Default: null.
- * @param[in] grad_cloned_mat Gradient that arrives at cloned_mat; null counts as zeros. Dtype: same(mat). Shape:
- *         same(mat). May be null. Default: null.
- * @param[in] x Solutions that the forward call returned. Dtype: same(b). Shape: same(b).
+ * @param[in] grad_cloned_mat Gradient that arrives at cloned_mat, of its shape; null counts as zeros. Dtype: same(mat).
+ *         Shape: one_of(sizes(mat), join(broadcast(head(b, rank(b) - 2), head(mat, rank(mat) - 2)), tail(mat, 2))). May
+ *         be null. Default: null.
+ * @param[in] x Solutions that the forward call returned. Dtype: same(b). Shape: join(broadcast(head(b, rank(b) - 2),
+ *              head(mat, rank(mat) - 2)), tail(b, 2)).
  * @param[in] b Right-hand sides of the forward call. Dtype: float32, float64, complex. Shape: [*batch, n, k].
  * @param[in] mat Coefficients of the forward call. Dtype: same(b). Shape: [*batch, n, n].
  * @param[in] upper Whether the upper triangle of mat held the coefficients. Default: true.
@@ -4197,14 +4206,16 @@ DIOPI_API diopiError_t diopiNonzero(diopiContextHandle_t ctx, diopiTensorHandle_
 
 /**
  * @brief Affine map of the last dimension, input times the transpose of weight plus bias.
+ * @note C1: bias has as many elements in its last dimension as weight has rows (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out N output features per row of input. Dtype: same(input). Shape: [*batch, N].
  * @param[in] input K input features per row, any number of leading dimensions. Dtype: number, complex. Shape: [*batch,
  *         K].
  * @param[in] weight Coefficients, one row per output feature. Dtype: same(input). Shape: [N, K]. A library may accept
  *         or reject another shape.
- * @param[in] bias Summand per output feature; null for none. Dtype: same(input). Shape: [N]. May be null. A library may
- *         accept or reject another shape. Default: null.
+ * @param[in] bias Summand per output feature, or per element of out; null for none. Dtype: same(input). Shape:
+ *         one_of(list(N), join(head(input, rank(input) - 1), list(N))). May be null. A library may accept or reject
+ *         another shape. Default: null.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: linear, linear.out
  * @since 1.0
@@ -4219,8 +4230,9 @@ DIOPI_API diopiError_t diopiLinear(diopiContextHandle_t ctx, diopiTensorHandle_t
  *         Dtype: same(input). Shape: same(input). May be null.
  * @param[out] grad_weight Gradient of weight: the transpose of grad_output times the conjugate of input, over all rows;
  *         null when it is not wanted. Dtype: same(weight). Shape: same(weight). May be null.
- * @param[out] grad_bias Gradient of bias: the sum of grad_output over all rows; null when it is not wanted or there was
- *         no bias. Dtype: same(weight). Shape: [N]. May be null.
+ * @param[out] grad_bias Gradient of bias: the sum of grad_output over all rows, or grad_output where bias had its
+ *         shape; null when it is not wanted or there was no bias. Dtype: same(weight). Shape: one_of(list(N),
+ *         sizes(grad_output)). May be null.
  * @param[in] grad_output Gradient that arrives at the output features. Dtype: same(input). Shape: [*batch, N].
  * @param[in] input Input features of the forward call. Dtype: floating, complex. Shape: [*batch, K].
  * @param[in] weight Coefficients of the forward call. Dtype: same(input). Shape: [N, K].
@@ -4674,14 +4686,16 @@ DIOPI_API diopiError_t diopiReciprocalInp(diopiContextHandle_t ctx, diopiTensorH
  * @note beta1.range: beta1 is at least 0 and below 1 (else diopiErrorOccurred).
  * @note beta2.range: beta2 is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C1: max_exp_avg_sqs is given when amsgrad is true (else diopiErrorOccurred).
+ * @note C2: no member of max_exp_avg_sqs is null or empty when amsgrad is true (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] params Weights of any shapes, moved by the step. Dtype: floating. Length: nums.
  * @param[in] grads Gradients of the weights. Dtype: same(params). Shape: same(params). Length: nums.
  * @param[in,out] exp_avgs Running means of the gradients. Dtype: same(params). Shape: same(params). Length: nums.
  * @param[in,out] exp_avg_sqs Running means of the squared gradients. Dtype: same(params). Shape: same(params). Length:
  *         nums.
- * @param[in,out] max_exp_avg_sqs Largest running means of the squared gradients so far; neither read nor written, and
- *         null, without amsgrad. Dtype: same(params). Shape: same(params). Length: nums. May be null. Default: null.
+ * @param[in,out] max_exp_avg_sqs Largest running means of the squared gradients so far; neither read nor written
+ *         without amsgrad, where it may be null, or its members empty. Dtype: same(params). Shape: same(params).
+ *         Length: nums. May be null. Default: null.
  * @param[in] state_steps Number of this step for every parameter, counted from 1; the caller counts on before the call.
  *         Dtype: float32, int64. Shape: []. Length: nums.
  * @param[in] nums Number of parameters.
@@ -5018,8 +5032,9 @@ DIOPI_API diopiError_t diopiCdistBackward(diopiContextHandle_t ctx, diopiTensorH
  *       diopiErrorOccurred).
  * @note C2: size(input, dim) is at least 1, or numel(input) where dim is null (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] out Positions along dim, or in the row-major order of the whole tensor; the first of several equal ones.
- *         Dtype: int64, int32. Shape: reduce(input, dim, keepdim).
+ * @param[out] out Positions along dim, or in the row-major order of the whole tensor, where one element is enough with
+ *         keepdim as well; the first of several equal ones. Dtype: int64, int32. Shape: one_of(reduce(input, dim,
+ *         keepdim), where(is_null(dim), list(1), where(keepdim, resize(input, dim, 1), without(input, dim)))).
  * @param[in] input The elements to compare. Dtype: number. A library may accept or reject another dtype.
  * @param[in] dim Dimension to search along, negative counts from the end; null searches the whole tensor. May be null.
  *                Default: null.
@@ -5039,8 +5054,9 @@ DIOPI_API diopiError_t diopiArgmax(diopiContextHandle_t ctx, diopiTensorHandle_t
  *       diopiErrorOccurred).
  * @note C2: size(input, dim) is at least 1, or numel(input) where dim is null (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] out Positions along dim, or in the row-major order of the whole tensor; the first of several equal ones.
- *         Dtype: int64, int32. Shape: reduce(input, dim, keepdim).
+ * @param[out] out Positions along dim, or in the row-major order of the whole tensor, where one element is enough with
+ *         keepdim as well; the first of several equal ones. Dtype: int64, int32. Shape: one_of(reduce(input, dim,
+ *         keepdim), where(is_null(dim), list(1), where(keepdim, resize(input, dim, 1), without(input, dim)))).
  * @param[in] input The elements to compare. Dtype: number. A library may accept or reject another dtype.
  * @param[in] dim Dimension to search along, negative counts from the end; null searches the whole tensor. May be null.
  *                Default: null.
@@ -5530,8 +5546,8 @@ DIOPI_API diopiError_t diopiAdaptiveMaxPool3dBackward(diopiContextHandle_t ctx, 
 /**
  * @brief Maximum or mean of windows over the last three dimensions, sliding or adaptive.
  * @note C1: when adaptive, output_size has three entries, none negative (else diopiErrorOccurred).
- * @note C2: unless adaptive, ksize and dilation have three entries, all at least 1, and stride too unless it has none
- *       (else diopiErrorOccurred).
+ * @note C2: unless adaptive, ksize has three entries, all at least 1, stride too unless it has none, and dilation too
+ *       where mode is max (else diopiErrorOccurred).
  * @note C3: unless adaptive, padding has three entries, none negative or above half of the dilated window (else
  *       diopiErrorOccurred).
  * @note C5: input has 4 or 5 dimensions, and only the batch may be empty (else diopiErrorOccurred).
@@ -5563,14 +5579,16 @@ DIOPI_API diopiError_t diopiPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t
 /**
  * @brief Gradient of Pool3d.
  * @note C1: indices is given when mode is max (else diopiErrorOccurred).
- * @note C2: unless adaptive, ksize and dilation have three entries, all at least 1, and stride too unless it has none
- *       (else diopiErrorOccurred).
+ * @note C2: unless adaptive, ksize has three entries, all at least 1, stride too unless it has none, and dilation too
+ *       where mode is max (else diopiErrorOccurred).
  * @note C3: unless adaptive, padding has three entries, none negative or above half of the dilated window (else
  *       diopiErrorOccurred).
  * @note C4: grad_output has the shape that the pooling gives (else diopiErrorOccurred).
  * @note C5: input has 4 or 5 dimensions, and only the batch may be empty (else diopiErrorOccurred).
  * @note C6: unless adaptive, at least one window fits into the padded input (else diopiErrorOccurred).
  * @note C7: when mode is max, every index is -1 or a position in its plane of input (else diopiErrorOccurred).
+ * @note C8: indices is int64 where mode is max (else diopiDtypeNotSupported).
+ * @note C9: indices has the shape of grad_output where mode is max (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient of input. Dtype: same(input). Shape: same(input).
  * @param[in] grad_output Gradient that arrives at the pooled values, in the shape of the forward result. Dtype:
@@ -5584,8 +5602,8 @@ DIOPI_API diopiError_t diopiPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t
  * @param[in] ceil_mode Whether the forward call counted windows that stick out at the end. Default: false.
  * @param[in] exclusive Whether the forward call left padding out of the divisor of a mean. Default: true.
  * @param[in] adaptive Whether the windows of the forward call followed from the output size. Default: false.
- * @param[in] indices Position of each maximum in its volume of input, counted in row-major order; null for means.
- *         Dtype: int64. Shape: same(grad_output). May be null. Default: null.
+ * @param[in] indices Position of each maximum in its volume of input, counted in row-major order, int64 in the shape of
+ *         grad_output; not read for means, where it may be null or any tensor. Dtype: any. May be null. Default: null.
  * @return diopiSuccess, or the error that the call met.
  * @since 1.0
  */
@@ -5908,9 +5926,9 @@ DIOPI_API diopiError_t diopiNormBackward(diopiContextHandle_t ctx, diopiTensorHa
  * @note C2: weight and bias have the shape of the normalised dimensions (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The normalised, scaled and shifted values. Dtype: same(input). Shape: same(input).
- * @param[out] running_mean Mean that was used, of the shape of input with 1 for each normalised dimension. Dtype:
- *         one_of(input, float32). Shape: join(head(input, axis(input, begin_norm_axis)), 0 * drop(input, axis(input,
- *         begin_norm_axis)) + 1).
+ * @param[out] running_mean Mean that was used, of the shape of input with 1 for each normalised dimension, or without
+ *         these. Dtype: one_of(input, float32). Shape: one_of(join(head(input, axis(input, begin_norm_axis)), 0 *
+ *         drop(input, axis(input, begin_norm_axis)) + 1), head(input, axis(input, begin_norm_axis))).
  * @param[out] running_var Inverse deviation that was used (not a variance, despite the name), of the shape of
  *         running_mean. Dtype: one_of(input, float32). Shape: same(running_mean).
  * @param[in] input Values to normalise, of at least one dimension. Dtype: floating.
@@ -6063,10 +6081,12 @@ DIOPI_API diopiError_t diopiUnique(diopiContextHandle_t ctx, diopiTensorHandle_t
  * @brief Product along one dimension or of the whole tensor. The product of no elements is 1.
  * @note dim.dim_of: dim, where given, is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else
  *       diopiErrorOccurred).
+ * @note C1: out is complex where input is (else diopiDtypeNotSupported).
  * @param[in] ctx Context of the call.
- * @param[out] out The products; those of integers and bools are int64 and wrap around. Dtype: accumulate(input). Shape:
- *         reduce(input, dim).
- * @param[in] input The factors; true counts as 1. Dtype: any.
+ * @param[out] out The products; those of integers and bools are usually int64. Integers wrap around. Dtype:
+ *         one_of(accumulate(input), uint8, int8, int16, int32, int64, bool, float16, bfloat16, float32, float64,
+ *         complex64, complex128). Shape: reduce(input, dim).
+ * @param[in] input The factors, cast to the dtype of out before they are multiplied; true counts as 1. Dtype: any.
  * @param[in] dim Dimension to multiply along, negative counts from the end; null means all of them. May be null.
  *                Default: null.
  * @return diopiSuccess, or the error that the call met.
@@ -6198,10 +6218,11 @@ DIOPI_API diopiError_t diopiLerpScalar(diopiContextHandle_t ctx, diopiTensorHand
  * @brief Remainder of the division of input by other, with broadcasting; it has the sign of other.
  * @note Source: torch.remainder. The floating remainder by zero is NaN; the lowest integer by -1 gives 0.
  * @note C1: other holds no zero when both operands are integral (else diopiErrorOccurred).
+ * @note C2: input and other are not both bool (else diopiDtypeNotSupported).
  * @param[in] ctx Context of the call.
  * @param[out] out The remainder. Dtype: promote(input, other). Shape: broadcast(input, other).
- * @param[in] input The dividend. Dtype: number.
- * @param[in] other The divisor. Dtype: number.
+ * @param[in] input The dividend. Dtype: number, bool.
+ * @param[in] other The divisor. Dtype: number, bool.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: remainder.Tensor_out, remainder.Tensor, remainder_.Tensor
  * @since 1.0
@@ -6213,10 +6234,11 @@ DIOPI_API diopiError_t diopiRemainderTensor(diopiContextHandle_t ctx, diopiTenso
  * @brief Remainder of the division of input by one number; it has the sign of that number.
  * @note Source: torch.remainder. The floating remainder by zero is NaN; the lowest integer by -1 gives 0.
  * @note C1: other is not zero when both operands are integral (else diopiErrorOccurred).
+ * @note C2: input and other are not both bool (else diopiDtypeNotSupported).
  * @param[in] ctx Context of the call.
  * @param[out] out The remainder. Dtype: promote(input, other). Shape: broadcast(input, other).
- * @param[in] input The dividend. Dtype: number.
- * @param[in] other The divisor. Dtype: number.
+ * @param[in] input The dividend. Dtype: number, bool.
+ * @param[in] other The divisor. Dtype: number, bool.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: remainder.Scalar_out, remainder.Scalar, remainder_.Scalar
  * @since 1.0
@@ -6706,9 +6728,9 @@ DIOPI_API diopiError_t diopiMultinomial(diopiContextHandle_t ctx, diopiTensorHan
  * @note C2: the trailing sizes of input are normalized_shape (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The normalised, scaled and shifted values. Dtype: same(input). Shape: same(input).
- * @param[out] save_mean Mean that was used, of the shape of input with 1 for each normalised dimension. Dtype:
- *         one_of(input, float32). Shape: join(head(input, rank(input) - len(normalized_shape)), 0 * drop(input,
- *         rank(input) - len(normalized_shape)) + 1).
+ * @param[out] save_mean Mean that was used, of the shape of input with 1 for each normalised dimension, or without
+ *         these. Dtype: one_of(input, float32). Shape: one_of(join(head(input, rank(input) - len(normalized_shape)), 0
+ *         * drop(input, rank(input) - len(normalized_shape)) + 1), head(input, rank(input) - len(normalized_shape))).
  * @param[out] save_invstd Inverse deviation that was used, eps included, of the shape of save_mean. Dtype:
  *         one_of(input, float32). Shape: same(save_mean).
  * @param[in] input Values to normalise, whose trailing sizes are normalized_shape. Dtype: floating.
@@ -6732,7 +6754,8 @@ DIOPI_API diopiError_t diopiLayerNorm(diopiContextHandle_t ctx, diopiTensorHandl
  * @note Source: torch.nn.functional.layer_norm
  * @note normalized_shape.length: normalized_shape has at least 1 entry (else diopiErrorOccurred).
  * @note C2: the trailing sizes of input are normalized_shape (else diopiErrorOccurred).
- * @note C3: mean and rstd have the shape of input with 1 for each normalised dimension (else diopiErrorOccurred).
+ * @note C3: mean and rstd have the shape of input with 1 for each normalised dimension, or without these (else
+ *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to input; null where it is not wanted. Dtype: same(input). Shape:
  *         same(input). May be null.
@@ -6746,8 +6769,8 @@ DIOPI_API diopiError_t diopiLayerNorm(diopiContextHandle_t ctx, diopiTensorHandl
  *         May be null. A library may accept or reject another dtype. Default: null.
  * @param[in] bias Shift that LayerNorm was given; its values do not matter and it may be null. Dtype: same(input).
  *         Shape: value(normalized_shape). May be null. A library may accept or reject another dtype. Default: null.
- * @param[in] mean Mean that LayerNorm returned, of the shape of input with 1 for each normalised dimension. Dtype:
- *         one_of(input, float32).
+ * @param[in] mean Mean that LayerNorm returned, of the shape of input with 1 for each normalised dimension, or without
+ *         these. Dtype: one_of(input, float32).
  * @param[in] rstd Inverse deviation that LayerNorm returned. Dtype: one_of(input, float32). Shape: same(mean).
  * @param[in] normalized_shape Sizes of the trailing dimensions that LayerNorm normalised together.
  * @return diopiSuccess, or the error that the call met.
@@ -6767,8 +6790,8 @@ DIOPI_API diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx, diopiTen
  * @note begin_norm_axis.range: begin_norm_axis is at least -rank(input) and below rank(input) (else
  *       diopiErrorOccurred).
  * @note C2: weight and bias have the shape of the normalised dimensions (else diopiErrorOccurred).
- * @note C3: running_mean and running_std have the shape of input with 1 for each normalised dimension (else
- *       diopiErrorOccurred).
+ * @note C3: running_mean and running_std have the shape of input with 1 for each normalised dimension, or without these
+ *       (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_input Gradient with respect to input; null where it is not wanted. Dtype: same(input). Shape:
  *         same(input). A library may accept or reject null.
@@ -6782,8 +6805,8 @@ DIOPI_API diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx, diopiTen
  *         Default: null.
  * @param[in] bias Shift that LayerNormGB was given; its values do not matter and it may be null. Dtype: same(input).
  *         May be null. Default: null.
- * @param[in] running_mean Mean that LayerNormGB returned, of the shape of input with 1 for each normalised dimension.
- *         Dtype: one_of(input, float32).
+ * @param[in] running_mean Mean that LayerNormGB returned, of the shape of input with 1 for each normalised dimension,
+ *         or without these. Dtype: one_of(input, float32).
  * @param[in] running_std Inverse deviation that LayerNormGB returned in running_var. Dtype: one_of(input, float32).
  *         Shape: same(running_mean).
  * @param[in] begin_norm_axis First dimension that LayerNormGB normalised; negative counts from the end.

@@ -23,10 +23,10 @@ extern "C" {
  * @param[out] out The rotated heads. Dtype: same(x). Shape: same(x).
  * @param[in] x Queries or keys, [..., positions, heads, head_dim]. Dtype: floating. Shape: [*batch, S, H, D]. A library
  *              may accept or reject another shape.
- * @param[in] cos Cosine of the angle of every position and pair. Dtype: same(x). Shape: [S, 1, D // 2]. A library may
- *                accept or reject another shape.
- * @param[in] sin Sine of the angle of every position and pair. Dtype: same(x). Shape: [S, 1, D // 2]. A library may
- *                accept or reject another shape.
+ * @param[in] cos Cosine of the angle of every position and pair, or of every head as well. Dtype: same(x). Shape:
+ *                one_of(list(S, 1, D // 2), list(S, H, D // 2)). A library may accept or reject another shape.
+ * @param[in] sin Sine of the angle of every position and pair, of the shape of cos. Dtype: same(x). Shape: same(cos). A
+ *                library may accept or reject another shape.
  * @param[in] conj Rotates by the negative angle, which is the gradient of a rotation. Default: false.
  * @param[in] interleaved Pairs elements 2i and 2i + 1 where true and elements i and i + head_dim / 2 where false.
  *         Default: false.
@@ -104,6 +104,7 @@ DIOPI_API diopiError_t diopiRMSNormBackward(diopiContextHandle_t ctx, diopiTenso
  * @note dropout_p.range: dropout_p is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C1: kv_heads divides heads (else diopiErrorOccurred).
  * @note C3: debug_attn_mask is not null where return_debug_mask is true (else diopiErrorOccurred).
+ * @note C4: gen is there unless dropout_p is 0 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in] q Queries, [batch, seq_q, heads, head_dim]. Dtype: float16, bfloat16, float32. Shape: [B, Sq, H, D]. A
  *              library may accept or reject another dtype.
@@ -117,7 +118,7 @@ DIOPI_API diopiError_t diopiRMSNormBackward(diopiContextHandle_t ctx, diopiTenso
  * @param[out] out Weighted sums of the values. Dtype: same(q). Shape: same(q).
  * @param[out] softmax_lse Natural logarithm of the sum of the exponentials of the scaled scores of every query, kept
  *         for the gradient. Dtype: float32. Shape: [B, H, Sq]. A library may accept or reject another dtype.
- * @param[in,out] gen Random state that dropout draws from and advances.
+ * @param[in,out] gen Random state that dropout draws from and advances; may be null where dropout_p is 0. May be null.
  * @param[out] debug_attn_mask Which probabilities dropout kept; null where it is not wanted. Dtype: bool. Shape: [B, H,
  *         Sq, Sk]. May be null. Default: null.
  * @return diopiSuccess, or the error that the call met.
@@ -134,6 +135,7 @@ __attribute__((deprecated)) DIOPI_API diopiError_t diopiMultiHeadAttention(
  * @note Source: FlashAttention-2, Dao 2023, algorithm 2.
  * @note dropout_p.range: dropout_p is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C1: kv_heads divides heads (else diopiErrorOccurred).
+ * @note C2: gen is there unless dropout_p is 0 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in] grad_out Gradient with respect to the weighted sums. Dtype: same(q). Shape: same(q).
  * @param[in] q Queries of the forward call, [batch, seq_q, heads, head_dim]. Dtype: float16, bfloat16, float32. Shape:
@@ -145,7 +147,8 @@ __attribute__((deprecated)) DIOPI_API diopiError_t diopiMultiHeadAttention(
  *         library may accept or reject another dtype.
  * @param[in] dropout_p Dropout probability of the forward call. Default: 0.0.
  * @param[in] is_causal Causal flag of the forward call. Default: false.
- * @param[in,out] gen Random state from which the forward call drew; the same elements are dropped again.
+ * @param[in,out] gen Random state from which the forward call drew; the same elements are dropped again. May be null
+ *         where dropout_p is 0. May be null.
  * @param[in] scale Factor on the scores of the forward call.
  * @param[out] grad_q Gradient with respect to the queries. Dtype: same(q). Shape: same(q).
  * @param[out] grad_k Gradient with respect to the keys, summed over the query heads that share one. Dtype: same(q).
@@ -170,6 +173,7 @@ __attribute__((deprecated)) DIOPI_API diopiError_t diopiMultiHeadAttentionBackwa
  * @note C3: debug_attn_mask is not null where return_debug_mask is true (else diopiErrorOccurred).
  * @note C4: cum_seq_q and cum_seq_k start at 0, never fall, and end at total_q and total_k (else diopiErrorOccurred).
  * @note C5: no sequence has more than max_q queries or max_k keys (else diopiErrorOccurred).
+ * @note C6: gen is there unless dropout_p is 0 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in] q Queries of all sequences, [total_q, heads, head_dim]. Dtype: float16, bfloat16, float32. Shape: [Tq, H,
  *              D]. A library may accept or reject another dtype.
@@ -188,7 +192,7 @@ __attribute__((deprecated)) DIOPI_API diopiError_t diopiMultiHeadAttentionBackwa
  * @param[in,out] softmax_lse Log-sum-exp of the scaled scores, [batch, heads, max_q]; elements behind the end of a
  *         sequence stay. Dtype: float32. Shape: [P - 1, H, max_q]. A library may accept or reject another dtype. Only a
  *         part is written; the rest stays as it was.
- * @param[in,out] gen Random state that dropout draws from and advances.
+ * @param[in,out] gen Random state that dropout draws from and advances; may be null where dropout_p is 0. May be null.
  * @param[in,out] debug_attn_mask Which probabilities dropout kept; elements behind the end of a sequence stay; null
  *         where it is not wanted. Dtype: bool. Shape: [P - 1, H, max_q, max_k]. May be null. Default: null. Only a part
  *         is written; the rest stays as it was.
@@ -209,6 +213,7 @@ __attribute__((deprecated)) DIOPI_API diopiError_t diopiMultiHeadAttentionVarLen
  * @note C1: kv_heads divides heads (else diopiErrorOccurred).
  * @note C3: cum_seq_q and cum_seq_k start at 0, never fall, and end at total_q and total_k (else diopiErrorOccurred).
  * @note C4: no sequence has more than max_q queries or max_k keys (else diopiErrorOccurred).
+ * @note C5: gen is there unless dropout_p is 0 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in] grad_out Gradient with respect to the weighted sums. Dtype: same(q). Shape: same(q).
  * @param[in] q Queries of the forward call, [total_q, heads, head_dim]. Dtype: float16, bfloat16, float32. Shape: [Tq,
@@ -225,7 +230,8 @@ __attribute__((deprecated)) DIOPI_API diopiError_t diopiMultiHeadAttentionVarLen
  * @param[in] max_k Number of keys of the longest sequence.
  * @param[in] dropout_p Dropout probability of the forward call. Default: 0.0.
  * @param[in] is_causal Causal flag of the forward call. Default: false.
- * @param[in,out] gen Random state from which the forward call drew; the same elements are dropped again.
+ * @param[in,out] gen Random state from which the forward call drew; the same elements are dropped again. May be null
+ *         where dropout_p is 0. May be null.
  * @param[in] scale Factor on the scores of the forward call.
  * @param[out] grad_q Gradient with respect to the queries. Dtype: same(q). Shape: same(q).
  * @param[out] grad_k Gradient with respect to the keys, summed over the query heads that share one. Dtype: same(q).
@@ -249,12 +255,13 @@ __attribute__((deprecated)) DIOPI_API diopiError_t diopiMultiHeadAttentionVarLen
  * @note p_dropout.range: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C1: kv_heads divides heads (else diopiErrorOccurred).
  * @note C3: alibi_slopes has the shape [heads] or [batch, heads] (else diopiErrorOccurred).
+ * @note C4: gen is there unless p_dropout is 0 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] attention_out Weighted sums of the values; zero for a query that sees no key. Dtype: same(q). Shape:
  *         same(q).
  * @param[out] softmax_lse Natural logarithm of the sum of the exponentials of the scores, after scale and bias; +inf
  *         for a query that sees no key. Dtype: float32. Shape: [B, H, Sq].
- * @param[in,out] gen Random state that dropout draws from and advances.
+ * @param[in,out] gen Random state that dropout draws from and advances; may be null where p_dropout is 0. May be null.
  * @param[in] q Queries, [batch, seq_q, heads, head_dim]. Dtype: float16, bfloat16. Shape: [B, Sq, H, D].
  * @param[in] k Keys, [batch, seq_kv, kv_heads, head_dim]; every key head serves heads / kv_heads neighbouring query
  *              heads. Dtype: same(q). Shape: [B, Sk, Hk, D].
@@ -284,6 +291,7 @@ DIOPI_API diopiError_t diopiFlashAttention(diopiContextHandle_t ctx, diopiTensor
  * @note p_dropout.range: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C1: kv_heads divides heads (else diopiErrorOccurred).
  * @note C3: alibi_slopes has the shape [heads] or [batch, heads] (else diopiErrorOccurred).
+ * @note C4: gen is there unless p_dropout is 0 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_q Gradient with respect to the queries. Dtype: same(q). Shape: same(q).
  * @param[out] grad_k Gradient with respect to the keys, summed over the query heads that share one. Dtype: same(q).
@@ -291,7 +299,8 @@ DIOPI_API diopiError_t diopiFlashAttention(diopiContextHandle_t ctx, diopiTensor
  * @param[out] grad_v Gradient with respect to the values, summed over the query heads that share one. Dtype: same(q).
  *         Shape: same(v).
  * @param[in] grad_output Gradient with respect to attention_out. Dtype: same(q). Shape: same(q).
- * @param[in,out] gen Random state from which the forward call drew; the same elements are dropped again.
+ * @param[in,out] gen Random state from which the forward call drew; the same elements are dropped again. May be null
+ *         where p_dropout is 0. May be null.
  * @param[in] q Queries of the forward call, [batch, seq_q, heads, head_dim]. Dtype: float16, bfloat16. Shape: [B, Sq,
  *              H, D].
  * @param[in] k Keys of the forward call, [batch, seq_kv, kv_heads, head_dim]. Dtype: same(q). Shape: [B, Sk, Hk, D].
@@ -325,6 +334,7 @@ DIOPI_API diopiError_t diopiFlashAttentionBackward(
  * @note C5: attention_mask broadcasts to [batch, head_num, seq_q, seq_kv] (else diopiErrorOccurred).
  * @note C6: alibi_slopes has the shape [head_num] or [batch, head_num] (else diopiErrorOccurred).
  * @note C7: q and k have the same batch and the same head_dim (else diopiErrorOccurred).
+ * @note C8: gen is there unless p_dropout is 0 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] attention_out Weighted sums of the values. Dtype: same(q). Shape: same(q).
  * @param[out] dropout_mask Which probabilities dropout kept, in a form of the library; empty where p_dropout is 0.
@@ -335,7 +345,7 @@ DIOPI_API diopiError_t diopiFlashAttentionBackward(
  *         Shape: [?, head_num, ?, ?]. Allocated by the operator through diopiRequireTensor.
  * @param[out] softmax_out Attention probabilities, where the library keeps them for the gradient; empty otherwise.
  *         Dtype: float32. Shape: [?]. Allocated by the operator through diopiRequireTensor.
- * @param[in,out] gen Random state that dropout draws from and advances.
+ * @param[in,out] gen Random state that dropout draws from and advances; may be null where p_dropout is 0. May be null.
  * @param[in] q Queries; its dimensions are those of input_layout with S = seq_q, N = head_num and H = N * D. Dtype:
  *              float16, bfloat16.
  * @param[in] k Keys in input_layout; S = seq_kv, and its N may be a divisor of head_num. Dtype: same(q).
@@ -430,13 +440,14 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionBackward(
  * @note C3: cum_seq_q and cum_seq_kv start at 0, never fall, and end at total_q and total_kv (else diopiErrorOccurred).
  * @note C4: no sequence has more than max_seqlen_q queries or max_seqlen_kv keys (else diopiErrorOccurred).
  * @note C5: alibi_slopes has the shape [heads] or [batch, heads] (else diopiErrorOccurred).
+ * @note C6: gen is there unless p_dropout is 0 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] attention_out Weighted sums of the values; zero for a query that sees no key. Dtype: same(q). Shape:
  *         same(q).
  * @param[in,out] softmax_lse Log-sum-exp of the scores, [batch, heads, max_seqlen_q]; elements behind the end of a
  *         sequence stay. Dtype: float32. Shape: [P - 1, H, max_seqlen_q]. Only a part is written; the rest stays as it
  *         was.
- * @param[in,out] gen Random state that dropout draws from and advances.
+ * @param[in,out] gen Random state that dropout draws from and advances; may be null where p_dropout is 0. May be null.
  * @param[in] q Queries of all sequences, [total_q, heads, head_dim]. Dtype: float16, bfloat16. Shape: [Tq, H, D].
  * @param[in] k Keys of all sequences, [total_kv, kv_heads, head_dim]; every key head serves heads / kv_heads
  *              neighbouring query heads. Dtype: same(q). Shape: [Tk, Hk, D].
@@ -474,6 +485,7 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLen(diopiContextHandle_t ctx, diopi
  * @note C3: cum_seq_q and cum_seq_kv start at 0, never fall, and end at total_q and total_kv (else diopiErrorOccurred).
  * @note C4: no sequence has more than max_seqlen_q queries or max_seqlen_kv keys (else diopiErrorOccurred).
  * @note C5: alibi_slopes has the shape [heads] or [batch, heads] (else diopiErrorOccurred).
+ * @note C6: gen is there unless p_dropout is 0 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] grad_q Gradient with respect to the queries. Dtype: same(q). Shape: same(q).
  * @param[out] grad_k Gradient with respect to the keys, summed over the query heads that share one. Dtype: same(q).
@@ -481,7 +493,8 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLen(diopiContextHandle_t ctx, diopi
  * @param[out] grad_v Gradient with respect to the values, summed over the query heads that share one. Dtype: same(q).
  *         Shape: same(v).
  * @param[in] grad_output Gradient with respect to attention_out. Dtype: same(q). Shape: same(q).
- * @param[in,out] gen Random state from which the forward call drew; the same elements are dropped again.
+ * @param[in,out] gen Random state from which the forward call drew; the same elements are dropped again. May be null
+ *         where p_dropout is 0. May be null.
  * @param[in] q Queries of the forward call, [total_q, heads, head_dim]. Dtype: float16, bfloat16. Shape: [Tq, H, D].
  * @param[in] k Keys of the forward call, [total_kv, kv_heads, head_dim]. Dtype: same(q). Shape: [Tk, Hk, D].
  * @param[in] v Values of the forward call, [total_kv, kv_heads, head_dim]. Dtype: same(q). Shape: [Tk, Hk, D].
@@ -521,6 +534,7 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLenBackward(
  * @note C3: no sequence has more than max_seqlen_q queries or max_seqlen_kv keys (else diopiErrorOccurred).
  * @note C5: attention_mask has at least max_seqlen_q rows and max_seqlen_kv columns (else diopiErrorOccurred).
  * @note C6: alibi_slopes has the shape [heads] or [batch, heads] (else diopiErrorOccurred).
+ * @note C7: gen is there unless p_dropout is 0 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] attention_out Weighted sums of the values. Dtype: same(q). Shape: same(q).
  * @param[out] dropout_mask Which probabilities dropout kept, in a form of the library; empty where p_dropout is 0.
@@ -531,7 +545,7 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLenBackward(
  *         [Tq, H, ?]. Allocated by the operator through diopiRequireTensor.
  * @param[out] softmax_out Attention probabilities, where the library keeps them for the gradient; empty otherwise.
  *         Dtype: float32. Shape: [?]. Allocated by the operator through diopiRequireTensor.
- * @param[in,out] gen Random state that dropout draws from and advances.
+ * @param[in,out] gen Random state that dropout draws from and advances; may be null where p_dropout is 0. May be null.
  * @param[in] q Queries of all sequences, [total_q, heads, head_dim]. Dtype: float16, bfloat16. Shape: [Tq, H, D].
  * @param[in] k Keys of all sequences, [total_kv, kv_heads, head_dim]. Dtype: same(q). Shape: [Tk, Hk, D].
  * @param[in] v Values of all sequences, [total_kv, kv_heads, head_dim]. Dtype: same(q). Shape: [Tk, Hk, D].
@@ -893,7 +907,8 @@ DIOPI_API diopiError_t diopiMatmulAllReduce(diopiContextHandle_t ctx, diopiTenso
  * @note C1: num_kv_heads divides num_heads (else diopiErrorOccurred).
  * @note C2: query and key hold max_input_len rows of their heads for every entry of actual_seq_lengths (else
  *       diopiErrorOccurred).
- * @note C4: atten_mask broadcasts to [batch, num_heads, max_input_len, max_input_len] (else diopiErrorOccurred).
+ * @note C4: atten_mask broadcasts to [batch, num_heads, max_input_len, max_input_len], and with three dimensions to
+ *       [batch, max_input_len, max_input_len] (else diopiErrorOccurred).
  * @note C5: max_input_len is at least 0 (else diopiErrorOccurred).
  * @note C6: dim is at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -904,8 +919,9 @@ DIOPI_API diopiError_t diopiMatmulAllReduce(diopiContextHandle_t ctx, diopiTenso
  * @param[in] key Keys, [batch * max_input_len, num_kv_heads, dim]; neighbouring dimensions may be joined or split.
  *                Dtype: same(query).
  * @param[in] value Values, laid out as the keys. Dtype: same(query). Shape: same(key).
- * @param[in] atten_mask True hides a key from a query; broadcasts to [batch, num_heads, max_input_len, max_input_len];
- *         null hides none. Dtype: bool. May be null. Default: null.
+ * @param[in] atten_mask True hides a key from a query; broadcasts to [batch, num_heads, max_input_len, max_input_len],
+ *         and with three dimensions to [batch, max_input_len, max_input_len]; null hides none. Dtype: bool. May be
+ *         null. Default: null.
  * @param[in] actual_seq_lengths Number of tokens of each sequence; later rows of its padding are not read.
  * @param[in] max_input_len Number of rows that each sequence takes with its padding.
  * @param[in] num_heads Number of query heads.

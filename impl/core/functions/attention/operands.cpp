@@ -103,7 +103,9 @@ void set_mask(Scoring& scoring, const Tensor& mask) {
 
 DropoutState::DropoutState(diopiGeneratorHandle_t generator, double probability) : generator_(generator) {
     dropout_.probability = probability;
-    require(diopiGeneratorGetSeedAndOffset(generator, &dropout_.seed, &dropout_.offset) == diopiSuccess,
+    // Without dropout the generator may be null.
+    require(!dropout_.is_active() ||
+                diopiGeneratorGetSeedAndOffset(generator, &dropout_.seed, &dropout_.offset) == diopiSuccess,
             "parameter 'gen' gives no seed");
 }
 

@@ -68,6 +68,13 @@ void diopi::kernels::prompt_flash_attention(const PromptFlashAttentionArgs& args
         problem.sequences.push_back({length, length, row * problem.query_rows.row, row * problem.key_rows.row});
     }
     number_rows(problem);
-    attend(problem, serving_scoring(args.dim, args.atten_mask), args.out, {args.query, args.key, args.value},
-           Rest::kZero);
+    Tensor mask = args.atten_mask;
+    std::optional<View> of_batch;
+    if (mask.rank == 3) {
+        // [batch, queries, keys]: one for all heads.
+        of_batch.emplace(mask, std::vector<int64_t>{mask.shape[0], 1, mask.shape[1], mask.shape[2]},
+                         std::vector<int64_t>{mask.strides[0], 0, mask.strides[1], mask.strides[2]});
+        mask = of_batch->tensor();
+    }
+    attend(problem, serving_scoring(args.dim, mask), args.out, {args.query, args.key, args.value}, Rest::kZero);
 }

@@ -34,13 +34,18 @@ void diopi::kernels::rotary_embedding(const RotaryEmbeddingArgs& args) {
     require_rank(x, 1);
     const Heads view(x);
     const int64_t positions = view.shape[view.shape.size() - 3];
+    const int64_t heads = view.shape[view.shape.size() - 2];
     const int64_t half = view.shape.back() / 2;
-    for (const Tensor* angle : {&args.cos, &args.sin}) {
-        // Where x has one head or one position without a dimension for it, so may the angles.
-        const std::vector<int64_t> own = x.rank == 1 ? std::vector<int64_t>{half} : std::vector{positions, half};
-        require_shape(*angle, x.rank < 3 && shape_of(*angle) == own ? own : std::vector{positions, int64_t{1}, half});
-        require_disjoint(args.out, *angle);
+    // Where x has one head or one position without a dimension for it, so may the angles.
+    const std::vector<int64_t> own = x.rank == 1 ? std::vector<int64_t>{half} : std::vector{positions, half};
+    const std::vector<int64_t> of_heads{positions, heads, half};
+    const std::vector<int64_t> angles = shape_of(args.cos);
+    if (angles != of_heads && !(x.rank < 3 && angles == own)) {
+        require_shape(args.cos, {positions, 1, half});
     }
+    require_shape(args.sin, angles);
+    require_disjoint(args.out, args.cos);
+    require_disjoint(args.out, args.sin);
     rotate_pairs(view.of(args.out).tensor(), view.of(x).tensor(), args.cos, args.sin, args.conj, args.interleaved);
 }
 

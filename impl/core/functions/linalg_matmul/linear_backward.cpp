@@ -29,7 +29,9 @@ void diopi::kernels::linear_backward(const LinearBackwardArgs& args) {
         const View result = as_batch(args.grad_weight);
         multiply_tensors(result.tensor(), transposed.tensor(), right.tensor());
     }
-    if (!args.grad_bias.is_null()) {
+    if (args.grad_bias.rank > 1) {  // of a summand for each element
+        copy_elements(args.grad_bias, args.grad_output);
+    } else if (!args.grad_bias.is_null()) {
         sum_rows(args.grad_bias, args.grad_output);
     }
 }

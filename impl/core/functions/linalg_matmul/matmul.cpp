@@ -74,8 +74,13 @@ void diopi::kernels::linear(const LinearArgs& args) {
     } else {
         require_shape(args.out, shape);
     }
-    if (args.bias.numel != 1) {
+    if (args.bias.rank <= 1 && args.bias.numel != 1) {
         require_shape(args.bias, {columns});
+    }
+    std::optional<AsMatrix> summands;  // one for each element of the result
+    if (args.bias.rank > 1) {
+        require_shape(args.bias, shape);
+        summands.emplace(args.bias);
     }
     require_apart(args.out, {&args.input, &args.weight, &args.bias});
     if (is_vector) {
@@ -87,6 +92,7 @@ void diopi::kernels::linear(const LinearArgs& args) {
     const AsMatrix left(input);
     const View transposed(weight, {1, inner, columns},
                           {0, weight.strides[is_vector ? 0 : 1], is_vector ? 0 : weight.strides[0]});
-    multiply_tensors(result.tensor(), left.tensor(), transposed.tensor(), Number::of(1), Number::of(1), args.bias);
+    multiply_tensors(result.tensor(), left.tensor(), transposed.tensor(), Number::of(1), Number::of(1),
+                     summands && !is_vector ? summands->tensor() : args.bias);
     result.store();
 }

@@ -1,5 +1,6 @@
 // Sum, Mean, Prod. Accumulated in double, complex<double> or int64 (which wraps).
 #include "diopi_core/arguments.h"
+#include "diopi_core/dense.h"
 #include "kernels.h"
 #include "reduction.h"
 
@@ -17,5 +18,13 @@ void diopi::kernels::mean(const MeanArgs& args) {
 
 void diopi::kernels::prod(const ProdArgs& args) {
     require_disjoint(args.out, args.input);
-    reduce_product(args.out, args.input, rows_over(args.input, args.dim));
+    const Dtype dtype = args.out.dtype;
+    if (dtype == args.input.dtype || (is_integral(dtype) && is_integral(args.input.dtype))) {
+        reduce_product(args.out, args.input, rows_over(args.input, args.dim));
+        return;
+    }
+    // The factors are cast to the dtype of the result first: a product of fractions is not one of whole numbers.
+    const Temporary factors(shape_of(args.input), dtype, args.input);
+    copy_elements(factors.tensor(), args.input);
+    reduce_product(args.out, factors.tensor(), rows_over(factors.tensor(), args.dim));
 }

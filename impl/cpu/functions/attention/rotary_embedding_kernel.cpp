@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "attention/kernels.h"
 #include "diopi_core/dense.h"
 #include "diopi_core/raw_elements.h"
@@ -31,8 +33,9 @@ void rotate_halves_of(T* heads, int64_t tokens, int64_t width, int64_t size, con
 
 void rotate_pairs(const Tensor& out, const Tensor& x, const Tensor& cos, const Tensor& sin, bool conj,
                   bool interleaved) {
-    const int64_t positions = x.shape[x.rank - 3];
-    const int64_t heads = x.shape[x.rank - 2];
+    const int64_t angles_of_position = std::max<int64_t>(cos.rank == 3 ? cos.shape[1] : 1, 1);
+    const int64_t positions = x.shape[x.rank - 3] * angles_of_position;
+    const int64_t heads = x.shape[x.rank - 2] / angles_of_position;
     const int64_t size = x.shape[x.rank - 1];
     const int64_t half = size / 2;
     dispatch_compute<kFloating>(x.dtype, [&](auto sample) {

@@ -1,4 +1,6 @@
 // RotaryEmbedding: pairs of elements rotated by angles, several pairs by one access where they are laid out so.
+#include <algorithm>
+
 #include "attention/kernels.h"
 #include "diopi_core/raw_elements.h"
 #include "diopi_cuda/aligned_vector.h"
@@ -139,7 +141,9 @@ void rotate_pairs(const Tensor& out, const Tensor& x, const Tensor& cos, const T
                   bool interleaved) {
     const int64_t size = x.shape[x.rank - 1];
     const int64_t rows = size == 0 ? 0 : x.numel / size;
-    const cuda::RotaryLayout how{x.shape[x.rank - 3], x.shape[x.rank - 2], size / 2, conj};
+    const int64_t angles_of_position = std::max<int64_t>(cos.rank == 3 ? cos.shape[1] : 1, 1);
+    const cuda::RotaryLayout how{x.shape[x.rank - 3] * angles_of_position, x.shape[x.rank - 2] / angles_of_position,
+                                 size / 2, conj};
     dispatch<kFloating>(x.dtype, [&](auto sample) {
         using P = decltype(sample);
         const Input<P> from(x);
