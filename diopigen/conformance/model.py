@@ -14,7 +14,9 @@ SUCCESS = "diopiSuccess"
 
 NORMAL = Drawn("normal")
 
-LAYOUTS = ("contiguous", "strided", "transposed", "expanded", "channels-last", "offset")
+LAYOUTS = ("contiguous", "strided", "transposed", "expanded", "channels-last", "offset", "distant", "odd")
+"""`distant`: neighbours of the last dimension are some 300 elements apart. `odd`: dimensions of size 1 have strides
+that are not those of a contiguous tensor, which moves no element. `by 8,1`: strides of its own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ from functools import lru_cache
 from diopigen.chip.model import LARGEST_ALIGNMENT
 
 Dims = tuple[int, ...]
+DISTANCE = 300
+"""Elements between neighbours of the last dimension in the layout `distant`: more than a byte counts."""
 GUARD = LARGEST_ALIGNMENT
 """Bytes of guard before and behind the elements: a multiple of every element size, and of what a chip can ask for."""
 
@@ -22,10 +24,14 @@ def strides_of(shape: Dims, layout: str) -> Dims:
     elif layout == "channels-last" and rank >= 3:
         order = [1, *range(rank - 1, 1, -1), 0]
     strides = [0] * rank
-    step, gap = (2, 1) if layout == "strided" else (1, 0)
+    step, gap = {"strided": (2, 1), "distant": (DISTANCE, 1)}.get(layout, (1, 0))
     for dim in order:
         strides[dim] = step
         step = step * max(shape[dim], 1) + gap
+    if layout == "odd":  # no element lies elsewhere
+        return tuple(2 * step + 1 if size == 1 else step for size, step in zip(shape, strides, strict=True))
+    if layout.startswith("by "):
+        return tuple(map(int, layout[3:].split(",")))
     if layout == "expanded" and rank:
         inner = strides_of(shape[1:], "contiguous")
         return (0, *inner)

@@ -67,6 +67,8 @@ _STRUCTURES: tuple[tuple[str, tuple[int, ...], tuple[str, str]], ...] = (
     ("channels-last", (2, 3, 4, 5), ("channels-last", "channels-last")),
     ("channels-last", (2, 3, 4, 5), ("channels-last", "contiguous")),
     ("non-contiguous", (16, 16, 16), ("transposed", "contiguous")),
+    ("non-contiguous", (3, 4), ("distant", "contiguous")),
+    ("non-contiguous", (2, 1, 3, 1), ("odd", "contiguous")),
 )
 """Axis, shape, layout of what is read and of what is only written."""
 

@@ -15,9 +15,11 @@ from diopigen.ir.recipe import Argument, Drawn
 
 NAMES = ("strided", "alone", "offset")
 
-_ALONE = ("strided", "transposed", "expanded", "channels-last")
-_RANK = {"strided": 1, "transposed": 2, "expanded": 2, "channels-last": 3}
+_ALONE = ("strided", "transposed", "expanded", "channels-last", "distant", "odd")
+_RANK = {"strided": 1, "transposed": 2, "expanded": 2, "channels-last": 3, "distant": 1, "odd": 1}
 """From how many dimensions on a layout differs from a contiguous one."""
+_FEW = 1024
+"""Elements up to which they are laid out far from each other."""
 _IMAGE = 4
 """From how many dimensions on frameworks keep whole models with the channels last."""
 _REPEATABLE = frozenset({"normal", "uniform", "nonzero", "zeros", "ones", "bools"})
@@ -96,6 +98,10 @@ def _suits(param: Parameter, value: Value, layout: str) -> bool:
     items = [item for item in (value if isinstance(value, tuple) else (value,)) if isinstance(item, Operand)]
     if not any(len(item.shape) >= _RANK[layout] and math.prod(item.shape) > 1 for item in items):
         return False
+    if layout == "odd":
+        return any(1 in item.shape and math.prod(item.shape) > 1 for item in items)
+    if layout == "distant":
+        return all(math.prod(item.shape) <= _FEW for item in items)
     if layout == "expanded":
         if param.is_written:
             return False
