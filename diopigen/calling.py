@@ -7,7 +7,7 @@ backend; each call here copies its operands to the device and its results back.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -18,7 +18,7 @@ from diopigen.conformance.cases.choices import Choice, primary_dtypes, primary_p
 from diopigen.conformance.cases.resolve import Resolver
 from diopigen.conformance.cases.values import Unfit
 from diopigen.conformance.dtypes import decode, encode
-from diopigen.conformance.model import SUCCESS, Case
+from diopigen.conformance.model import SUCCESS, Case, Operand, Value
 from diopigen.conformance.run.binding import Host, Types
 from diopigen.conformance.run.binding import Library as Binding
 from diopigen.conformance.run.host_runtime import host_runtime
@@ -76,10 +76,10 @@ class Library:
         """Calls a function, named with `diopi`, and returns what it wrote, by parameter.
 
         Tensors are arrays, lists of tensors lists of arrays; numbers, lists and texts are plain. Outputs may be left
-        out where the spec has rules for them; of those that are passed only shape and dtype matter. The context is
-        made, and so are generators, unless a `Generator` or a list of them is passed. Results of bfloat16 are float32
-        arrays. Raises `CallError` where the library rejects the
-        call, and `Failure` for a function that does not exist and arguments that do not fit the spec.
+        out where the spec has rules for them; of those that are passed only shape, strides and dtype matter. Arrays
+        keep their strides. The context is made, and so are generators, unless a `Generator` or a list of them is
+        passed. Results of bfloat16 are float32 arrays. Raises `CallError` where the library rejects the call, and
+        `Failure` for a function that does not exist and arguments that do not fit the spec.
         """
         function = self.interface.function(name)
         target = self._library.functions.get(name)
@@ -90,11 +90,11 @@ class Library:
         generators = [one for value in arguments.values() for one in _generators(value)]
         plain = {name: value for name, value in arguments.items() if not _generators(value)}
         try:
-            ready = self._preparer.prepare(self._case(function, plain), function)
+            ready = self._preparer.prepare(self.case(function, plain), function)
             for (handle, _), generator in zip(ready.generators, generators, strict=False):
                 self._host.call("diopiGeneratorSetSeedAndOffset", handle, generator.seed, generator.offset)
             for param in function.params:
-                if param.is_read:
+                if param.is_read and not param.sparse:
                     self._fill(ready.blocks.get(param.name, ()), arguments.get(param.name))
             status = self._statuses.get(target(*ready.arguments), "an unknown status")
             if status == SUCCESS:
@@ -116,13 +116,15 @@ class Library:
                 block.elements(block.before)[...] = encode(array, block.dtype)
                 self._arena.write(block, block.before)
 
-    def _case(self, function: Function, arguments: Mapping[str, Any]) -> Case:
+    def case(self, function: Function, arguments: Mapping[str, Any]) -> Case:
+        """The call as a case of the conformance suite; tensors hold zeros, but for sparse ones. Raises as `call`."""
         for name in arguments:
             if function.param(name) is None:
                 fix = did_you_mean(name, [param.name for param in function.params])
                 message = f"{function.name} has no parameter '{name}'"
                 raise failure("call-unfit", message, fix=fix or "see `diopigen explain`")
-        recipe = {name: _argument(value) for name, value in arguments.items()}
+        sparse = {param.name for param in function.params if param.sparse}
+        recipe = {name: _argument(value, is_sparse=name in sparse) for name, value in arguments.items()}
         primary = primary_parameter(function)
         provided = recipe.get(primary.name) if primary is not None else None
         first = provided[0] if isinstance(provided, tuple) and provided else provided
@@ -132,6 +134,8 @@ class Library:
         except Unfit as error:
             fix = f"see `diopigen explain {function.name}`"
             raise failure("call-unfit", f"{function.name}: {error}", fix=fix) from None
+        for name, value in arguments.items():
+            resolved[name] = _laid_out(resolved[name], value)
         return Case(f"{function.name}/{dtype}/call", function.name, function.family, dtype, "call", resolved)
 
     def _results(self, function: Function, ready: Prepared) -> Mapping[str, Any]:
@@ -179,8 +183,20 @@ def _generators(value: object) -> list[Generator]:
     return []
 
 
-def _argument(value: object) -> Argument:
+def _laid_out(operand: Value, value: object) -> Value:
+    """A tensor, or a list of them, with the strides of the array."""
+    if isinstance(operand, tuple) and isinstance(value, (list, tuple)):
+        return tuple(_laid_out(one, array) for one, array in zip(operand, value, strict=False))
+    if not isinstance(operand, Operand) or not isinstance(value, np.ndarray) or value.flags.c_contiguous:
+        return operand
+    steps = [stride // value.itemsize for stride in value.strides]
+    return replace(operand, layout="by " + ",".join(map(str, steps))) if min(steps) >= 0 else operand
+
+
+def _argument(value: object, *, is_sparse: bool = False) -> Argument:
     """An argument as the recipes of the spec have it."""
+    if isinstance(value, np.ndarray) and is_sparse:
+        return TensorRecipe(value.shape, value.dtype.name, _tuples(value.tolist()))
     if isinstance(value, np.ndarray):
         return TensorRecipe(value.shape, value.dtype.name, Drawn("zeros"))  # the elements follow in `_fill`
     if isinstance(value, np.generic):
@@ -191,3 +207,7 @@ def _argument(value: object) -> Argument:
         return value
     fix = "pass NumPy arrays, numbers, texts, None, and lists of these"
     raise failure("call-unfit", f"a call cannot take a value of the type {type(value).__name__}", fix=fix)
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
