@@ -2,7 +2,8 @@
 
     tools/bare_machine.py make test
 
-In a mount namespace of its own the files of all other packages are hidden, and so is /usr/local. PATH is that of a new machine. Needs root, as in a container of CI.
+In a mount namespace of its own the files of all other packages are hidden, and so is /usr/local. PATH is that of a
+new machine. Needs root, as in a container of CI.
 """
 
 from __future__ import annotations
