@@ -57,6 +57,6 @@ RUNS_ALL = False
 """Whether this run takes the tests marked `slow` too; set by tests/conftest.py before any test is imported."""
 
 
-def examples(count: int) -> int:
-    """How many examples a property is tried with: `count` of them in `make nightly`, a quarter for a change."""
-    return count if RUNS_ALL else count // 4
+def examples(count: int, part: int = 4) -> int:
+    """How many examples a property is tried with: `count` of them in `make nightly`, one in `part` for a change."""
+    return count if RUNS_ALL else count // part

@@ -236,3 +236,79 @@ def test_optimizer_steps(graphs: ModuleType, torch_droplet: ModuleType, droplet:
 
     for one, other in zip(run(True), run(False), strict=True):
         torch.testing.assert_close(one, other)
+
+
+def test_numbers_assigned_to_slices_of_one(graphs: ModuleType, droplet: Any) -> None:
+    """They are constants that broadcast: a dimension of one element has any stride."""
+    import torch
+
+    def column(y: Any) -> Any:
+        y[:, 2:3] = 5
+        return y.sum()
+
+    def last_row(y: Any) -> Any:
+        y[-1:] = 0
+        return y * 2
+
+    def hidden(y: Any) -> Any:
+        z = y * 2
+        z[:, :1] = float("-inf")
+        return z.softmax(1)
+
+    def mask(y: Any) -> Any:
+        shown = y > 3
+        shown[:, :1] = True
+        return torch.where(shown, y, 0)
+
+    def scattered(y: Any) -> Any:
+        return torch.slice_scatter(y, torch.full((), 5.0, device=y.device).expand(4, 1), 1, 2, 3)
+
+    def expanded(y: Any) -> Any:
+        return y + torch.full((), 2.0, device=y.device).expand(4, 1), torch.full((1,), 2.0, device=y.device).expand(
+            4, 1
+        )
+
+    for function in (column, last_row, hidden, mask, scattered, expanded):
+        for is_dynamic in (False, True):
+            torch._dynamo.reset()
+            own, other = (torch.arange(24.0).reshape(4, 6).to(droplet) for _ in range(2))
+            compiled = torch.compile(function, backend=graphs.backend, dynamic=is_dynamic)
+            torch.testing.assert_close((compiled(own), own), (function(other), other), rtol=1e-6, atol=0)
+
+
+def test_a_checkpoint_with_dropout(graphs: ModuleType, droplet: Any) -> None:
+    """What it computes again draws the same numbers."""
+    import torch
+    from torch.utils.checkpoint import checkpoint
+
+    weight = torch.randn(8, 8).to(droplet)
+
+    def dropped(x: Any) -> Any:
+        return torch.nn.functional.dropout(torch.tanh(x @ weight), 0.4) @ weight
+
+    def loss(x: Any) -> Any:
+        return checkpoint(dropped, x, use_reentrant=False).square().sum()
+
+    results = []
+    for function in (loss, torch.compile(loss, backend=graphs.backend)):
+        torch.manual_seed(5)
+        x = torch.ones(6, 8).to(droplet).requires_grad_()
+        value = function(x)
+        value.backward()
+        results.append((value.detach(), x.grad, torch.rand(3, device=droplet)))
+    torch.testing.assert_close(results[1], results[0])
+
+
+def test_the_backend_has_a_name_without_an_installed_package(backend: Any, torch_droplet: ModuleType) -> None:
+    """Where the package is on PYTHONPATH alone, whether PyTorch has looked for backends before or not."""
+    import os
+    import subprocess
+    import sys
+    from pathlib import Path
+
+    folder = Path(str(torch_droplet.__file__)).parents[1]
+    code = "import torch, torch_droplet; print(torch._dynamo.lookup_backend('diopi').__module__)"
+    for first in ("", "import torch._dynamo; torch._dynamo.list_backends()\n"):
+        environment = {**os.environ, **backend.environment(), "PYTHONPATH": str(folder)}
+        done = subprocess.run([sys.executable, "-c", first + code], env=environment, capture_output=True, text=True)
+        assert done.stdout.split() == ["torch_droplet.graphs"], done.stderr
