@@ -7,13 +7,14 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Output out_written(out, type);
     const Input self_read(call, self, type, kNumber);
     if (isNumber(other)) {
-        call("diopiBlendScalar", diopiBlendScalar, out_written, self_read, Number(other.item()), Number(weight),
-             RoundingDown);
+        call("diopiBlendScalar", diopiBlendScalar, out_written, self_read, Number(other.item()),
+             Number(weight, at::toOpMathType(type)), RoundingDown);
         out_written.finish();
         return;
     }
     const Input other_read(call, other, type, kNumber | kBool);
-    call("diopiBlend", diopiBlend, out_written, self_read, other_read, Number(weight), RoundingDown);
+    call("diopiBlend", diopiBlend, out_written, self_read, other_read, Number(weight, at::toOpMathType(type)),
+         RoundingDown);
     out_written.finish();
 }
 
