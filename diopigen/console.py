@@ -116,8 +116,8 @@ class Session:
         return tuple(tables[name] for name in names)
 
     def cached(self, kind: str, folders: Sequence[Path], words: Sequence[str], work: Callable[[], _Value]) -> _Value:
-        """What `work` gives, from the cache where it gave it before: for the same bytes in `folders`, the same `words`
-        and the same diopigen. Only work without findings is kept, and only where no file changed meanwhile."""
+        """Memoizes `work`, keyed by the bytes in `folders`, the `words` and diopigen itself. A result is stored where
+        it came without findings and no file changed meanwhile."""
         from diopigen.output import cache
 
         try:

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import click
 
+from diopigen.collection import no_collection
 from diopigen.commands import completion
+from diopigen.commands.checking import checked
 from diopigen.commands.fixing import check_files, fix_spec
 from diopigen.commands.writing import carry_out, writing_options
 from diopigen.console import Session, common_options
@@ -45,14 +47,10 @@ def check(
         check_files(session, files, published, fixes=fixes, diff=diff)
     if fixes:
         fix_spec(session, published, diff=diff)
-    interface = session.load(fresh=True, published=published).interface
-    models = session.models(fresh=True)
-    api.check_models(interface, models, session.sink)
-    api.check_targets(interface, where, session.sink)
-    if not session.sink.has_errors:
-        api.check_completeness(interface, where, published, session.sink, each=missing)
-    summary = f"{len(interface.functions)} functions in {len(interface.files)} files"
-    session.finish(clean=f"{summary}, {len(models)} model tables: nothing found")
+    with no_collection():
+        findings, summary = checked(session, published, each=missing)
+    session.sink.extend(findings)
+    session.finish(clean=f"{summary}: nothing found")
 
 
 @click.command()

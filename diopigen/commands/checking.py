@@ -1,0 +1,68 @@
+"""All rules of `diopigen check`, with the findings of a tree without errors from the cache."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from diopigen.console import Session, project
+
+if TYPE_CHECKING:
+    from diopigen.diagnostics import Diagnostic
+    from diopigen.header.cdecl import CInterface
+
+_Checked = tuple[Sequence["Diagnostic"], str]
+"""Findings, and the counts of what was checked."""
+
+
+def checked(session: Session, published: CInterface | None, *, each: bool) -> _Checked:
+    """The findings about spec, model tables, targets and completeness. Those without errors are cached under a digest
+    of all that was read: spec, templates, sources of the reference libraries, the interface that was generated last and
+    the severities of the project. Errors in the spec itself end the command."""
+    from diopigen.output import cache
+
+    folders, words = _inputs(session, each)
+    try:
+        key = cache.key_of(folders, words)
+    except OSError:
+        return _work(session, published, each)  # reports what is wrong
+    known: _Checked | None = cache.read("check", key)
+    if known is not None:
+        return known
+    result = _work(session, published, each)
+    if not session.sink.has_errors and _inputs(session, each) == (folders, words):
+        try:
+            unchanged = cache.key_of(folders, words) == key
+        except OSError:
+            unchanged = False
+        if unchanged:
+            cache.write("check", key, (session.sink.sorted(), result[1]))
+    return result
+
+
+def _inputs(session: Session, each: bool) -> tuple[list[Path], list[str]]:
+    """The folders that `check` reads, and what else its findings follow from."""
+    where, settings = session.workspace(), project()
+    folders = [where.spec, where.templates, *(path for path in (where.root / "impl",) if path.is_dir())]
+    last = where.root / "generated" / "diopi.json"
+    words = [where.spec_name, str(each), str(session.strict), str(where.root.absolute()), sys.platform]
+    words.append(last.read_text(encoding="utf-8", errors="replace") if last.is_file() else "")
+    words.append(repr(sorted(settings.severity.items(), key=str)) + settings.file if settings else "")
+    return folders, words
+
+
+def _work(session: Session, published: CInterface | None, each: bool) -> _Checked:
+    """Checks everything; findings are in the session's sink."""
+    from diopigen import api
+
+    where = session.workspace()
+    interface = session.load(fresh=True, published=published).interface
+    models = session.models(fresh=True)
+    api.check_models(interface, models, session.sink)
+    api.check_targets(interface, where, session.sink)
+    if not session.sink.has_errors:
+        api.check_completeness(interface, where, published, session.sink, each=each)
+    counts = f"{len(interface.functions)} functions in {len(interface.files)} files, {len(models)} model tables"
+    return (), counts
