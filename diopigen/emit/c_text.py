@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Sequence
 
 COLUMNS = 120
+_WORDS = re.compile(r"[^\s]+(?: [^\s]+)*")
+"""Words with one space between: such a line stays as it is."""
 
 
 def declarator(c_type: str, name: str) -> str:
@@ -64,6 +67,8 @@ def _fill(pieces: Iterable[str], indent: int, columns: int) -> list[str]:
 
 def wrapped(text: str, first: str, rest: str) -> list[str]:
     """Text in lines of at most 120 columns: `first` comes before the first line, `rest` before the others."""
+    if len(first) + len(text) <= COLUMNS and _WORDS.fullmatch(text):
+        return [first + text]
     return textwrap.wrap(
         text,
         COLUMNS,

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 _ARGUMENT = re.compile(
     r"(?P<type>[A-Za-z]+)(?:\((?P<alias>[^)]*)\))?(?P<suffix>(?:\[[0-9]*\]|\?)*)"
     r"(?:\s+(?P<name>[A-Za-z_][A-Za-z0-9_]*))?(?:\s*=\s*(?P<default>.*))?\Z"
 )
+_NESTING = re.compile(r"""\([^)]*,|\[[^\]]*,|['"]""")
+"""Quotes, or a bracket with a comma inside."""
 _LENGTH = re.compile(r"\[([0-9]+)\]")
 
 
@@ -49,6 +52,8 @@ class AtenSchema:
 
 def _split(text: str) -> list[str]:
     """The parts between commas that are outside brackets and quotes."""
+    if _NESTING.search(text) is None:
+        return [part.strip() for part in text.split(",") if part.strip()]
     parts, depth, current, quote = [], 0, "", ""
     for character in text:
         if quote:
@@ -87,6 +92,7 @@ def _argument(text: str, keyword_only: bool) -> AtenArgument:
     )
 
 
+@cache
 def parse_schema(text: str) -> AtenSchema:
     """The schema that `text` writes as `native_functions.yaml` does. Raises `ValueError`."""
     head, arrow, tail = text.rpartition(" -> ")

@@ -6,8 +6,9 @@ it came from. Spans point at the entry or key that a value came from, so that a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Union
 
 from diopigen.diagnostics import Span
@@ -356,7 +357,7 @@ class Header:
     """Why the suite and the reference libraries may leave out its functions; None where they may not."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Interface:
     """The whole spec."""
 
@@ -379,10 +380,39 @@ class Interface:
     """The spec file of each function."""
     family_docs: Mapping[str, str] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def functions(self) -> tuple[Function, ...]:
         """All functions, header by header, in order."""
         return tuple(function for header in self.headers for function in header.functions)
+
+    @cached_property
+    def backward_functions(self) -> Mapping[str, Sequence[Function]]:
+        """The functions that compute gradients of an operator, by its name."""
+        found: dict[str, list[Function]] = {}
+        for function in self.functions:
+            if function.backward_of is not None:
+                found.setdefault(function.backward_of, []).append(function)
+        return found
+
+    @cached_property
+    def _by_operator(self) -> Mapping[str, Sequence[Function]]:
+        found: dict[str, list[Function]] = {}
+        for function in self.functions:
+            found.setdefault(function.operator, []).append(function)
+        return found
+
+    def functions_of(self, operator: str) -> Sequence[Function]:
+        """All variants of an operator, in order."""
+        return self._by_operator.get(operator, ())
+
+    @cached_property
+    def functions_of_overloads(self) -> Mapping[str, Function]:
+        """The first function that names an overload of ATen, by its name."""
+        return {overload.name: function for function in reversed(self.functions) for overload in function.aten}
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Function]:
+        return {function.name: function for function in reversed(self.functions)}
 
     @property
     def named_types(self) -> Mapping[str, str]:
@@ -407,7 +437,7 @@ class Interface:
 
     def function(self, name: str) -> Function | None:
         """The function of that C name, or None."""
-        return next((function for function in self.functions if function.name == name), None)
+        return self._by_name.get(name)
 
     def enum(self, name: str) -> EnumType | None:
         """The enum of that name, or None."""

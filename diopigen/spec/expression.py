@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Union
 
 
@@ -242,6 +243,7 @@ def _is_higher(expression: Expression, limit: int) -> bool:
     return bool(level)
 
 
+@lru_cache(maxsize=1 << 14)
 def parse(text: str) -> Expression:
     """The expression that `text` holds. Raises `ExpressionError`."""
     return _Parser(text).parse()

@@ -64,7 +64,7 @@ class ModelReader:
             sink.error("model-arguments", f"{function.name}: {reason}", call.recipe.span, fix=fix)
             return None
         good = True
-        for name, message in wrong_shapes(function, arguments):
+        for name, message in wrong_shapes(function, arguments, resolver.shapes):
             span = call.recipe.key_spans.get(name, call.recipe.span)
             sink.error(
                 "model-shape", f"{function.name}: {message}", span, fix="correct the shape, or trace the model again"
@@ -73,10 +73,12 @@ class ModelReader:
         return arguments if good else None
 
 
-def wrong_shapes(function: Function, arguments: Mapping[str, Value]) -> Iterator[tuple[str, str]]:
+def wrong_shapes(
+    function: Function, arguments: Mapping[str, Value], rules: Shapes | None = None
+) -> Iterator[tuple[str, str]]:
     """The parameters whose tensors differ from what the spec says of their shape, each with what is wrong."""
     shapes = {name: _shape(value) for name, value in arguments.items()}
-    rules = Shapes(function)
+    rules = rules or Shapes(function)
     for param in function.params:
         value = arguments.get(param.name)
         if param.type != "tensor" or not isinstance(value, Operand):

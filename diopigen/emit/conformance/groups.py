@@ -193,12 +193,12 @@ def entry(interface: Interface, group: Group) -> CallText:
     """The group as `dict(...)`."""
     function = group.function
     name, module = reference(function)
-    backward = [f for f in interface.functions if f.backward_of == function.operator]
+    backward = interface.backward_functions.get(function.operator, ())
     keywords: dict[str, Literal] = {"name": [name], "interface": [module], "tag": [function.name]}
     keywords["dtype"] = [NUMPY[dtype] for dtype in group.dtypes]
     if function.tolerance == "exact":
         keywords |= {"atol": 0, "rtol": 0, "atol_half": 0, "rtol_half": 0}
-    if any(f.operator == function.operator and f.variant.startswith("inplace") for f in interface.functions):
+    if any(f.variant.startswith("inplace") for f in interface.functions_of(function.operator)):
         keywords["is_inplace"] = True
     if function.tolerance == "random":
         keywords["no_output_ref"] = True

@@ -38,10 +38,12 @@ def assignment(name: str, value: Literal) -> str:
 
 def _laid_out(head: str, value: Literal, tail: str, depth: int) -> str:
     """On one line where it fits, else one item a line with a comma behind the last one."""
-    line = f"{_INDENT * depth}{head}{one_line(value)}{tail}"
+    before = f"{_INDENT * depth}{head}"
     parts = _parts(value)
-    if len(line) <= COLUMNS or parts is None or not parts[1]:
-        return line
+    text = _shortened(value, COLUMNS) if parts is not None and parts[1] else one_line(value)
+    if text is not None and (len(before) + len(text) + len(tail) <= COLUMNS or parts is None or not parts[1]):
+        return f"{before}{text}{tail}"
+    assert parts is not None
     opening, items, closing = parts
     inner = [_laid_out(name, item, ",", depth + 1) for name, item in items]
     return "\n".join([f"{_INDENT * depth}{head}{opening}", *inner, f"{_INDENT * depth}{closing}{tail}"])
@@ -49,6 +51,8 @@ def _laid_out(head: str, value: Literal, tail: str, depth: int) -> str:
 
 def _parts(value: Literal) -> tuple[str, list[tuple[str, Literal]], str] | None:
     """The brackets of a value and its items, each with what comes before it; None where it has none."""
+    if value is None or isinstance(value, (str, int, float, Code)):
+        return None
     if isinstance(value, Mapping):
         return "{", [(f"{_text(key)}: ", item) for key, item in value.items()], "}"
     if isinstance(value, CallText):
@@ -58,6 +62,26 @@ def _parts(value: Literal) -> tuple[str, list[tuple[str, Literal]], str] | None:
         brackets = "[]" if isinstance(value, list) else "()"
         return brackets[0], [("", item) for item in value], brackets[1]
     return None
+
+
+def _shortened(value: Literal, columns: int) -> str | None:
+    """`one_line` of a value with items where it fits into the columns; None, as soon as it does not, otherwise."""
+    parts = _parts(value)
+    if parts is None or not parts[1]:
+        text = one_line(value)
+        return text if len(text) <= columns else None
+    opening, items, closing = parts
+    left = columns - len(opening) - len(closing)
+    texts = []
+    for name, item in items:
+        text_of_item = _shortened(item, left - len(name))
+        if text_of_item is None:
+            return None
+        texts.append(name + text_of_item)
+        left -= len(texts[-1])
+    comma = "," if isinstance(value, tuple) and len(value) == 1 else ""
+    text = opening + ", ".join(texts) + comma + closing
+    return text if len(text) <= columns else None
 
 
 def one_line(value: Literal) -> str:

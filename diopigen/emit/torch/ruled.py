@@ -133,9 +133,8 @@ def _implementation(function: Function, schema: AtenSchema) -> list[str]:
 def _owner(interface: Interface, family: Family) -> Function | None:
     """The function that serves the form that writes to given tensors, or the one that makes them."""
     for overload in (family.out, family.functional):
-        for function in interface.functions:
-            if overload is not None and any(named.name == overload for named in function.aten):
-                return function
+        if overload is not None and overload in interface.functions_of_overloads:
+            return interface.functions_of_overloads[overload]
     return None
 
 
