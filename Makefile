@@ -155,6 +155,7 @@ docs: $(VENV)/ready
 
 bench: released
 	@$(BIN)/python -m benchmarks.generator $(RELEASED)/libdiopi_impl.so $(RELEASED)/libdiopirt.so
+	@$(BIN)/python -m benchmarks.startup
 	@$(BIN)/python -m benchmarks.dispatch
 	@$(BIN)/python -m benchmarks.adaptor
 	@$(BIN)/python -c 'import torch' 2>/dev/null || $(BIN)/python -m pip install --quiet --editable ".[torch]"
