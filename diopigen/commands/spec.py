@@ -87,9 +87,10 @@ def generate(
     session = Session(spec, templates, output_format, strict)
     where = session.workspace()
     folders = (where.spec, where.templates)
-    plan = session.cached(
-        "plan", folders, (*selected,), lambda: api.plan(session.load().interface, where, session.sink, selected)
-    )
+    with no_collection():
+        plan = session.cached(
+            "plan", folders, (*selected,), lambda: api.plan(session.load().interface, where, session.sink, selected)
+        )
     root = Path(out)
     if session.sink.has_errors:
         session.finish()
