@@ -9,9 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-import logging
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,7 +25,6 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch_droplet.indices import device_name
 from torch_droplet.planner import Plan
 
-log = logging.getLogger(__name__)
 _SWITCHES = ("DIOPI_COMPILE_FUSION", "DIOPI_COMPILE_LAYOUTS", "DIOPI_COMPILE_PATTERNS", "DIOPI_KERNEL_CXX")
 _MAPPED = Path("/proc/self/maps")
 
@@ -35,24 +32,7 @@ _MAPPED = Path("/proc/self/maps")
 def is_on() -> bool:
     """Whether graphs are kept. Those that are shown or reported are planned in each process."""
     shown = os.environ.get("DIOPI_COMPILE_LOG") or os.environ.get("DIOPI_COMPILE_REPORT")
-    if os.environ.get("DIOPI_COMPILE_CACHE", "1") == "0" or shown:
-        return False
-    return _has_folder(os.environ.get("TORCHINDUCTOR_CACHE_DIR", ""))
-
-
-@functools.cache
-def _has_folder(chosen: str) -> bool:
-    """Whether PyTorch can write to its cache, which it may be told by this name; a warning where it cannot."""
-    try:
-        from torch._inductor.runtime.cache_dir_utils import cache_dir
-
-        folder = Path(cache_dir())
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return True
-    except OSError as reason:
-        log.warning("compiled graphs are not cached for other processes: %s", reason)
-        return False
+    return os.environ.get("DIOPI_COMPILE_CACHE", "1") != "0" and not shown
 
 
 def _libraries() -> list[Path]:
