@@ -139,7 +139,7 @@ CHANGES = [
     # One of the device functions is not registered.
     Change(
         "device.cpp",
-        "    return diopigenRegisterSimulatedDevice();\n",
+        "    const int32_t registered = diopigenRegisterSimulatedDevice();\n",
         """    if (std::getenv("DROPLET_FAULT") != nullptr &&
         std::string(std::getenv("DROPLET_FAULT")) == "unregistered function") {
         return diopiRegisterDeviceMallocFunc(diopigenSimMalloc) + diopiRegisterDevMemFreeFunc(diopigenSimFree) +
@@ -150,7 +150,7 @@ CHANGES = [
                diopiRegisterMemcpyD2DAsyncFunc(diopigenSimMemcpyD2DAsync) +
                diopiRegisterGetLastErrorFunc(diopigenSimGetLastErrorString);
     }
-    return diopigenRegisterSimulatedDevice();
+    const int32_t registered = diopigenRegisterSimulatedDevice();
 """,
     ),
     including("device.cpp", "diopigen/device.h", "cstdlib", "string", before="error.h"),

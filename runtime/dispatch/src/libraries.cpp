@@ -180,8 +180,10 @@ Libraries load() {
     if (initialize != nullptr) {
         const int status = initialize();
         if (status != 0) {
-            throw Failure(diopiErrorOccurred,
-                          "initLibrary of " + found.vendorPath + " returns " + std::to_string(status));
+            const char* const text = vendorText == nullptr ? nullptr : vendorText();
+            throw Failure(diopiErrorOccurred, "initLibrary of " + found.vendorPath + " returns " +
+                                                  std::to_string(status) +
+                                                  (text == nullptr || *text == '\0' ? "" : std::string(": ") + text));
         }
     }
     found.vendorName = name == nullptr ? "" : name();

@@ -14,7 +14,11 @@ int32_t initLibrary() {
         impl::droplet::setLastError("%s", status.text().c_str());
         return 1;
     }
-    return diopigenRegisterSimulatedDevice();
+    const int32_t registered = diopigenRegisterSimulatedDevice();
+    if (registered != 0) {
+        impl::droplet::setLastError("%s", diopigenSimGetLastErrorString());
+    }
+    return registered;
 }
 
 int32_t finalizeLibrary() { return diopigenFinishSimulatedDevice(); }
