@@ -64,6 +64,7 @@ _PACKAGE_MODULES = (
     "device",
     "direct",
     "distributed",
+    "environment",
     "export",
     "export_sizes",
     "folding",

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from torch_droplet import conversion, printing
+from torch_droplet import conversion, environment, printing
 
 _loaded: str | None = None
 _LET_GO = 0.02
@@ -39,7 +39,8 @@ def extension(name: str) -> types.ModuleType | None:
 
 
 def load(name: str) -> None:
-    """Loads the backend once, as the device `name`. Raises `ImportError` where its libraries are not there."""
+    """Loads the backend once, as the device `name`. Raises `ImportError` where its libraries are not there, and
+    `ValueError` for a switch of the environment that has a wrong value."""
     global _loaded
     if _loaded is not None:
         return
@@ -47,12 +48,14 @@ def load(name: str) -> None:
     if not library.is_file():
         fix = f"build the tree with -DDIOPI_WITH_TORCH=ON, or set TORCH_{name.upper()}_LIBRARIES"
         raise ImportError(f"{library} does not exist: {fix}")
+    environment.prepare()
     try:
         # Global, since the vendor's library finds diopirt's functions here.
         ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
         torch.ops.load_library(str(library))
     except OSError as error:
         raise ImportError(f"{library} does not load: {error}") from None
+    importlib.import_module(f"{__package__}.switches").read()
     torch.ops.diopi.reject_composed_for_compressed()
     importlib.import_module(f"{__package__}.gradients").install()
     torch.utils.rename_privateuse1_backend(name)

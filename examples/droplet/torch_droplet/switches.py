@@ -4,10 +4,14 @@ its kin). Expressions are regular expressions for whole names, separated by comm
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
+
+from torch_droplet.environment import nearest
 
 _operators = torch.ops.diopi
 _on = {"now": False}
@@ -23,13 +27,39 @@ def _note() -> None:
     _on["now"] = bool(forced or compared or dump)
 
 
-_note()
+_NAMES = {"forced": "DIOPI_FORCE_FALLBACK_OPS", "compared": "DIOPI_AUTOCOMPARE"}
+
+
+def _warn_of_unmatched(**switches: str | int) -> None:
+    """Warns of expressions that no operator has: they may be those of a library that is loaded later."""
+    names: set[str] = set()
+    for switch, expressions in switches.items():
+        for expression in filter(None, (part.strip() for part in str(expressions).split(","))):
+            if not names:
+                overloads = {name.split("::", 1)[1] for name in torch._C._dispatch_get_all_op_names()}
+                names = overloads | {name.split(".")[0] for name in overloads}
+            try:
+                matched = expression in names or any(map(re.compile(expression).fullmatch, names))
+            except re.error:  # whether it is one of C++ is not for Python to say
+                continue
+            if not matched:
+                text = f"{_NAMES[switch]}: no operator is named '{expression}'{nearest(expression, names)}"
+                warnings.warn(text, stacklevel=5)
+
+
+def read() -> None:
+    """Sets the switches as the environment has them. Raises `ValueError` for values that they do not have."""
+    _operators.read_switches()
+    forced, compared, _, _ = _operators.switches()
+    _warn_of_unmatched(forced=forced, compared=compared)
+    _note()
 
 
 @contextmanager
 def _switched(**changes: str | int) -> Iterator[None]:
     names = ("forced", "compared", "folder", "dump")
     before = dict(zip(names, _operators.switches(), strict=True))
+    _warn_of_unmatched(**{name: changes[name] for name in _NAMES if name in changes})
     _operators.set_switches(*{**before, **changes}.values())
     _note()
     try:
@@ -41,7 +71,8 @@ def _switched(**changes: str | int) -> Iterator[None]:
 
 @contextmanager
 def force_fallback(expressions: str) -> Iterator[None]:
-    """Runs operators on the CPU. Raises `ValueError` for what is no regular expression."""
+    """Runs operators on the CPU. Raises `ValueError` for what is no regular expression, and warns of a name that no
+    operator has."""
     with _switched(forced=expressions):
         yield
 

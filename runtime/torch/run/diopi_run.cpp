@@ -7,6 +7,7 @@
 // Exit codes: 0 fine, 1 what went wrong is on standard error, 2 wrong usage.
 #include <ATen/core/ivalue.h>
 #include <diopigen_torch/device.h>
+#include <diopigen_torch/read_switches.h>
 #include <diopigen_torch/saved_graph.h>
 #include <torch/csrc/jit/serialization/pickle.h>
 
@@ -124,6 +125,7 @@ int main(int count, char** words) {
         return 2;
     }
     try {
+        diopigen::backend::readSwitches();
         run(options);
     } catch (const c10::Error& error) {
         std::cerr << "diopi-run: " << error.what_without_backtrace() << "\n";

@@ -4,6 +4,7 @@
 #include <diopigen_torch/ending.h>
 #include <diopigen_torch/fallback.h>
 #include <diopigen_torch/generator.h>
+#include <diopigen_torch/read_switches.h>
 #include <diopigen_torch/switches.h>
 #include <torch/csrc/autograd/variable.h>
 #include <torch/library.h>
@@ -102,6 +103,7 @@ TORCH_LIBRARY(diopi, library) {
                 [](std::string forced, std::string compared, std::string folder, int64_t dump) {
                     setSwitches({std::move(forced), std::move(compared), std::move(folder), dump});
                 });
+    library.def("read_switches() -> ()", [] { readSwitches(); });
     library.def("difference_count() -> int", [] { return differenceCount(); });
     library.def("fallbacks() -> (str[], str[], str[], str[], int[])", &fallbackColumns);
     library.def("reset_fallbacks() -> ()", [] { resetFallbacks(); });

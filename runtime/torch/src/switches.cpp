@@ -3,6 +3,7 @@
 #include <diopigen_torch/ending.h>
 #include <diopigen_torch/fallback.h>
 #include <diopigen_torch/kernel.h>
+#include <diopigen_torch/read_switches.h>
 #include <diopigen_torch/switches.h>
 
 #include <chrono>
@@ -51,7 +52,9 @@ Expressions expressions(const std::string& text, const char* what) {
     std::string::size_type start = 0;
     while (start <= text.size() && !text.empty()) {
         const auto end = std::min(text.find(',', start), text.size());
-        const std::string part = text.substr(start, end - start);
+        std::string part = text.substr(start, end - start);
+        part.erase(0, part.find_first_not_of(' '));
+        part.erase(part.find_last_not_of(' ') + 1);
         try {
             if (!part.empty()) {
                 found.emplace_back(part);
@@ -91,20 +94,6 @@ void leave(const at::RecordFunction& /*function*/, at::ObserverContext* /*contex
     }
 }
 
-// Whether a switch is on from the start.
-[[maybe_unused]] const bool isRead = [] {
-    Switches first;
-    first.forced = c10::utils::get_env("DIOPI_FORCE_FALLBACK_OPS").value_or("");
-    first.compared = c10::utils::get_env("DIOPI_AUTOCOMPARE").value_or("");
-    first.folder = c10::utils::get_env("DIOPI_AUTOCOMPARE_FOLDER").value_or(first.folder);
-    const std::string level = c10::utils::get_env("DIOPI_DUMP_OP_ARGS").value_or("0");
-    TORCH_CHECK_VALUE(level.size() == 1 && level[0] >= '0' && level[0] <= '3', "DIOPI_DUMP_OP_ARGS is '", level,
-                      "': 0, 1, 2 or 3 is possible");
-    first.dump = level[0] - '0';
-    setSwitches(first);
-    return true;
-}();
-
 // `reason` is why the call ran on the CPU, empty where it did not.
 void show(const std::string& name, const torch::jit::Stack& arguments, const c10::OperatorHandle& op, int64_t level,
           const std::string& reason) {
@@ -133,11 +122,23 @@ Switches switches() {
     return state().switches;
 }
 
+void readSwitches() {
+    Switches first;
+    first.forced = c10::utils::get_env("DIOPI_FORCE_FALLBACK_OPS").value_or("");
+    first.compared = c10::utils::get_env("DIOPI_AUTOCOMPARE").value_or("");
+    first.folder = c10::utils::get_env("DIOPI_AUTOCOMPARE_FOLDER").value_or(first.folder);
+    const std::string level = c10::utils::get_env("DIOPI_DUMP_OP_ARGS").value_or("");
+    TORCH_CHECK_VALUE(level.empty() || (level.size() == 1 && level[0] >= '0' && level[0] <= '3'),
+                      "DIOPI_DUMP_OP_ARGS is '", level, "': 0, 1, 2 or 3 is possible");
+    first.dump = level.empty() ? 0 : level[0] - '0';
+    setSwitches(first);
+}
+
 void setSwitches(const Switches& requested) {
-    TORCH_CHECK_VALUE(requested.dump >= 0 && requested.dump <= 3, "the level of a dump is 0, 1, 2 or 3, not ",
-                      requested.dump);
-    Expressions forced = expressions(requested.forced, "operators that are forced to the CPU");
-    Expressions compared = expressions(requested.compared, "operators that are compared");
+    TORCH_CHECK_VALUE(requested.dump >= 0 && requested.dump <= 3, "DIOPI_DUMP_OP_ARGS is ", requested.dump,
+                      ": 0, 1, 2 or 3 is possible");
+    Expressions forced = expressions(requested.forced, "DIOPI_FORCE_FALLBACK_OPS");
+    Expressions compared = expressions(requested.compared, "DIOPI_AUTOCOMPARE");
     State& now = state();
     const std::unique_lock<std::shared_mutex> lock(now.mutex);
     const bool isOn = !forced.empty() || !compared.empty() || requested.dump > 0;
