@@ -5,9 +5,11 @@ Each returns what a rank found as `ranks`, and what it should have found as `who
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import time
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -223,4 +225,113 @@ def hung() -> dict[str, list[float]]:
     os._exit(7)
 
 
-CALLS = (calls, coalesced, futures, released, split, merged, aborted, killed, hung)
+def rings() -> dict[str, list[float]]:
+    """A message from each rank to the next one: in new groups and in those that have communicated, each call by itself
+    and all as a batch, sends first and receives first, as long as one round of the fabric and as many."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    found = []
+    kinds = itertools.product((False, True), (False, True), (False, True), (4, 300_000))
+    for is_warm, is_batch, sends_first, length in kinds:
+        group = dist.new_group()
+        if is_warm:
+            dist.all_reduce(torch.ones(1, device=DEVICE), group=group)
+        message = torch.full((length,), float(rank), device=DEVICE)
+        received = torch.full((length,), -1.0, device=DEVICE)
+        pair = [
+            dist.P2POp(dist.isend, message, (rank + 1) % size, group),
+            dist.P2POp(dist.irecv, received, (rank - 1) % size, group),
+        ]
+        ordered = pair if sends_first else pair[::-1]
+        if is_batch:
+            works = dist.batch_isend_irecv(ordered)
+        else:
+            works = [each.op(each.tensor, each.peer, group) for each in ordered]
+        for work in works:
+            work.wait()
+        found += [float(received.min()), float(received.max())]
+    return {"whole": [float((rank - 1) % size)] * len(found), "ranks": found}
+
+
+def blocking_rings() -> dict[str, list[float]]:
+    """Every rank sends, waits, and then receives: messages that the fabric takes need no receiver that is there."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    group = dist.new_group()
+    received = torch.empty(4, device=DEVICE)
+    for step in range(1, size):
+        dist.send(torch.full((4,), float(rank), device=DEVICE), (rank + step) % size, group)
+    found = []
+    for step in range(1, size):
+        dist.recv(received, (rank - step) % size, group)
+        found.append(float(received[3]))
+    return {"whole": [float((rank - step) % size) for step in range(1, size)], "ranks": found}
+
+
+def _made(prefix: str, timeout: timedelta) -> Any:
+    """A group as init_process_group makes it, without what that waits for."""
+    store = dist.PrefixStore(prefix, dist.distributed_c10d._get_default_store())
+    creator = dist.Backend._plugins["DICL"].creator_fn
+    return creator(store, dist.get_rank(), dist.get_world_size(), timeout)
+
+
+def again() -> dict[str, list[float]]:
+    """Groups that one after the other have the same store, and keys of the same names in it."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    found = []
+    for number in range(3):
+        group = _made("again", timedelta(seconds=60))
+        tensor = torch.full((3,), float(rank + number), device=DEVICE)
+        group.allreduce([tensor]).wait()
+        found.append(float(tensor[1]))
+        group.shutdown()
+    return {"whole": [size * (size - 1) / 2 + number * size for number in range(3)], "ranks": found}
+
+
+def absent() -> dict[str, list[float]]:
+    """The last rank never comes: the first call of the others fails at the group's timeout, and every later one at
+    once."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    host = dist.new_group(backend="gloo")
+    found = []
+    for first in ("allreduce", "send", "recv") if rank < size - 1 else ():
+        group = _made(first, timedelta(seconds=1))
+        tensor = torch.ones(1000, device=DEVICE)
+        calls: dict[str, Callable[[], Any]] = {
+            "allreduce": lambda group=group, tensor=tensor: group.allreduce([tensor]),
+            "broadcast": lambda group=group, tensor=tensor: group.broadcast([tensor]),
+            "barrier": lambda group=group: group.barrier(),
+            "send": lambda group=group, tensor=tensor: group.send([tensor], size - 1, 0),
+            "recv": lambda group=group, tensor=tensor: group.recv([tensor], size - 1, 0),
+        }
+        try:
+            calls[first]().wait()
+            tensor[0].item()
+        except RuntimeError as error:
+            # The first rank that gives up ends the communicator of the others.
+            reasons = ("within its timeout of 1000 ms", "destroyed the communicator", "destroyed its communicator")
+            assert any(reason in str(error) for reason in reasons), error
+            found.append(1.0)
+        for call in calls.values():
+            try:
+                call()
+            except dist.DistBackendError as error:
+                assert "the process group has failed" in str(error), error
+                found.append(1.0)
+    dist.barrier(group=host)
+    return {"whole": [] if rank == size - 1 else [1.0] * 18, "ranks": found}
+
+
+CALLS = (
+    calls,
+    coalesced,
+    futures,
+    released,
+    split,
+    merged,
+    aborted,
+    killed,
+    hung,
+    rings,
+    blocking_rings,
+    again,
+    absent,
+)

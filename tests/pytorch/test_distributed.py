@@ -84,6 +84,21 @@ def test_groups_are_split_merged_and_shrunk(ranks: Any) -> None:
     check(ranks(3, "split", "merged"), "split", "merged")
 
 
+@pytest.mark.parametrize("count", [pytest.param(2, marks=pytest.mark.slow), 3, pytest.param(4, marks=pytest.mark.slow)])
+def test_messages_go_around_rings(ranks: Any, count: int) -> None:
+    check(ranks(count, "rings", "blocking_rings"), "rings", "blocking_rings")
+
+
+def test_groups_have_a_store_one_after_the_other(ranks: Any) -> None:
+    check(ranks(3, "again"), "again")
+
+
+@pytest.mark.parametrize("count", [pytest.param(2, marks=pytest.mark.slow), 3])
+def test_a_rank_that_never_comes_is_an_error_of_every_call(ranks: Any, count: int) -> None:
+    """The fabric's own limit is longer than that of the test: the group's timeout ends the calls."""
+    check(ranks(count, "absent", DIOPI_SIM_FABRIC_TIMEOUT="86400000"), "absent")
+
+
 def test_parameters_in_bfloat16_train_nearly_as_in_float32(ranks: Any) -> None:
     check(ranks(2, "mixed"), "mixed", tolerance=0.04)  # two units of bfloat16 at 4, where the loss is
 

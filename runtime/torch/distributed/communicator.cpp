@@ -4,6 +4,11 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <diopi/functions.h>
 
+#include <atomic>
+#include <future>
+#include <memory>
+#include <thread>
+
 namespace diopigen::distributed {
 
 namespace {
@@ -16,6 +21,36 @@ std::string lastError() {
 template <typename Function>
 void require(Function function, const char* name) {
     TORCH_CHECK_WITH(DistBackendError, function != nullptr, name, " is not in the vendor's library");
+}
+
+/// Libraries may wait in diopiCommInitRank for all ranks, without a limit: they do so on a thread of their own.
+diopiComm_t initialized(c10::Device device, int nranks, const diopiUniqueId_t& id, int rank,
+                        std::chrono::milliseconds limit) {
+    struct State {
+        std::promise<diopiComm_t> result;
+        std::atomic<bool> isDecided{false};  // by the thread, which has a result, or by its caller, which has given up
+    };
+    const auto state = std::make_shared<State>();
+    std::future<diopiComm_t> result = state->result.get_future();
+    std::thread([=] {
+        try {
+            const c10::DeviceGuard guard(device);
+            diopiComm_t handle = nullptr;
+            check(diopiCommInitRank(&handle, nranks, &id, rank), "diopiCommInitRank");
+            if (state->isDecided.exchange(true)) {
+                diopiCommDestroy(handle);
+            } else {
+                state->result.set_value(handle);
+            }
+        } catch (...) {
+            state->result.set_exception(std::current_exception());
+        }
+    }).detach();
+    if (result.wait_for(limit) != std::future_status::ready && !state->isDecided.exchange(true)) {
+        TORCH_CHECK_WITH(DistBackendError, false, "not all of its ", nranks, " ranks made it within ", limit.count(),
+                         " ms, the group's timeout");
+    }
+    return result.get();
 }
 
 c10::Stream newStream(c10::Device device) { return c10::impl::VirtualGuardImpl(kDevice).getNewStream(device); }
@@ -64,11 +99,11 @@ diopiStreamHandle_t handleOf(c10::Stream stream) {
     return c10::impl::VirtualGuardImpl(kDevice).getStreamNativeHandle(stream);
 }
 
-Communicator::Communicator(c10::Device device, int nranks, const diopiUniqueId_t& id, int rank)
+Communicator::Communicator(c10::Device device, int nranks, const diopiUniqueId_t& id, int rank,
+                           std::chrono::milliseconds limit)
     : device_(device), stream_(newStream(device)), receiving_(newStream(device)) {
-    const c10::DeviceGuard guard(device);
     require(diopiCommInitRank, "diopiCommInitRank");
-    check(diopiCommInitRank(&handle_, nranks, &id, rank), "diopiCommInitRank");
+    handle_ = initialized(device, nranks, id, rank, limit);
 }
 
 Communicator::~Communicator() {

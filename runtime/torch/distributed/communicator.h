@@ -6,6 +6,7 @@
 #include <c10/core/Stream.h>
 #include <diopi/functions_collective.h>
 
+#include <chrono>
 #include <mutex>
 #include <string>
 
@@ -23,8 +24,9 @@ diopiStreamHandle_t handleOf(c10::Stream stream);
 
 class Communicator {
   public:
-    /// Waits for the other ranks of `id`. The device is the current one.
-    Communicator(c10::Device device, int nranks, const diopiUniqueId_t& id, int rank);
+    /// Raises DistBackendError where the library waits for other ranks of `id` for longer than `limit`. The device
+    /// becomes the current one.
+    Communicator(c10::Device device, int nranks, const diopiUniqueId_t& id, int rank, std::chrono::milliseconds limit);
     ~Communicator();
     Communicator(const Communicator&) = delete;
     Communicator& operator=(const Communicator&) = delete;

@@ -91,27 +91,70 @@ c10::intrusive_ptr<c10d::Backend> ProcessGroup::merge(const StorePtr& store,
     return created;
 }
 
-std::shared_ptr<Communicator> ProcessGroup::connect(const std::string& key, c10::Device device, int rank, int size) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    std::shared_ptr<Communicator>& found = communicators_[key];
-    if (found == nullptr) {
-        at::globalContext().lazyInitDevice(kDevice);
-        const c10::DeviceGuard guard(device);
-        diopiUniqueId_t id{};
-        if (rank == 0) {
-            TORCH_CHECK_WITH(DistBackendError, diopiGetUniqueId != nullptr,
-                             "diopiGetUniqueId is not in the vendor's library");
-            check(diopiGetUniqueId(&id), "diopiGetUniqueId");
-            store_->set(key, std::vector<uint8_t>(id.data, id.data + sizeof(id.data)));
-        } else {
-            store_->wait({key}, timeout_);
-            const std::vector<uint8_t> bytes = store_->get(key);
-            TORCH_CHECK_WITH(DistBackendError, bytes.size() == sizeof(id.data), "the store has no id at ", key);
-            std::memcpy(id.data, bytes.data(), bytes.size());
-        }
-        found = std::make_shared<Communicator>(device, size, id, rank);
+diopiUniqueId_t ProcessGroup::uniqueId(const std::string& key, int size) {
+    diopiUniqueId_t id{};
+    const std::string came = key + ":came";
+    const std::string read = key + ":read";
+    // Whichever rank comes first makes the id: none waits for the calls of another one.
+    if (store_->add(came, 1) == 1) {
+        TORCH_CHECK_WITH(DistBackendError, diopiGetUniqueId != nullptr,
+                         "diopiGetUniqueId is not in the vendor's library");
+        check(diopiGetUniqueId(&id), "diopiGetUniqueId");
+        store_->set(key, std::vector<uint8_t>(id.data, id.data + sizeof(id.data)));
+    } else {
+        store_->wait({key}, timeout_);
+        const std::vector<uint8_t> bytes = store_->get(key);
+        TORCH_CHECK_WITH(DistBackendError, bytes.size() == sizeof(id.data), "the store has no id at ", key);
+        std::memcpy(id.data, bytes.data(), bytes.size());
     }
-    return found;
+    if (store_->add(read, 1) == size) {  // a later group may have the same store, and the same keys
+        for (const std::string& used : {key, came, read}) {
+            store_->deleteKey(used);
+        }
+    }
+    return id;
+}
+
+std::shared_ptr<Communicator> ProcessGroup::connect(const std::string& key, c10::Device device, int rank, int size) {
+    checkWorks();
+    std::string failure;
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        std::shared_ptr<Communicator>& communicator = communicators_[key];
+        if (communicator != nullptr) {
+            return communicator;
+        }
+        try {
+            at::globalContext().lazyInitDevice(kDevice);
+            const c10::DeviceGuard guard(device);
+            communicator = std::make_shared<Communicator>(device, size, uniqueId(key, size), rank, timeout_);
+            return communicator;
+        } catch (const c10::Error& error) {
+            failure = error.what_without_backtrace();
+        } catch (const std::exception& error) {
+            failure = error.what();
+        }
+    }
+    // Without the lock, which ending takes. Other ranks may have this communicator: the group is of no further use.
+    failure = "the communicator '" + key + "' was not made: " + failure;
+    watchdog_->end(failure);
+    TORCH_CHECK_WITH(DistBackendError, false, failure);
+}
+
+void ProcessGroup::checkWorks() {
+    std::string text = watchdog_->failure();
+    if (text.empty()) {
+        {
+            const std::lock_guard<std::mutex> lock(mutex_);
+            for (const auto& entry : communicators_) {
+                text = text.empty() && entry.second != nullptr ? entry.second->error() : text;
+            }
+        }
+        if (!text.empty()) {
+            watchdog_->end(text);
+        }
+    }
+    TORCH_CHECK_WITH(DistBackendError, text.empty(), "the process group has failed: ", text);
 }
 
 std::shared_ptr<Communicator> ProcessGroup::communicatorOn(c10::Device device) {
@@ -137,9 +180,6 @@ Handle ProcessGroup::run(const Call& call, const Body& body) {
 }
 
 Handle ProcessGroup::run(const Call& call, const std::shared_ptr<Communicator>& communicator, const Body& body) {
-    if (const std::string text = watchdog_->failure(); !text.empty()) {
-        TORCH_CHECK_WITH(DistBackendError, false, "the process group has failed: ", text);
-    }
     for (const Tensors* const tensors : {&call.inputs, &call.outputs}) {
         for (const at::Tensor& tensor : *tensors) {
             checkTensor(tensor);

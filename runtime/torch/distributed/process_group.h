@@ -97,7 +97,11 @@ class ProcessGroup final : public c10d::Backend {
     Handle run(const Call& call, const Body& body);
     std::shared_ptr<Communicator> communicatorOn(c10::Device device);
     std::shared_ptr<Communicator> communicatorWith(c10::Device device, int peer);
+    /// The communicator of this key, made where there is none yet. A failure is one of the group.
     std::shared_ptr<Communicator> connect(const std::string& key, c10::Device device, int rank, int size);
+    diopiUniqueId_t uniqueId(const std::string& key, int size);
+    /// Raises where a call of the group, or a communicator, has failed, whether or not the watchdog has noticed.
+    void checkWorks();
     void abortAll();
 
     const StorePtr store_;
