@@ -33,6 +33,12 @@ def extension(name: str) -> types.ModuleType | None:
     spec = importlib.util.spec_from_file_location(name, path)
     if not path.is_file() or spec is None or spec.loader is None:
         return None
+    assert _loaded is not None, "the modules find functions of the backend"
+    backend = ctypes.CDLL(str(library_folder() / f"libtorch_{_loaded}.so"))
+    if backend.diopiHostOpenLibrary(os.fsencode(path), ctypes.byref(ctypes.c_void_p())):
+        text = ctypes.c_char_p()
+        backend.diopiHostGetLastErrorText(ctypes.byref(text))
+        raise ImportError((text.value or b"").decode())
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -50,8 +56,9 @@ def load(name: str) -> None:
         raise ImportError(f"{library} does not exist: {fix}")
     environment.prepare()
     try:
-        # Global, since the vendor's library finds diopirt's functions here.
-        ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
+        # Where another host is in the global scope, calls of diopirt's functions would reach that one.
+        is_taken = hasattr(ctypes.CDLL(None), "diopiGetTensorData")
+        ctypes.CDLL(str(library), mode=os.RTLD_LOCAL | os.RTLD_NOW | (os.RTLD_DEEPBIND if is_taken else 0))
         torch.ops.load_library(str(library))
     except OSError as error:
         raise ImportError(f"{library} does not load: {error}") from None
