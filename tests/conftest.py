@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 
-for shared in ("header", "host_calls"):  # the facts of the interface and call forms of hosts, for more than one folder
+for shared in ("header", "host_calls", "published_calls", "conformance"):  # for more than one folder
     sys.path.insert(0, str(Path(__file__).parent / shared))
 
 

@@ -56,8 +56,9 @@ def _matmul_backward(call: Call) -> Answer:
 @oracle("LinearBackward")
 def _linear_backward(call: Call) -> Answer:
     weight = call.wide("weight")
-    x = call.wide("input").reshape(-1, weight.shape[1])
-    gradient = call.wide("grad_output").reshape(-1, weight.shape[0])
+    rows = math.prod(call.shapes["input"][:-1])
+    x = call.wide("input").reshape(rows, weight.shape[1])
+    gradient = call.wide("grad_output").reshape(rows, weight.shape[0])
     of_input = product(gradient, np.conj(weight)), size_of_product(gradient, weight)
     of_input = of_input[0].reshape(call.shapes["input"]), of_input[1].reshape(call.shapes["input"])
     or_nan = meets_infinity(gradient, weight, call.dtype("input"))

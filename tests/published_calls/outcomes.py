@@ -1,0 +1,152 @@
+"""What becomes of the calls of a case: the CPU library is called, and its results and those of PyTorch are held against the oracles."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from calls import Results
+from published_calls import Line, Values
+
+from diopigen.calling import CallError, Generator, Library
+from diopigen.conformance.dtypes import encode
+from diopigen.conformance.oracles import Allocated, Call, Expected, Property, answer_of
+from diopigen.diagnostics import Failure
+from diopigen.ir.model import Function
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What became of one call: `passed`, `differs`, `refused`, or `unasked` where the library was not called. `torch` is empty where PyTorch
+    agrees, else why it does not, or why it was not asked."""
+
+    line: str
+    function: str
+    kind: str
+    message: str = ""
+    torch: str = ""
+
+
+def outcomes(library: Library, line: Line, ask_torch: Any = None) -> list[Outcome]:
+    """What becomes of each call of a case; those behind a refused one are not made."""
+    values = Values(line)
+    found: list[Outcome] = []
+    for number, (name, _) in enumerate(line.calls):
+        function = library.interface.function(f"diopi{name}")
+        assert function is not None, f"{line.name}: there is no function diopi{name}"
+        arguments = values.arguments(number)
+        before = {key: np.array(value) if isinstance(value, np.ndarray) else value for key, value in arguments.items()}
+        try:
+            results = library.call(function.name, **arguments, **_generators(function, line.calls[number][1]))
+        except (CallError, Failure) as error:
+            found.append(Outcome(line.name, function.name, "refused", str(error)))
+            return found
+        found.append(_compared(library, line, function, before, results, ask_torch))
+        values.keep(number, results)
+    return found
+
+
+def _generators(function: Function, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Generators are made with a seed, so that a run is like the last one."""
+    return {p.name: Generator(1) for p in function.params if p.type == "generator" and given.get(p.name) == "made"}
+
+
+def call_as_seen(
+    library: Library, function: Function, arguments: Mapping[str, Any], results: Mapping[str, Any]
+) -> Call:
+    """The call as an oracle sees it: outputs have the shapes and dtypes of the results."""
+    case = library.case(function, arguments)
+    values: dict[str, Any] = {}
+    dtypes: dict[str, Any] = {}
+    shapes: dict[str, Any] = {}
+    for param in function.params:
+        value = arguments.get(param.name, case.arguments.get(param.name))
+        tensor = results.get(param.name) if param.is_written and not param.is_read else value
+        if param.type == "tensor" and isinstance(tensor, np.ndarray):
+            values[param.name], dtypes[param.name], shapes[param.name] = value, tensor.dtype.name, tensor.shape
+        elif param.type == "tensors" and isinstance(tensor, (list, tuple)):
+            values[param.name] = list(value) if isinstance(value, (list, tuple)) else list(tensor)
+            dtypes[param.name] = [None if one is None else one.dtype.name for one in tensor]
+            shapes[param.name] = [None if one is None else one.shape for one in tensor]
+        elif param.type == "scalar" and value is not None:
+            number = case.arguments[param.name]
+            values[param.name], dtypes[param.name] = value, getattr(number, "dtype", "float64")
+        elif param.type == "float" and isinstance(value, (int, float)):
+            values[param.name] = float(np.float32(value))
+        elif param.type == "sizes" and value is not None:
+            values[param.name] = tuple(value)
+        elif param.direction == "in":
+            values[param.name] = case.arguments.get(param.name)
+    return Call(function, values, dtypes, shapes)
+
+
+def _compared(
+    library: Library, line: Line, function: Function, arguments: Mapping[str, Any], results: Mapping[str, Any], ask: Any
+) -> Outcome:
+    call = call_as_seen(library, function, arguments, results)
+    with np.errstate(all="ignore"):
+        answer = answer_of(call)
+    case = library.case(function, arguments)
+    fault = _fault(Results(case, call, answer, results, encode), call, answer, results, encode)
+    torch = ask(case, call, answer) if ask is not None else "not asked"
+    return Outcome(line.name, function.name, "differs" if fault else "passed", fault, torch)
+
+
+def _fault(held: Results, call: Call, answer: Any, results: Mapping[str, Any], stored: Any) -> str:
+    """What is wrong with the results of a library; empty where nothing is."""
+    for name, expected in answer.items():
+        result = results.get(name)
+        if result is None or expected is None:
+            continue
+        if isinstance(result, (list, tuple)):
+            pairs = list(zip(expected, result, strict=True))
+            dtypes = call.dtypes.get(name) or [getattr(one, "dtype", "") for one in expected]
+        else:
+            pairs, dtypes = [(expected, result)], [call.dtypes.get(name, "float64")]
+        for (one, array), dtype in zip(pairs, dtypes, strict=True):
+            message = _wrong(held, call, name, one, array, dtype, stored)
+            if message:
+                return f"{name}: {message}"
+    return ""
+
+
+def _wrong(held: Results, call: Call, name: str, expected: Any, array: Any, dtype: str, stored: Any) -> str:
+    if expected is None or array is None:
+        return ""
+    if isinstance(expected, Allocated):
+        expected, dtype = expected.expected, expected.dtype
+    if isinstance(expected, Property):
+        return held.complaint(expected, stored(array, dtype), dtype) or ""
+    if not isinstance(expected, Expected):
+        return "" if expected == array or (expected != expected and array != array) else f"{array} is not {expected}"
+    wanted = np.shape(expected.values)
+    if array.size == int(np.prod(wanted)) == 1:
+        array = array.reshape(wanted)
+    if tuple(array.shape) != wanted:
+        return f"the shape is {list(array.shape)} and must be {list(wanted)}"
+    fault = held.fault(name, stored(array, dtype), dtype, expected)
+    return "" if fault is None else f"{fault.kind}: {fault.message}"
+
+
+def sparse_inputs(function: Function) -> bool:
+    """Whether an operand is in compressed sparse rows."""
+    return any(param.sparse for param in function.params)
+
+
+def torch_asked(case: Any, call: Call, answer: Any) -> str:
+    """Whether PyTorch's results are those of the oracle: empty, or why they are not or cannot be had."""
+    from aten_binding import HALVES, Unbound, bind, stored  # torch is optional
+
+    if call.function.tolerance == "random" or sparse_inputs(call.function):
+        return "not asked: random numbers, or compressed rows"
+    widened = HALVES if set(HALVES) & {dtype for dtype in call.dtypes.values() if isinstance(dtype, str)} else None
+    try:
+        results = bind(call, widened=widened).run()
+    except Unbound as reason:
+        return f"not asked: {reason}"
+    except (RuntimeError, NotImplementedError, TypeError, LookupError, ValueError) as error:
+        return f"refuses: {str(error).splitlines()[0]}"
+    known = {name: result for name, result in results.items() if result is not None}
+    return _fault(Results(case, call, answer, known, stored), call, answer, known, stored)
