@@ -14,6 +14,7 @@ from diopigen.conformance.compare.results import compare
 from diopigen.conformance.dtypes import decode, encode, widest
 from diopigen.conformance.model import Fault
 from diopigen.conformance.oracles import Expected
+from diopigen.contract.dtypes import LARGEST, MANTISSA
 from diopigen.ir.recipe import Drawn
 
 
@@ -92,8 +93,32 @@ def test_beyond_the_largest_number_infinity_is_right() -> None:
     assert fault_of([math.inf], [1e39], "float32", "rounding") is None
     assert fault_of([3.4028235e38], [1e39], "float32", "rounding") is not None
     assert fault_of([-math.inf], [1e39], "float32", "rounding") is not None
-    assert fault_of([math.inf], [65504.0], "float16", "rounding") is None
     assert fault_of([math.inf], [60000.0], "float16", "rounding") is not None
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("tolerance", ["rounding", "transcendental", "reduction", "approximate"])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_infinity_is_right_only_where_the_exact_result_rounds_to_it(dtype: str, tolerance: str, sign: int) -> None:
+    largest = np.longdouble(LARGEST[dtype])
+    half = largest * np.longdouble(2.0 ** -MANTISSA[dtype]) / (2 - np.longdouble(2.0 ** (1 - MANTISSA[dtype])))
+
+    def fault(actual: float, exact: np.longdouble) -> Fault | None:
+        return compare(encode(np.array([actual]), dtype), dtype, Expected(np.array([sign * exact])), tolerance, "out")
+
+    # The lowest finite value, where a specification asks for it, is no infinity.
+    assert fault(sign * math.inf, largest) is not None
+    assert fault(sign * math.inf, largest + half * np.longdouble(0.9)) is not None
+    assert fault(sign * math.inf, largest + half) is None
+    assert fault(sign * math.inf, np.longdouble(math.inf)) is None
+    assert fault(sign * float(largest), largest) is None
+    assert fault(sign * float(largest), largest + half) is None
+
+
+def test_a_complex_infinity_is_right_only_where_a_part_rounds_to_it() -> None:
+    assert fault_of([3e38 + 3e38j], [3e38 + 3e38j], "complex64", "rounding") is None
+    assert fault_of([complex(math.inf, 3e38)], [3e38 + 3e38j], "complex64", "rounding") is not None
+    assert fault_of([complex(math.inf, 3e38)], [4e38 + 3e38j], "complex64", "rounding") is None
 
 
 def test_integers_and_bools_are_exact() -> None:

@@ -1,8 +1,8 @@
 """Whether a result is what the oracle expects.
 
 Integers and bools must be equal, and a bool one byte of 0 or 1. A float may differ from the exact result by the bound
-of `compare.bounds`. NaN and infinities must be in the same places. Where the exact result lies beyond the largest
-number, or the terms do, infinity is accepted as well as numbers within the bound.
+of `compare.bounds`. NaN and infinities must be at the same positions. Where the exact result rounds to infinity, or the
+size of its terms exceeds the largest number, infinity is accepted as well as numbers within the bound.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from diopigen.chip.accuracy import Accuracy
 from diopigen.conformance.compare.bounds import Bound, bound_of, limits
+from diopigen.conformance.compare.ulp import unit
 from diopigen.conformance.dtypes import SMALLEST_NORMAL, Array, decode, encode, widest
 from diopigen.conformance.model import Fault
 from diopigen.conformance.oracles import Expected
@@ -135,21 +136,19 @@ def _compare_float(
 ) -> Fault | None:
     """`narrow` is the dtype of sums that a chip declares, which may overflow before the result's dtype does."""
     expected_values = np.asarray(expected.values, dtype=np.result_type(expected.values, np.float64))
-    largest = LARGEST[real_of(expected.precision or dtype)]
+    precision = expected.precision or dtype
+    largest = LARGEST[real_of(precision)]
     with np.errstate(all="ignore"):
         limit = limits(expected_values, dtype, expected, bound, tolerance)
         near = np.isfinite(expected_values) & (np.abs(actual - expected_values) <= limit)
         near |= (actual == expected_values) | (np.isnan(actual) & np.isnan(expected_values))
         if expected.or_nan is not None:
             near |= np.isnan(actual) & expected.or_nan
-        # Beyond the largest number by less than the bound: rounding may fall on either side.
-        edge = np.isfinite(expected_values) & (np.abs(expected_values) + limit > largest)
-        near |= edge & np.isinf(actual) & (np.sign(actual) == np.sign(expected_values))
+        overflows = np.isfinite(expected_values) & _rounds_to_infinity(expected_values, precision)
+        near |= overflows & np.isinf(actual) & (np.sign(actual) == np.sign(expected_values))
+        # Beyond the largest number by less than the bound, so that a smaller result rounds to it.
         near |= (
-            edge
-            & (np.abs(expected_values) > largest)
-            & (actual == np.sign(expected_values) * largest)
-            & (np.abs(expected_values) - limit <= largest)
+            overflows & (actual == np.sign(expected_values) * largest) & (np.abs(expected_values) - limit <= largest)
         )
         if expected.scale is not None:
             reach = largest if narrow is None else min(largest, LARGEST[narrow])
@@ -166,9 +165,21 @@ def _compare_complex(
     with np.errstate(all="ignore"):
         limit = limits(expected_values, dtype, expected, bound, tolerance)
         near = np.isfinite(expected_values) & (np.abs(actual.astype(expected_values.dtype) - expected_values) <= limit)
-        too_large = ~np.isfinite(expected_values) | (np.abs(expected_values) > LARGEST[real_of(dtype)])
+        too_large = ~np.isfinite(expected_values)
+        for part in (expected_values.real, expected_values.imag):
+            too_large |= _rounds_to_infinity(part, dtype)
+        if expected.scale is not None:
+            too_large |= expected.scale > LARGEST[real_of(dtype)]
         near |= too_large & ~np.isfinite(actual)
     return _fault("values", parameter, actual, expected_values, _counted(~near, expected), limit)
+
+
+def _rounds_to_infinity(exact: Array, dtype: str) -> Array:
+    """Whether exact results round to an infinity of a dtype: from half a unit in the last place beyond its largest
+    number on, where rounding to nearest overflows (IEEE 754-2019, 4.3.1)."""
+    real = real_of(dtype)
+    largest = np.asarray(LARGEST[real], dtype=exact.dtype)
+    return np.asarray(np.abs(exact) >= largest + unit(largest, real) / 2)
 
 
 def _index(index: int, shape: tuple[int, ...]) -> str:
