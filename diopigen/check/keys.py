@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 from diopigen.check.rule import Subject
 from diopigen.diagnostics import Sink, Span
-from diopigen.ir.keys import KEY_TYPES
+from diopigen.ir.keys import ANY, KEY_TYPES
 from diopigen.ir.model import Function
 from diopigen.ir.recipe import DISTRIBUTIONS, drawn_of
+from diopigen.ir.types import INTEGERS
 from diopigen.spec.interval import Interval
 
 RULES = {
@@ -36,6 +37,8 @@ def check(subject: Subject, sink: Sink) -> None:
                 if isinstance(key.form, Interval) and key.form.is_empty:
                     message = f"no number is in the '{key.name}' of '{param.name}'"
                     error("empty-range", function, message, key.span, "put the smaller end first")
+                elif key.text == ANY and param.type in INTEGERS | {"sizes"}:
+                    continue
                 elif key not in keys and isinstance(key.form, Interval) and param.type in KEY_TYPES[key.name]:
                     message = f"every number is in the '{key.name}' of '{param.name}'"
                     error("empty-range", function, message, key.span, f"remove '{key.name}'")

@@ -29,6 +29,9 @@ from diopigen.spec.nodes import MappingNode, Node, ScalarNode, SequenceNode
 ERROR = "diopiErrorOccurred"
 """The status that a violation of a key returns. Another status needs a constraint."""
 
+ANY = "any"
+"""The `range` of an integer every value of which is legal: it makes no constraint."""
+
 KEY_TYPES: Mapping[str, frozenset[str]] = {
     "rank": frozenset({"tensor", "tensors"}),
     "length": frozenset({"sizes"}),
@@ -61,6 +64,8 @@ def _form(name: str, node: Node, sink: Sink) -> str | Interval | Expression | tu
         return (node.value,)
     if name == "dim_of":
         return node.text
+    if name == "range" and node.text == ANY:
+        return Interval(Unary("-", INFINITY), INFINITY, True, True)
     try:
         return parse_interval(node.text) if name == "range" or is_interval(node.text) else parse(node.text)
     except ExpressionError as error:

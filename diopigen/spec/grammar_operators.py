@@ -124,7 +124,11 @@ _PARAM_FIELDS = {
     "unordered": Field(UNORDERED, "when the entries of an output may be in any order, and along which dimension"),
     "ties": Field(TIES, "when equal elements may stand for each other in an output, or indices that select them"),
     "dim_of": Field(WORD, "the tensor or list of sizes whose dimension it names, counted from either end"),
-    "range": Field(TEXT, "the interval that its value, or each entry, is in: '[0, 1)', '[1, inf)', '[0, len(sizes)]'"),
+    "range": Field(
+        TEXT,
+        "the interval that its value, or each entry, is in: '[0, 1)', '[1, inf)', '[0, len(sizes)]'; "
+        "'any' for an integer every value of which is legal",
+    ),
     "length": Field(COUNT, "how many entries it has: a number, a list of numbers, an interval or an expression"),
     "rank": Field(COUNT, "how many dimensions it has: a number, a list of numbers, an interval or an expression"),
     "elements": Field(TEXT, "how many elements a buffer has, as an expression over parameters, rank and nranks"),

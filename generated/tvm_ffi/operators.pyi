@@ -132,7 +132,8 @@ class Operators:
         running_mean: Running mean of each channel, updated in training and read in evaluation; null where none is
             kept. Dtype: one_of(input, float32). Shape: [C]. May be null. Default: null.
         running_var: Running unbiased variance of each channel, updated in training and read in evaluation; null where
-            none is kept. Dtype: one_of(input, float32). Shape: [C]. May be null. Default: null.
+            none is kept. One value per channel has no unbiased variance, which is NaN then. Dtype: one_of(input,
+            float32). Shape: [C]. May be null. Default: null.
         training: Whether the statistics come from the batch. Default: false.
         momentum: Weight of the batch in the running statistics; the old value has the rest. Default: 0.1.
         eps: What is added to the variance before the square root. Default: 1e-05.
@@ -554,6 +555,7 @@ class Operators:
         ceil_mode: Whether a last window that sticks out of the padded input counts, if it begins inside. Default:
             false.
 
+        stride.range: every entry of stride is at least 1 (else diopiErrorOccurred).
         padding.length: padding has 1 entry (else diopiErrorOccurred).
         padding.range: every entry of padding is at least 0 and at most (dilation * (kernel_size - 1) + 1) // 2 (else
             diopiErrorOccurred).
@@ -591,6 +593,7 @@ class Operators:
         indices: Positions that MaxPool1dWithIndices returned. Dtype: int64. Shape: same(grad_output). A library may
             accept or reject null and another dtype.
 
+        stride.range: every entry of stride is at least 1 (else diopiErrorOccurred).
         padding.length: padding has 1 entry (else diopiErrorOccurred).
         padding.range: every entry of padding is at least 0 and at most (dilation * (kernel_size - 1) + 1) // 2 (else
             diopiErrorOccurred).
@@ -627,6 +630,7 @@ class Operators:
         ceil_mode: Whether a last window that sticks out of the padded input counts, if it begins inside. Default:
             false.
 
+        stride.range: every entry of stride is at least 1 (else diopiErrorOccurred).
         padding.length: padding has 1 entry (else diopiErrorOccurred).
         padding.range: every entry of padding is at least 0 and at most (dilation * (kernel_size - 1) + 1) // 2 (else
             diopiErrorOccurred).
@@ -659,6 +663,7 @@ class Operators:
         count_include_pad: Whether padding inside a window counts in the divisor; what sticks out beyond it never
             does. Default: true.
 
+        stride.range: every entry of stride is at least 1 (else diopiErrorOccurred).
         padding.length: padding has 1 entry (else diopiErrorOccurred).
         padding.range: every entry of padding is at least 0 and at most kernel_size // 2 (else diopiErrorOccurred).
         C1: input has 2 or 3 dimensions, and only the batch may be empty (else diopiErrorOccurred).
@@ -690,6 +695,7 @@ class Operators:
         ceil_mode: Whether the forward call counted windows that stick out at the end. Default: false.
         count_include_pad: Whether the forward call counted padding in the divisor. Default: true.
 
+        stride.range: every entry of stride is at least 1 (else diopiErrorOccurred).
         padding.length: padding has 1 entry (else diopiErrorOccurred).
         padding.range: every entry of padding is at least 0 and at most kernel_size // 2 (else diopiErrorOccurred).
         C1: input has 2 or 3 dimensions, and only the batch may be empty (else diopiErrorOccurred).
@@ -813,6 +819,11 @@ class Operators:
         adaptive: Whether output_size decides the windows instead of all other parameters. Default: false.
         output_size: Number of windows when adaptive, otherwise ignored. Default: [].
 
+        ksize.range: every entry of ksize is at least 0 (else diopiErrorOccurred).
+        stride.range: every entry of stride is at least 0 (else diopiErrorOccurred).
+        padding.range: every entry of padding is at least 0 (else diopiErrorOccurred).
+        dilation.range: every entry of dilation is at least 0 (else diopiErrorOccurred).
+        output_size.range: every entry of output_size is at least 0 (else diopiErrorOccurred).
         C1: when adaptive, output_size has one entry, none negative (else diopiErrorOccurred).
         C2: unless adaptive, ksize has one entry, at least 1, stride too unless it has none, and dilation too where
             mode is max (else diopiErrorOccurred).
@@ -1092,6 +1103,11 @@ class Operators:
         adaptive: Whether output_size decides the windows instead of all other parameters. Default: false.
         output_size: Number of windows (height, width) when adaptive, otherwise ignored. Default: [].
 
+        ksize.range: every entry of ksize is at least 0 (else diopiErrorOccurred).
+        stride.range: every entry of stride is at least 0 (else diopiErrorOccurred).
+        padding.range: every entry of padding is at least 0 (else diopiErrorOccurred).
+        dilation.range: every entry of dilation is at least 0 (else diopiErrorOccurred).
+        output_size.range: every entry of output_size is at least 0 (else diopiErrorOccurred).
         C1: when adaptive, output_size has two entries, none negative (else diopiErrorOccurred).
         C2: unless adaptive, ksize has two entries, all at least 1, stride too unless it has none, and dilation too
             where mode is max (else diopiErrorOccurred).
@@ -2185,6 +2201,8 @@ class Operators:
             inputSize.
         inputs: Tensors of any shapes, not necessarily of one dtype. Dtype: any. Length: inputSize.
         other: Number added to every element. Dtype: number, bool.
+
+        inputSize.range: inputSize is at least 0 (else diopiErrorOccurred).
         """
 
     def foreachadd_inp_scalar(
@@ -2199,6 +2217,7 @@ class Operators:
         inputs: Tensors of any shapes, replaced by the sums. Dtype: any. Length: inputSize.
         other: Number added to every element. Dtype: number, bool.
 
+        inputSize.range: inputSize is at least 0 (else diopiErrorOccurred).
         C1: the promoted dtype of every input and other can be cast to that of the input: no floating value to an
             integral input (else diopiDtypeNotSupported).
         """
@@ -2301,6 +2320,8 @@ class Operators:
             inputSize.
         inputs: Tensors of any shapes, not necessarily of one dtype. Dtype: any. Length: inputSize.
         other: Factor on every element. Dtype: number, bool.
+
+        inputSize.range: inputSize is at least 0 (else diopiErrorOccurred).
         """
 
     def foreachmul_inp_scalar(
@@ -2315,6 +2336,7 @@ class Operators:
         inputs: Tensors of any shapes, replaced by the products. Dtype: any. Length: inputSize.
         other: Factor on every element. Dtype: number, bool.
 
+        inputSize.range: inputSize is at least 0 (else diopiErrorOccurred).
         C1: the promoted dtype of every input and other can be cast to that of the input: no floating value to an
             integral input (else diopiDtypeNotSupported).
         """
@@ -2333,6 +2355,8 @@ class Operators:
             inputSize.
         inputs: Tensors of any shapes, not necessarily of one dtype. Dtype: any. Length: inputSize.
         other: Factor on every element. Dtype: any. Shape: [].
+
+        inputSize.range: inputSize is at least 0 (else diopiErrorOccurred).
         """
 
     def foreachmul_inp_tensor(
@@ -2347,6 +2371,7 @@ class Operators:
         inputs: Tensors of any shapes, replaced by the products. Dtype: any. Length: inputSize.
         other: Factor on every element. Dtype: any. Shape: [].
 
+        inputSize.range: inputSize is at least 0 (else diopiErrorOccurred).
         C1: the promoted dtype of every input and other can be cast to that of the input: no floating value to an
             integral input, no complex value to a real one (else diopiDtypeNotSupported).
         """
@@ -3376,6 +3401,7 @@ class Operators:
         indices: Positions, negative ones count from the end, or a bool (uint8) mask over one or more dimensions; null
             entry: full slice. Dtype: index, mask. Length: nums. May be null.
 
+        nums.range: nums is at least 0 (else diopiErrorOccurred).
         C1: the indices use no more dimensions than input has, a mask as many as its rank, any other entry one (else
             diopiErrorOccurred).
         C2: every position is in [-size, size - 1] of its dimension (else diopiErrorOccurred).
@@ -3405,6 +3431,7 @@ class Operators:
         grad_output: Gradient with respect to the picked elements, in the shape that Index gives. Dtype:
             same(zeros_like_input).
 
+        nums.range: nums is at least 0 (else diopiErrorOccurred).
         C1: the indices use no more dimensions than zeros_like_input has, a mask as many as its rank, any other entry
             one (else diopiErrorOccurred).
         C2: every position is in [-size, size - 1] of its dimension (else diopiErrorOccurred).
@@ -3442,6 +3469,7 @@ class Operators:
         dim: Dimension that the positions refer to; negative counts from the end.
         index: Position in dim of each slice, from 0; may repeat. Dtype: index. Shape: [K].
 
+        input_sizes.range: every entry of input_sizes is at least 0 (else diopiErrorOccurred).
         dim.dim_of: dim is in [-len(input_sizes), len(input_sizes) - 1], empty sizes counting as one (else
             diopiErrorOccurred).
         C2: every value of index is in [0, input_sizes[dim] - 1] (else diopiErrorOccurred).
@@ -3479,6 +3507,7 @@ class Operators:
         index: Position of the slice in dim; negative counts from the end.
 
         input_sizes.length: input_sizes has at least 1 entry (else diopiErrorOccurred).
+        input_sizes.range: every entry of input_sizes is at least 0 (else diopiErrorOccurred).
         dim.dim_of: dim is in [-len(input_sizes), len(input_sizes) - 1], empty sizes counting as one (else
             diopiErrorOccurred).
         index.range: index is at least -item(input_sizes, dim) and below item(input_sizes, dim) (else
@@ -3575,6 +3604,7 @@ class Operators:
         step: Distance between two positions.
 
         input_sizes.length: input_sizes has at least 1 entry (else diopiErrorOccurred).
+        input_sizes.range: every entry of input_sizes is at least 0 (else diopiErrorOccurred).
         dim.dim_of: dim is in [-len(input_sizes), len(input_sizes) - 1], empty sizes counting as one (else
             diopiErrorOccurred).
         step.range: step is at least 1 (else diopiErrorOccurred).
@@ -3681,6 +3711,7 @@ class Operators:
 
         pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
         pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
+        sampling_ratio.range: sampling_ratio is at most 256 (else diopiErrorOccurred).
         C2: the image of every region is at least 0 and below N (else diopiErrorOccurred).
         C3: the feature maps have at least one pixel where there are regions (else diopiErrorOccurred).
         """
@@ -3720,6 +3751,7 @@ class Operators:
 
         pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
         pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
+        sampling_ratio.range: sampling_ratio is at most 256 (else diopiErrorOccurred).
         C2: the image of every region is at least 0 and below batch_size (else diopiErrorOccurred).
         C3: the feature maps have at least one pixel where there are regions (else diopiErrorOccurred).
         """
@@ -3772,6 +3804,7 @@ class Operators:
         error_if_nonfinite: Whether a norm that is NaN or infinite makes the call fail before anything is scaled,
             instead of entering the factor. Default: false.
 
+        num_grads.range: num_grads is at least 0 (else diopiErrorOccurred).
         C1: the joint norm is finite when error_if_nonfinite is true (else diopiErrorOccurred).
         """
 
@@ -3861,6 +3894,7 @@ class Operators:
         dim: Dimension along which they are joined; negative counts from the end. Default: 0.
 
         tensors.rank: each of tensors has at least 1 dimension (else diopiErrorOccurred).
+        num_inputs.range: num_inputs is at least 1 (else diopiErrorOccurred).
         dim.dim_of: dim is in [-rank, rank - 1] of tensors (else diopiErrorOccurred).
         C3: num_inputs is at least 1 (else diopiErrorOccurred).
         """
@@ -3901,6 +3935,7 @@ class Operators:
         tensors: The slices in order, all of one shape. Dtype: any. Length: numTensors.
         dim: Place of the new dimension in out; negative counts from the end of the shape of out. Default: 0.
 
+        numTensors.range: numTensors is at least 1 (else diopiErrorOccurred).
         dim.range: dim is at least -min(ranks(tensors)) - 1 and at most min(ranks(tensors)) (else diopiErrorOccurred).
         C2: numTensors is at least 1 (else diopiErrorOccurred).
         """
@@ -3954,6 +3989,7 @@ class Operators:
         keepdim: Whether grad_output and indices have the dimension dim; true for Sort and Topk. Default: true.
 
         dim.dim_of: dim is in [-len(sizes), len(sizes) - 1], empty sizes counting as one (else diopiErrorOccurred).
+        sizes.range: every entry of sizes is at least 0 (else diopiErrorOccurred).
         C2: every value of indices is in [0, sizes[dim] - 1] (else diopiErrorOccurred).
         C3: the shape of indices is that of sizes except in dim, and has no dim where keepdim is false (else
             diopiErrorOccurred).
@@ -4123,6 +4159,7 @@ class Operators:
             false.
         maximize: Whether the gradients count with the opposite sign. Default: false.
 
+        nums.range: nums is at least 0 (else diopiErrorOccurred).
         beta1.range: beta1 is at least 0 and below 1 (else diopiErrorOccurred).
         beta2.range: beta2 is at least 0 and below 1 (else diopiErrorOccurred).
         C1: max_exp_avg_sqs is given when amsgrad is true (else diopiErrorOccurred).
@@ -4391,6 +4428,7 @@ class Operators:
         size: Number of elements in a window.
         step: Distance between the starts of two windows.
 
+        input_sizes.range: every entry of input_sizes is at least 0 (else diopiErrorOccurred).
         dim.dim_of: dim is in [-len(input_sizes), len(input_sizes) - 1], empty sizes counting as one (else
             diopiErrorOccurred).
         size.range: size is at least 0 and at most where(len(input_sizes) == 0, 1, item(input_sizes, dim)) (else
@@ -5068,6 +5106,11 @@ class Operators:
         adaptive: Whether output_size decides the windows instead of all other parameters. Default: false.
         output_size: Number of windows (depth, height, width) when adaptive, otherwise ignored. Default: [].
 
+        ksize.range: every entry of ksize is at least 0 (else diopiErrorOccurred).
+        stride.range: every entry of stride is at least 0 (else diopiErrorOccurred).
+        padding.range: every entry of padding is at least 0 (else diopiErrorOccurred).
+        dilation.range: every entry of dilation is at least 0 (else diopiErrorOccurred).
+        output_size.range: every entry of output_size is at least 0 (else diopiErrorOccurred).
         C1: when adaptive, output_size has three entries, none negative (else diopiErrorOccurred).
         C2: unless adaptive, ksize has three entries, all at least 1, stride too unless it has none, and dilation too
             where mode is max (else diopiErrorOccurred).
@@ -5431,6 +5474,7 @@ class Operators:
         ord: Order p: 0 counts the elements that are not 0, infinity (minus infinity) takes the largest (smallest)
             absolute value. Dtype: number. Default: 2.
 
+        inputSize.range: inputSize is at least 0 (else diopiErrorOccurred).
         C1: no input is empty when ord is infinite or negative (else diopiErrorOccurred).
         """
 
@@ -5877,6 +5921,7 @@ class Operators:
         accumulate: Whether values are added, repeated positions adding up; otherwise it is open which of repeated
             ones stays. Default: false.
 
+        indices_counts.range: indices_counts is at least 0 (else diopiErrorOccurred).
         C1: the indices use no more dimensions than input has, a mask as many as its rank, any other entry one (else
             diopiErrorOccurred).
         C2: every position is in [-size, size - 1] of its dimension (else diopiErrorOccurred).
@@ -5907,6 +5952,7 @@ class Operators:
         accumulate: Whether values are added, repeated positions adding up; otherwise it is open which of repeated
             ones stays. Default: false.
 
+        indices_counts.range: indices_counts is at least 0 (else diopiErrorOccurred).
         C1: the indices use no more dimensions than input has, a mask as many as its rank, any other entry one (else
             diopiErrorOccurred).
         C2: every position is in [-size, size - 1] of its dimension (else diopiErrorOccurred).
@@ -6657,6 +6703,8 @@ class Operators:
 
         out (result): The tensor, all ones; true for bool. Dtype: any. Shape: value(size).
         size: The shape of out, which must agree with it.
+
+        size.range: every entry of size is at least 0 (else diopiErrorOccurred).
         """
 
     def zeros(self, size: Sequence[int], *, out: T | None = None) -> T:
@@ -6664,6 +6712,8 @@ class Operators:
 
         out (result): The tensor, all zeros; false for bool. Dtype: any. Shape: value(size).
         size: The shape of out, which must agree with it.
+
+        size.range: every entry of size is at least 0 (else diopiErrorOccurred).
         """
 
     def zero_inp(self, *, self_: T | None = None) -> T:
@@ -6761,6 +6811,7 @@ class Operators:
             it was. Dtype: float32.
         inv_scale: Factor on the gradients, one element. Dtype: float32.
 
+        num_scaled_grads.range: num_scaled_grads is at least 0 (else diopiErrorOccurred).
         C1: found_inf and inv_scale hold one element each (else diopiErrorOccurred).
         """
 
@@ -7034,6 +7085,7 @@ class Operators:
             is not wanted. Dtype: bool. Shape: [P - 1, H, max_q, max_k]. May be null. Default: null. Only a part is
             written; the rest stays as it was.
 
+        max_k.range: max_k is at least 0 (else diopiErrorOccurred).
         dropout_p.range: dropout_p is at least 0 and below 1 (else diopiErrorOccurred).
         C1: kv_heads divides heads (else diopiErrorOccurred).
         C3: debug_attn_mask is not null where return_debug_mask is true (else diopiErrorOccurred).
@@ -7088,6 +7140,7 @@ class Operators:
         grad_v (result): Gradient with respect to the values, summed over the query heads that share one. Dtype:
             same(q). Shape: same(v).
 
+        max_k.range: max_k is at least 0 (else diopiErrorOccurred).
         dropout_p.range: dropout_p is at least 0 and below 1 (else diopiErrorOccurred).
         C1: kv_heads divides heads (else diopiErrorOccurred).
         C3: cum_seq_q and cum_seq_k start at 0, never fall, and end at total_q and total_k (else diopiErrorOccurred).
@@ -7237,6 +7290,7 @@ class Operators:
             N * D. One of BSH, SBH, BSND, BNSD. Default: 'BSND'.
 
         p_dropout.range: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
+        head_num.range: head_num is at least 0 (else diopiErrorOccurred).
         C1: q, k and v have as many dimensions as input_layout has letters (else diopiErrorOccurred).
         C2: head_num is the number of query heads that the layout and the shape of q give (else diopiErrorOccurred).
         C3: the number of key heads divides head_num (else diopiErrorOccurred).
@@ -7362,6 +7416,7 @@ class Operators:
         window_size_right: How many keys behind its own position a query sees; -1 for all; is_causal takes it as 0.
             Default: -1.
 
+        max_seqlen_kv.range: max_seqlen_kv is at least 0 (else diopiErrorOccurred).
         p_dropout.range: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
         C1: kv_heads divides heads (else diopiErrorOccurred).
         C3: cum_seq_q and cum_seq_kv start at 0, never fall, and end at total_q and total_kv (else
@@ -7423,6 +7478,7 @@ class Operators:
         window_size_left: Left window of the forward call; -1 for unlimited. Default: -1.
         window_size_right: Right window of the forward call; -1 for unlimited. Default: -1.
 
+        max_seqlen_kv.range: max_seqlen_kv is at least 0 (else diopiErrorOccurred).
         p_dropout.range: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
         C1: kv_heads divides heads (else diopiErrorOccurred).
         C3: cum_seq_q and cum_seq_kv start at 0, never fall, and end at total_q and total_kv (else
@@ -7483,6 +7539,8 @@ class Operators:
         window_size_left: How many keys before its own position a query sees; -1 for all. Default: -1.
         window_size_right: How many keys behind its own position a query sees; -1 for all. Default: -1.
 
+        max_seqlen_q.range: max_seqlen_q is at least 0 (else diopiErrorOccurred).
+        max_seqlen_kv.range: max_seqlen_kv is at least 0 (else diopiErrorOccurred).
         p_dropout.range: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
         C1: kv_heads divides heads (else diopiErrorOccurred).
         C2: cum_seq_q and cum_seq_kv have the same length, never fall, and end at total_q and total_kv (else
@@ -7553,6 +7611,8 @@ class Operators:
         window_size_left: Left window of the forward call; -1 for unlimited. Default: -1.
         window_size_right: Right window of the forward call; -1 for unlimited. Default: -1.
 
+        max_seqlen_q.range: max_seqlen_q is at least 0 (else diopiErrorOccurred).
+        max_seqlen_kv.range: max_seqlen_kv is at least 0 (else diopiErrorOccurred).
         p_dropout.range: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
         C1: kv_heads divides heads (else diopiErrorOccurred).
         C2: cum_seq_q and cum_seq_kv have the same length, never fall, and end at total_q and total_kv (else
@@ -7635,6 +7695,7 @@ class Operators:
             number. Dtype: index. Shape: [B + 1].
         p_max_len_in_batch: Largest number of entries in p_token_ids that one sequence has.
 
+        p_max_len_in_batch.range: p_max_len_in_batch is at least 0 (else diopiErrorOccurred).
         C1: every entry of p_token_ids is at least 0 and below the vocabulary (else diopiErrorOccurred).
         C2: p_cumsum_seq_len starts at 0, never falls, and ends at the length of p_token_ids (else
             diopiErrorOccurred).
@@ -7776,6 +7837,7 @@ class Operators:
         actual_seq_lengths.length: actual_seq_lengths has B entries (else diopiErrorOccurred).
         actual_seq_lengths.range: every entry of actual_seq_lengths is at least 0 and at most N * block_size (else
             diopiErrorOccurred).
+        block_size.range: block_size is at least 0 (else diopiErrorOccurred).
         C1: num_kv_heads divides num_heads (else diopiErrorOccurred).
         C2: q holds num_heads * dim elements per sequence and k num_kv_heads * dim elements per token of a page (else
             diopiErrorOccurred).
@@ -7807,6 +7869,7 @@ class Operators:
         b_seq_len: Number of tokens of each sequence. Dtype: index. Shape: [B].
         max_input_len: Number of tokens of the longest sequence.
 
+        max_input_len.range: max_input_len is at least 0 (else diopiErrorOccurred).
         C1: the rows of every sequence are in q and none is longer than max_input_len (else diopiErrorOccurred).
         """
 
@@ -8091,7 +8154,7 @@ class Operators:
         pool_size: Number of steps along a side; top and left start at (x1, y1), bottom and right go back from (x2,
             y2).
 
-        pool_size.range: pool_size is at least 1 (else diopiErrorOccurred).
+        pool_size.range: pool_size is at least 1 and at most 4096 (else diopiErrorOccurred).
         C1: the number of channels is a multiple of 4 (else diopiErrorOccurred).
         """
 
@@ -8114,7 +8177,7 @@ class Operators:
             [N, C // 4, P, 4].
         pool_size: Number of steps along a side in the forward call.
 
-        pool_size.range: pool_size is at least 1 (else diopiErrorOccurred).
+        pool_size.range: pool_size is at least 1 and at most 4096 (else diopiErrorOccurred).
         C1: the number of channels is a multiple of 4 (else diopiErrorOccurred).
         """
 
@@ -8465,6 +8528,8 @@ class Operators:
 
         dW.range: dW is at least 1 (else diopiErrorOccurred).
         dH.range: dH is at least 1 (else diopiErrorOccurred).
+        padW.range: padW is at least 0 (else diopiErrorOccurred).
+        padH.range: padH is at least 0 (else diopiErrorOccurred).
         dilationW.range: dilationW is at least 1 (else diopiErrorOccurred).
         dilationH.range: dilationH is at least 1 (else diopiErrorOccurred).
         C1: groups divides the channels and the filters and deform_groups divides the channels (else
@@ -8522,6 +8587,8 @@ class Operators:
 
         dW.range: dW is at least 1 (else diopiErrorOccurred).
         dH.range: dH is at least 1 (else diopiErrorOccurred).
+        padW.range: padW is at least 0 (else diopiErrorOccurred).
+        padH.range: padH is at least 0 (else diopiErrorOccurred).
         dilationW.range: dilationW is at least 1 (else diopiErrorOccurred).
         dilationH.range: dilationH is at least 1 (else diopiErrorOccurred).
         C1: groups divides the channels and the filters and deform_groups divides the channels (else
@@ -8579,6 +8646,8 @@ class Operators:
 
         dW.range: dW is at least 1 (else diopiErrorOccurred).
         dH.range: dH is at least 1 (else diopiErrorOccurred).
+        padW.range: padW is at least 0 (else diopiErrorOccurred).
+        padH.range: padH is at least 0 (else diopiErrorOccurred).
         dilationW.range: dilationW is at least 1 (else diopiErrorOccurred).
         dilationH.range: dilationH is at least 1 (else diopiErrorOccurred).
         C1: groups divides the channels and the filters and deform_groups divides the channels (else
@@ -8619,6 +8688,7 @@ class Operators:
 
         pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
         pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
+        sampling_ratio.range: sampling_ratio is at most 256 (else diopiErrorOccurred).
         C1: offset is empty or has the shape [regions, 2, pooled_height, pooled_width] (else diopiErrorOccurred).
         C3: the image of every region is at least 0 and below N (else diopiErrorOccurred).
         """
@@ -8657,6 +8727,7 @@ class Operators:
 
         pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
         pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
+        sampling_ratio.range: sampling_ratio is at most 256 (else diopiErrorOccurred).
         C1: offset is empty or has the shape [regions, 2, pooled_height, pooled_width] (else diopiErrorOccurred).
         C2: the image of every region is at least 0 and below N (else diopiErrorOccurred).
         """
@@ -9111,6 +9182,8 @@ class Operators:
 
         kernel_h.range: kernel_h is at least 1 (else diopiErrorOccurred).
         kernel_w.range: kernel_w is at least 1 (else diopiErrorOccurred).
+        pad_h.range: pad_h is at least 0 (else diopiErrorOccurred).
+        pad_w.range: pad_w is at least 0 (else diopiErrorOccurred).
         """
 
     def masked_col2im_mmcv(
@@ -9195,6 +9268,8 @@ class Operators:
 
         stride_h.range: stride_h is at least 1 (else diopiErrorOccurred).
         stride_w.range: stride_w is at least 1 (else diopiErrorOccurred).
+        pad_h.range: pad_h is at least 0 (else diopiErrorOccurred).
+        pad_w.range: pad_w is at least 0 (else diopiErrorOccurred).
         dilation_h.range: dilation_h is at least 1 (else diopiErrorOccurred).
         dilation_w.range: dilation_w is at least 1 (else diopiErrorOccurred).
         C1: bias has one entry per filter where with_bias is true (else diopiErrorOccurred).
@@ -9271,6 +9346,8 @@ class Operators:
 
         stride_h.range: stride_h is at least 1 (else diopiErrorOccurred).
         stride_w.range: stride_w is at least 1 (else diopiErrorOccurred).
+        pad_h.range: pad_h is at least 0 (else diopiErrorOccurred).
+        pad_w.range: pad_w is at least 0 (else diopiErrorOccurred).
         dilation_h.range: dilation_h is at least 1 (else diopiErrorOccurred).
         dilation_w.range: dilation_w is at least 1 (else diopiErrorOccurred).
         C1: bias has one entry per filter where with_bias is true (else diopiErrorOccurred).
@@ -9440,6 +9517,8 @@ class Operators:
         half_h_mask: Row of the mask that is on its own position, (h_mask - 1) // 2 in mmcv.
         half_w_mask: Column of the mask that is on its own position, (w_mask - 1) // 2 in mmcv.
 
+        h_mask.range: h_mask is at least 0 (else diopiErrorOccurred).
+        w_mask.range: w_mask is at least 0 (else diopiErrorOccurred).
         C1: psa_type is 0 or 1 (else diopiErrorOccurred).
         """
 
@@ -9472,6 +9551,8 @@ class Operators:
         half_h_mask: Row of the mask that is on its own position.
         half_w_mask: Column of the mask that is on its own position.
 
+        h_mask.range: h_mask is at least 0 (else diopiErrorOccurred).
+        w_mask.range: w_mask is at least 0 (else diopiErrorOccurred).
         C1: psa_type is 0 or 1 (else diopiErrorOccurred).
         """
 
@@ -9514,6 +9595,7 @@ class Operators:
 
         aligned_height.range: aligned_height is at least 1 (else diopiErrorOccurred).
         aligned_width.range: aligned_width is at least 1 (else diopiErrorOccurred).
+        sampling_ratio.range: sampling_ratio is at most 256 (else diopiErrorOccurred).
         C2: pool_mode is 0 or 1 (else diopiErrorOccurred).
         C4: the index of every region is at least 0 and below N, and x2 and y2 are not below x1 and y1 when aligned is
             true (else diopiErrorOccurred).
@@ -9554,6 +9636,7 @@ class Operators:
 
         aligned_height.range: aligned_height is at least 1 (else diopiErrorOccurred).
         aligned_width.range: aligned_width is at least 1 (else diopiErrorOccurred).
+        sampling_ratio.range: sampling_ratio is at most 256 (else diopiErrorOccurred).
         C1: pool_mode is 0 or 1 (else diopiErrorOccurred).
         C2: argmax_y and argmax_x have the shape of grad_output when pool_mode is 0 (else diopiErrorOccurred).
         C3: the index of every region is at least 0 and below N, and x2 and y2 are not below x1 and y1 when aligned is
@@ -9592,6 +9675,7 @@ class Operators:
 
         aligned_height.range: aligned_height is at least 1 (else diopiErrorOccurred).
         aligned_width.range: aligned_width is at least 1 (else diopiErrorOccurred).
+        sampling_ratio.range: sampling_ratio is at most 256 (else diopiErrorOccurred).
         C2: the index of every region is at least 0 and below N, and no width or height is negative when aligned is
             true (else diopiErrorOccurred).
         """
@@ -9625,6 +9709,7 @@ class Operators:
 
         aligned_height.range: aligned_height is at least 1 (else diopiErrorOccurred).
         aligned_width.range: aligned_width is at least 1 (else diopiErrorOccurred).
+        sampling_ratio.range: sampling_ratio is at most 256 (else diopiErrorOccurred).
         C1: the index of every region is at least 0 and below N, and no width or height is negative when aligned is
             true (else diopiErrorOccurred).
         """
@@ -9664,6 +9749,7 @@ class Operators:
 
         pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
         pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
+        num_samples.range: num_samples is at most 256 (else diopiErrorOccurred).
         C1: num_orientations is at least 1 and divides C (else diopiErrorOccurred).
         C3: the index of every region is at least 0 and below N (else diopiErrorOccurred).
         """
@@ -9697,6 +9783,7 @@ class Operators:
 
         pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
         pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
+        num_samples.range: num_samples is at most 256 (else diopiErrorOccurred).
         C1: num_orientations is at least 1 and divides C (else diopiErrorOccurred).
         C2: the index of every region is at least 0 and below N (else diopiErrorOccurred).
         """
@@ -10116,6 +10203,10 @@ class Operators:
         pad_y0: Zeros added above the upsampled image; negative to cut pixels off. Default: 0.
         pad_y1: Zeros added below the upsampled image; negative to cut pixels off. Default: 0.
 
+        up_x.range: up_x is at least 1 (else diopiErrorOccurred).
+        up_y.range: up_y is at least 1 (else diopiErrorOccurred).
+        down_x.range: down_x is at least 1 (else diopiErrorOccurred).
+        down_y.range: down_y is at least 1 (else diopiErrorOccurred).
         C1: up_x, up_y, down_x and down_y are at least 1 (else diopiErrorOccurred).
         C2: the padded image is at least as wide and as high as the filter (else diopiErrorOccurred).
         """
@@ -10253,6 +10344,7 @@ class Operators:
         indiceNum: How many of the P pairs of each position count, from the first. Dtype: int32. Shape: [K].
         numAct: Number of active sites of the output.
 
+        numAct.range: numAct is at least 0 (else diopiErrorOccurred).
         C1: numAct is not negative (else diopiErrorOccurred).
         C2: indiceNum is at most P, and the pairs that count are in the N and numAct rows (else diopiErrorOccurred).
         """
@@ -10305,6 +10397,7 @@ class Operators:
         _subM: Not 0 where input and output sites are the same: the position with most pairs, the centre, then pairs
             each row with itself. Default: 0.
 
+        numActOut.range: numActOut is at least 0 (else diopiErrorOccurred).
         C1: K is the product of the dimensions of the window (else diopiErrorOccurred).
         C2: numActOut is not negative (else diopiErrorOccurred).
         C3: indiceNum is at most P, and the pairs that count are in the rows of features and out (else
@@ -10366,6 +10459,7 @@ class Operators:
         _subM: Not 0 where input and output sites are the same: the position with most pairs, the centre, then pairs
             each row with itself. Default: 0.
 
+        numActOut.range: numActOut is at least 0 (else diopiErrorOccurred).
         C1: K is the product of the dimensions of the window (else diopiErrorOccurred).
         C2: numActOut is not negative (else diopiErrorOccurred).
         C3: indiceNum is at most P, and the pairs that count are in the rows of features and out (else
@@ -10766,6 +10860,7 @@ class Operators:
         rope_theta: Base of the angles: position * rope_theta ** (-2i / rotary_embedding) for pair i. Default:
             10000.0.
 
+        step.range: step is at least 0 (else diopiErrorOccurred).
         layer_id.range: layer_id is at least 0 and below L (else diopiErrorOccurred).
         C1: local_kv_head_num divides local_head_num and local_head_num * size_per_head is hidden_units (else
             diopiErrorOccurred).
@@ -11005,6 +11100,7 @@ class Operators:
         max_output_len: Room for tokens per sequence; tokens behind it are dropped.
         batch_size: Number of sequences.
 
+        max_context_len.range: max_context_len is at least 0 (else diopiErrorOccurred).
         max_gen_step.range: max_gen_step is at least 0 and at most S (else diopiErrorOccurred).
         C2: every context_length is at least 0 and at most max_context_len (else diopiErrorOccurred).
         """
@@ -11204,6 +11300,7 @@ class Operators:
         penalty_type: 0 for no penalty, 1 to subtract it, 2 to divide positive logits by it and multiply negative
             ones.
 
+        max_input_length.range: max_input_length is at least 0 (else diopiErrorOccurred).
         step.range: step is at least 0 and at most S (else diopiErrorOccurred).
         C1: penalty_type is 0, 1 or 2 (else diopiErrorOccurred).
         """
@@ -11230,7 +11327,7 @@ class Operators:
         vocab_size: Number of tokens.
         vocab_size_padd: Number of columns of logits, at least vocab_size.
 
-        C1: vocab_size is at most vocab_size_padd (else diopiErrorOccurred).
+        vocab_size.range: vocab_size is at least 0 and at most vocab_size_padd (else diopiErrorOccurred).
         """
 
     def sp_mm(self, input: T, mat2: Tensor, *, out: T | None = None) -> T:

@@ -53,8 +53,8 @@ void Validation::rankOf(int i, const TensorView& tensor) {
     }
     const int64_t rank = tensor.shape.len;
     const int64_t fixed = rule.shapeCount - (variadic >= 0 ? 1 : 0);
-    // [] and [1] stand for each other.
-    const bool isOne = fixed <= 1 && (rank == 0 || (rank == 1 && tensor.shape.data[0] == 1));
+    // [] and [1] stand for each other, but for a list with a variadic entry, whose named dimensions must be there.
+    const bool isOne = variadic < 0 && fixed <= 1 && (rank == 0 || (rank == 1 && tensor.shape.data[0] == 1));
     if (variadic >= 0 ? rank < fixed : rank != fixed) {
         if ((rule.free & kFreeShape) == 0 && !isOne) {
             fail(i, "is " + textOfOperand(i) + " and must have " + (variadic >= 0 ? "at least " : "") +

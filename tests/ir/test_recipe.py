@@ -20,12 +20,12 @@ params:
   - {name: out, type: tensor, direction: out, dtype: number, shape: any, doc: Result.}
   - {name: t, type: tensor, direction: in, dtype: number, doc: A tensor.}
   - {name: ts, type: tensors, direction: in, dtype: number, count: n, doc: Tensors.}
-  - {name: n, type: int64, doc: A number.}
+  - {name: n, type: int64, range: any, doc: A number.}
   - {name: x, type: double, doc: A number.}
   - {name: s, type: scalar, dtype: number, doc: A number.}
   - {name: flag, type: bool, doc: A flag.}
   - {name: word, type: string, doc: A word.}
-  - {name: sizes, type: sizes, doc: Sizes.}
+  - {name: sizes, type: sizes, range: any, doc: Sizes.}
   - {name: mode, type: diopiMode_t, doc: A mode.}
   - {name: state, type: generator, direction: in, doc: Numbers.}
 """

@@ -153,7 +153,8 @@ DIOPI_API diopiError_t diopiConvolution2dBackward(diopiContextHandle_t ctx, diop
  * @param[in,out] running_mean Running mean of each channel, updated in training and read in evaluation; null where none
  *         is kept. Dtype: one_of(input, float32). Shape: [C]. May be null. Default: null.
  * @param[in,out] running_var Running unbiased variance of each channel, updated in training and read in evaluation;
- *         null where none is kept. Dtype: one_of(input, float32). Shape: [C]. May be null. Default: null.
+ *         null where none is kept. One value per channel has no unbiased variance, which is NaN then. Dtype:
+ *         one_of(input, float32). Shape: [C]. May be null. Default: null.
  * @param[in] training Whether the statistics come from the batch. Default: false.
  * @param[in] momentum Weight of the batch in the running statistics; the old value has the rest. Default: 0.1.
  * @param[in] eps What is added to the variance before the square root. Default: 1e-05.
@@ -584,6 +585,7 @@ DIOPI_API diopiError_t diopiLeakyReluBackward(diopiContextHandle_t ctx, diopiTen
 
 /**
  * @brief Maximum of every window that slides over the last dimension; a NaN in a window wins.
+ * @note stride.range: every entry of stride is at least 1 (else diopiErrorOccurred).
  * @note padding.length: padding has 1 entry (else diopiErrorOccurred).
  * @note padding.range: every entry of padding is at least 0 and at most (dilation * (kernel_size - 1) + 1) // 2 (else
  *       diopiErrorOccurred).
@@ -611,6 +613,7 @@ DIOPI_API diopiError_t diopiMaxPool1d(diopiContextHandle_t ctx, diopiTensorHandl
 /**
  * @brief Gradient of MaxPool1d and MaxPool1dWithIndices, each element of grad_output added at the position of its
  *        maximum.
+ * @note stride.range: every entry of stride is at least 1 (else diopiErrorOccurred).
  * @note padding.length: padding has 1 entry (else diopiErrorOccurred).
  * @note padding.range: every entry of padding is at least 0 and at most (dilation * (kernel_size - 1) + 1) // 2 (else
  *       diopiErrorOccurred).
@@ -641,6 +644,7 @@ DIOPI_API diopiError_t diopiMaxPool1dBackward(diopiContextHandle_t ctx, diopiTen
 
 /**
  * @brief Maximum of every window that slides over the last dimension, with its position.
+ * @note stride.range: every entry of stride is at least 1 (else diopiErrorOccurred).
  * @note padding.length: padding has 1 entry (else diopiErrorOccurred).
  * @note padding.range: every entry of padding is at least 0 and at most (dilation * (kernel_size - 1) + 1) // 2 (else
  *       diopiErrorOccurred).
@@ -670,6 +674,7 @@ DIOPI_API diopiError_t diopiMaxPool1dWithIndices(diopiContextHandle_t ctx, diopi
 
 /**
  * @brief Mean of every window that slides over the last dimension.
+ * @note stride.range: every entry of stride is at least 1 (else diopiErrorOccurred).
  * @note padding.length: padding has 1 entry (else diopiErrorOccurred).
  * @note padding.range: every entry of padding is at least 0 and at most kernel_size // 2 (else diopiErrorOccurred).
  * @note C1: input has 2 or 3 dimensions, and only the batch may be empty (else diopiErrorOccurred).
@@ -694,6 +699,7 @@ DIOPI_API diopiError_t diopiAvgPool1d(diopiContextHandle_t ctx, diopiTensorHandl
 
 /**
  * @brief Gradient of AvgPool1d, each element of grad_output spread evenly over its window.
+ * @note stride.range: every entry of stride is at least 1 (else diopiErrorOccurred).
  * @note padding.length: padding has 1 entry (else diopiErrorOccurred).
  * @note padding.range: every entry of padding is at least 0 and at most kernel_size // 2 (else diopiErrorOccurred).
  * @note C1: input has 2 or 3 dimensions, and only the batch may be empty (else diopiErrorOccurred).
@@ -806,6 +812,11 @@ DIOPI_API diopiError_t diopiAdaptiveAvgPool1d(diopiContextHandle_t ctx, diopiTen
 
 /**
  * @brief Maximum or mean of windows over the last dimension, sliding or adaptive.
+ * @note ksize.range: every entry of ksize is at least 0 (else diopiErrorOccurred).
+ * @note stride.range: every entry of stride is at least 0 (else diopiErrorOccurred).
+ * @note padding.range: every entry of padding is at least 0 (else diopiErrorOccurred).
+ * @note dilation.range: every entry of dilation is at least 0 (else diopiErrorOccurred).
+ * @note output_size.range: every entry of output_size is at least 0 (else diopiErrorOccurred).
  * @note C1: when adaptive, output_size has one entry, none negative (else diopiErrorOccurred).
  * @note C2: unless adaptive, ksize has one entry, at least 1, stride too unless it has none, and dilation too where
  *       mode is max (else diopiErrorOccurred).
@@ -1039,6 +1050,11 @@ DIOPI_API diopiError_t diopiMaxPool2dBackward(diopiContextHandle_t ctx, diopiTen
 
 /**
  * @brief Maximum or mean of windows over the last two dimensions, sliding or adaptive.
+ * @note ksize.range: every entry of ksize is at least 0 (else diopiErrorOccurred).
+ * @note stride.range: every entry of stride is at least 0 (else diopiErrorOccurred).
+ * @note padding.range: every entry of padding is at least 0 (else diopiErrorOccurred).
+ * @note dilation.range: every entry of dilation is at least 0 (else diopiErrorOccurred).
+ * @note output_size.range: every entry of output_size is at least 0 (else diopiErrorOccurred).
  * @note C1: when adaptive, output_size has two entries, none negative (else diopiErrorOccurred).
  * @note C2: unless adaptive, ksize has two entries, all at least 1, stride too unless it has none, and dilation too
  *       where mode is max (else diopiErrorOccurred).
@@ -1320,7 +1336,9 @@ DIOPI_API diopiError_t diopiSigmoidFocalLossBackward(diopiContextHandle_t ctx, d
 /**
  * @brief Negative log-softmax of the logits over the classes, taken at the target class or averaged with the target
  *        probabilities, then reduced.
- * @note Source: torch.nn.functional.cross_entropy; with class probabilities the mean divides by the number of samples
+ * @note Source: torch.nn.functional.cross_entropy; with class probabilities the mean divides by the number of samples.
+ *       A class of probability or weight 0 adds nothing to a cross entropy, also where its logit is -inf, for which
+ *       PyTorch returns NaN.
  * @note input.rank: input has at least 1 dimension (else diopiErrorOccurred).
  * @note label_smoothing.range: label_smoothing is at least 0 and at most 1 (else diopiErrorOccurred).
  * @note C2: the shape of target is that of input, or that of input without its class dimension (else
@@ -2385,6 +2403,7 @@ DIOPI_API diopiError_t diopiAddInpScalar(diopiContextHandle_t ctx, diopiTensorHa
 
 /**
  * @brief Every tensor of a list plus one number.
+ * @note inputSize.range: inputSize is at least 0 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] outs The sums, one tensor per input. Dtype: promote(inputs, other). Shape: same(inputs). Length:
  *         inputSize.
@@ -2401,6 +2420,7 @@ DIOPI_API diopiError_t diopiForeachaddScalar(diopiContextHandle_t ctx, diopiTens
 
 /**
  * @brief One number added to every tensor of a list in place.
+ * @note inputSize.range: inputSize is at least 0 (else diopiErrorOccurred).
  * @note C1: the promoted dtype of every input and other can be cast to that of the input: no floating value to an
  *       integral input (else diopiDtypeNotSupported).
  * @param[in] ctx Context of the call.
@@ -2541,6 +2561,7 @@ DIOPI_API diopiError_t diopiMulInpScalar(diopiContextHandle_t ctx, diopiTensorHa
 
 /**
  * @brief Every tensor of a list times one number.
+ * @note inputSize.range: inputSize is at least 0 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] outs The products, one tensor per input. Dtype: promote(inputs, other). Shape: same(inputs). Length:
  *         inputSize.
@@ -2557,6 +2578,7 @@ DIOPI_API diopiError_t diopiForeachmulScalar(diopiContextHandle_t ctx, diopiTens
 
 /**
  * @brief Every tensor of a list multiplied in place by one number.
+ * @note inputSize.range: inputSize is at least 0 (else diopiErrorOccurred).
  * @note C1: the promoted dtype of every input and other can be cast to that of the input: no floating value to an
  *       integral input (else diopiDtypeNotSupported).
  * @param[in] ctx Context of the call.
@@ -2572,6 +2594,7 @@ DIOPI_API diopiError_t diopiForeachmulInpScalar(diopiContextHandle_t ctx, diopiT
 
 /**
  * @brief Every tensor of a list times the one element of a 0-d tensor.
+ * @note inputSize.range: inputSize is at least 0 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] outs The products, one tensor per input. Dtype: promote(inputs, other). Shape: same(inputs). Length:
  *         inputSize.
@@ -2588,6 +2611,7 @@ DIOPI_API diopiError_t diopiForeachmulTensor(diopiContextHandle_t ctx, diopiTens
 
 /**
  * @brief Every tensor of a list multiplied in place by the one element of a 0-d tensor.
+ * @note inputSize.range: inputSize is at least 0 (else diopiErrorOccurred).
  * @note C1: the promoted dtype of every input and other can be cast to that of the input: no floating value to an
  *       integral input, no complex value to a real one (else diopiDtypeNotSupported).
  * @param[in] ctx Context of the call.
@@ -3951,6 +3975,7 @@ DIOPI_API diopiError_t diopiLogSoftmaxBackward(diopiContextHandle_t ctx, diopiTe
  * @brief Elements picked by index tensors, one per dimension from the first on. The index tensors broadcast together,
  *        and their common shape takes the place of the indexed dimensions.
  * @note Source: torch indexing with tensors, which follows the advanced indexing of NumPy.
+ * @note nums.range: nums is at least 0 (else diopiErrorOccurred).
  * @note C1: the indices use no more dimensions than input has, a mask as many as its rank, any other entry one (else
  *       diopiErrorOccurred).
  * @note C2: every position is in [-size, size - 1] of its dimension (else diopiErrorOccurred).
@@ -3974,6 +3999,7 @@ DIOPI_API diopiError_t diopiIndex(diopiContextHandle_t ctx, diopiTensorHandle_t*
 /**
  * @brief Gradient of Index: grad_output is added to a tensor of zeros at the positions that were picked, repeated ones
  *        adding up.
+ * @note nums.range: nums is at least 0 (else diopiErrorOccurred).
  * @note C1: the indices use no more dimensions than zeros_like_input has, a mask as many as its rank, any other entry
  *       one (else diopiErrorOccurred).
  * @note C2: every position is in [-size, size - 1] of its dimension (else diopiErrorOccurred).
@@ -4014,6 +4040,7 @@ DIOPI_API diopiError_t diopiIndexSelect(diopiContextHandle_t ctx, diopiTensorHan
 
 /**
  * @brief Gradient of IndexSelect: the slices of grad are added to zeros at their positions.
+ * @note input_sizes.range: every entry of input_sizes is at least 0 (else diopiErrorOccurred).
  * @note dim.dim_of: dim is in [-len(input_sizes), len(input_sizes) - 1], empty sizes counting as one (else
  *       diopiErrorOccurred).
  * @note C2: every value of index is in [0, input_sizes[dim] - 1] (else diopiErrorOccurred).
@@ -4052,6 +4079,7 @@ DIOPI_API diopiError_t diopiSelect(diopiContextHandle_t ctx, diopiTensorHandle_t
 /**
  * @brief Gradient of Select: zeros, with grad_output in the slice that was taken.
  * @note input_sizes.length: input_sizes has at least 1 entry (else diopiErrorOccurred).
+ * @note input_sizes.range: every entry of input_sizes is at least 0 (else diopiErrorOccurred).
  * @note dim.dim_of: dim is in [-len(input_sizes), len(input_sizes) - 1], empty sizes counting as one (else
  *       diopiErrorOccurred).
  * @note index.range: index is at least -item(input_sizes, dim) and below item(input_sizes, dim) (else
@@ -4137,6 +4165,7 @@ DIOPI_API diopiError_t diopiSlice(diopiContextHandle_t ctx, diopiTensorHandle_t 
 /**
  * @brief Gradient of Slice: zeros, with grad_output at the positions that were taken.
  * @note input_sizes.length: input_sizes has at least 1 entry (else diopiErrorOccurred).
+ * @note input_sizes.range: every entry of input_sizes is at least 0 (else diopiErrorOccurred).
  * @note dim.dim_of: dim is in [-len(input_sizes), len(input_sizes) - 1], empty sizes counting as one (else
  *       diopiErrorOccurred).
  * @note step.range: step is at least 1 (else diopiErrorOccurred).
@@ -4251,6 +4280,7 @@ DIOPI_API diopiError_t diopiLinearBackward(diopiContextHandle_t ctx, diopiTensor
  *       are 0.
  * @note pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
  * @note pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
+ * @note sampling_ratio.range: sampling_ratio is at most 256 (else diopiErrorOccurred).
  * @note C2: the image of every region is at least 0 and below N (else diopiErrorOccurred).
  * @note C3: the feature maps have at least one pixel where there are regions (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -4278,6 +4308,7 @@ DIOPI_API diopiError_t diopiRoiAlign(diopiContextHandle_t ctx, diopiTensorHandle
  * @note Source: torchvision.ops.roi_align.
  * @note pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
  * @note pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
+ * @note sampling_ratio.range: sampling_ratio is at most 256 (else diopiErrorOccurred).
  * @note C2: the image of every region is at least 0 and below batch_size (else diopiErrorOccurred).
  * @note C3: the feature maps have at least one pixel where there are regions (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -4330,6 +4361,7 @@ DIOPI_API diopiError_t diopiSgd(diopiContextHandle_t ctx, diopiTensorHandle_t pa
 /**
  * @brief Scales all gradients by one common factor in place, so that their joint p-norm does not exceed max_norm.
  * @note Source: torch.nn.utils.clip_grad_norm_
+ * @note num_grads.range: num_grads is at least 0 (else diopiErrorOccurred).
  * @note C1: the joint norm is finite when error_if_nonfinite is true (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out Joint norm of all elements of all gradients before the scaling; 0 for none. Order 0 counts the
@@ -4422,6 +4454,7 @@ DIOPI_API diopiError_t diopiTril(diopiContextHandle_t ctx, diopiTensorHandle_t o
 /**
  * @brief Tensors joined one behind the other along a dimension that they have.
  * @note tensors.rank: each of tensors has at least 1 dimension (else diopiErrorOccurred).
+ * @note num_inputs.range: num_inputs is at least 1 (else diopiErrorOccurred).
  * @note dim.dim_of: dim is in [-rank, rank - 1] of tensors (else diopiErrorOccurred).
  * @note C3: num_inputs is at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -4458,6 +4491,7 @@ DIOPI_API diopiError_t diopiSplitWithSizes(diopiContextHandle_t ctx, diopiTensor
 
 /**
  * @brief Tensors of one shape joined along a new dimension.
+ * @note numTensors.range: numTensors is at least 1 (else diopiErrorOccurred).
  * @note dim.range: dim is at least -min(ranks(tensors)) - 1 and at most min(ranks(tensors)) (else diopiErrorOccurred).
  * @note C2: numTensors is at least 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -4499,6 +4533,7 @@ DIOPI_API diopiError_t diopiSort(diopiContextHandle_t ctx, diopiTensorHandle_t v
  *        grad_output put back at the positions that were picked.
  * @note Source: value_selecting_reduction_backward of PyTorch.
  * @note dim.dim_of: dim is in [-len(sizes), len(sizes) - 1], empty sizes counting as one (else diopiErrorOccurred).
+ * @note sizes.range: every entry of sizes is at least 0 (else diopiErrorOccurred).
  * @note C2: every value of indices is in [0, sizes[dim] - 1] (else diopiErrorOccurred).
  * @note C3: the shape of indices is that of sizes except in dim, and has no dim where keepdim is false (else
  *       diopiErrorOccurred).
@@ -4683,6 +4718,7 @@ DIOPI_API diopiError_t diopiReciprocalInp(diopiContextHandle_t ctx, diopiTensorH
 /**
  * @brief One step of AdamW on a list of parameters, each with its own step number, all in one call.
  * @note Source: torch.optim.AdamW with fused=True
+ * @note nums.range: nums is at least 0 (else diopiErrorOccurred).
  * @note beta1.range: beta1 is at least 0 and below 1 (else diopiErrorOccurred).
  * @note beta2.range: beta2 is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C1: max_exp_avg_sqs is given when amsgrad is true (else diopiErrorOccurred).
@@ -4931,6 +4967,7 @@ DIOPI_API diopiError_t diopiUnfold(diopiContextHandle_t ctx, diopiTensorHandle_t
 
 /**
  * @brief Gradient of Unfold: every element gets the sum of grad_output over the windows that hold it.
+ * @note input_sizes.range: every entry of input_sizes is at least 0 (else diopiErrorOccurred).
  * @note dim.dim_of: dim is in [-len(input_sizes), len(input_sizes) - 1], empty sizes counting as one (else
  *       diopiErrorOccurred).
  * @note size.range: size is at least 0 and at most where(len(input_sizes) == 0, 1, item(input_sizes, dim)) (else
@@ -5545,6 +5582,11 @@ DIOPI_API diopiError_t diopiAdaptiveMaxPool3dBackward(diopiContextHandle_t ctx, 
 
 /**
  * @brief Maximum or mean of windows over the last three dimensions, sliding or adaptive.
+ * @note ksize.range: every entry of ksize is at least 0 (else diopiErrorOccurred).
+ * @note stride.range: every entry of stride is at least 0 (else diopiErrorOccurred).
+ * @note padding.range: every entry of padding is at least 0 (else diopiErrorOccurred).
+ * @note dilation.range: every entry of dilation is at least 0 (else diopiErrorOccurred).
+ * @note output_size.range: every entry of output_size is at least 0 (else diopiErrorOccurred).
  * @note C1: when adaptive, output_size has three entries, none negative (else diopiErrorOccurred).
  * @note C2: unless adaptive, ksize has three entries, all at least 1, stride too unless it has none, and dilation too
  *       where mode is max (else diopiErrorOccurred).
@@ -5949,6 +5991,7 @@ DIOPI_API diopiError_t diopiLayerNormGB(diopiContextHandle_t ctx, diopiTensorHan
 /**
  * @brief The p-norm of every tensor of a list over all its elements.
  * @note Source: torch.linalg.vector_norm
+ * @note inputSize.range: inputSize is at least 0 (else diopiErrorOccurred).
  * @note C1: no input is empty when ord is infinite or negative (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] outs The norms, 0-d, one per input. Dtype: to_real(inputs). Shape: []. Length: inputSize.
@@ -6413,6 +6456,7 @@ DIOPI_API diopiError_t diopiScatterScalar(diopiContextHandle_t ctx, diopiTensorH
 /**
  * @brief Replaces the elements of input that index tensors pick, as in Index, by values, or adds values to them.
  * @note Source: torch.index_put.
+ * @note indices_counts.range: indices_counts is at least 0 (else diopiErrorOccurred).
  * @note C1: the indices use no more dimensions than input has, a mask as many as its rank, any other entry one (else
  *       diopiErrorOccurred).
  * @note C2: every position is in [-size, size - 1] of its dimension (else diopiErrorOccurred).
@@ -6440,6 +6484,7 @@ DIOPI_API diopiError_t diopiIndexPutInp(diopiContextHandle_t ctx, diopiTensorHan
  * @brief A copy of input in which the elements that index tensors pick, as in Index, are replaced by values or have
  *        them added.
  * @note Source: torch.index_put.
+ * @note indices_counts.range: indices_counts is at least 0 (else diopiErrorOccurred).
  * @note C1: the indices use no more dimensions than input has, a mask as many as its rank, any other entry one (else
  *       diopiErrorOccurred).
  * @note C2: every position is in [-size, size - 1] of its dimension (else diopiErrorOccurred).
@@ -7218,6 +7263,7 @@ DIOPI_API diopiError_t diopiReal(diopiContextHandle_t ctx, diopiTensorHandle_t o
 
 /**
  * @brief A tensor of ones.
+ * @note size.range: every entry of size is at least 0 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The tensor, all ones; true for bool. Dtype: any. Shape: value(size).
  * @param[in] size The shape of out, which must agree with it.
@@ -7229,6 +7275,7 @@ DIOPI_API diopiError_t diopiOnes(diopiContextHandle_t ctx, diopiTensorHandle_t o
 
 /**
  * @brief A tensor of zeros.
+ * @note size.range: every entry of size is at least 0 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The tensor, all zeros; false for bool. Dtype: any. Shape: value(size).
  * @param[in] size The shape of out, which must agree with it.
@@ -7340,6 +7387,7 @@ DIOPI_API diopiError_t diopiContiguous(diopiContextHandle_t ctx, diopiTensorHand
 /**
  * @brief Gradients of mixed precision divided by the loss scale in place, with a mark where any element is not finite.
  * @note Source: torch.amp.GradScaler.unscale_
+ * @note num_scaled_grads.range: num_scaled_grads is at least 0 (else diopiErrorOccurred).
  * @note C1: found_inf and inv_scale hold one element each (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] scaled_grads Scaled gradients of any shapes, multiplied by inv_scale; NaN and infinity included.

@@ -168,6 +168,7 @@ __attribute__((deprecated)) DIOPI_API diopiError_t diopiMultiHeadAttentionBackwa
 /**
  * @brief Softmax attention of every head over sequences of different lengths that are joined without padding.
  * @note Source: FlashAttention-2, Dao 2023; the causal mask is aligned to the last query and the last key.
+ * @note max_k.range: max_k is at least 0 (else diopiErrorOccurred).
  * @note dropout_p.range: dropout_p is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C1: kv_heads divides heads (else diopiErrorOccurred).
  * @note C3: debug_attn_mask is not null where return_debug_mask is true (else diopiErrorOccurred).
@@ -209,6 +210,7 @@ __attribute__((deprecated)) DIOPI_API diopiError_t diopiMultiHeadAttentionVarLen
 /**
  * @brief Gradients of MultiHeadAttentionVarLen with respect to queries, keys and values.
  * @note Source: FlashAttention-2, Dao 2023, algorithm 2.
+ * @note max_k.range: max_k is at least 0 (else diopiErrorOccurred).
  * @note dropout_p.range: dropout_p is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C1: kv_heads divides heads (else diopiErrorOccurred).
  * @note C3: cum_seq_q and cum_seq_k start at 0, never fall, and end at total_q and total_k (else diopiErrorOccurred).
@@ -328,6 +330,7 @@ DIOPI_API diopiError_t diopiFlashAttentionBackward(
  * @brief Softmax attention with an explicit mask, whose statistics for the gradient the library allocates.
  * @note Source: FlashAttention-2, Dao 2023; the mask comes from the caller.
  * @note p_dropout.range: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
+ * @note head_num.range: head_num is at least 0 (else diopiErrorOccurred).
  * @note C1: q, k and v have as many dimensions as input_layout has letters (else diopiErrorOccurred).
  * @note C2: head_num is the number of query heads that the layout and the shape of q give (else diopiErrorOccurred).
  * @note C3: the number of key heads divides head_num (else diopiErrorOccurred).
@@ -435,6 +438,7 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionBackward(
  * @brief Softmax attention of every head over sequences of different lengths that are joined without padding.
  * @note Source: FlashAttention-2, Dao 2023; masks, windows and bias are aligned to the last query and the last key of a
  *       sequence.
+ * @note max_seqlen_kv.range: max_seqlen_kv is at least 0 (else diopiErrorOccurred).
  * @note p_dropout.range: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C1: kv_heads divides heads (else diopiErrorOccurred).
  * @note C3: cum_seq_q and cum_seq_kv start at 0, never fall, and end at total_q and total_kv (else diopiErrorOccurred).
@@ -480,6 +484,7 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLen(diopiContextHandle_t ctx, diopi
 /**
  * @brief Gradients of FlashAttentionVarLen with respect to queries, keys and values.
  * @note Source: FlashAttention-2, Dao 2023, algorithm 2.
+ * @note max_seqlen_kv.range: max_seqlen_kv is at least 0 (else diopiErrorOccurred).
  * @note p_dropout.range: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C1: kv_heads divides heads (else diopiErrorOccurred).
  * @note C3: cum_seq_q and cum_seq_kv start at 0, never fall, and end at total_q and total_kv (else diopiErrorOccurred).
@@ -527,6 +532,8 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLenBackward(
  * @brief Softmax attention over joined sequences whose ends the host knows, with an explicit mask and statistics that
  *        the library allocates.
  * @note Source: FlashAttention-2, Dao 2023; the mask comes from the caller.
+ * @note max_seqlen_q.range: max_seqlen_q is at least 0 (else diopiErrorOccurred).
+ * @note max_seqlen_kv.range: max_seqlen_kv is at least 0 (else diopiErrorOccurred).
  * @note p_dropout.range: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C1: kv_heads divides heads (else diopiErrorOccurred).
  * @note C2: cum_seq_q and cum_seq_kv have the same length, never fall, and end at total_q and total_kv (else
@@ -577,6 +584,8 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLen(
 /**
  * @brief Gradients of CustomizedFlashAttentionVarLen with respect to queries, keys and values.
  * @note Source: FlashAttention-2, Dao 2023, algorithm 2.
+ * @note max_seqlen_q.range: max_seqlen_q is at least 0 (else diopiErrorOccurred).
+ * @note max_seqlen_kv.range: max_seqlen_kv is at least 0 (else diopiErrorOccurred).
  * @note p_dropout.range: p_dropout is at least 0 and below 1 (else diopiErrorOccurred).
  * @note C1: kv_heads divides heads (else diopiErrorOccurred).
  * @note C2: cum_seq_q and cum_seq_kv have the same length, never fall, and end at total_q and total_kv (else
@@ -675,6 +684,7 @@ DIOPI_API diopiError_t diopiScaledMaskedSoftmaxBackward(diopiContextHandle_t ctx
 
 /**
  * @brief Lowers the logits of tokens that a sequence already holds, by presence and by count.
+ * @note p_max_len_in_batch.range: p_max_len_in_batch is at least 0 (else diopiErrorOccurred).
  * @note C1: every entry of p_token_ids is at least 0 and below the vocabulary (else diopiErrorOccurred).
  * @note C2: p_cumsum_seq_len starts at 0, never falls, and ends at the length of p_token_ids (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -799,6 +809,7 @@ DIOPI_API diopiError_t diopiTokenSoftmaxReduceVInference(diopiContextHandle_t ct
  * @note actual_seq_lengths.length: actual_seq_lengths has B entries (else diopiErrorOccurred).
  * @note actual_seq_lengths.range: every entry of actual_seq_lengths is at least 0 and at most N * block_size (else
  *       diopiErrorOccurred).
+ * @note block_size.range: block_size is at least 0 (else diopiErrorOccurred).
  * @note C1: num_kv_heads divides num_heads (else diopiErrorOccurred).
  * @note C2: q holds num_heads * dim elements per sequence and k num_kv_heads * dim elements per token of a page (else
  *       diopiErrorOccurred).
@@ -834,6 +845,7 @@ DIOPI_API diopiError_t diopiPagedAttention(diopiContextHandle_t ctx, diopiTensor
 /**
  * @brief Causal attention within each of several sequences that are joined without padding, with factor 1 /
  *        sqrt(head_dim).
+ * @note max_input_len.range: max_input_len is at least 0 (else diopiErrorOccurred).
  * @note C1: the rows of every sequence are in q and none is longer than max_input_len (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] context_attention_out Weighted sums of the values, [total_tokens, heads, head_dim]; rows that belong

@@ -137,6 +137,7 @@ DIOPI_API diopiError_t diopiFusedContextAttentionInp(
  *        attends to them.
  * @note Source: RoFormer, Su et al. 2021; lmdeploy TurboMind, LlamaDecoderSelfAttentionLayer: padding takes positions
  *       of step alone, and neither room in the caches nor angles.
+ * @note step.range: step is at least 0 (else diopiErrorOccurred).
  * @note layer_id.range: layer_id is at least 0 and below L (else diopiErrorOccurred).
  * @note C1: local_kv_head_num divides local_head_num and local_head_num * size_per_head is hidden_units (else
  *       diopiErrorOccurred).
@@ -377,6 +378,7 @@ DIOPI_API diopiError_t diopiTopPSampling(diopiContextHandle_t ctx, diopiTensorHa
  *        generated.
  * @note Source: lmdeploy TurboMind, gatherOutput: positions from context_length to max_context_len are left out, the
  *       rest moves up.
+ * @note max_context_len.range: max_context_len is at least 0 (else diopiErrorOccurred).
  * @note max_gen_step.range: max_gen_step is at least 0 and at most S (else diopiErrorOccurred).
  * @note C2: every context_length is at least 0 and at most max_context_len (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -564,6 +566,7 @@ DIOPI_API diopiError_t diopiLengthCriterion(diopiContextHandle_t ctx, diopiTenso
  * @brief Lowers, once each, the logits of the tokens that a sequence holds already.
  * @note Source: CTRL, Keskar et al. 2019, for the multiplied form; FasterTransformer, batchApplyRepetitionPenalty,
  *       where both are.
+ * @note max_input_length.range: max_input_length is at least 0 (else diopiErrorOccurred).
  * @note step.range: step is at least 0 and at most S (else diopiErrorOccurred).
  * @note C1: penalty_type is 0, 1 or 2 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -596,7 +599,7 @@ DIOPI_API diopiError_t diopiBatchApplyRepetitionPenaltyInp(diopiContextHandle_t 
  * @brief Adds a bias to the logits, divides them by temperature + 1e-6, and sets the padding of the vocabulary to the
  *        lowest finite value.
  * @note Source: FasterTransformer, batchApplyTemperaturePenalty.
- * @note C1: vocab_size is at most vocab_size_padd (else diopiErrorOccurred).
+ * @note vocab_size.range: vocab_size is at least 0 and at most vocab_size_padd (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] logits Scores of the next token, [batch_size, vocab_size_padd]. Dtype: float16, bfloat16, float32.
  *         Shape: [batch_size, vocab_size_padd].

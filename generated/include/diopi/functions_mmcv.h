@@ -166,7 +166,7 @@ DIOPI_API diopiError_t diopiBboxOverlapsMmcv(diopiContextHandle_t ctx, diopiTens
  * @brief Largest of the bilinear samples along each of the four sides of each box.
  * @note Source: BorderDet, Qiu et al. 2020, as mmcv.ops.border_align: samples more than 1 pixel outside of the map are
  *       0.
- * @note pool_size.range: pool_size is at least 1 (else diopiErrorOccurred).
+ * @note pool_size.range: pool_size is at least 1 and at most 4096 (else diopiErrorOccurred).
  * @note C1: the number of channels is a multiple of 4 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] output Largest samples, [batch, channels / 4, boxes, 4], the sides in the order top, left, bottom, right.
@@ -188,7 +188,7 @@ DIOPI_API diopiError_t diopiBorderAlignMmcv(diopiContextHandle_t ctx, diopiTenso
 /**
  * @brief Adds the gradient of BorderAlignMmcv with respect to the feature maps.
  * @note Source: mmcv.ops.border_align.
- * @note pool_size.range: pool_size is at least 1 (else diopiErrorOccurred).
+ * @note pool_size.range: pool_size is at least 1 and at most 4096 (else diopiErrorOccurred).
  * @note C1: the number of channels is a multiple of 4 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] grad_input Sum to which the gradient of the feature maps is added; callers pass zeros. Dtype:
@@ -467,6 +467,8 @@ DIOPI_API diopiError_t diopiCorrelationBackwardMmcv(
  *       outside of the map, or exactly one, is 0; between, the pixels outside count as 0.
  * @note dW.range: dW is at least 1 (else diopiErrorOccurred).
  * @note dH.range: dH is at least 1 (else diopiErrorOccurred).
+ * @note padW.range: padW is at least 0 (else diopiErrorOccurred).
+ * @note padH.range: padH is at least 0 (else diopiErrorOccurred).
  * @note dilationW.range: dilationW is at least 1 (else diopiErrorOccurred).
  * @note dilationH.range: dilationH is at least 1 (else diopiErrorOccurred).
  * @note C1: groups divides the channels and the filters and deform_groups divides the channels (else
@@ -513,6 +515,8 @@ DIOPI_API diopiError_t diopiDeformConvMmcv(diopiContextHandle_t ctx, diopiTensor
  *       positions.
  * @note dW.range: dW is at least 1 (else diopiErrorOccurred).
  * @note dH.range: dH is at least 1 (else diopiErrorOccurred).
+ * @note padW.range: padW is at least 0 (else diopiErrorOccurred).
+ * @note padH.range: padH is at least 0 (else diopiErrorOccurred).
  * @note dilationW.range: dilationW is at least 1 (else diopiErrorOccurred).
  * @note dilationH.range: dilationH is at least 1 (else diopiErrorOccurred).
  * @note C1: groups divides the channels and the filters and deform_groups divides the channels (else
@@ -557,6 +561,8 @@ DIOPI_API diopiError_t diopiDeformConvBackwardInputMmcv(
  * @note Source: mmcv.ops.deform_conv2d.
  * @note dW.range: dW is at least 1 (else diopiErrorOccurred).
  * @note dH.range: dH is at least 1 (else diopiErrorOccurred).
+ * @note padW.range: padW is at least 0 (else diopiErrorOccurred).
+ * @note padH.range: padH is at least 0 (else diopiErrorOccurred).
  * @note dilationW.range: dilationW is at least 1 (else diopiErrorOccurred).
  * @note dilationH.range: dilationH is at least 1 (else diopiErrorOccurred).
  * @note C1: groups divides the channels and the filters and deform_groups divides the channels (else
@@ -603,6 +609,7 @@ DIOPI_API diopiError_t diopiDeformConvBackwardParametersMmcv(
  *       one pixel outside of the map is 0, a nearer one takes the value at the border.
  * @note pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
  * @note pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
+ * @note sampling_ratio.range: sampling_ratio is at most 256 (else diopiErrorOccurred).
  * @note C1: offset is empty or has the shape [regions, 2, pooled_height, pooled_width] (else diopiErrorOccurred).
  * @note C3: the image of every region is at least 0 and below N (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -635,6 +642,7 @@ DIOPI_API diopiError_t diopiDeformRoiPoolMmcv(diopiContextHandle_t ctx, diopiTen
  *       of the first two elements there, and has none across the last one: no case has such samples.
  * @note pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
  * @note pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
+ * @note sampling_ratio.range: sampling_ratio is at most 256 (else diopiErrorOccurred).
  * @note C1: offset is empty or has the shape [regions, 2, pooled_height, pooled_width] (else diopiErrorOccurred).
  * @note C2: the image of every region is at least 0 and below N (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -1061,6 +1069,8 @@ DIOPI_API diopiError_t diopiKnnMmcv(diopiContextHandle_t ctx, diopiTensorHandle_
  *       wherever that is.
  * @note kernel_h.range: kernel_h is at least 1 (else diopiErrorOccurred).
  * @note kernel_w.range: kernel_w is at least 1 (else diopiErrorOccurred).
+ * @note pad_h.range: pad_h is at least 0 (else diopiErrorOccurred).
+ * @note pad_w.range: pad_w is at least 0 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] col One column per position, rows in the order channel, row, column of the window; zero outside of the
  *         image. Dtype: same(im). Shape: [C * kernel_h * kernel_w, L].
@@ -1107,6 +1117,8 @@ DIOPI_API diopiError_t diopiMaskedCol2imMmcv(diopiContextHandle_t ctx, diopiTens
  *       outside of the map, or exactly one, is 0; between, the pixels outside count as 0.
  * @note stride_h.range: stride_h is at least 1 (else diopiErrorOccurred).
  * @note stride_w.range: stride_w is at least 1 (else diopiErrorOccurred).
+ * @note pad_h.range: pad_h is at least 0 (else diopiErrorOccurred).
+ * @note pad_w.range: pad_w is at least 0 (else diopiErrorOccurred).
  * @note dilation_h.range: dilation_h is at least 1 (else diopiErrorOccurred).
  * @note dilation_w.range: dilation_w is at least 1 (else diopiErrorOccurred).
  * @note C1: bias has one entry per filter where with_bias is true (else diopiErrorOccurred).
@@ -1160,6 +1172,8 @@ DIOPI_API diopiError_t diopiModulatedDeformConvMmcv(
  *       integral, the derivative by it is that towards higher positions.
  * @note stride_h.range: stride_h is at least 1 (else diopiErrorOccurred).
  * @note stride_w.range: stride_w is at least 1 (else diopiErrorOccurred).
+ * @note pad_h.range: pad_h is at least 0 (else diopiErrorOccurred).
+ * @note pad_w.range: pad_w is at least 0 (else diopiErrorOccurred).
  * @note dilation_h.range: dilation_h is at least 1 (else diopiErrorOccurred).
  * @note dilation_w.range: dilation_w is at least 1 (else diopiErrorOccurred).
  * @note C1: bias has one entry per filter where with_bias is true (else diopiErrorOccurred).
@@ -1358,6 +1372,8 @@ DIOPI_API diopiError_t diopiPointsInBoxesAllMmcv(diopiContextHandle_t ctx, diopi
  * @brief Spreads the attention mask of every position, which is centred on it, over the whole feature map, so that
  *        masks of all positions have one frame of reference.
  * @note Source: Zhao et al., PSANet, ECCV 2018; mmcv.ops.psa_mask.
+ * @note h_mask.range: h_mask is at least 0 (else diopiErrorOccurred).
+ * @note w_mask.range: w_mask is at least 0 (else diopiErrorOccurred).
  * @note C1: psa_type is 0 or 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] output Attention between positions; pairs farther apart than the mask reaches stay as they are (the
@@ -1384,6 +1400,8 @@ DIOPI_API diopiError_t diopiPsamaskMmcv(diopiContextHandle_t ctx, diopiTensorHan
 
 /**
  * @brief Gradient of PsamaskMmcv for the masks, each value fetched from where the forward call put it.
+ * @note h_mask.range: h_mask is at least 0 (else diopiErrorOccurred).
+ * @note w_mask.range: w_mask is at least 0 (else diopiErrorOccurred).
  * @note C1: psa_type is 0 or 1 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] grad_input Gradient of the masks; elements that reach beyond the feature map stay as they are (the
@@ -1416,6 +1434,7 @@ DIOPI_API diopiError_t diopiPsamaskBackwardMmcv(diopiContextHandle_t ctx, diopiT
  *       -3.4028235e38, the lowest float32, with -1 for both coordinates.
  * @note aligned_height.range: aligned_height is at least 1 (else diopiErrorOccurred).
  * @note aligned_width.range: aligned_width is at least 1 (else diopiErrorOccurred).
+ * @note sampling_ratio.range: sampling_ratio is at most 256 (else diopiErrorOccurred).
  * @note C2: pool_mode is 0 or 1 (else diopiErrorOccurred).
  * @note C4: the index of every region is at least 0 and below N, and x2 and y2 are not below x1 and y1 when aligned is
  *       true (else diopiErrorOccurred).
@@ -1451,6 +1470,7 @@ DIOPI_API diopiError_t diopiRoiAlignMmcv(diopiContextHandle_t ctx, diopiTensorHa
  * @brief Gradient of RoiAlignMmcv for the feature maps, with the weights of the bilinear samples.
  * @note aligned_height.range: aligned_height is at least 1 (else diopiErrorOccurred).
  * @note aligned_width.range: aligned_width is at least 1 (else diopiErrorOccurred).
+ * @note sampling_ratio.range: sampling_ratio is at most 256 (else diopiErrorOccurred).
  * @note C1: pool_mode is 0 or 1 (else diopiErrorOccurred).
  * @note C2: argmax_y and argmax_x have the shape of grad_output when pool_mode is 0 (else diopiErrorOccurred).
  * @note C3: the index of every region is at least 0 and below N, and x2 and y2 are not below x1 and y1 when aligned is
@@ -1488,6 +1508,7 @@ DIOPI_API diopiError_t diopiRoiAlignBackwardMmcv(diopiContextHandle_t ctx, diopi
  *       the value at the border.
  * @note aligned_height.range: aligned_height is at least 1 (else diopiErrorOccurred).
  * @note aligned_width.range: aligned_width is at least 1 (else diopiErrorOccurred).
+ * @note sampling_ratio.range: sampling_ratio is at most 256 (else diopiErrorOccurred).
  * @note C2: the index of every region is at least 0 and below N, and no width or height is negative when aligned is
  *       true (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -1516,6 +1537,7 @@ DIOPI_API diopiError_t diopiRoiAlignRotatedMmcv(diopiContextHandle_t ctx, diopiT
  * @brief Gradient of RoiAlignRotatedMmcv for the feature maps, with the weights of the bilinear samples.
  * @note aligned_height.range: aligned_height is at least 1 (else diopiErrorOccurred).
  * @note aligned_width.range: aligned_width is at least 1 (else diopiErrorOccurred).
+ * @note sampling_ratio.range: sampling_ratio is at most 256 (else diopiErrorOccurred).
  * @note C1: the index of every region is at least 0 and below N, and no width or height is negative when aligned is
  *       true (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -1549,6 +1571,7 @@ DIOPI_API diopiError_t diopiRoiAlignRotatedBackwardMmcv(diopiContextHandle_t ctx
  *       i) times the channel after that one.
  * @note pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
  * @note pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
+ * @note num_samples.range: num_samples is at most 256 (else diopiErrorOccurred).
  * @note C1: num_orientations is at least 1 and divides C (else diopiErrorOccurred).
  * @note C3: the index of every region is at least 0 and below N (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -1579,6 +1602,7 @@ DIOPI_API diopiError_t diopiRiroiAlignRotatedMmcv(diopiContextHandle_t ctx, diop
  * @brief Gradient of RiroiAlignRotatedMmcv for the feature maps, with the weights of samples and orientations.
  * @note pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
  * @note pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
+ * @note num_samples.range: num_samples is at most 256 (else diopiErrorOccurred).
  * @note C1: num_orientations is at least 1 and divides C (else diopiErrorOccurred).
  * @note C2: the index of every region is at least 0 and below N (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -1994,6 +2018,10 @@ DIOPI_API diopiError_t diopiTinShiftBackwardMmcv(diopiContextHandle_t ctx, diopi
  * @brief Upsamples images with zeros between the pixels, pads or crops them, convolves them with a small filter, and
  *        keeps every down-th pixel.
  * @note Source: Karras et al., StyleGAN2, CVPR 2020; upfirdn2d of mmcv.ops 1.x, which the parameters follow.
+ * @note up_x.range: up_x is at least 1 (else diopiErrorOccurred).
+ * @note up_y.range: up_y is at least 1 (else diopiErrorOccurred).
+ * @note down_x.range: down_x is at least 1 (else diopiErrorOccurred).
+ * @note down_y.range: down_y is at least 1 (else diopiErrorOccurred).
  * @note C1: up_x, up_y, down_x and down_y are at least 1 (else diopiErrorOccurred).
  * @note C2: the padded image is at least as wide and as high as the filter (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -2147,6 +2175,7 @@ DIOPI_API diopiError_t diopiPointsInPolygonsMmcv(diopiContextHandle_t ctx, diopi
  * @brief Sparse max pooling along lists of pairs of an input row and an output row.
  * @note Source: mmcv.ops.SparseMaxPool2d and its kin, which take a feature that is above the maximum so far: NaN never
  *       is.
+ * @note numAct.range: numAct is at least 0 (else diopiErrorOccurred).
  * @note C1: numAct is not negative (else diopiErrorOccurred).
  * @note C2: indiceNum is at most P, and the pairs that count are in the N and numAct rows (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -2193,6 +2222,7 @@ DIOPI_API diopiError_t diopiIndiceMaxpoolBackwardMmcv(diopiContextHandle_t ctx, 
  * @note Source: Yan et al., SECOND, Sensors 2018; mmcv.ops.SparseConv3d and its kin. A pair that is listed twice counts
  *       twice. Where _subM is not 0 mmcv multiplies the position with most pairs as a whole, without its pairs: they
  *       are each row with itself.
+ * @note numActOut.range: numActOut is at least 0 (else diopiErrorOccurred).
  * @note C1: K is the product of the dimensions of the window (else diopiErrorOccurred).
  * @note C2: numActOut is not negative (else diopiErrorOccurred).
  * @note C3: indiceNum is at most P, and the pairs that count are in the rows of features and out (else
@@ -2247,6 +2277,7 @@ DIOPI_API diopiError_t diopiIndiceConvBackwardMmcv(diopiContextHandle_t ctx, dio
  *        bias that remains.
  * @note Source: fused_indice_conv of mmcv.ops. The kernel of mmcv loses the bias where _subM is not 0, as the product
  *       of the centre overwrites it; here it always counts.
+ * @note numActOut.range: numActOut is at least 0 (else diopiErrorOccurred).
  * @note C1: K is the product of the dimensions of the window (else diopiErrorOccurred).
  * @note C2: numActOut is not negative (else diopiErrorOccurred).
  * @note C3: indiceNum is at most P, and the pairs that count are in the rows of features and out (else
