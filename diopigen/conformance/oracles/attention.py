@@ -103,9 +103,9 @@ def weighted(scores: Scores, v: Array, dtype: str) -> tuple[Array, Array, Array]
 
 Pair = tuple[Array, Array]
 """Values, and the size of the terms that they are made of."""
-Sums = tuple[Array, Array, Array, Array]
-"""The same, the sum of the squares of the terms that dropout draws, and what roundings of one factor to the operands'
-dtype are relative to."""
+Sums = tuple[Array, Array, Array, Array, float]
+"""The same, the sum of the squares of the terms that dropout draws, what roundings of one factor to the operands' dtype
+are relative to, and the variance of the projection on the values for dropout with a variance of 1."""
 
 
 def gradients(
@@ -136,24 +136,35 @@ def gradients(
     drawn = (scale * p * to_p) ** 2
     seen = p > 0
     narrow_p, narrow_score = _narrowed(p, dtype, seen), abs(scale) * _narrowed(p * (to_p - centre), dtype, seen)
+    grad_q = np.einsum("hqk,khd->qhd", to_score, keys)
+    grad_k = to_kv(np.einsum("hqk,qhd->khd", to_score, q))
+    grad_v = to_kv(np.einsum("hqk,qhd->khd", p, grad_out))
+
+    def projected(terms: Array, on_queries: Array, on_keys: Array) -> float:
+        """Every probability is dropped on its own: what each adds to the projection, squared and added up."""
+        return float((terms * np.einsum("qhd,khd->hqk", on_queries, on_keys) ** 2).sum())
+
     return (
         (
-            np.einsum("hqk,khd->qhd", to_score, keys),
+            grad_q,
             np.einsum("hqk,khd->qhd", to_score_size, np.abs(keys)),
             np.einsum("hqk,khd->qhd", drawn, keys**2),
             np.einsum("hqk,khd->qhd", narrow_score, np.abs(keys)),
+            projected(drawn, grad_q, keys),
         ),
         (
-            to_kv(np.einsum("hqk,qhd->khd", to_score, q)),
+            grad_k,
             to_kv(np.einsum("hqk,qhd->khd", to_score_size, np.abs(q))),
             to_kv(np.einsum("hqk,qhd->khd", drawn, q**2)),
             to_kv(np.einsum("hqk,qhd->khd", narrow_score, np.abs(q))),
+            projected(drawn, q, np.repeat(grad_k, group, axis=1)),
         ),
         (
-            to_kv(np.einsum("hqk,qhd->khd", p, grad_out)),
+            grad_v,
             to_kv(np.einsum("hqk,qhd->khd", p * (2 + unsure), np.abs(grad_out))),
             to_kv(np.einsum("hqk,qhd->khd", p**2, grad_out**2)),
             to_kv(np.einsum("hqk,qhd->khd", narrow_p, np.abs(grad_out))),
+            projected(p**2, grad_out, np.repeat(grad_v, group, axis=1)),
         ),
     )
 
@@ -215,22 +226,36 @@ def near(actual: Array, expected: Array, size: Array) -> bool:
         return bool(np.all((actual == expected) | (np.abs(actual - expected) <= limit)))
 
 
-def scattered(values: Array, deviation: Array) -> Property:
-    """The distribution of sums whose terms dropout has sampled: the mean is right, with the deviation that the chance
-    gives."""
+def scattered(values: Array, deviation: Array, projected: float, single: Array | None = None) -> Property:
+    """The distribution of sums whose terms dropout has sampled: each element within eight deviations of its mean, all
+    together with the deviation that the chance gives, and their projection on the means, which has the variance
+    `projected`, where it must be: dropout that does not scale what it keeps shrinks the projection. `single` are
+    results of one term each, by element: what the term is where it is kept, NaN for others."""
 
     def check(sample: Array) -> str | None:
-        if not np.all(np.isfinite(sample.astype(np.float64))):
+        found = sample.astype(np.float64)
+        if not np.all(np.isfinite(found)):
             return "there are numbers that are not finite"
         slack = 0.02 * np.abs(values) + 1e-3
-        off = np.maximum(np.abs(sample.astype(np.float64) - values) - slack, 0) / np.maximum(deviation, 1e-12)
+        off = np.maximum(np.abs(found - values) - slack, 0) / np.maximum(deviation, 1e-12)
         if np.any(off > 8):
             return f"an element is {off.max():.3g} standard deviations from its mean"
         large = deviation > slack
         if np.count_nonzero(large) >= 64:
-            spread = ((sample.astype(np.float64) - values)[large] / deviation[large]).std()
+            spread = ((found - values)[large] / deviation[large]).std()
             if not 0.5 < spread < 1.7:
                 return f"the elements scatter {spread:.3g} times as far from their means as dropout makes them"
+        shift = float((values * (found - values)).sum())
+        excess = max(abs(shift) - float((np.abs(values) * slack).sum()), 0) / max(math.sqrt(projected), 1e-12)
+        if excess > 6:
+            share = shift / float((values**2).sum())
+            return f"the elements are {share:+.1%} of their means from them, {excess:.3g} deviations"
+        if single is not None:
+            retained = np.abs(found - single) <= 0.02 * np.abs(single)
+            wrong = ~np.isnan(single) & (found != 0) & ~retained
+            if np.any(wrong):
+                term = f"{single[wrong][0]:.6g}, the term over 1 - p"
+                return f"a sum of one term is {found[wrong][0]:.6g}, neither 0 nor {term}"
         return None
 
     return Property(check)
@@ -241,21 +266,43 @@ def odds(probability: float) -> float:
     return probability / (1 - probability)
 
 
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """What dropout makes of weighted sums, [queries, heads, d]: see `scattered`."""
+
+    deviation: Array
+    single: Array
+    projected: float
+
+
+def dropped(scores: Scores, v: Array, values: Array, dropout: float) -> Dropped:
+    """The statistics of the weighted sums `values` of one sequence under a chance of dropout."""
+    shared = np.repeat(v, scores.values.shape[0] // max(v.shape[1], 1), axis=1)
+    squares = odds(dropout) * scores.probabilities**2
+    ones = (scores.seen.sum(axis=2) == 1).T[:, :, None]
+    return Dropped(
+        np.sqrt(np.einsum("hqk,khd->qhd", squares, shared**2)),
+        np.where(ones, values / (1 - dropout), np.nan),
+        float((squares * np.einsum("qhd,khd->hqk", values, shared) ** 2).sum()),
+    )
+
+
 @oracle("FlashAttention", "FlashAttentionVarLen", "MultiHeadAttention", "MultiHeadAttentionVarLen")
 def _attention(call: Call) -> Answer:
     out_name = "attention_out" if "attention_out" in call.dtypes else "out"
     dropout = _option(call, "p_dropout", "dropout_p")
     q = call.wide("q")
     values, size, narrowed, deviation = (np.zeros(q.shape) for _ in range(4))
+    single, projected = np.full(q.shape, np.nan), 0.0
     log_sums = np.zeros(call.shapes["softmax_lse"])
     log_sizes, free = np.zeros(log_sums.shape), np.ones(log_sums.shape, dtype=bool)
     for part in _parts(call):
         scores = _scores(call, part)
         v = call.wide("v")[part.keys]
         values[part.queries], size[part.queries], narrowed[part.queries] = weighted(scores, v, call.dtype("v"))
-        shared = np.repeat(v, q.shape[-2] // max(v.shape[1], 1), axis=1)
-        variance = np.einsum("hqk,khd->qhd", scores.probabilities**2, shared**2)
-        deviation[part.queries] = np.sqrt(odds(dropout) * variance)
+        own = dropped(scores, v, values[part.queries], dropout)
+        deviation[part.queries], single[part.queries] = own.deviation, own.single
+        projected += own.projected
         rows = (part.number, slice(None), slice(0, scores.values.shape[1]))
         log_sums[rows] = scores.log_sum
         log_sizes[rows] = 1 + np.abs(np.where(scores.is_blind, 0, scores.log_sum))
@@ -267,7 +314,9 @@ def _attention(call: Call) -> Answer:
         log_sums = np.where(free, call.wide("softmax_lse"), log_sums)
     answer: dict[str, Expected | Property] = {
         "softmax_lse": Expected(log_sums, log_sizes, terms),
-        out_name: scattered(values, deviation) if dropout else Expected(values, size, terms, narrowed=narrowed),
+        out_name: scattered(values, deviation, projected, single)
+        if dropout
+        else Expected(values, size, terms, narrowed=narrowed),
     }
     if call.values.get("return_debug_mask"):
         answer["debug_attn_mask"] = _retained(call, dropout)
@@ -324,8 +373,10 @@ def _attention_backward(call: Call) -> Answer:
     )
     dropout = _option(call, "p_dropout", "dropout_p")
     return {
-        f"grad_{name}": one if dropout == 0 else scattered(one.values, np.sqrt(odds(dropout) * squares))
-        for name, (one, squares) in found.items()
+        f"grad_{name}": one
+        if dropout == 0
+        else scattered(one.values, np.sqrt(odds(dropout) * squares), odds(dropout) * projected)
+        for name, (one, squares, projected) in found.items()
     }
 
 
@@ -336,11 +387,11 @@ def all_gradients(
     probabilities: Callable[[Part, Scores], Pair],
     scale: float,
     dtype: str,
-) -> dict[str, tuple[Expected, Array]]:
-    """Gradients of all sequences with respect to q, k and v, from `arrays` of q, k, v, out and grad_out of a dtype, and
-    the sums of the squares of what dropout draws.
-    """
+) -> dict[str, tuple[Expected, Array, float]]:
+    """Gradients of all sequences with respect to q, k and v, from `arrays` of q, k, v, out and grad_out of a dtype, the
+    sums of the squares of what dropout draws, and the variances of the projections on the gradients."""
     sums = {name: tuple(np.zeros(arrays[name].shape) for _ in range(4)) for name in ("q", "k", "v")}
+    projected = dict.fromkeys(sums, 0.0)
     for part in parts:
         scores = scores_of(part)
         p, unsure = probabilities(part, scores)
@@ -353,10 +404,11 @@ def all_gradients(
         )
         for name, found in zip(("q", "k", "v"), results, strict=True):
             position = part.queries if name == "q" else part.keys
-            for total, one in zip(sums[name], found, strict=True):
+            for total, one in zip(sums[name], found[:4], strict=True):
                 total[position] += one
+            projected[name] += found[4]
     terms = arrays["q"].shape[-1] + max(arrays["q"].shape[-3], arrays["k"].shape[-3]) * arrays["q"].shape[-2]
     return {
-        name: (Expected(values, size, terms, narrowed=narrowed), drawn)
+        name: (Expected(values, size, terms, narrowed=narrowed), drawn, projected[name])
         for name, (values, size, drawn, narrowed) in sums.items()
     }

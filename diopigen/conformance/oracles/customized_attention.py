@@ -10,9 +10,9 @@ from diopigen.conformance.oracles.attention import (
     Part,
     Scores,
     all_gradients,
+    dropped,
     linear_bias,
     near,
-    odds,
     scattered,
     visible,
     weighted,
@@ -96,23 +96,26 @@ def _customized(call: Call) -> Answer:
     shape = (q.shape[0], heads) if is_joined else (q.shape[0], heads, q.shape[1])
     maxima, sums, sizes, seen = (np.zeros(shape) for _ in range(4))
     values, size, narrowed, deviation = (np.zeros(q.shape) for _ in range(4))
+    single, projected = np.full(q.shape, np.nan), 0.0
     dropout = float(call["p_dropout"])
     for part in _parts(call):
         scores = _scores(call, part)
         own = weighted(scores, v[part.keys], call.dtype("v"))
         values[part.queries], size[part.queries], narrowed[part.queries] = own
-        shared = np.repeat(v[part.keys], heads // v.shape[-2], axis=1)
-        variance = np.einsum("hqk,khd->qhd", scores.probabilities**2, shared**2)
-        deviation[part.queries] = np.sqrt(odds(dropout) * variance)
+        sampled = dropped(scores, v[part.keys], values[part.queries], dropout)
+        deviation[part.queries], single[part.queries] = sampled.deviation, sampled.single
+        projected += sampled.projected
         found = (scores.maximum, scores.sums, scores.size.max(axis=2, initial=0), ~scores.is_blind)
         for array, one in zip((maxima, sums, sizes, seen), found, strict=True):
             array[part.queries] = one.T if is_joined else one
     empty = Expected(np.zeros(0))
     terms = q.shape[-1] + call["k"].shape[0] + call["k"].shape[1]
-    values, size, narrowed, deviation = (_returned(call, array, "q") for array in (values, size, narrowed, deviation))
+    values, size, narrowed, deviation, single = (
+        _returned(call, array, "q") for array in (values, size, narrowed, deviation, single)
+    )
     expected = Expected(values, size, terms, narrowed=narrowed)
     return {
-        "attention_out": expected if dropout == 0 else scattered(values, deviation),
+        "attention_out": expected if dropout == 0 else scattered(values, deviation, projected, single),
         "dropout_mask": Allocated(
             Expected(np.zeros(0, dtype=np.int64)) if dropout == 0 else Property(_any_values), "uint8"
         ),
@@ -152,4 +155,4 @@ def _customized_backward(call: Call) -> Answer:
         )
         return Expected(values, scale, one.terms, narrowed=narrowed)
 
-    return {f"grad_{name}": returned(name, one) for name, (one, _) in found.items()}
+    return {f"grad_{name}": returned(name, one) for name, (one, *_) in found.items()}

@@ -193,6 +193,11 @@ def _nll_backward(call: Call) -> Answer:
     return {"grad_input": Expected(found.reshape(call.shapes["input"]), None, terms, signed_zero=False)}
 
 
+def _times(logs: Array, factors: Array) -> Array:
+    """The products with factors, where a factor of 0 leaves nothing of minus infinity."""
+    return np.asarray(np.where(factors == 0, 0, logs * factors))
+
+
 @oracle("CrossEntropyLoss")
 def _cross_entropy(call: Call) -> Answer:
     scores, count = _classes(call.wide("input"))
@@ -206,16 +211,16 @@ def _cross_entropy(call: Call) -> Answer:
     if call["target"].dtype.kind in "iu":
         target, counts = _targets(call)
         selected = weights[target] * counts
-        sharp = -_picked(logs, target) * selected
-        even = -(logs * along).sum(axis=1) / count * counts
-        losses = (1 - smoothing) * sharp + smoothing * even
+        sharp = -_times(_picked(logs, target), selected)
+        even = -_times(logs, along * np.ones_like(logs) * smoothing).sum(axis=1) / count * counts
+        losses = (1 - smoothing) * sharp + even
         scale = (1 - smoothing) * _picked(size, target) * selected + smoothing * (size * along).sum(
             axis=1
         ) / count * counts
         shape = call.shapes["target"]
         return {"out": reduced(call, losses.reshape(shape), selected.sum(), scale.reshape(shape))}
     chances = call.wide("target").reshape(scores.shape) * (1 - smoothing) + smoothing / count
-    losses, scale = -(logs * chances * along).sum(axis=1), (size * np.abs(chances) * along).sum(axis=1)
+    losses, scale = -_times(logs, chances * along).sum(axis=1), (size * np.abs(chances) * along).sum(axis=1)
     shape = losses.shape if call["input"].ndim > 1 else ()
     samples = float(losses.size)
     return {"out": reduced(call, losses.reshape(shape), samples, scale.reshape(shape))}

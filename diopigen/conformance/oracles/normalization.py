@@ -91,10 +91,11 @@ def _rms_norm(call: Call) -> Answer:
     inverse = 1 / np.sqrt((x * x).mean(axis=dims, keepdims=True) + call["eps"])
     inner = (1,) * first + x.shape[first:]
     weight, bias = _along(call, "weight", inner, 1.0), _along(call, "bias", inner, 0.0)
-    found = x * inverse * weight + bias
+    found, size = x * inverse * weight + bias, np.abs(x * inverse * weight)
     terms = _count(x, dims)
     return {
-        "out": Expected(found, np.abs(x) * inverse * np.abs(weight) + np.abs(bias), terms),
+        # The normalised value may be rounded to the dtype of the operands before it is scaled.
+        "out": Expected(found, size + np.abs(bias), terms, narrowed=size),
         "inv_rms": _statistic(inverse, call, "inv_rms", inverse, terms),
     }
 
@@ -145,7 +146,8 @@ def _batch_norm(call: Call) -> Answer:
         "save_invstd": _statistic(inverse, call, "save_invstd", _conditioned(x, mean, inverse, dims), terms),
     }
     share = float(call["momentum"])
-    unbiased = variance * terms / max(terms - 1, 1)
+    # One value has no unbiased variance: as torch.native_batch_norm, 0 over 0.
+    unbiased = variance * terms / (terms - 1) if terms != 1 else np.full_like(variance, np.nan)
     for name, value, weight_of in (("running_mean", mean, size), ("running_var", unbiased, size * size + unbiased)):
         if call.has(name):
             old = call.wide(name)

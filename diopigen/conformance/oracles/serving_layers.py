@@ -51,7 +51,7 @@ def _by_rms(x: Array, scale: Array, eps: float) -> Array:
 @oracle("RootMeanSquareNormInp")
 def _rms(call: Call) -> Answer:
     found = _by_rms(call.wide("inoutput"), call.wide("scale"), float(call["eps"]))
-    return {"inoutput": Expected(found, terms=found.shape[-1])}
+    return {"inoutput": Expected(found, terms=found.shape[-1], narrowed=np.abs(found))}
 
 
 @oracle("FusedAddRootMeanSquareNormInp")
