@@ -8,7 +8,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Tests start hundreds of commands; some images of containers forbid to cache what Python compiles for them.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help docs demo demo-torch build unit test test-programs nightly test-torch test-models released conformance conformance-cuda cuda cuda-sample sanitize lint types generated generate bench mutation mutation-sources variants portability portability-share clean
+.PHONY: help docs demo demo-torch build unit test test-programs nightly test-torch test-models released conformance conformance-cuda cuda cuda-sample sanitize lint types generated generate bench fuzz mutation mutation-sources variants portability portability-share clean
 
 help:
 	@echo "make demo       bring up droplet, a simulated chip, from an empty folder to a verified library"
@@ -33,6 +33,7 @@ help:
 	@echo "make bench      measure the promises about time, in 10 minutes and what building the CPU library takes"
 	@echo "make mutation   inject faults into the CPU library and count those that the conformance suite finds"
 	@echo "make mutation-sources  the same with faults in the sources of its kernels"
+	@echo "make fuzz       random calls of the sanitized CPU library, with sizes and numbers at their extremes, for an hour"
 	@echo "make variants   run the suite over kernels that are as right as the CPU library's: none may fail"
 	@echo "make portability  the suite over instruction sets, libraries, compilers, emulated processors, versions of Python"
 	@echo "make clean      remove builds and .venv"
@@ -130,7 +131,14 @@ nightly: $(VENV)/torch
 	@for preset in torch address thread sanitized; do $(BUILD) $$preset || exit 1; done
 	@DIOPIGEN_TORCH_TESTS=whole $(PYTEST) -m "" tests/pytorch
 	@$(PYTEST) -m ""
-	@$(MAKE) --no-print-directory conformance variants cuda
+	@$(MAKE) --no-print-directory fuzz conformance variants cuda
+
+# Random calls of the sanitized CPU library, for an hour; FUZZ='--calls 10000 --seed 7' sets how many, and which.
+FUZZ ?= --minutes 60
+SANITIZED := build/tests/sanitized
+fuzz: $(VENV)/ready
+	@$(BUILD) sanitized --target diopigen_runtime_shared --target diopi_impl
+	@$(BIN)/python tests/fuzz --lib $(SANITIZED)/libdiopi_impl.so --runtime $(SANITIZED)/libdiopirt.so --jobs $(JOBS) $(FUZZ)
 
 lint: $(VENV)/ready
 	@! git grep -nE '^(<{7}|>{7}) '

@@ -10,10 +10,14 @@ from diopigen.ir.recipe import Drawn, Literal
 
 ANY_FAILURE = "any failure"
 """Expectation of a case that must be refused, with whichever status."""
+ANY_STATUS = "any status"
+"""Expectation of a random call: it returns, with whichever status, and leaves memory outside of its outputs alone."""
 SUCCESS = "diopiSuccess"
 
 NORMAL = Drawn("normal")
 
+FAR = "far"
+"""A layout of random calls alone: contiguous, with the largest stride that a dimension without steps can have."""
 LAYOUTS = ("contiguous", "strided", "transposed", "expanded", "channels-last", "offset", "distant", "odd")
 """`distant`: neighbours of the last dimension are some 300 elements apart. `odd`: dimensions of size 1 have strides
 that are not those of a contiguous tensor, which moves no element. `by 8,1`: strides of its own."""

@@ -14,6 +14,10 @@ GUARD = LARGEST_ALIGNMENT
 """Bytes of guard before and behind the elements: a multiple of every element size, and of what a chip can ask for."""
 
 
+_FARTHEST = 2**62
+"""The stride, in elements, of dimensions of size 1 in the layout `far`: no element lies there."""
+
+
 @lru_cache(maxsize=4096)
 def strides_of(shape: Dims, layout: str) -> Dims:
     """Strides in elements; sizes of 0 count as 1, as frameworks do it."""
@@ -32,6 +36,8 @@ def strides_of(shape: Dims, layout: str) -> Dims:
         return tuple(2 * step + 1 if size == 1 else step for size, step in zip(shape, strides, strict=True))
     if layout.startswith("by "):
         return tuple(map(int, layout[3:].split(",")))
+    if layout == "far":
+        return tuple(_FARTHEST if size == 1 else stride for size, stride in zip(shape, strides, strict=True))
     if layout == "expanded" and rank:
         inner = strides_of(shape[1:], "contiguous")
         return (0, *inner)

@@ -40,7 +40,10 @@ class Block:
         inside = storage[self.start : self.start + count * item.itemsize].view(item)
         if count == math.prod(self.shape) and self.strides == strides_of(self.shape, "contiguous"):
             return inside.reshape(self.shape)
-        scaled = [stride * item.itemsize for stride in self.strides]
+        # A stride that leads nowhere may be larger than NumPy can count.
+        scaled = [
+            stride * item.itemsize if size > 1 else 0 for size, stride in zip(self.shape, self.strides, strict=True)
+        ]
         return np.lib.stride_tricks.as_strided(inside, self.shape, scaled)
 
 
