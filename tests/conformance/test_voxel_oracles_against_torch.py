@@ -6,9 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
+from calls import call_of
 from torch_compositions import Arguments, Found, assert_agreement, gradients, torch
 
+from diopigen.conformance.cases.suite import cases_of
+from diopigen.conformance.model import SUCCESS
+from diopigen.conformance.oracles import Expected, answer_of
 from diopigen.ir.model import Interface
 
 
@@ -142,6 +147,20 @@ TORCH: dict[str, Callable[[Arguments], Found]] = {
 @pytest.mark.parametrize("operator", sorted(TORCH))
 def test_the_oracle_agrees_with_torch(interface: Interface, operator: str) -> None:
     assert_agreement(interface, operator, TORCH[operator])
+
+
+def test_only_the_first_entry_of_a_cell_outside_is_fixed(interface: Interface) -> None:
+    function = interface.function("diopiDynamicVoxelizeMmcv")
+    assert function is not None
+    calls = [call_of(interface, case) for case in cases_of(interface, function) if case.expect == SUCCESS]
+    outside = 0
+    for call in calls:
+        cells, expected = _cells(Arguments(call)), answer_of(call)["coors"]
+        assert isinstance(expected, Expected) and expected.free is not None
+        own = (cells[:, :1] == -1).numpy()
+        np.testing.assert_array_equal(expected.free, own & (np.arange(3) > 0))
+        outside += int(own.sum())
+    assert outside > 0
 
 
 def test_pairs_of_a_dense_grid_are_a_convolution(interface: Interface) -> None:
