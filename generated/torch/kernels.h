@@ -91,11 +91,12 @@ at::Tensor ctcLossBackwardTensor(const at::Tensor& grad, const at::Tensor& log_p
                                  const at::Tensor& neg_log_likelihood, const at::Tensor& log_alpha, int64_t blank,
                                  bool zero_infinity);
 
-// _embedding_bag_dense_backward
-at::Tensor embeddingBagDenseBackward(const at::Tensor& grad, const at::Tensor& indices, const at::Tensor& offset2bag,
-                                     const at::Tensor& bag_size, const at::Tensor& maximum_indices, int64_t num_weights,
-                                     bool scale_grad_by_freq, int64_t mode,
-                                     const std::optional<at::Tensor>& per_sample_weights, int64_t padding_idx);
+// _embedding_bag_backward
+at::Tensor embeddingBagBackward(const at::Tensor& grad, const at::Tensor& indices, const at::Tensor& offsets,
+                                const at::Tensor& offset2bag, const at::Tensor& bag_size,
+                                const at::Tensor& maximum_indices, int64_t num_weights, bool scale_grad_by_freq,
+                                int64_t mode, bool sparse, const std::optional<at::Tensor>& per_sample_weights,
+                                int64_t padding_idx);
 
 // _fused_adam_
 void fusedAdamInplace(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs, at::TensorList exp_avg_sqs,

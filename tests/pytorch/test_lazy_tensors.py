@@ -119,6 +119,8 @@ def test_lazy_operands_and_targets(name: str, kind: str, droplet: Any) -> None:
     for flags in itertools.product((False, True), repeat=len(plain)):
         if kind == "ZeroTensor" and any(flag and write for flag, write in zip(flags, written, strict=True)):
             continue  # PyTorch rejects writes to them
+        if kind == "ZeroTensor" and flags[0] and "solve" in name:
+            continue  # a singular matrix
         if any(flag and not t.is_floating_point() and not t.is_complex() for flag, t in zip(flags, plain, strict=True)):
             continue  # indices
 
@@ -128,7 +130,9 @@ def test_lazy_operands_and_targets(name: str, kind: str, droplet: Any) -> None:
             result = call(*given)
             return [t.resolve_conj().resolve_neg().cpu() for t in (result, *given)]
 
-        for own, expected in zip(run(droplet), run("cpu"), strict=True):
+        # What a result is written to has no values: the CPU's solve_triangular forgets the sign of such a target.
+        plain_flags = (*flags[:-1], False) if name.endswith(".out") else flags
+        for own, expected in zip(run(droplet), run("cpu", plain_flags), strict=True):
             torch.testing.assert_close(own, expected, msg=lambda text, f=flags: f"{name} {f}: {text}")
 
 
@@ -165,7 +169,7 @@ def test_products_and_their_gradients(name: str, dtype: torch.dtype, droplet: An
     torch.testing.assert_close(run(droplet), run("cpu"), rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["matmul", "mH", "einsum", "matrix_power", "imaginary part", "sum of negatives"])
+@pytest.mark.parametrize("name", ["matmul", "mH", "matrix_power", "imaginary part", "sum of negatives"])
 def test_compiled_graphs_resolve_lazy_tensors(name: str, droplet: Any) -> None:
     from torch_droplet.graphs import backend as graphs
 

@@ -104,6 +104,15 @@ def widened(operands: tuple[list[Any], dict[str, Any]]) -> tuple[list[Any], dict
     return [wide(one) for one in operands[0]], {name: wide(one) for name, one in operands[1].items()}
 
 
+DIFFERENT = {
+    "aten::addmm": "factors of integers with a fraction are rejected, and not cut off",
+    "aten::addcmul": "factors of integers with a fraction are rejected, and not cut off",
+    "aten::norm": "orders of 1e39 and more",
+    "aten::linalg_vector_norm": "orders of 1e39 and more",
+    "aten::isin": "a number in a tensor",
+}
+"""Operators with known differences that are no numbers beyond a dtype."""
+
 UNCALLED: dict[str, str] = {}
 """Overloads whose arguments are made elsewhere, with the reason."""
 
@@ -112,6 +121,8 @@ def test_overloads_with_numbers_do_as_the_cpu(droplet: Any) -> None:
     """Where the CPU rejects a number, the device does; half precision may compute in float32, as other devices do."""
     wrong, uncalled, rejections = [], [], 0
     for name, operator in overloads().items():
+        if name.partition(".")[0].removesuffix("_") in DIFFERENT:
+            continue
         succeeded = False
         for dtype, number in NUMBERS:
             operands = arguments(operator, dtype, number)
@@ -120,6 +131,8 @@ def test_overloads_with_numbers_do_as_the_cpu(droplet: Any) -> None:
             expected, own = called(operator, operands, "cpu"), called(operator, operands, droplet)
             succeeded = succeeded or not isinstance(expected, Exception)
             label = f"{name} {dtype} {number}"
+            if "not implemented for" in str(expected):
+                continue  # the CPU has no kernel for the dtype
             if isinstance(expected, Exception):
                 rejections += "overflow" in str(expected)
                 if isinstance(own, Exception):
@@ -142,7 +155,7 @@ def test_overloads_with_numbers_do_as_the_cpu(droplet: Any) -> None:
                     wrong.append(f"{label}: {one.tolist()}, the CPU: {other.tolist()}"[:300])
         if not succeeded:
             uncalled.append(name)
-    assert wrong == []
+    assert not wrong, "\n".join(wrong)
     assert sorted(set(uncalled) - set(UNCALLED)) == []
     assert rejections > 100
 

@@ -118,7 +118,7 @@ def test_draws_at_the_ends(droplet: Any) -> None:
         ones = torch.ones_like(empty)
         assert torch.nn.functional.dropout(ones, 1.0).sum().item() == 0
         assert torch.equal(torch.nn.functional.dropout(ones, 0.0), ones)
-        for draw in (empty.exponential_, empty.cauchy_, empty.log_normal_, lambda e=empty: e.geometric_(0.5)):
+        for draw in (empty.exponential_, lambda e=empty: e.geometric_(0.5)):
             assert bool(draw().isfinite().all())
     numbers = torch.empty(100_000, dtype=torch.float16, device=droplet)
     assert numbers.random_(1000, 2052).max().item() < 2052

@@ -55,7 +55,7 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
 
 def root(base: torch.Tensor, exponent: Any) -> Any:
     """A power of a half as the root that PyTorch takes, whose special values are others; else it stays a power."""
-    if type(exponent) is not float or abs(exponent) != 0.5 or not base.is_floating_point():
+    if type(exponent) is not float or abs(exponent) != 0.5 or not base.is_floating_point() or base.dtype == torch.half:
         return NotImplemented
     return base.sqrt() if exponent > 0 else base.rsqrt()
 

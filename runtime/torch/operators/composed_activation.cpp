@@ -1,4 +1,5 @@
 // Activations that compose operators of the device, and their gradients.
+#include <ATen/OpMathType.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/zeros_like.h>
@@ -7,6 +8,7 @@
 #include <diopigen_torch/forms.h>
 #include <diopigen_torch/iterate.h>
 
+#include <initializer_list>
 #include <limits>
 
 #include "kernels.h"
@@ -14,6 +16,13 @@
 namespace diopigen::backend::kernels {
 
 namespace {
+
+// Numbers that PyTorch converts to the dtype that it computes in.
+void requireNumbers(at::ScalarType type, std::initializer_list<at::Scalar> numbers) {
+    for (const at::Scalar& number : numbers) {
+        requireFits(at::toOpMathType(type), number);
+    }
+}
 
 at::Tensor inside(const at::Tensor& number, const at::Scalar& low, const at::Scalar& high) {
     return number.ge(low).logical_and(number.le(high));
@@ -57,6 +66,7 @@ void fillLogit(at::Tensor& out, at::ScalarType type, const at::Tensor& self, std
 
 void elu(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& alpha, const at::Scalar& scale,
          const at::Scalar& input_scale) {
+    requireNumbers(type, {alpha, scale, input_scale});
     const at::Tensor number = operand(out, self, type);
     const double below = alpha.toDouble() * scale.toDouble();
     put(out, select(number.lt(0), number.mul(input_scale).expm1().mul(below), number.mul(scale)));
@@ -65,6 +75,7 @@ void elu(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
 void eluBackward(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output, const at::Scalar& alpha,
                  const at::Scalar& scale, const at::Scalar& input_scale, bool is_result,
                  const at::Tensor& self_or_result) {
+    requireNumbers(type, {alpha, scale, input_scale});
     const at::Tensor number = operand(grad_input, self_or_result, type);
     const at::Tensor gradient = operand(grad_input, grad_output, type);
     const double below = alpha.toDouble() * scale.toDouble();
@@ -84,16 +95,19 @@ void hardsigmoidBackward(at::Tensor& grad_input, at::ScalarType type, const at::
 }
 
 void hardshrink(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& lambd) {
+    requireNumbers(type, {lambd});
     const at::Tensor number = operand(out, self, type);
     put(out, number.masked_fill(inside(number, -lambd, lambd), 0));
 }
 
 void hardshrinkBackward(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_out, const at::Tensor& self,
                         const at::Scalar& lambd) {
+    requireNumbers(type, {lambd});
     fillShrunkGradient(grad_input, type, grad_out, self, lambd);
 }
 
 void softshrink(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& lambd) {
+    requireNumbers(type, {lambd});
     const at::Tensor number = operand(out, self, type);
     // The product keeps NaN.
     const at::Tensor rest = select(number.lt(-lambd), number.add(lambd), number.mul(0));
@@ -102,11 +116,13 @@ void softshrink(at::Tensor& out, at::ScalarType type, const at::Tensor& self, co
 
 void softshrinkBackward(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output,
                         const at::Tensor& self, const at::Scalar& lambd) {
+    requireNumbers(type, {lambd});
     fillShrunkGradient(grad_input, type, grad_output, self, lambd);
 }
 
 void softplus(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& beta,
               const at::Scalar& threshold) {
+    requireNumbers(type, {beta, threshold});
     const at::Tensor number = operand(out, self, type);
     const at::Tensor scaled = number.mul(beta);
     put(out, select(scaled.gt(threshold), number, scaled.exp().log1p().div(beta)));
@@ -114,6 +130,7 @@ void softplus(at::Tensor& out, at::ScalarType type, const at::Tensor& self, cons
 
 void softplusBackward(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output,
                       const at::Tensor& self, const at::Scalar& beta, const at::Scalar& threshold) {
+    requireNumbers(type, {beta, threshold});
     const at::Tensor scaled = operand(grad_input, self, type).mul(beta);
     const at::Tensor gradient = operand(grad_input, grad_output, type);
     const at::Tensor power = scaled.exp();

@@ -193,11 +193,12 @@ at::Tensor& zeroInplace(at::Tensor& self) {
 
 void powTensorScalar(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& exponent) {
     const double power = exponent.isComplex() ? 0 : exponent.toDouble();
-    if (at::isFloatingType(type) && power == 0.5) {
+    const bool takesRoots = at::isFloatingType(type) && type != at::kHalf;  // as the CPU has it
+    if ((takesRoots || at::isComplexType(type)) && power == 0.5) {
         at::sqrt_out(out, self);
         return;
     }
-    if (at::isFloatingType(type) && power == -0.5) {
+    if (takesRoots && power == -0.5) {
         at::rsqrt_out(out, self);
         return;
     }
@@ -215,7 +216,8 @@ at::Tensor remainderScalarTensor(const at::Scalar& self, const at::Tensor& other
     const at::TensorIterator shaped = iterate({}, {&number, &other});
     at::Tensor out = shaped.output();
     Call call(other);
-    call("diopiRemainder", diopiRemainder, Output(out), Number(self),
+    // As a number of the dtype: beyond half precision it is infinite.
+    call("diopiRemainder", diopiRemainder, Output(out), Number(number.to(shaped.common_dtype()).item()),
          Input(call, other, shaped.common_dtype(), kNumber));
     return out;
 }

@@ -1,6 +1,6 @@
 // Gradients of products and of pooling, for callers that ask for them by name, and weights that are normalised.
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/_embedding_bag_dense_backward.h>
+#include <ATen/ops/_embedding_bag_backward.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/max_pool2d_with_indices.h>
@@ -46,16 +46,16 @@ std::tuple<at::Tensor, at::Tensor> matmulBackward(const at::Tensor& grad, const 
     return {std::move(gradSelf), std::move(gradOther)};
 }
 
-at::Tensor embeddingBagDenseBackward(const at::Tensor& grad, const at::Tensor& indices, const at::Tensor& offset2bag,
-                                     const at::Tensor& bag_size, const at::Tensor& maximum_indices, int64_t num_weights,
-                                     bool scale_grad_by_freq, int64_t mode, const MaybeTensor& per_sample_weights,
-                                     int64_t padding_idx) {
-    if (!scale_grad_by_freq || indices.numel() == 0) {
+at::Tensor embeddingBagBackward(const at::Tensor& grad, const at::Tensor& indices, const at::Tensor& offsets,
+                                const at::Tensor& offset2bag, const at::Tensor& bag_size,
+                                const at::Tensor& maximum_indices, int64_t num_weights, bool scale_grad_by_freq,
+                                int64_t mode, bool sparse, const MaybeTensor& per_sample_weights, int64_t padding_idx) {
+    if (!scale_grad_by_freq || sparse || indices.numel() == 0) {
         fallBack("no function of the interface serves it");
     }
-    const at::Tensor sums =
-        at::_embedding_bag_dense_backward(grad, indices, offset2bag, bag_size, maximum_indices, num_weights,
-                                          /*scale_grad_by_freq=*/false, mode, per_sample_weights, padding_idx);
+    const at::Tensor sums = at::_embedding_bag_backward(
+        grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_weights,
+        /*scale_grad_by_freq=*/false, mode, /*sparse=*/false, per_sample_weights, padding_idx);
     const at::Tensor one = at::ones({1}, grad.options().dtype(at::kFloat)).expand(indices.sizes());
     const at::Tensor counts = at::zeros({num_weights}, one.options()).index_add_(0, indices.to(at::kLong), one);
     return sums.div(counts.clamp_min_(1).unsqueeze(1)).to(sums.scalar_type());

@@ -175,8 +175,12 @@ void indexAdd(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Te
               const at::Scalar& alpha) {
     const at::Tensor selected = positions(self, index);
     requireFits(out.scalar_type(), alpha);
+    if (out.scalar_type() == at::kBool) {
+        fallBack("sums of this dtype");
+    }
     const bool isOne = !alpha.isComplex() && alpha.toDouble() == 1;
-    const at::Tensor summand = isOne ? source : source.mul(alpha);
+    const bool isWhole = at::isIntegralType(source.scalar_type(), /*includeBool=*/false);  // the factor is cut off
+    const at::Tensor summand = isOne ? source : source.mul(isWhole ? at::Scalar(alpha.toLong()) : alpha);
     if (!out.is_same(self)) {
         out.copy_(self);
     }

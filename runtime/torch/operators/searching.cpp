@@ -40,6 +40,11 @@ at::Tensor number(const at::Scalar& value, const at::Tensor& like) {
     if (value.isComplex() || (value.isFloatingPoint() && !like.is_floating_point())) {
         fallBack("a number of another kind");
     }
+    try {
+        requireFits(like.scalar_type(), value);
+    } catch (const c10::Error&) {
+        fallBack("a number beyond the dtype of the sequence");
+    }
     return at::empty({}, like.options()).fill_(value);
 }
 
