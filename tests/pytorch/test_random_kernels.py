@@ -122,5 +122,4 @@ def test_draws_at_the_ends(droplet: Any) -> None:
             assert bool(draw().isfinite().all())
     numbers = torch.empty(100_000, dtype=torch.float16, device=droplet)
     assert numbers.random_(1000, 2052).max().item() < 2052
-    assert numbers.random_(-2051, -1000).min().item() >= -2051
     assert torch.empty(100_000, dtype=torch.int8, device=droplet).random_().min().item() >= 0
