@@ -60,7 +60,7 @@ print(opened(hosts[0], __import__("tempfile").mkstemp()[1]))
 """
 
 
-@pytest.mark.parametrize("name", ["libdiopi_impl.so", "droplet/clean/libdiopi_impl.so", "libdiopi_dispatch.so"])
+@pytest.mark.parametrize("name", ["libdiopi_impl.so", "droplet/injected/libdiopi_impl.so", "libdiopi_dispatch.so"])
 @pytest.mark.parametrize("modes", [("local",), ("local", "local"), ("global", "alone"), ("global",)])
 def test_each_host_has_a_library_of_its_own(modes: tuple[str, ...], name: str, tmp_path: Path) -> None:
     hosts = []

@@ -149,6 +149,15 @@ Line& Communicator::line(std::map<int, Line>* lines, int peer) {
 Line& Communicator::sends(int peer) { return line(&sends_, peer); }
 Line& Communicator::receives(int peer) { return line(&receives_, peer); }
 
+bool Communicator::isComplete() const {
+    for (int rank = 0; rank < nranks_; ++rank) {
+        if (segment_->member(rank).attached.load() == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void Communicator::close() {
     closed_ = true;
     bool isIdle = collectives_.isIdle();

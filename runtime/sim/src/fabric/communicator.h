@@ -67,6 +67,9 @@ class Communicator {
     Line& sends(int peer);
     Line& receives(int peer);
 
+    /// Whether all ranks have made it.
+    bool isComplete() const;
+
     /// What is in flight fails from now on, here and on other ranks.
     void close();
     Status error();

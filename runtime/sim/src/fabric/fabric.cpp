@@ -252,7 +252,9 @@ Status closeCommunicator(diopiComm_t comm) {
         found->close();
         const std::lock_guard<std::mutex> lock(registry().mutex);
         registry().open.erase(comm);
-        registry().made.erase(found->name());
+        if (found->isComplete()) {  // else ranks may come that need the file
+            registry().made.erase(found->name());
+        }
     }
     return status;
 }

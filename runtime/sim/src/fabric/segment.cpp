@@ -91,8 +91,7 @@ Segment::Segment(const std::string& name, int nranks, int rank)
     const std::string path = "/proc/" + origin.process + "/fd/" + origin.file;
     file_ = open(path.c_str(), O_RDWR | O_CLOEXEC);
     if (file_ < 0 || !isFileOf(file_, origin.label)) {
-        fail("the process that made its id, " + origin.process + ", has ended, or has destroyed its communicator",
-             file_ < 0 ? errno : ENOENT);
+        fail("the process that made its id, " + origin.process + ", has ended", file_ < 0 ? errno : ENOENT);
     }
     // Allocated and not only sized: a lack of memory is an error here, and not a signal at some access.
     if (const int error = posix_fallocate(file_, 0, static_cast<off_t>(bytes_)); error != 0) {
