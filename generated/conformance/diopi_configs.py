@@ -9082,7 +9082,7 @@ diopi_configs = {
         tag=["diopiLayerNormGB"],
         dtype=[np.float16, np.float32, np.float64],
         requires_backward=[0],
-        para=dict(eps=[0.001], begin_norm_axis=[-2]),
+        para=dict(eps=[0.001], begin_norm_axis=[1]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[

@@ -5451,11 +5451,10 @@ class Operators:
         bias: Shift, of the shape of the normalised dimensions; null means 0. Dtype: same(input). May be null.
             Default: null.
         eps: What is added to the variance before the square root. Default: 1e-05.
-        begin_norm_axis: First dimension that is normalised; negative counts from the end.
+        begin_norm_axis: First dimension that is normalised, not counted from the end.
 
         input.rank: input has at least 1 dimension (else diopiErrorOccurred).
-        begin_norm_axis.dim_of: begin_norm_axis is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d
-            (else diopiErrorOccurred).
+        begin_norm_axis.range: begin_norm_axis is at least 0 and below rank(input) (else diopiErrorOccurred).
         C2: weight and bias have the shape of the normalised dimensions (else diopiErrorOccurred).
         """
 
@@ -6325,10 +6324,9 @@ class Operators:
             without these. Dtype: one_of(input, float32).
         running_std: Inverse deviation that LayerNormGB returned in running_var. Dtype: one_of(input, float32). Shape:
             same(running_mean).
-        begin_norm_axis: First dimension that LayerNormGB normalised; negative counts from the end.
+        begin_norm_axis: First dimension that LayerNormGB normalised, not counted from the end.
 
-        begin_norm_axis.range: begin_norm_axis is at least -rank(input) and below rank(input) (else
-            diopiErrorOccurred).
+        begin_norm_axis.range: begin_norm_axis is at least 0 and below rank(input) (else diopiErrorOccurred).
         C2: weight and bias have the shape of the normalised dimensions (else diopiErrorOccurred).
         C3: running_mean and running_std have the shape of input with 1 for each normalised dimension, or without
             these (else diopiErrorOccurred).

@@ -79,7 +79,7 @@ def _layer_norm(call: Call) -> Answer:
 
 @oracle("LayerNormGB")
 def _layer_norm_gb(call: Call) -> Answer:
-    first = call["begin_norm_axis"] % call.wide("input").ndim
+    first = call["begin_norm_axis"]
     return _trailing(call, first, "running_mean", "running_var")
 
 

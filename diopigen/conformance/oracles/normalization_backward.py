@@ -75,7 +75,7 @@ def _layer_norm(call: Call) -> Answer:
 
 @oracle("LayerNormGBBackward")
 def _layer_norm_gb(call: Call) -> Answer:
-    return _trailing(call, call["begin_norm_axis"] % call.wide("input").ndim, "running_mean", "running_std")
+    return _trailing(call, call["begin_norm_axis"], "running_mean", "running_std")
 
 
 @oracle("RMSNormBackward")

@@ -5963,8 +5963,7 @@ DIOPI_API diopiError_t diopiNormBackward(diopiContextHandle_t ctx, diopiTensorHa
  *        element by element.
  * @note Source: torch.nn.functional.layer_norm over the trailing dimensions from begin_norm_axis on
  * @note input.rank: input has at least 1 dimension (else diopiErrorOccurred).
- * @note begin_norm_axis.dim_of: begin_norm_axis is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d
- *       (else diopiErrorOccurred).
+ * @note begin_norm_axis.range: begin_norm_axis is at least 0 and below rank(input) (else diopiErrorOccurred).
  * @note C2: weight and bias have the shape of the normalised dimensions (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The normalised, scaled and shifted values. Dtype: same(input). Shape: same(input).
@@ -5979,7 +5978,7 @@ DIOPI_API diopiError_t diopiNormBackward(diopiContextHandle_t ctx, diopiTensorHa
  * @param[in] bias Shift, of the shape of the normalised dimensions; null means 0. Dtype: same(input). May be null.
  *         Default: null.
  * @param[in] eps What is added to the variance before the square root. Default: 1e-05.
- * @param[in] begin_norm_axis First dimension that is normalised; negative counts from the end.
+ * @param[in] begin_norm_axis First dimension that is normalised, not counted from the end.
  * @return diopiSuccess, or the error that the call met.
  * @since 1.0
  */
@@ -6832,8 +6831,7 @@ DIOPI_API diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx, diopiTen
 /**
  * @brief Gradients of LayerNormGB with respect to input, scale and shift.
  * @note Source: torch.nn.functional.layer_norm over the trailing dimensions from begin_norm_axis on
- * @note begin_norm_axis.range: begin_norm_axis is at least -rank(input) and below rank(input) (else
- *       diopiErrorOccurred).
+ * @note begin_norm_axis.range: begin_norm_axis is at least 0 and below rank(input) (else diopiErrorOccurred).
  * @note C2: weight and bias have the shape of the normalised dimensions (else diopiErrorOccurred).
  * @note C3: running_mean and running_std have the shape of input with 1 for each normalised dimension, or without these
  *       (else diopiErrorOccurred).
@@ -6854,7 +6852,7 @@ DIOPI_API diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx, diopiTen
  *         or without these. Dtype: one_of(input, float32).
  * @param[in] running_std Inverse deviation that LayerNormGB returned in running_var. Dtype: one_of(input, float32).
  *         Shape: same(running_mean).
- * @param[in] begin_norm_axis First dimension that LayerNormGB normalised; negative counts from the end.
+ * @param[in] begin_norm_axis First dimension that LayerNormGB normalised, not counted from the end.
  * @return diopiSuccess, or the error that the call met.
  * @since 1.0
  */

@@ -37,11 +37,10 @@ void diopi::kernels::layer_norm_backward(const LayerNormBackwardArgs& args) {
 
 void diopi::kernels::layer_norm_gb(const LayerNormGBArgs& args) {
     ::layer_norm(args.out, args.running_mean, args.running_var, args.input, args.weight, args.bias,
-                 Trailing(args.input, wrap_dim(args.begin_norm_axis, args.input.rank)), args.eps);
+                 Trailing(args.input, args.begin_norm_axis), args.eps);
 }
 
 void diopi::kernels::layer_norm_gb_backward(const LayerNormGBBackwardArgs& args) {
     ::layer_norm_backward(args.grad_input, args.grad_weight, args.grad_bias, args.grad_output, args.input, args.weight,
-                          args.bias, args.running_mean, args.running_std,
-                          Trailing(args.input, wrap_dim(args.begin_norm_axis, args.input.rank)));
+                          args.bias, args.running_mean, args.running_std, Trailing(args.input, args.begin_norm_axis));
 }
