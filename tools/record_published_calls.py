@@ -1,8 +1,8 @@
-"""Records which calls the published conformance suite makes, as tests/data/published_calls: `record_published_calls.py CHECKOUT`.
+"""Records the calls of the published conformance suite as tests/data/published_calls, from a checkout.
 
-CHECKOUT is a checkout of the published interface. Its suite runs with a stub for its binding to a kernel library: each call is written
-down, with shapes, strides and dtypes of its tensors, with numbers, and with the rule that an operand was drawn by, and nothing is computed.
-Cases that differ in dtypes alone are one line. tests/published_calls reads the lines and makes the calls.
+The suite runs with a stub of its binding to a kernel library: each call is recorded, with shapes, strides and dtypes of
+its tensors, with numbers, and with the rule that an operand was drawn by, and nothing is computed. Cases that differ in
+dtypes alone are one line. tests/published_calls reads the lines and makes the calls.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _MANY = 20_000
 """Elements from which on no operand decides about the shapes of later calls: they are not drawn."""
 _POINTERS = ("int64", "double", "bool")
 _RULES = {
-    "randn": "normal", "randn_int": "normal", "rand": "unit", "uniform": "uniform", "randint": "integers", "ones": "ones",
-    "zeros": "zeros", "empty": "zeros", "mask": "bits", "positive": "positive", "sym_mat": "symmetric",
+    "randn": "normal", "randn_int": "normal", "rand": "unit", "uniform": "uniform", "randint": "integers",
+    "ones": "ones", "zeros": "zeros", "empty": "zeros", "mask": "bits", "positive": "positive", "sym_mat": "symmetric",
     "randn_complx": "complex", "log_softmax": "logarithms",
 }  # fmt: skip
 """The suite's generators by the names of the rules in tests/published_calls."""
@@ -72,7 +72,7 @@ class Tensor:
         return int(np.prod(self.sizes, dtype=np.int64))
 
     def itemsize(self) -> int:
-        return np.dtype(self.dtype_of.name).itemsize
+        return int(np.dtype(self.dtype_of.name).itemsize)
 
     def context(self) -> Any:
         return CONTEXT
@@ -192,14 +192,15 @@ class Recorder:
             if isinstance(param.count, str) and isinstance(value, list) and named.get(param.count) == len(value):
                 del named[param.count]
         self.calls.append((name.removeprefix("diopi"), named))
-        _allocate(function, bound)
+        _allocate(function, bound, number)
         return ERRORS.diopi_success
 
     def _is_ones(self, bound: Mapping[str, Any]) -> bool:
         """A tensor that the suite fills before it passes it on: ones or zeros are how it is drawn."""
         tensor, value = bound.get("input"), bound.get("value")
-        is_plain = isinstance(tensor, Tensor) and isinstance(value, Scalar) and value.value in (0, 1)
-        if not is_plain or tensor.rule or tensor.first is not None:
+        if not isinstance(tensor, Tensor) or not isinstance(value, Scalar) or value.value not in (0, 1):
+            return False
+        if tensor.rule or tensor.first is not None:
             return False
         tensor.rule = "ones" if value.value == 1 else "zeros"
         return True
@@ -283,13 +284,13 @@ def _list(numbers: Sequence[int]) -> str:
     return f"[{','.join(map(str, numbers))}]"
 
 
-def _allocate(function: Function, bound: Mapping[str, Any]) -> None:
+def _allocate(function: Function, bound: Mapping[str, Any], number: int) -> None:
     """The shapes of tensors that later calls of the suite look at."""
     for param in function.params:
         value = bound.get(param.name)
         if param.type != "new_tensor" or not isinstance(value, Handle) or value.tensor is None:
             continue
-        value.tensor.first = value.tensor.first or (-1, param.name)
+        value.tensor.first = value.tensor.first or (number, param.name)
         source = bound.get("input")
         if isinstance(source, Handle):
             source = source.tensor
@@ -334,7 +335,7 @@ class _Library(ModuleType):
 
 def stub_binding(interface: Interface) -> _Library:
     """The binding's stub, known to Python as `diopilib`."""
-    global DTYPES, DEVICES, ERRORS  # noqa: PLW0603
+    global DTYPES, DEVICES, ERRORS
     enums = {one.name: {value.name: value.value for value in one.values} for one in interface.enums}
     prefix = "diopi_dtype_"
     DTYPES = _enumeration("Dtype", {k.removeprefix(prefix): v for k, v in enums["diopiDtype_t"].items()})
@@ -344,11 +345,13 @@ def stub_binding(interface: Interface) -> _Library:
     library = _Library("diopilib")
     library.interface = interface
     offered = {
-        "diopiTensor": Tensor, "diopiSparseCsrTensor": Sparse, "diopiSize": Size, "diopiScalar": Scalar, "Context": Context,
+        "diopiTensor": Tensor, "diopiSparseCsrTensor": Sparse, "diopiSize": Size, "diopiScalar": Scalar,
+        "Context": Context,
         "diopiReduction": _enumeration("Reduction", enums["diopiReduction_t"]),
         "diopiRoundMode": _enumeration("RoundMode", enums["diopiRoundMode_t"]),
         "diopiError": ERRORS, "TensorP": Handle, "Device": DEVICES, "Dtype": DTYPES, "diopiGenerator": Generator,
-        "diopi_tensor_copy_to_buffer": lambda *_: None, "get_last_error_string": lambda: "", "finalize_library": lambda: None,
+        "diopi_tensor_copy_to_buffer": lambda *_: None, "get_last_error_string": lambda: "",
+        "finalize_library": lambda: None,
         "diopi_finalize": lambda: None, "init_library": lambda: None, "build_generator_state": lambda _: Tensor(),
     }  # fmt: skip
     for name, value in offered.items():
@@ -442,7 +445,7 @@ class Suite:
         suite = self
         generator = self.inputs.GenTensor
 
-        class Drawing(generator):  # type: ignore[misc]
+        class Drawing(generator):  # type: ignore[misc,valid-type]
             """Draws each tensor from a seed of its own, the number of the tensor."""
 
             def gen_tensor(self, shape: Any, dtype: Any) -> Any:
@@ -534,7 +537,7 @@ def _tried(call: Any) -> None:
     """A manual test compares results, which nothing computed."""
     try:
         call()
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         del error
 
 
@@ -564,7 +567,7 @@ def main() -> int:
     for case in suite.cases.values():
         try:
             recorder = suite.calls_of(case)
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             failed[f"{case['name']}: {type(error).__name__}: {str(error)[:100]}"] = (
                 failed.get(f"{case['name']}: {type(error).__name__}: {str(error)[:100]}", 0) + 1
             )

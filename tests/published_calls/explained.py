@@ -18,7 +18,8 @@ _COMPARED = ("not asked", "refuses")
 
 @cache
 def entries() -> Sequence[Mapping[str, Any]]:
-    """The explanations: `functions` without diopi, `outcome` (`refused`, `differs` or `torch`), a pattern of its message, a reason."""
+    """The explanations: `functions` without diopi, `outcome` (`refused`, `differs` or `torch`), a pattern of its
+    message, a reason."""
     found: Sequence[Mapping[str, Any]] = yaml.safe_load((FOLDER / "explained.yaml").read_text(encoding="utf-8"))
     return found
 

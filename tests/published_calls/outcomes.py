@@ -1,8 +1,9 @@
-"""What becomes of the calls of a case: the CPU library is called, and its results and those of PyTorch are held against the oracles."""
+"""Outcomes of the calls of a case: the results of a library and those of PyTorch are compared with the oracles."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,8 +20,8 @@ from diopigen.ir.model import Function
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What became of one call: `passed`, `differs`, `refused`, or `unasked` where the library was not called. `torch` is empty where PyTorch
-    agrees, else why it does not, or why it was not asked."""
+    """Of one call: `passed`, `differs` or `refused`. `torch` is empty where PyTorch agrees, else why it does not or
+    why it was not asked."""
 
     line: str
     function: str
@@ -87,7 +88,10 @@ def _compared(
 ) -> Outcome:
     call = call_as_seen(library, function, arguments, results)
     with np.errstate(all="ignore"):
-        answer = answer_of(call)
+        try:
+            answer = answer_of(call)
+        except Exception as error:
+            return Outcome(line.name, function.name, "differs", f"the oracle fails: {type(error).__name__}: {error}")
     case = library.case(function, arguments)
     fault = _fault(Results(case, call, answer, results, encode), call, answer, results, encode)
     torch = ask(case, call, answer) if ask is not None else "not asked"
@@ -122,7 +126,8 @@ def _wrong(held: Results, call: Call, name: str, expected: Any, array: Any, dtyp
     if not isinstance(expected, Expected):
         return "" if expected == array or (expected != expected and array != array) else f"{array} is not {expected}"
     wanted = np.shape(expected.values)
-    if array.size == int(np.prod(wanted)) == 1:
+    array = np.asarray(array) if isinstance(array, (bool, int, float)) else array
+    if math.prod(array.shape) == math.prod(wanted) == 1:
         array = array.reshape(wanted)
     if tuple(array.shape) != wanted:
         return f"the shape is {list(array.shape)} and must be {list(wanted)}"

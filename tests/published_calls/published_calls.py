@@ -1,9 +1,10 @@
-"""The calls of the published conformance suite, out of the table in tests/data/published_calls, and what becomes of them.
+"""The calls of the published conformance suite, out of the table in tests/data/published_calls.
 
-A line of the table is a case in several dtypes: `dtypes` lists them, `calls` are the calls in order, each with its arguments by parameter.
-A tensor is a text: the number of its dtype among those of the case, its sizes, `@` and its strides where it is not contiguous, and the rule
-that its elements are drawn by with the number of its seed. Without a rule it is an output. `&0.out` is the parameter `out` of call 0, with
-what that call made of it. Numbers are `{real: ...}` or `{whole: ...}` where C has a scalar. tools/record_published_calls.py writes the table.
+A line of the table is a case in several dtypes: `dtypes` lists them, `calls` are the calls in order, each with its
+arguments by parameter. A tensor is a text: the number of its dtype among those of the case, its sizes, `@` and its
+strides where it is not contiguous, and the rule that its elements are drawn by with the number of its seed. Without a
+rule it is an output. `&0.out` is the parameter `out` of call 0, as that call left it. Numbers are `{real: ...}` or
+`{whole: ...}` where C has a scalar. tools/record_published_calls.py writes the table.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ import numpy as np
 
 FOLDER = Path(__file__).resolve().parents[1] / "data/published_calls"
 _TENSOR = re.compile(r"#(\d+)\[([^\]]*)\](?:@\[([^\]]*)\])?( sparse)?(?: (.*))?")
-_RULE = re.compile(r"(\w+)(?:\(([^)]*)\))?(?: density\(([^)]*)\))?( turned)? (\d+)(?: from (\w+))?(?: of \[([\d,]*)\])?")
+_RULE = re.compile(
+    r"(\w+)(?:\(([^)]*)\))?(?: density\(([^)]*)\))?( turned)? (\d+)(?: from (\w+))?(?: of \[([\d,]*)\])?"
+)
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS / "conformance"), str(TESTS / "published_calls")]
 
-from explained import reason_of
-from outcomes import Outcome, outcomes, torch_asked
-from published_calls import FOLDER, elements, lines
+from explained import reason_of  # noqa: E402
+from outcomes import Outcome, outcomes, torch_asked  # noqa: E402
+from published_calls import FOLDER, elements, lines  # noqa: E402
 
-from diopigen.calling import Library
+from diopigen.calling import Library  # noqa: E402
 
 
 def family_outcomes(family: str, library: str, runtime: str, largest: int) -> list[Outcome]:
@@ -31,13 +31,14 @@ def main() -> int:
     parser.add_argument("library")
     parser.add_argument("runtime")
     parser.add_argument("families", nargs="*")
-    parser.add_argument("--largest", type=int, default=sys.maxsize, help="elements of a case beyond which it is left out")
+    parser.add_argument("--largest", type=int, default=sys.maxsize, help="most elements of a case")
     options = parser.parse_args()
     families = options.families or sorted(path.stem for path in FOLDER.glob("*.jsonl"))
     counts: Counter[str] = Counter()
     open_ones = 0
     with ProcessPoolExecutor(max_workers=2) as pool:
-        asked = [pool.submit(family_outcomes, one, options.library, options.runtime, options.largest) for one in families]
+        common = (options.library, options.runtime, options.largest)
+        asked = [pool.submit(family_outcomes, one, *common) for one in families]
         for found in (each.result() for each in as_completed(asked)):
             for one in found:
                 counts[one.kind] += 1
