@@ -7835,7 +7835,7 @@ class Operators:
         actual_seq_lengths.length: actual_seq_lengths has B entries (else diopiErrorOccurred).
         actual_seq_lengths.range: every entry of actual_seq_lengths is at least 0 and at most N * block_size (else
             diopiErrorOccurred).
-        block_size.range: block_size is at least 0 (else diopiErrorOccurred).
+        block_size.range: block_size is at least 1 (else diopiErrorOccurred).
         C1: num_kv_heads divides num_heads (else diopiErrorOccurred).
         C2: q holds num_heads * dim elements per sequence and k num_kv_heads * dim elements per token of a page (else
             diopiErrorOccurred).
@@ -10858,7 +10858,7 @@ class Operators:
         rope_theta: Base of the angles: position * rope_theta ** (-2i / rotary_embedding) for pair i. Default:
             10000.0.
 
-        step.range: step is at least 0 (else diopiErrorOccurred).
+        step.range: step is at least 1 (else diopiErrorOccurred).
         layer_id.range: layer_id is at least 0 and below L (else diopiErrorOccurred).
         C1: local_kv_head_num divides local_head_num and local_head_num * size_per_head is hidden_units (else
             diopiErrorOccurred).

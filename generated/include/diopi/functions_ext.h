@@ -809,7 +809,7 @@ DIOPI_API diopiError_t diopiTokenSoftmaxReduceVInference(diopiContextHandle_t ct
  * @note actual_seq_lengths.length: actual_seq_lengths has B entries (else diopiErrorOccurred).
  * @note actual_seq_lengths.range: every entry of actual_seq_lengths is at least 0 and at most N * block_size (else
  *       diopiErrorOccurred).
- * @note block_size.range: block_size is at least 0 (else diopiErrorOccurred).
+ * @note block_size.range: block_size is at least 1 (else diopiErrorOccurred).
  * @note C1: num_kv_heads divides num_heads (else diopiErrorOccurred).
  * @note C2: q holds num_heads * dim elements per sequence and k num_kv_heads * dim elements per token of a page (else
  *       diopiErrorOccurred).

@@ -137,7 +137,7 @@ DIOPI_API diopiError_t diopiFusedContextAttentionInp(
  *        attends to them.
  * @note Source: RoFormer, Su et al. 2021; lmdeploy TurboMind, LlamaDecoderSelfAttentionLayer: padding takes positions
  *       of step alone, and neither room in the caches nor angles.
- * @note step.range: step is at least 0 (else diopiErrorOccurred).
+ * @note step.range: step is at least 1 (else diopiErrorOccurred).
  * @note layer_id.range: layer_id is at least 0 and below L (else diopiErrorOccurred).
  * @note C1: local_kv_head_num divides local_head_num and local_head_num * size_per_head is hidden_units (else
  *       diopiErrorOccurred).
