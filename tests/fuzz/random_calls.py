@@ -172,11 +172,11 @@ class _Change:
         return None if param.nullable and self._chance(8) else change(value)
 
     def _integer(self, param: Parameter) -> int:
-        number = self._one(INTEGRAL)
+        number: int = self._one(INTEGRAL)
         bits = {"int": 32, "int32": 32}.get(param.type, 64)
         if param.type in ("uint64", "size_t"):
-            return abs(number) % 2**64
-        return (number + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
+            return int(abs(number) % 2**64)
+        return int((number + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1))
 
     def _number(self) -> Number:
         if self._chance(2):
@@ -185,7 +185,8 @@ class _Change:
 
     def _word(self, param: Parameter, word: str) -> Value:
         if param.type == "string":
-            return self._one((*param.values, "", "x" * 300, word))
+            text: str = self._one((*param.values, "", "x" * 300, word))
+            return text
         return int(self._one((-1, 0, 1, 2, 3, 99, 2**31 - 1)))  # the value of an enum
 
     def _list(self, param: Parameter, value: Value) -> Value:

@@ -11,6 +11,7 @@ import signal
 import time
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -296,11 +297,11 @@ def absent() -> dict[str, list[float]]:
         group = _made(first, timedelta(seconds=1))
         tensor = torch.ones(1000, device=DEVICE)
         calls: dict[str, Callable[[], Any]] = {
-            "allreduce": lambda group=group, tensor=tensor: group.allreduce([tensor]),
-            "broadcast": lambda group=group, tensor=tensor: group.broadcast([tensor]),
-            "barrier": lambda group=group: group.barrier(),
-            "send": lambda group=group, tensor=tensor: group.send([tensor], size - 1, 0),
-            "recv": lambda group=group, tensor=tensor: group.recv([tensor], size - 1, 0),
+            "allreduce": partial(group.allreduce, [tensor]),
+            "broadcast": partial(group.broadcast, [tensor]),
+            "barrier": group.barrier,
+            "send": partial(group.send, [tensor], size - 1, 0),
+            "recv": partial(group.recv, [tensor], size - 1, 0),
         }
         try:
             calls[first]().wait()

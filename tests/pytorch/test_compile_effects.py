@@ -89,7 +89,12 @@ def test_a_form_alone_is_matched(
     """Otherwise the tests below would show nothing about its pattern: also with writes to other memory."""
     notes: list[Any] = []
     matched = patterns.matched
-    monkeypatch.setattr(patterns, "matched", lambda module: notes.extend(matched(module)) or notes)
+
+    def noted(module: Any) -> list[Any]:
+        notes.extend(matched(module))
+        return notes
+
+    monkeypatch.setattr(patterns, "matched", noted)
     for writes in ([], [(0, "count"), (0, "cache at positions"), (8, "whole cache")]):
         torch._dynamo.reset()
         notes.clear()

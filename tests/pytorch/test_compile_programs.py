@@ -1,4 +1,4 @@
-"""Random programs: compiled, they give what they give in eager mode and on the CPU (`programs.py`)."""
+"""Random programs: compiled, they give what they give in eager mode and on the CPU (`random_programs.py`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from programs import Program, assert_alike, drawn, program, sharing, spreads, tensors
+from random_programs import Program, assert_alike, drawn, program, sharing, spreads, tensors
 from sampling import some
 
 pytestmark = pytest.mark.usefixtures("fresh_compiler")

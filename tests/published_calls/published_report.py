@@ -1,4 +1,4 @@
-"""How many calls of the published suite pass, differ and are refused: `report.py LIBRARY RUNTIME [FAMILY ...]`."""
+"""Counts calls of the published suite by outcome: `published_report.py LIBRARY RUNTIME [FAMILY ...]`."""
 
 from __future__ import annotations
 
