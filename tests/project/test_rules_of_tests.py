@@ -24,7 +24,8 @@ def short_limits(tree: ast.AST) -> list[int]:
         word.value.lineno
         for call in calls(tree)
         for word in call.keywords
-        if word.arg == "timeout" and isinstance(word.value, ast.Constant) and (word.value.value or HOUR) < HOUR
+        if word.arg == "timeout" and isinstance(word.value, ast.Constant)
+        if isinstance(seconds := word.value.value, int | float) and seconds < HOUR
     ]
 
 
