@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 
 from diopigen import __version__
+from diopigen.collection import freeze_what_stays
 from diopigen.commands import (
     adaptors,
     chip,
@@ -102,6 +103,8 @@ conformance.conformance.add_command(conformance_variants.variants)
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The console script. No input ends in a traceback: what went wrong is said in a line, with exit code 2."""
+    if arguments is None:
+        freeze_what_stays()
     output_format = _format_of(sys.argv[1:] if arguments is None else arguments)
     try:
         cli.main(args=list(arguments) if arguments is not None else None, standalone_mode=True)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from diopigen.collection import no_collection
 from diopigen.commands.conformance_cards import CardOptions, card_options, parts_of, repeat_option, resumed
 from diopigen.commands.conformance_options import (
     libraries_of,
@@ -59,15 +60,15 @@ def list_cases(
     spec: str | None,
 ) -> None:
     """List the cases."""
-    from diopigen.conformance.report.results import case_record
-
-    selected = _select(Session(spec, None, "text", False), ops, family, dtype, axis, model)
-    cases = parts_of(selected, shard, costs_file, failures_file).cases
+    with no_collection():
+        selected = _select(Session(spec, None, "text", False), ops, family, dtype, axis, model)
+        cases = parts_of(selected, shard, costs_file, failures_file).cases
     if output_format == "json":
+        from diopigen.conformance.report.results import case_record
+
         click.echo(json.dumps([case_record(case) for case in cases], indent=1))
-        return
-    for case in cases:
-        click.echo(case.id)
+    elif cases:
+        click.echo("\n".join(case.id for case in cases))
 
 
 @conformance.command()
