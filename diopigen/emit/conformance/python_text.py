@@ -40,16 +40,22 @@ def _laid_out(head: str, value: Literal, tail: str, depth: int) -> str:
     """On one line where it fits, else one item a line with a comma behind the last one."""
     before = f"{_INDENT * depth}{head}"
     parts = _parts(value)
-    text = _shortened(value, COLUMNS) if parts is not None and parts[1] else one_line(value)
-    if text is not None and (len(before) + len(text) + len(tail) <= COLUMNS or parts is None or not parts[1]):
-        return f"{before}{text}{tail}"
-    assert parts is not None
+    if parts is None:
+        return f"{before}{_simple(value)}{tail}"
+    if not parts[1]:
+        return f"{before}{parts[0]}{parts[2]}{tail}"
     opening, items, closing = parts
+    text = _shortened(value, parts, COLUMNS - len(before) - len(tail))
+    if text is not None:
+        return f"{before}{text}{tail}"
     inner = [_laid_out(name, item, ",", depth + 1) for name, item in items]
-    return "\n".join([f"{_INDENT * depth}{head}{opening}", *inner, f"{_INDENT * depth}{closing}{tail}"])
+    return "\n".join([f"{before}{opening}", *inner, f"{_INDENT * depth}{closing}{tail}"])
 
 
-def _parts(value: Literal) -> tuple[str, list[tuple[str, Literal]], str] | None:
+_Parts = tuple[str, list[tuple[str, Literal]], str]
+
+
+def _parts(value: Literal) -> _Parts | None:
     """The brackets of a value and its items, each with what comes before it; None where it has none."""
     if value is None or isinstance(value, (str, int, float, Code)):
         return None
@@ -64,24 +70,23 @@ def _parts(value: Literal) -> tuple[str, list[tuple[str, Literal]], str] | None:
     return None
 
 
-def _shortened(value: Literal, columns: int) -> str | None:
+def _shortened(value: Literal, parts: _Parts, columns: int) -> str | None:
     """`one_line` of a value with items where it fits into the columns; None, as soon as it does not, otherwise."""
-    parts = _parts(value)
-    if parts is None or not parts[1]:
-        text = one_line(value)
-        return text if len(text) <= columns else None
     opening, items, closing = parts
-    left = columns - len(opening) - len(closing)
+    comma = "," if isinstance(value, tuple) and len(value) == 1 else ""
+    left = columns - len(opening) - len(closing) - len(comma)
+    if 3 * len(items) - 2 > left:
+        return None
     texts = []
     for name, item in items:
-        text_of_item = _shortened(item, left - len(name))
-        if text_of_item is None:
+        inner = _parts(item)
+        rest = left - len(name)
+        text = _simple(item) if inner is None else _shortened(item, inner, rest)
+        if text is None or len(text) > rest:
             return None
-        texts.append(name + text_of_item)
-        left -= len(texts[-1])
-    comma = "," if isinstance(value, tuple) and len(value) == 1 else ""
-    text = opening + ", ".join(texts) + comma + closing
-    return text if len(text) <= columns else None
+        texts.append(name + text)
+        left -= len(texts[-1]) + 2
+    return opening + ", ".join(texts) + comma + closing
 
 
 def one_line(value: Literal) -> str:
@@ -91,6 +96,11 @@ def one_line(value: Literal) -> str:
         opening, items, closing = parts
         comma = "," if isinstance(value, tuple) and len(value) == 1 else ""
         return opening + ", ".join(f"{name}{one_line(item)}" for name, item in items) + comma + closing
+    return _simple(value)
+
+
+def _simple(value: Literal) -> str:
+    """A value that has no items."""
     if isinstance(value, Code):
         return value.text
     if isinstance(value, float) and value != value:

@@ -48,15 +48,14 @@ HOLDS: Mapping[str, Callable[[_Facts], bool]] = {
 """The reasons, and when each holds."""
 
 
-def _is_bound(interface: Interface, kernel: Kernel) -> bool:
-    for function in interface.functions:
-        if any(overload.name == kernel.entry.overload for overload in function.aten):
-            try:
-                bind(function, kernel.forms.schema)
-            except Unbound:
-                return False
-            return True
-    return False
+def _is_bound(function: Function | None, kernel: Kernel) -> bool:
+    if function is None:
+        return False
+    try:
+        bind(function, kernel.forms.schema)
+    except Unbound:
+        return False
+    return True
 
 
 def _is_ruled(interface: Interface, family: Family) -> bool:
@@ -67,13 +66,13 @@ def _is_ruled(interface: Interface, family: Family) -> bool:
     return True
 
 
-def _facts(interface: Interface, kernel: Kernel, family: Family) -> _Facts:
-    named = {overload.name for function in interface.functions for overload in function.aten}
+def _facts(interface: Interface, kernel: Kernel, family: Family, named: Mapping[str, Function]) -> _Facts:
+    """`named` has the first function that names an overload, by overload."""
     return _Facts(
         is_structured=any(group.out == kernel.entry.overload for group in interface.aten.structured),
         is_needed=kernel.entry.overload in interface.aten.needed,
-        is_named=not named.isdisjoint(family.members),
-        is_bound=_is_bound(interface, kernel),
+        is_named=any(member in named for member in family.members),
+        is_bound=_is_bound(named.get(kernel.entry.overload), kernel),
         is_ruled=_is_ruled(interface, family),
         writes_lists=any(argument.written and argument.is_list for argument in kernel.forms.schema.arguments),
         calls=tuple(function for function in interface.functions if function.short_name in kernel.entry.calls),
@@ -82,9 +81,13 @@ def _facts(interface: Interface, kernel: Kernel, family: Family) -> _Facts:
 
 def wrong_reasons(interface: Interface, known: Mapping[str, Family], kernels: Sequence[Kernel]) -> list[Diagnostic]:
     """A finding for each kernel whose reason does not hold; `known` are the families by overload."""
+    named: dict[str, Function] = {}
+    for function in interface.functions:
+        for overload in function.aten:
+            named.setdefault(overload.name, function)
     found = []
     for kernel in kernels:
-        facts = _facts(interface, kernel, known[kernel.entry.overload])
+        facts = _facts(interface, kernel, known[kernel.entry.overload], named)
         if HOLDS[kernel.entry.why](facts):
             continue
         message = f"'{kernel.entry.overload}' is not handwritten for the reason '{kernel.entry.why}'"
