@@ -16,7 +16,7 @@ from pathlib import Path
 from diopigen.completeness.sources import LIBRARIES, Kernel, defined_kernels, libraries
 from diopigen.conformance.cases import axes
 from diopigen.conformance.cases.resolve import Resolver
-from diopigen.conformance.cases.suite import recipe_cases, recipes_of, tested
+from diopigen.conformance.cases.suite import each_recipe, recipe_cases, tested
 from diopigen.conformance.oracles import oracle_of, oracles
 from diopigen.diagnostics import Note, Severity, Sink, Span
 from diopigen.emit.cpu.kernels import groups
@@ -131,7 +131,7 @@ class _Inventory:
 
     def _has_case(self, function: Function) -> bool:
         resolver = Resolver(self._interface, function)
-        recipes = recipe_cases(function, resolver, recipes_of(self._interface, function))
+        recipes = recipe_cases(function, resolver, each_recipe(self._interface, function))
         cases = chain(recipes, axes.cases(function, resolver))
         return any(resolver.calls.admits(case.arguments) for case in cases)
 

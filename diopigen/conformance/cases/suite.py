@@ -6,7 +6,7 @@ A case has a readable, stable id: `diopiAdd/float32/broadcast-1`. The seed of it
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -139,17 +139,20 @@ def find(interface: Interface, case_id: str, tables: Sequence[Model] = ()) -> Ca
 
 
 def recipes_of(interface: Interface, function: Function) -> list[Mapping[str, Argument]]:
-    """The recipes of a function. A variant without cases of its own has its base's; what does not fit it is adapted:
-    dropped outputs are left out, operands that became scalars take a number."""
-    found: list[Mapping[str, Argument]] = []
+    """The recipes of a function, see `each_recipe`."""
+    return list(each_recipe(interface, function))
+
+
+def each_recipe(interface: Interface, function: Function) -> Iterator[Mapping[str, Argument]]:
+    """The recipes of a function, one by one. A variant without cases of its own has its base's; what does not fit it is
+    adapted: dropped outputs are left out, operands that became scalars take a number."""
     for case in function.cases:
         recipe = read_recipe(interface, function, case)
         for param in function.params:
             node = case.arguments.get(param.name)
             if param.type == "scalar" and node is not None and not isinstance(node, ScalarNode):
                 recipe[param.name] = example(param)
-        found.append(recipe)
-    return found
+        yield recipe
 
 
 def cases_of(interface: Interface, function: Function) -> list[Case]:
@@ -178,7 +181,7 @@ def cases_of(interface: Interface, function: Function) -> list[Case]:
     return list(found.values())
 
 
-def recipe_cases(function: Function, resolver: Resolver, recipes: Sequence[Mapping[str, Argument]]) -> Iterator[Case]:
+def recipe_cases(function: Function, resolver: Resolver, recipes: Iterable[Mapping[str, Argument]]) -> Iterator[Case]:
     """The cases of recipes, in each dtype that fits."""
     for number, recipe in enumerate(recipes, 1):
         fixed = fixed_dtype(function, recipe)
