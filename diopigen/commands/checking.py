@@ -23,6 +23,8 @@ def checked(session: Session, published: CInterface | None, *, each: bool) -> _C
     the severities of the project. Errors in the spec itself end the command."""
     from diopigen.output import cache
 
+    if cache.folder() is None:
+        return _work(session, published, each)
     folders, words = _inputs(session, each)
     try:
         key = cache.key_of(folders, words)
