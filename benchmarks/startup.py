@@ -13,6 +13,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,7 @@ import yaml
 ROOT = Path(__file__).resolve().parent.parent
 BASELINE = ROOT / "benchmarks/startup.yaml"
 TOLERATED = 1.5
+RETRIES = 2
 RUNS = {"cold": 2, "warm": 4}
 _CALIBRATION = """
 import json, re
@@ -80,11 +82,27 @@ def measure(name: str, kind: str) -> tuple[float, float]:
     return min(run[0] for run in runs), min(time / unit for time, unit in runs)
 
 
+def compared(ratios: dict[str, float], baseline: Mapping[str, float], again: Callable[[str], float]) -> list[str]:
+    """What differs from the last release, a line for each row: it became slower, or only one side has it. A row that
+    seems slower is measured `again` before that is said, and `ratios` then has the smaller figure."""
+    lines = []
+    for key in ratios.keys() & baseline.keys():
+        limit = TOLERATED * baseline[key]
+        for _ in range(RETRIES):
+            if ratios[key] > limit:
+                ratios[key] = min(ratios[key], again(key))
+        if ratios[key] > limit:
+            lines.append(f"{key}: {ratios[key]:.2f}, more than {TOLERATED} times the {baseline[key]:.2f} released")
+    lines += [f"{key}: without a released figure" for key in ratios.keys() - baseline.keys()]
+    lines += [f"{key}: released, and not measured" for key in baseline.keys() - ratios.keys()]
+    return sorted(lines)
+
+
 def main() -> int:
     """Prints the table. Returns 1 with `--compare` where a command became slower."""
     baseline = yaml.safe_load(BASELINE.read_text(encoding="utf-8")) if BASELINE.is_file() else {}
     ratios: dict[str, float] = {}
-    print(f"{'':<24}{'seconds':>8}{'promised':>10}{'ratio':>8}{'released':>10}")
+    print(f"{'':<24}{'seconds':>8}{'promised':>10}{'ratio':>8}{'released':>10}", flush=True)
     for name, row in ROWS.items():
         for kind, promised in (("cold", row.cold), ("warm", row.warm)):
             if promised is None:
@@ -92,16 +110,16 @@ def main() -> int:
             key = f"{name}, {kind}"
             time, ratio = measure(name, kind)
             ratios[key] = round(ratio, 2)
-            print(f"{key:<24}{time:>8.2f}{promised:>10.2f}{ratio:>8.2f}{baseline.get(key, float('nan')):>10.2f}")
+            released = baseline.get(key, float("nan"))
+            print(f"{key:<24}{time:>8.2f}{promised:>10.2f}{ratio:>8.2f}{released:>10.2f}", flush=True)
     if "--write" in sys.argv:
         lines = [f"{key}: {ratio}" for key, ratio in ratios.items()]
         BASELINE.write_text("\n".join(["# Written by `python -m benchmarks.startup --write`.", *lines, ""]))
-    slower = [key for key, ratio in ratios.items() if ratio > TOLERATED * baseline.get(key, float("inf"))]
-    missing = [key for key in ratios if key not in baseline]
-    if "--compare" in sys.argv and (slower or missing):
-        print(f"slower than {TOLERATED} times the last release: {slower}; without a figure: {missing}")
-        return 1
-    return 0
+    if "--compare" not in sys.argv:
+        return 0
+    differences = compared(ratios, baseline, lambda key: measure(*key.rsplit(", ", 1))[1])
+    print("\n".join(differences))
+    return int(bool(differences))
 
 
 if __name__ == "__main__":
