@@ -69,11 +69,13 @@ class Printed:
 
 def is_literal(expression: Expression) -> bool:
     """Whether the expression has a value that is known now: numbers and constants only."""
-    names = [part.name for part in walk(expression) if isinstance(part, Name)]
-    functions = [part.function for part in walk(expression) if isinstance(part, Call)]
-    if any(isinstance(part, Text) for part in walk(expression)):
-        return False
-    return all(name in CONSTANTS for name in names) and all(name == "sqrt" for name in functions)
+    return all(map(_is_known, walk(expression)))
+
+
+def _is_known(part: Expression) -> bool:
+    if isinstance(part, Name):
+        return part.name in CONSTANTS
+    return part.function == "sqrt" if isinstance(part, Call) else not isinstance(part, Text)
 
 
 def literal_value(expression: Expression) -> float | int | bool:

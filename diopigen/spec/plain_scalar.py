@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 from typing import Union
 
 Scalar = Union[str, int, float, bool, None]
@@ -25,6 +26,13 @@ YAML_1_1 = re.compile(
 )
 
 
+@lru_cache(maxsize=1 << 14)
+def is_ambiguous(text: str) -> bool:
+    """Whether a YAML 1.1 reader turns a plain scalar into something else."""
+    return YAML_1_1.match(text) is not None
+
+
+@lru_cache(maxsize=1 << 14)
 def resolve(text: str) -> Scalar:
     """The value of a plain scalar under the YAML 1.2 core schema. Raises `OverflowError` beyond double precision."""
     if text in _CONSTANTS:

@@ -16,7 +16,7 @@ import yaml
 
 from diopigen.diagnostics import Correction, Failure, Note, Sink, Span, failure
 from diopigen.spec.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode, kind_of, shorten
-from diopigen.spec.plain_scalar import SUSPECT, YAML_1_1, Scalar, resolve
+from diopigen.spec.plain_scalar import SUSPECT, Scalar, is_ambiguous, resolve
 from diopigen.spec.text_file import read_text
 
 RULES = {
@@ -194,7 +194,7 @@ class _Builder:
             first = text[:1]
             value: Scalar = text
             if first in SUSPECT:
-                if YAML_1_1.match(text):
+                if is_ambiguous(text):
                     message = f"'{text}' means different things to different YAML readers"
                     fix = f'quote it ("{text}"), or write true, false, null or a number'
                     self._error("yaml-ambiguous", message, event, fix)

@@ -32,6 +32,7 @@ class ModelReader:
         self.dtypes = frozenset(info.name for info in interface.dtypes)
         self.enum_values = {value.name: enum.name for enum in interface.enums for value in enum.values}
         self.resolvers: dict[str, Resolver] = {}
+        self._good: dict[tuple[str, str, str], Arguments] = {}
 
     def resolved(self, call: ModelCall, sink: Sink) -> Arguments | None:
         """The complete arguments of a call; None where it is none, which is reported."""
@@ -49,7 +50,12 @@ class ModelReader:
         sink.extend(found.sorted())
         if found.has_errors:
             return None
-        return self._arguments(function, call, recipe, sink)
+        # Layers of a model repeat. The text of a recipe tells 1 from 1.0, which are equal as keys.
+        key = (call.function, call.dtype, repr(recipe))
+        arguments = self._good.get(key) or self._arguments(function, call, recipe, sink)
+        if arguments is not None:
+            self._good[key] = arguments
+        return arguments
 
     def _arguments(
         self, function: Function, call: ModelCall, recipe: Mapping[str, Argument], sink: Sink

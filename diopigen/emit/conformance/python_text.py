@@ -59,14 +59,14 @@ def _parts(value: Literal) -> _Parts | None:
     """The brackets of a value and its items, each with what comes before it; None where it has none."""
     if value is None or isinstance(value, (str, int, float, Code)):
         return None
-    if isinstance(value, Mapping):
-        return "{", [(f"{_text(key)}: ", item) for key, item in value.items()], "}"
-    if isinstance(value, CallText):
-        named = [(f"{key}=", item) for key, item in (value.keywords or {}).items()]
-        return f"{value.function}(", [*(("", item) for item in value.arguments), *named], ")"
     if isinstance(value, (list, tuple)):
         brackets = "[]" if isinstance(value, list) else "()"
         return brackets[0], [("", item) for item in value], brackets[1]
+    if isinstance(value, CallText):
+        named = [(f"{key}=", item) for key, item in (value.keywords or {}).items()]
+        return f"{value.function}(", [*(("", item) for item in value.arguments), *named], ")"
+    if isinstance(value, Mapping):
+        return "{", [(f"{_text(key)}: ", item) for key, item in value.items()], "}"
     return None
 
 
