@@ -21,7 +21,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 BASELINE = ROOT / "benchmarks/startup.yaml"
-TOLERATED = 1.5
+TOLERATED = 2.0
 RETRIES = 2
 RUNS = {"cold": 2, "warm": 4}
 _CALIBRATION = """

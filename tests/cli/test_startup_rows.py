@@ -29,20 +29,20 @@ def _never(key: str) -> float:
 
 def test_rows_within_the_tolerance_pass(startup: ModuleType) -> None:
     assert (
-        startup.compared({"check, cold": 14.9, "check, warm": 0.5}, {"check, cold": 10.0, "check, warm": 1.0}, _never)
+        startup.compared({"check, cold": 19.9, "check, warm": 0.5}, {"check, cold": 10.0, "check, warm": 1.0}, _never)
         == []
     )
 
 
 def test_a_slower_row_fails(startup: ModuleType) -> None:
-    ratios = {"check, cold": 15.1, "check, warm": 1.0}
-    lines = startup.compared(ratios, {"check, cold": 10.0, "check, warm": 1.0}, lambda _: 15.2)
-    assert lines == ["check, cold: 15.10, more than 1.5 times the 10.00 released"]
+    ratios = {"check, cold": 20.1, "check, warm": 1.0}
+    lines = startup.compared(ratios, {"check, cold": 10.0, "check, warm": 1.0}, lambda _: 20.2)
+    assert lines == ["check, cold: 20.10, more than 2.0 times the 10.00 released"]
 
 
 def test_a_row_that_seemed_slower_once_passes(startup: ModuleType) -> None:
-    measured = iter([15.3, 11.0])
-    assert startup.compared({"check, cold": 20.0}, {"check, cold": 10.0}, lambda _: next(measured)) == []
+    measured = iter([20.3, 11.0])
+    assert startup.compared({"check, cold": 25.0}, {"check, cold": 10.0}, lambda _: next(measured)) == []
 
 
 def test_a_missing_row_fails_on_either_side(startup: ModuleType) -> None:
@@ -62,10 +62,10 @@ def test_the_exit_code_says_it(
     assert startup.main() == 0
     monkeypatch.setattr(sys, "argv", ["startup", "--compare"])
     assert startup.main() == 0
-    monkeypatch.setattr(startup, "measure", lambda name, kind: (1.0, 3.1))
+    monkeypatch.setattr(startup, "measure", lambda name, kind: (1.0, 4.1))
     capsys.readouterr()
     assert startup.main() == 1
-    assert "check, cold: 3.10, more than 1.5 times the 2.00 released" in capsys.readouterr().out
+    assert "check, cold: 4.10, more than 2.0 times the 2.00 released" in capsys.readouterr().out
 
 
 def test_released_figures_are_of_the_rows(startup: ModuleType) -> None:
