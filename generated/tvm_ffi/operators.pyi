@@ -3711,7 +3711,7 @@ class Operators:
 
         pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
         pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
-        sampling_ratio.range: sampling_ratio is at most 256 (else diopiErrorOccurred).
+        sampling_ratio.range: sampling_ratio is at most 64 (else diopiErrorOccurred).
         C2: the image of every region is at least 0 and below N (else diopiErrorOccurred).
         C3: the feature maps have at least one pixel where there are regions (else diopiErrorOccurred).
         """
@@ -3751,7 +3751,7 @@ class Operators:
 
         pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
         pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
-        sampling_ratio.range: sampling_ratio is at most 256 (else diopiErrorOccurred).
+        sampling_ratio.range: sampling_ratio is at most 64 (else diopiErrorOccurred).
         C2: the image of every region is at least 0 and below batch_size (else diopiErrorOccurred).
         C3: the feature maps have at least one pixel where there are regions (else diopiErrorOccurred).
         """
@@ -8686,7 +8686,7 @@ class Operators:
 
         pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
         pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
-        sampling_ratio.range: sampling_ratio is at most 256 (else diopiErrorOccurred).
+        sampling_ratio.range: sampling_ratio is at most 64 (else diopiErrorOccurred).
         C1: offset is empty or has the shape [regions, 2, pooled_height, pooled_width] (else diopiErrorOccurred).
         C3: the image of every region is at least 0 and below N (else diopiErrorOccurred).
         """
@@ -8725,7 +8725,7 @@ class Operators:
 
         pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
         pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
-        sampling_ratio.range: sampling_ratio is at most 256 (else diopiErrorOccurred).
+        sampling_ratio.range: sampling_ratio is at most 64 (else diopiErrorOccurred).
         C1: offset is empty or has the shape [regions, 2, pooled_height, pooled_width] (else diopiErrorOccurred).
         C2: the image of every region is at least 0 and below N (else diopiErrorOccurred).
         """
@@ -9593,7 +9593,7 @@ class Operators:
 
         aligned_height.range: aligned_height is at least 1 (else diopiErrorOccurred).
         aligned_width.range: aligned_width is at least 1 (else diopiErrorOccurred).
-        sampling_ratio.range: sampling_ratio is at most 256 (else diopiErrorOccurred).
+        sampling_ratio.range: sampling_ratio is at most 64 (else diopiErrorOccurred).
         C2: pool_mode is 0 or 1 (else diopiErrorOccurred).
         C4: the index of every region is at least 0 and below N, and x2 and y2 are not below x1 and y1 when aligned is
             true (else diopiErrorOccurred).
@@ -9634,7 +9634,7 @@ class Operators:
 
         aligned_height.range: aligned_height is at least 1 (else diopiErrorOccurred).
         aligned_width.range: aligned_width is at least 1 (else diopiErrorOccurred).
-        sampling_ratio.range: sampling_ratio is at most 256 (else diopiErrorOccurred).
+        sampling_ratio.range: sampling_ratio is at most 64 (else diopiErrorOccurred).
         C1: pool_mode is 0 or 1 (else diopiErrorOccurred).
         C2: argmax_y and argmax_x have the shape of grad_output when pool_mode is 0 (else diopiErrorOccurred).
         C3: the index of every region is at least 0 and below N, and x2 and y2 are not below x1 and y1 when aligned is
@@ -9673,7 +9673,7 @@ class Operators:
 
         aligned_height.range: aligned_height is at least 1 (else diopiErrorOccurred).
         aligned_width.range: aligned_width is at least 1 (else diopiErrorOccurred).
-        sampling_ratio.range: sampling_ratio is at most 256 (else diopiErrorOccurred).
+        sampling_ratio.range: sampling_ratio is at most 64 (else diopiErrorOccurred).
         C2: the index of every region is at least 0 and below N, and no width or height is negative when aligned is
             true (else diopiErrorOccurred).
         """
@@ -9707,7 +9707,7 @@ class Operators:
 
         aligned_height.range: aligned_height is at least 1 (else diopiErrorOccurred).
         aligned_width.range: aligned_width is at least 1 (else diopiErrorOccurred).
-        sampling_ratio.range: sampling_ratio is at most 256 (else diopiErrorOccurred).
+        sampling_ratio.range: sampling_ratio is at most 64 (else diopiErrorOccurred).
         C1: the index of every region is at least 0 and below N, and no width or height is negative when aligned is
             true (else diopiErrorOccurred).
         """
@@ -9747,7 +9747,7 @@ class Operators:
 
         pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
         pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
-        num_samples.range: num_samples is at most 256 (else diopiErrorOccurred).
+        num_samples.range: num_samples is at most 64 (else diopiErrorOccurred).
         C1: num_orientations is at least 1 and divides C (else diopiErrorOccurred).
         C3: the index of every region is at least 0 and below N (else diopiErrorOccurred).
         """
@@ -9781,7 +9781,7 @@ class Operators:
 
         pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
         pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
-        num_samples.range: num_samples is at most 256 (else diopiErrorOccurred).
+        num_samples.range: num_samples is at most 64 (else diopiErrorOccurred).
         C1: num_orientations is at least 1 and divides C (else diopiErrorOccurred).
         C2: the index of every region is at least 0 and below N (else diopiErrorOccurred).
         """

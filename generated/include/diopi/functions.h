@@ -4280,7 +4280,7 @@ DIOPI_API diopiError_t diopiLinearBackward(diopiContextHandle_t ctx, diopiTensor
  *       are 0.
  * @note pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
  * @note pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
- * @note sampling_ratio.range: sampling_ratio is at most 256 (else diopiErrorOccurred).
+ * @note sampling_ratio.range: sampling_ratio is at most 64 (else diopiErrorOccurred).
  * @note C2: the image of every region is at least 0 and below N (else diopiErrorOccurred).
  * @note C3: the feature maps have at least one pixel where there are regions (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -4308,7 +4308,7 @@ DIOPI_API diopiError_t diopiRoiAlign(diopiContextHandle_t ctx, diopiTensorHandle
  * @note Source: torchvision.ops.roi_align.
  * @note pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
  * @note pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
- * @note sampling_ratio.range: sampling_ratio is at most 256 (else diopiErrorOccurred).
+ * @note sampling_ratio.range: sampling_ratio is at most 64 (else diopiErrorOccurred).
  * @note C2: the image of every region is at least 0 and below batch_size (else diopiErrorOccurred).
  * @note C3: the feature maps have at least one pixel where there are regions (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.

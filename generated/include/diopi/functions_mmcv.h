@@ -609,7 +609,7 @@ DIOPI_API diopiError_t diopiDeformConvBackwardParametersMmcv(
  *       one pixel outside of the map is 0, a nearer one takes the value at the border.
  * @note pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
  * @note pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
- * @note sampling_ratio.range: sampling_ratio is at most 256 (else diopiErrorOccurred).
+ * @note sampling_ratio.range: sampling_ratio is at most 64 (else diopiErrorOccurred).
  * @note C1: offset is empty or has the shape [regions, 2, pooled_height, pooled_width] (else diopiErrorOccurred).
  * @note C3: the image of every region is at least 0 and below N (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -642,7 +642,7 @@ DIOPI_API diopiError_t diopiDeformRoiPoolMmcv(diopiContextHandle_t ctx, diopiTen
  *       of the first two elements there, and has none across the last one: no case has such samples.
  * @note pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
  * @note pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
- * @note sampling_ratio.range: sampling_ratio is at most 256 (else diopiErrorOccurred).
+ * @note sampling_ratio.range: sampling_ratio is at most 64 (else diopiErrorOccurred).
  * @note C1: offset is empty or has the shape [regions, 2, pooled_height, pooled_width] (else diopiErrorOccurred).
  * @note C2: the image of every region is at least 0 and below N (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -1434,7 +1434,7 @@ DIOPI_API diopiError_t diopiPsamaskBackwardMmcv(diopiContextHandle_t ctx, diopiT
  *       -3.4028235e38, the lowest float32, with -1 for both coordinates.
  * @note aligned_height.range: aligned_height is at least 1 (else diopiErrorOccurred).
  * @note aligned_width.range: aligned_width is at least 1 (else diopiErrorOccurred).
- * @note sampling_ratio.range: sampling_ratio is at most 256 (else diopiErrorOccurred).
+ * @note sampling_ratio.range: sampling_ratio is at most 64 (else diopiErrorOccurred).
  * @note C2: pool_mode is 0 or 1 (else diopiErrorOccurred).
  * @note C4: the index of every region is at least 0 and below N, and x2 and y2 are not below x1 and y1 when aligned is
  *       true (else diopiErrorOccurred).
@@ -1470,7 +1470,7 @@ DIOPI_API diopiError_t diopiRoiAlignMmcv(diopiContextHandle_t ctx, diopiTensorHa
  * @brief Gradient of RoiAlignMmcv for the feature maps, with the weights of the bilinear samples.
  * @note aligned_height.range: aligned_height is at least 1 (else diopiErrorOccurred).
  * @note aligned_width.range: aligned_width is at least 1 (else diopiErrorOccurred).
- * @note sampling_ratio.range: sampling_ratio is at most 256 (else diopiErrorOccurred).
+ * @note sampling_ratio.range: sampling_ratio is at most 64 (else diopiErrorOccurred).
  * @note C1: pool_mode is 0 or 1 (else diopiErrorOccurred).
  * @note C2: argmax_y and argmax_x have the shape of grad_output when pool_mode is 0 (else diopiErrorOccurred).
  * @note C3: the index of every region is at least 0 and below N, and x2 and y2 are not below x1 and y1 when aligned is
@@ -1508,7 +1508,7 @@ DIOPI_API diopiError_t diopiRoiAlignBackwardMmcv(diopiContextHandle_t ctx, diopi
  *       the value at the border.
  * @note aligned_height.range: aligned_height is at least 1 (else diopiErrorOccurred).
  * @note aligned_width.range: aligned_width is at least 1 (else diopiErrorOccurred).
- * @note sampling_ratio.range: sampling_ratio is at most 256 (else diopiErrorOccurred).
+ * @note sampling_ratio.range: sampling_ratio is at most 64 (else diopiErrorOccurred).
  * @note C2: the index of every region is at least 0 and below N, and no width or height is negative when aligned is
  *       true (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -1537,7 +1537,7 @@ DIOPI_API diopiError_t diopiRoiAlignRotatedMmcv(diopiContextHandle_t ctx, diopiT
  * @brief Gradient of RoiAlignRotatedMmcv for the feature maps, with the weights of the bilinear samples.
  * @note aligned_height.range: aligned_height is at least 1 (else diopiErrorOccurred).
  * @note aligned_width.range: aligned_width is at least 1 (else diopiErrorOccurred).
- * @note sampling_ratio.range: sampling_ratio is at most 256 (else diopiErrorOccurred).
+ * @note sampling_ratio.range: sampling_ratio is at most 64 (else diopiErrorOccurred).
  * @note C1: the index of every region is at least 0 and below N, and no width or height is negative when aligned is
  *       true (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -1571,7 +1571,7 @@ DIOPI_API diopiError_t diopiRoiAlignRotatedBackwardMmcv(diopiContextHandle_t ctx
  *       i) times the channel after that one.
  * @note pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
  * @note pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
- * @note num_samples.range: num_samples is at most 256 (else diopiErrorOccurred).
+ * @note num_samples.range: num_samples is at most 64 (else diopiErrorOccurred).
  * @note C1: num_orientations is at least 1 and divides C (else diopiErrorOccurred).
  * @note C3: the index of every region is at least 0 and below N (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -1602,7 +1602,7 @@ DIOPI_API diopiError_t diopiRiroiAlignRotatedMmcv(diopiContextHandle_t ctx, diop
  * @brief Gradient of RiroiAlignRotatedMmcv for the feature maps, with the weights of samples and orientations.
  * @note pooled_height.range: pooled_height is at least 1 (else diopiErrorOccurred).
  * @note pooled_width.range: pooled_width is at least 1 (else diopiErrorOccurred).
- * @note num_samples.range: num_samples is at most 256 (else diopiErrorOccurred).
+ * @note num_samples.range: num_samples is at most 64 (else diopiErrorOccurred).
  * @note C1: num_orientations is at least 1 and divides C (else diopiErrorOccurred).
  * @note C2: the index of every region is at least 0 and below N (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
