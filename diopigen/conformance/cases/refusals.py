@@ -217,8 +217,23 @@ class _Maker:
                     # What is left may pass for the tensor without its first dimensions: a library counts them all.
                     short = {param.name: replace(value, shape=value.shape[:-1], values=values)}
                     yield self._case("short", param, f"'{param.name}' lacks its last dimension", short)
+            elif isinstance(param.shape, ShapeList):
+                yield from self._too_few_dimensions(param, param.shape)
         yield from self._no_broadcast()
         yield from self._wrong_members()
+
+    def _too_few_dimensions(self, param: Parameter, rule: ShapeList) -> Iterator[Case]:
+        """A tensor of any number of leading dimensions without the trailing ones: 0-d, and with one too few. What has
+        the same shape goes with it, so that only the first check of the dimensions refuses it."""
+        required = sum(dimension.kind != "variadic" for dimension in rule.dimensions)
+        for count in sorted({0, required - 1} if required else ()):
+            changes: dict[str, Value] = {
+                one.name: replace(operand, shape=operand.shape[len(operand.shape) - count :], values=0)
+                for one, operand in self._operands()
+                if one is param or (isinstance(one.shape, ShapeRule) and one.shape.formula.text == f"same({param.name})")
+            }
+            about = f"'{param.name}' has {count} dimensions, at least {required} are required"
+            yield self._case("short" if count else "scalar", param, about, changes)
 
     def _wrong_members(self) -> Iterator[Case]:
         """Members of an array whose shape is not that of the rule."""
