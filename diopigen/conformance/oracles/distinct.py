@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from diopigen.conformance.dtypes import Array, widest
 from diopigen.conformance.oracles import Allocated, Answer, Call, Expected, Property, oracle
+
+
+def _rows(parts: Array) -> Array:
+    """Flattens all dimensions but the first, which may be of no elements, to one."""
+    return parts.reshape(parts.shape[0], math.prod(parts.shape[1:]))
 
 
 def _groups(slices: Array) -> tuple[Array, Array]:
@@ -28,7 +34,7 @@ def _groups(slices: Array) -> tuple[Array, Array]:
 def _unique(call: Call) -> Answer:
     x, dim = call.wide("input"), call["dim"]
     parts = x.reshape(-1, 1) if dim is None or x.ndim == 0 else np.moveaxis(x, dim, 0)
-    slices = parts.reshape(parts.shape[0], -1)
+    slices = _rows(parts)
     first, counts = _groups(slices)
     distinct = parts[first]
     found = distinct.reshape(-1) if dim is None or x.ndim == 0 else np.moveaxis(distinct, 0, dim)
@@ -47,7 +53,7 @@ def _selects(slices: Array, dim: int | None) -> Property:
 
     def check(found: Array, out: Array) -> str | None:
         entries = widest(out).reshape(-1) if dim is None else np.moveaxis(widest(out), dim, 0)
-        entries = entries.reshape(entries.shape[0], -1)
+        entries = _rows(entries)
         positions = found.reshape(-1).astype(np.int64)
         if positions.size == 0:
             return None

@@ -88,7 +88,8 @@ def _bce_with_logits(call: Call) -> Answer:
     positive, weight = _factor(call, "pos_weight"), _factor(call, "weight")
     losses = weight * (positive * target * _softplus(-x) + (1 - target) * _softplus(x))
     # A usual form adds (1 - target) * x and (1 + (pos_weight - 1) * target) * softplus(-x).
-    size = np.abs(weight) * (np.abs((1 - target) * x) + (1 + np.abs(positive - 1) * target) * _softplus(-x))
+    factor = np.maximum(1 + np.abs((positive - 1) * target), np.abs(1 - target) + np.abs(positive * target))
+    size = np.abs(weight) * (np.abs((1 - target) * x) + factor * _softplus(-x))
     return {"out": reduced(call, losses, scale=np.broadcast_to(size, losses.shape))}
 
 
@@ -96,8 +97,9 @@ def _bce_with_logits(call: Call) -> Answer:
 def _bce_with_logits_backward(call: Call) -> Answer:
     x, target = call.wide("input"), call.wide("target")
     positive, weight = _factor(call, "pos_weight"), _factor(call, "weight")
-    up, down = positive * target, (1 - target + positive * target) * _sigmoid(x)
-    return _gradient(call, weight * (down - up), np.abs(weight) * (np.abs(up) + np.abs(down)))
+    up, rest = positive * target, 1 - target
+    slope, size = (rest + up) * _sigmoid(x) - up, (np.abs(rest) + np.abs(up)) * _sigmoid(x) + np.abs(up)
+    return _gradient(call, weight * slope, np.abs(weight) * size)
 
 
 @oracle("BCELoss")
@@ -124,7 +126,7 @@ def _sigmoid_focal(call: Call) -> Answer:
     weight = alpha * label + (1 - alpha) * (1 - label) if alpha >= 0 else np.ones_like(x)
     losses = weight * entropy * miss**gamma
     # 1 - p and the entropy are rounded as numbers of the size of 1 and of the logit.
-    size = weight * ((entropy + np.abs(x)) * miss**gamma + gamma * entropy * miss ** max(gamma - 1, 0))
+    size = np.abs(weight) * ((entropy + np.abs(x)) * miss**gamma + gamma * entropy * miss ** max(gamma - 1, 0))
     return {"out": reduced(call, losses, scale=size)}
 
 
@@ -138,7 +140,7 @@ def _sigmoid_focal_backward(call: Call) -> Answer:
     miss, hit, entropy = _sigmoid(-u), _sigmoid(u), _softplus(-u)
     slope = -sign * miss**gamma * (miss + gamma * entropy * hit)
     weight = alpha * label + (1 - alpha) * (1 - label) if alpha >= 0 else np.ones_like(x)
-    size = weight * miss**gamma * (1 + gamma * (entropy + 1) + gamma * gamma * entropy)
+    size = np.abs(weight) * miss**gamma * (1 + gamma * (entropy + 1) + gamma * gamma * entropy)
     return _gradient(call, weight * slope, size)
 
 
@@ -157,6 +159,8 @@ def _targets(call: Call) -> tuple[Array, Array]:
 
 
 def _picked(scores: Array, target: Array) -> Array:
+    if scores.shape[1] == 0:  # no target counts
+        return np.zeros(target.shape)
     return np.asarray(np.take_along_axis(scores, target[:, None], axis=1)[:, 0])
 
 
@@ -164,11 +168,15 @@ def _weights(call: Call, count: int) -> Array:
     return call.wide("weight") if call.has("weight") else np.ones(count)
 
 
+def _weights_of(call: Call, count: int, target: Array) -> Array:
+    return _weights(call, count)[target] if count else np.zeros(target.shape)
+
+
 @oracle("NLLLoss", "NLLLossV2")
 def _nll(call: Call) -> Answer:
     scores, count = _classes(call.wide("input"))
     target, counts = _targets(call)
-    weights = _weights(call, count)[target] * counts
+    weights = _weights_of(call, count, target) * counts
     losses = -_picked(scores, target) * weights
     losses = np.where(counts, losses, 0.0)
     shape = call.shapes["target"]
@@ -183,7 +191,7 @@ def _nll(call: Call) -> Answer:
 def _nll_backward(call: Call) -> Answer:
     scores, count = _classes(call.wide("input"))
     target, counts = _targets(call)
-    weights = _weights(call, count)[target] * counts
+    weights = _weights_of(call, count, target) * counts
     divisor = call.wide("totalWeight").reshape(()) if "totalWeight" in call.shapes else weights.sum()
     grad_output = np.broadcast_to(_grad_output(call, divisor), call.shapes["target"]).reshape(target.shape)
     picked = np.arange(count).reshape(1, count, *(1,) * (scores.ndim - 2)) == target[:, None]
@@ -214,13 +222,12 @@ def _cross_entropy(call: Call) -> Answer:
         sharp = -_times(_picked(logs, target), selected)
         even = -_times(logs, along * np.ones_like(logs) * smoothing).sum(axis=1) / count * counts
         losses = (1 - smoothing) * sharp + even
-        scale = (1 - smoothing) * _picked(size, target) * selected + smoothing * (size * along).sum(
-            axis=1
-        ) / count * counts
+        spread = (size * np.abs(along)).sum(axis=1) / count * counts
+        scale = (1 - smoothing) * _picked(size, target) * np.abs(selected) + smoothing * spread
         shape = call.shapes["target"]
         return {"out": reduced(call, losses.reshape(shape), selected.sum(), scale.reshape(shape))}
     chances = call.wide("target").reshape(scores.shape) * (1 - smoothing) + smoothing / count
-    losses, scale = -_times(logs, chances * along).sum(axis=1), (size * np.abs(chances) * along).sum(axis=1)
+    losses, scale = -_times(logs, chances * along).sum(axis=1), (size * np.abs(chances * along)).sum(axis=1)
     shape = losses.shape if call["input"].ndim > 1 else ()
     samples = float(losses.size)
     return {"out": reduced(call, losses.reshape(shape), samples, scale.reshape(shape))}

@@ -40,13 +40,15 @@ def _normalised(
     """The result, with what it was added up from: the mean is taken away before it is scaled. `size` is that of the
     terms of the mean, where it is not an operand."""
     centred = (x - mean) * inverse
-    scale = (np.abs(x) + (np.abs(mean) if size is None else size)) * inverse * np.abs(weight) + np.abs(bias)
+    scale = (np.abs(x) + (np.abs(mean) if size is None else size)) * np.abs(inverse * weight) + np.abs(bias)
     return Expected(centred * weight + bias, np.broadcast_to(scale, x.shape), terms)
 
 
 def _statistic(values: Array, call: Call, name: str, scale: Array, terms: int) -> Expected:
+    """Mean or inverse deviation. Those of no elements are unspecified: PyTorch does not write them."""
     shape = call.shapes[name]
-    return Expected(values.reshape(shape), np.broadcast_to(scale, values.shape).reshape(shape), terms)
+    free = np.ones(shape, dtype=bool) if terms == 0 else None
+    return Expected(values.reshape(shape), np.broadcast_to(scale, values.shape).reshape(shape), terms, free=free)
 
 
 def _trailing(call: Call, first: int, mean_name: str, inverse_name: str) -> Answer:
@@ -67,7 +69,7 @@ def _trailing(call: Call, first: int, mean_name: str, inverse_name: str) -> Answ
 
 def _conditioned(x: Array, mean: Array, inverse: Array, dims: Dims) -> Array:
     """How much rounding errors of the elements weigh in an inverse deviation."""
-    largest = np.abs(x).max(axis=dims, keepdims=True)
+    largest = np.abs(x).max(axis=dims, keepdims=True, initial=0)
     return np.asarray(inverse * (1 + (largest + np.abs(mean)) * inverse))
 
 
@@ -175,7 +177,7 @@ def _batch_norm_elemt(call: Call) -> Answer:
     inner = (1, x.shape[1]) + (1,) * (x.ndim - 2)
     mean, inverse = call.wide("mean").reshape(inner), call.wide("invstd").reshape(inner)
     weight, bias = _along(call, "weight", inner, 1.0), _along(call, "bias", inner, 0.0)
-    return {"out": _normalised(x, mean, np.abs(inverse) * np.sign(inverse), weight, bias, 1)}
+    return {"out": _normalised(x, mean, inverse, weight, bias, 1)}
 
 
 @oracle("InstanceNorm")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -103,10 +104,11 @@ def _group_norm(call: Call) -> Answer:
     size = np.abs(rows) + np.abs(mean)
     found, total, count = _through(grad_output * weight, rows - mean, inverse, (2, 3), size)
     normal = (rows - mean) * inverse
-    return {
-        "grad_input": Expected(found.reshape(x.shape), total.reshape(x.shape), count),
-        **_factors(call, ("grad_weight", "grad_bias"), grad_output, normal, size * np.abs(inverse), (0, 3)),
-    }
+    answer = _factors(call, ("grad_weight", "grad_bias"), grad_output, normal, size * np.abs(inverse), (0, 3))
+    if rows.shape[3] == 0 and "grad_weight" in answer:
+        # A sum of no terms is 0; PyTorch multiplies sums by the mean, which is NaN.
+        answer["grad_weight"] = replace(answer["grad_weight"], free=np.ones(call.shapes["grad_weight"], dtype=bool))
+    return {"grad_input": Expected(found.reshape(x.shape), total.reshape(x.shape), count), **answer}
 
 
 @oracle("InstanceNormBackward")
@@ -121,7 +123,7 @@ def _instance_norm(call: Call) -> Answer:
     found, total, count = _through(grad_output * scale, x - mean, inverse, dims, size)
     normal = (x - mean) * inverse
     # The statistics are computed again, so that errors of theirs add to those of the sums.
-    conditioned = 1 + size.max(axis=dims, keepdims=True) * inverse
+    conditioned = 1 + size.max(axis=dims, keepdims=True, initial=0) * inverse
     names = ("grad_scale", "grad_bias")
     return {
         "grad_input": Expected(found, total * conditioned, count),

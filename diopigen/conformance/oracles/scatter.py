@@ -114,12 +114,12 @@ def _gather_backward(call: Call) -> Answer:
 def _scatter(call: Call) -> Answer:
     """Elements of `src` beyond the shape of the index are left."""
     x, index = np.atleast_1d(call.wide("input")), np.atleast_1d(call["index"])
+    if index.size == 0:  # of any rank
+        return {call.target: Expected(call.wide("input"))}
     if call.has("src"):
         values = np.atleast_1d(call.wide("src"))[tuple(slice(size) for size in index.shape)]
     else:
         values = convert(np.asarray(call["value"]), call.dtype("input"))
-    if index.size == 0:
-        return {call.target: Expected(call.wide("input"))}
     ways = {"": _written_at, "add": _sum_at, "multiply": _product_at}
     found = ways[call["reduce"]](x, _element_positions(call), values)
     return {call.target: _reshaped(found, call.shapes[call.target])}
@@ -168,6 +168,8 @@ def _masked_scatter(call: Call) -> Answer:
 def _masked_select_backward(call: Call) -> Answer:
     gradient = call.wide("grad_output")
     found = np.zeros(call.shapes["grad_input"], dtype=gradient.dtype)
+    if found.size == 0:  # of the shape of input, where mask has more dimensions
+        return {"grad_input": Expected(found)}
     found[np.broadcast_to(call["mask"], found.shape)] = gradient
     return {"grad_input": Expected(found)}
 
@@ -179,7 +181,7 @@ def _masked_select_backward(call: Call) -> Answer:
 def _embedding_backward(call: Call) -> Answer:
     """The row of `padding_idx` stays zero; on demand each row is divided by how often it was looked up."""
     rows, gradient = call["indices"].astype(np.int64).ravel(), call.wide("grad")
-    gradient = gradient.reshape(rows.size, -1) * (rows != call["padding_idx"])[:, None]
+    gradient = gradient.reshape(rows.size, gradient.shape[-1]) * (rows != call["padding_idx"])[:, None]
     found = _sum_at(np.zeros(call.shapes["out"], gradient.dtype), rows, gradient)
     times = np.ones((call["num_weights"], 1))
     if call["scale_grad_byfreq"]:
