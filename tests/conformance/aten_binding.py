@@ -61,7 +61,9 @@ _UNUSED: Mapping[str, frozenset[str]] = {
     "RMSNormBackward": frozenset({"eps"}),
 }
 """Parameters that do not change the result."""
-_NOT_MATCHED = frozenset({"dtype", "layout", "device", "pin_memory", "memory_format", "output_mask", "input_dtype"})
+_NOT_MATCHED = frozenset(
+    {"dtype", "layout", "device", "pin_memory", "memory_format", "output_mask", "input_dtype", "return_inverse"}
+)
 """Arguments of ATen that are never a parameter."""
 
 
@@ -158,8 +160,8 @@ class _Binder:
         self.overload, self.call, self.widened = overload, call, widened
         self.arguments = [argument for argument in overload._schema.arguments if not argument.is_out]
         self.outs = [argument for argument in overload._schema.arguments if argument.is_out]
-        written = [p for p in call.function.params if p.is_written and p.type != "generator"]
-        self.outputs = [p for p in written if p.type in ("new_tensor", "new_tensors") or p.name in call.values]
+        self.written = [p for p in call.function.params if p.is_written and p.type != "generator"]
+        self.outputs = [p for p in self.written if p.type in ("new_tensor", "new_tensors") or p.name in call.values]
         counts = {p.count for p in call.function.params}
         self.unused = {"keepdim", *_UNUSED.get(call.function.operator, ()), *counts, *constants}
         self.constants = constants
@@ -183,7 +185,9 @@ class _Binder:
             if index >= len(self.outputs):
                 raise Unbound(f"no output for {argument.name}")
             keywords[argument.name] = self._empty(self.outputs[index])
-        return Bound(self.overload, positional, keywords, [param.name for param in self.outputs], mutated)
+        # With a return for each output of the function, those that the call has no use for are counted as well.
+        named = self.written if len(self.overload._schema.returns) == len(self.written) else self.outputs
+        return Bound(self.overload, positional, keywords, [param.name for param in named], mutated)
 
     def _matched(self) -> dict[str, Parameter]:
         """Parameters by argument: those of the same name, then the rest of the same kind in order."""
@@ -248,6 +252,8 @@ class _Binder:
         target = next((p.name for p in self.outputs if isinstance(call.dtypes.get(p.name), str)), None)
         if name == "output_mask":
             return [call.values.get(param.name) is not None for param in self.outputs]
+        if name == "return_inverse":
+            return any(param.name == "indices" for param in self.outputs)
         if name in ("dtype", "input_dtype"):
             return self._dtype(target) if target is not None else None
         if name == "keepdim" and target is not None:
