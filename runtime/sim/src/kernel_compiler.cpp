@@ -112,7 +112,8 @@ Status runCompiler(const fs::path& source, const fs::path& library, const fs::pa
         posix_spawnp(&child, compiler.c_str(), &actions, nullptr, const_cast<char**>(words.data()), environ);
     posix_spawn_file_actions_destroy(&actions);
     if (status != 0) {
-        return failed("the compiler '" + compiler + "' does not start: " + std::system_category().message(status));
+        return failed("the compiler '" + compiler + "' does not start: " + std::system_category().message(status) +
+                      ". Install a C++17 compiler, such as g++ or clang++, or name one in DIOPI_KERNEL_CXX");
     }
     int ended = 0;
     while (waitpid(child, &ended, 0) < 0) {
