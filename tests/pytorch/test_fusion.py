@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import itertools
+import logging
 import math
 import os
 from collections.abc import Iterator
@@ -152,14 +155,18 @@ def test_without_fusion_the_functions_run(graphs: ModuleType, droplet: Any, monk
 
 
 def test_a_device_that_does_not_compile_a_kernel_runs_the_functions(
-    graphs: ModuleType, droplet: Any, monkeypatch: pytest.MonkeyPatch
+    graphs: ModuleType, droplet: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """A warning tells, once, how to let it compile kernels."""
     import torch
 
     monkeypatch.setenv("DIOPI_KERNEL_CXX", "no-such-compiler")
-    assert check(graphs, lambda x: x * 2.25 + 1.125 - x, torch.randn(3).to(droplet)) == []
-    failure = torch.ops.diopi.check_kernel("int x;", "nothing")
-    assert "the compiler 'no-such-compiler' does not start" in failure
+    monkeypatch.setattr(importlib.import_module("torch_droplet.fused_steps"), "_failures", itertools.count())
+    functions = (lambda x: x * 2.25 + 1.125 - x, lambda x: x * 3.25 + 2.125 - x)
+    assert [check(graphs, function, torch.randn(3).to(droplet)) for function in functions] == [[], []]
+    (shown,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert "run one by one" in shown and "the compiler 'no-such-compiler' does not start" in shown
+    assert "Install a C++17 compiler, such as g++ or clang++, or name one in DIOPI_KERNEL_CXX" in shown
 
 
 def test_kernels_are_saved_by_the_digest_of_their_source(graphs: ModuleType, droplet: Any, saved: Path) -> None:

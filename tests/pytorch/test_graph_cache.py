@@ -104,6 +104,24 @@ def test_what_a_plan_follows_from_is_in_the_key(
     assert outcome(step)[1] == {"miss": 1, "saved": 1}
 
 
+def test_a_plan_whose_kernels_were_not_compiled_is_not_kept(
+    graphs: ModuleType, droplet: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a compiler that is installed later would have no effect."""
+    import torch
+
+    def run() -> Any:
+        return torch.compile(lambda x: x * 1.6875 - 0.4375, backend=graphs.backend)(torch.ones(3, device=droplet)).cpu()
+
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", "")
+        first, counted = outcome(run)
+    assert counted == {"miss": 1, "bypass": 1}
+    second, counted = outcome(run)
+    assert counted == {"miss": 1, "saved": 1}
+    assert torch.equal(first, second)
+
+
 def test_torn_files_are_made_again(graphs: ModuleType, droplet: Any, folder: Path) -> None:
     step = training(graphs, droplet)
     first, _ = outcome(step)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +31,10 @@ from torch_droplet.layout_roles import META
 from torch_droplet.steps import Steps
 from torch_droplet.symbolic import maximum
 from torch_droplet.symbols import Symbols
+
+log = logging.getLogger(__name__)
+_failures = itertools.count()
+"""Of kernels that the device does not compile: the first is shown, `DIOPI_COMPILE_LOG=fusion` shows all."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +181,9 @@ class FusedSteps(Steps):
         kernels = [self.kernels[id(group)] for group in groups]
         source, name = source_of(kernels[0].chain, is_list=isinstance(unit, GroupList))
         if failure := torch.ops.diopi.check_kernel(source, name):
-            self.notes.append(Note(tuple(unit.nodes), why=f"not compiled: {failure}"))
+            if next(_failures) == 0:
+                log.warning("operators that a kernel would fuse run one by one: %s", failure)
+            self.notes.append(Note(tuple(unit.nodes), why=f"not compiled: {failure}", is_failure=True))
             return False
         slots: list[int] = []
         buffers: list[dict[str, Any]] = []

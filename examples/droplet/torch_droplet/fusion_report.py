@@ -22,6 +22,8 @@ class Note:
     nodes: tuple[torch.fx.Node, ...]
     kernel: str = ""
     why: str = ""
+    is_failure: bool = False
+    """The device has not compiled the kernel: it may another time."""
 
     def text(self) -> str:
         """A line of the log."""

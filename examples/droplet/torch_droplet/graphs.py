@@ -231,6 +231,8 @@ class Graph(OutputCode):
             raise BypassAOTAutogradCache("a real number is an input of the graph")
         assert self.module is not None
         fused, single = (self._planned(self._example, fuses, True) for fuses in (True, False))
+        if any(note.is_failure for note in fused.notes):
+            raise BypassAOTAutogradCache("the device has not compiled a kernel, and may in another process")
         try:
             self.kept = Kept.of(fused, single, None if self.is_static else self.module)
         except Exception as reason:  # of PyTorch's pickler, whatever it meets
