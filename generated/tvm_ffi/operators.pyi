@@ -369,7 +369,6 @@ class Operators:
         max_val: Upper bound, rounded towards zero where input is integral; 6 with a lower bound of 0 gives ReLU6.
             Below min_val it is the result of every number. Dtype: number. Default: 1.
 
-        C2: min_val and max_val are not negative where input is uint8 (else diopiErrorOccurred).
         C3: min_val and max_val without their fractions are in the range of an integral input (else
             diopiErrorOccurred).
         """
@@ -382,7 +381,6 @@ class Operators:
         max_val: Upper bound, rounded towards zero where input is integral; 6 with a lower bound of 0 gives ReLU6.
             Below min_val it is the result of every number. Dtype: number. Default: 1.
 
-        C2: min_val and max_val are not negative where input is uint8 (else diopiErrorOccurred).
         C3: min_val and max_val without their fractions are in the range of an integral input (else
             diopiErrorOccurred).
         """
@@ -2107,13 +2105,12 @@ class Operators:
     def pow_inp(self, input: T, exponent: float) -> None:
         """Raises each element of input to one power, in place.
 
-        input: The base. Dtype: any.
+        input: The base. Dtype: number.
         exponent: The exponent. Dtype: number, bool.
 
         C1: exponent is not negative when input and exponent are integral (else diopiErrorOccurred).
         C2: promote(input, exponent) is of no higher category than input (integral, floating, complex) (else
             diopiDtypeNotSupported).
-        C3: input and exponent are not both bool (else diopiDtypeNotSupported).
         """
 
     def pow_tensor(self, input: T, exponent: Tensor, *, out: T | None = None) -> T:
@@ -2129,12 +2126,11 @@ class Operators:
     def pow_inp_tensor(self, input: T, exponent: Tensor) -> None:
         """Raises each element of input to the power exponent, in place.
 
-        input: The base. Dtype: any.
+        input: The base. Dtype: number.
         exponent: The exponent. Dtype: any. Shape: broadcastable(input).
 
         C1: promote(input, exponent) is of no higher category than input (integral, floating, complex) (else
             diopiDtypeNotSupported).
-        C3: input and exponent are not both bool (else diopiDtypeNotSupported).
         """
 
     def add(self, input: T, other: Tensor, alpha: float = 1, *, out: T | None = None) -> T:

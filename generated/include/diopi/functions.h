@@ -371,7 +371,6 @@ DIOPI_API diopiError_t diopiReluInp(diopiContextHandle_t ctx, diopiTensorHandle_
 /**
  * @brief Clamps each element to the range from min_val to max_val; NaN stays NaN.
  * @note Source: aten::hardtanh, which clamps to an upper bound below the lower one as torch.clamp does.
- * @note C2: min_val and max_val are not negative where input is uint8 (else diopiErrorOccurred).
  * @note C3: min_val and max_val without their fractions are in the range of an integral input (else
  *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -390,7 +389,6 @@ DIOPI_API diopiError_t diopiHardtanh(diopiContextHandle_t ctx, diopiTensorHandle
 /**
  * @brief Clamps each element to the range from min_val to max_val; NaN stays NaN.
  * @note Source: aten::hardtanh, which clamps to an upper bound below the lower one as torch.clamp does.
- * @note C2: min_val and max_val are not negative where input is uint8 (else diopiErrorOccurred).
  * @note C3: min_val and max_val without their fractions are in the range of an integral input (else
  *       diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -2290,9 +2288,8 @@ DIOPI_API diopiError_t diopiPow(diopiContextHandle_t ctx, diopiTensorHandle_t ou
  * @note C1: exponent is not negative when input and exponent are integral (else diopiErrorOccurred).
  * @note C2: promote(input, exponent) is of no higher category than input (integral, floating, complex) (else
  *       diopiDtypeNotSupported).
- * @note C3: input and exponent are not both bool (else diopiDtypeNotSupported).
  * @param[in] ctx Context of the call.
- * @param[in,out] input The base. Dtype: any.
+ * @param[in,out] input The base. Dtype: number.
  * @param[in] exponent The exponent. Dtype: number, bool.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: pow_.Scalar, _foreach_pow_.Scalar, _foreach_pow_.ScalarList
@@ -2324,9 +2321,8 @@ DIOPI_API diopiError_t diopiPowTensor(diopiContextHandle_t ctx, diopiTensorHandl
  *       the exponent 0.5 as a number, torch takes the square root, so for -inf and -0.0 either result is accepted.
  * @note C1: promote(input, exponent) is of no higher category than input (integral, floating, complex) (else
  *       diopiDtypeNotSupported).
- * @note C3: input and exponent are not both bool (else diopiDtypeNotSupported).
  * @param[in] ctx Context of the call.
- * @param[in,out] input The base. Dtype: any.
+ * @param[in,out] input The base. Dtype: number.
  * @param[in] exponent The exponent. Dtype: any. Shape: broadcastable(input).
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: pow_.Tensor, _foreach_pow_.List
