@@ -30,7 +30,8 @@ def check(subject: Subject, sink: Sink) -> None:
     """Applies the rules of this family."""
     seen: set[Span] = set()
     for function in subject.functions:
-        if function.family == "runtime" or function.draft:
+        is_service = not function.context and not function.is_collective
+        if function.family == "runtime" or is_service or function.draft:
             continue
         sizes = set(_named_sizes(function))
         for param in function.params:

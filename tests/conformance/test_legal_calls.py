@@ -77,7 +77,7 @@ def test_integers_in_place_are_divided_with_rounding(interface: Interface) -> No
 
 def test_a_boundary_comes_from_the_first_recipe_that_admits_it(interface: Interface) -> None:
     """The indices of the first recipe of IndexSelectBackward suit its dimension alone."""
-    case = one(interface, "diopiIndexSelectBackward/float32/boundary-dim-high")
+    case = one(interface, "diopiIndexSelectBackward/float64/boundary-dim-high")
     first = one(interface, "diopiIndexSelectBackward/float32/recipe-1")
     calls = LegalCalls(function_of(interface, "diopiIndexSelectBackward"))
     assert calls.admits(case.arguments)

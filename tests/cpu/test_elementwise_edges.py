@@ -200,8 +200,9 @@ def test_refusals_name_operator_and_parameter(cpu: CpuLibrary) -> None:
             "diopiGelu: 'approximate' is 'sharp'; possible are 'none', 'tanh'",
         ),
         (
-            "diopiHardtanh", (f.copy(), f, 1, -1), ERROR_OCCURRED,
-            "diopiHardtanh: C1: min_val is not above max_val (min_val=1, max_val=-1)",
+            "diopiHardtanh", (np.ones(2, np.int8), np.ones(2, np.int8), -200, 1), ERROR_OCCURRED,
+            "diopiHardtanh: C3: min_val and max_val without their fractions are in the range of an integral input "
+            "(input=int8[2], min_val=-200, max_val=1)",
         ),
     ):  # fmt: skip
         assert cpu.status(name, *arguments) == (status, text)
