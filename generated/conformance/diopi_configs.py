@@ -3063,6 +3063,22 @@ diopi_configs = {
             ],
         ),
     ),
+    "addcmul_3": dict(
+        name=["addcmul"],
+        interface=["torch"],
+        tag=["diopiAddcmul"],
+        dtype=[np.int32],
+        is_inplace=True,
+        para=dict(value=[-2.75]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["input"], "shape": ((2, 3),), "dtype": [np.int32]},
+                {"ins": ["tensor1"], "shape": ((2, 3),), "dtype": [np.int32]},
+                {"ins": ["tensor2"], "shape": ((3,),), "dtype": [np.int32]},
+            ],
+        ),
+    ),
     "matmul": dict(
         name=["matmul"],
         interface=["torch"],

@@ -2441,8 +2441,8 @@ class Operators:
         C2: the dtype of the quotient is of no higher category than out (else diopiDtypeNotSupported).
         C3: where rounding_mode rounds, neither input nor other is complex, and not both are bool (else
             diopiDtypeNotSupported).
-        C4: other is not zero when both operands are integral or bool and the quotient is rounded (else
-            diopiErrorOccurred).
+        C4: other is not zero when input has elements, both operands are integral or bool and the quotient is rounded
+            (else diopiErrorOccurred).
         """
 
     def div_inp_scalar(
@@ -2463,8 +2463,8 @@ class Operators:
             (else diopiDtypeNotSupported).
         C3: where rounding_mode rounds, neither input nor other is complex, and not both are bool (else
             diopiDtypeNotSupported).
-        C4: other is not zero when both operands are integral or bool and the quotient is rounded (else
-            diopiErrorOccurred).
+        C4: other is not zero when input has elements, both operands are integral or bool and the quotient is rounded
+            (else diopiErrorOccurred).
         """
 
     def bmm(self, input: T, mat2: Tensor, *, out: T | None = None) -> T:
@@ -2532,9 +2532,8 @@ class Operators:
         input: The summand to which the product is added. Dtype: number, complex.
         tensor1: The first factor of the product. Dtype: number, complex.
         tensor2: The second factor of the product. Dtype: number, complex.
-        value: The factor on the product; it takes no part in promotion. Dtype: number. Default: 1.
-
-        C1: value is integral when input, tensor1 and tensor2 are (else diopiErrorOccurred).
+        value: The factor on the product; it takes no part in promotion, and integers drop its fraction. Dtype:
+            number. Default: 1.
         """
 
     def addcmul_inp(self, input: T, tensor1: Tensor, tensor2: Tensor, value: float = 1) -> None:
@@ -2543,9 +2542,9 @@ class Operators:
         input: The summand to which the product is added. Dtype: number, complex.
         tensor1: The first factor of the product. Dtype: number, complex. Shape: broadcastable(input).
         tensor2: The second factor of the product. Dtype: number, complex. Shape: broadcastable(input).
-        value: The factor on the product; it takes no part in promotion. Dtype: number. Default: 1.
+        value: The factor on the product; it takes no part in promotion, and integers drop its fraction. Dtype:
+            number. Default: 1.
 
-        C1: value is integral when input, tensor1 and tensor2 are (else diopiErrorOccurred).
         C2: promote(input, tensor1, tensor2) is of no higher category than input (integral, floating, complex) (else
             diopiDtypeNotSupported).
         """
@@ -5740,7 +5739,7 @@ class Operators:
         input: The dividend. Dtype: number, bool.
         other: The divisor. Dtype: number, bool.
 
-        C1: other is not zero when both operands are integral (else diopiErrorOccurred).
+        C1: other is not zero when input has elements and both operands are integral (else diopiErrorOccurred).
         C2: input and other are not both bool (else diopiDtypeNotSupported).
         """
 

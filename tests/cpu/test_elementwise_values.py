@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from cpu_library import BFLOAT16, CpuLibrary
+from cpu_library import BFLOAT16, CallFailed, CpuLibrary
 
 Array = np.ndarray[Any, Any]
 EPSILON = {
@@ -47,6 +47,18 @@ def test_output_keeps_its_strides(cpu: CpuLibrary) -> None:
     cpu.call("diopiMul", channels_last, a, a)
     np.testing.assert_array_equal(channels_last, a * a)
     assert (full[..., 1::2] == -7).all()
+
+
+@pytest.mark.parametrize("shape", [[], [1], [3]])
+def test_nothing_is_divided_by_zero(cpu: CpuLibrary, shape: list[int]) -> None:
+    """A divisor of integers may be zero where the result has no elements."""
+    out, empty, zeros = np.zeros((0, 3), np.int32), np.zeros((0, 1), np.int32), np.zeros(shape, np.int32)
+    cpu.call("diopiRemainderTensor", out, np.broadcast_to(empty, (0, 3)), zeros)
+    cpu.call("diopiDiv", out, np.broadcast_to(empty, (0, 3)), zeros, 2)
+    cpu.call("diopiRemainderScalar", out, out.copy(), 0)
+    cpu.call("diopiDivScalar", out, out.copy(), 0, 1)
+    with pytest.raises(CallFailed, match="other holds no zero"):
+        cpu.call("diopiRemainderTensor", np.zeros((2, 3), np.int32), np.ones((2, 3), np.int32), zeros)
 
 
 def test_three_operands_and_masks(cpu: CpuLibrary) -> None:

@@ -2680,8 +2680,8 @@ DIOPI_API diopiError_t diopiDivInp(diopiContextHandle_t ctx, diopiTensorHandle_t
  * @note C2: the dtype of the quotient is of no higher category than out (else diopiDtypeNotSupported).
  * @note C3: where rounding_mode rounds, neither input nor other is complex, and not both are bool (else
  *       diopiDtypeNotSupported).
- * @note C4: other is not zero when both operands are integral or bool and the quotient is rounded (else
- *       diopiErrorOccurred).
+ * @note C4: other is not zero when input has elements, both operands are integral or bool and the quotient is rounded
+ *       (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The quotient: to_float(promote(input, other)) without rounding, promote(input, other) with it, then
  *         cast to this dtype. Dtype: number, complex. Shape: broadcast(input, other).
@@ -2707,8 +2707,8 @@ DIOPI_API diopiError_t diopiDivScalar(diopiContextHandle_t ctx, diopiTensorHandl
  *       (else diopiDtypeNotSupported).
  * @note C3: where rounding_mode rounds, neither input nor other is complex, and not both are bool (else
  *       diopiDtypeNotSupported).
- * @note C4: other is not zero when both operands are integral or bool and the quotient is rounded (else
- *       diopiErrorOccurred).
+ * @note C4: other is not zero when input has elements, both operands are integral or bool and the quotient is rounded
+ *       (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] input The dividend. Dtype: number, complex.
  * @param[in] other The divisor. Dtype: number, bool.
@@ -2774,13 +2774,13 @@ DIOPI_API diopiError_t diopiBaddbmmInp(diopiContextHandle_t ctx, diopiTensorHand
 /**
  * @brief Sum of input and value times the product of tensor1 and tensor2, with broadcasting.
  * @note Source: torch.addcmul. Integers wrap.
- * @note C1: value is integral when input, tensor1 and tensor2 are (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The sum. Dtype: promote(input, tensor1, tensor2). Shape: broadcast(input, tensor1, tensor2).
  * @param[in] input The summand to which the product is added. Dtype: number, complex.
  * @param[in] tensor1 The first factor of the product. Dtype: number, complex.
  * @param[in] tensor2 The second factor of the product. Dtype: number, complex.
- * @param[in] value The factor on the product; it takes no part in promotion. Dtype: number. Default: 1.
+ * @param[in] value The factor on the product; it takes no part in promotion, and integers drop its fraction. Dtype:
+ *         number. Default: 1.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: addcmul.out, addcmul, _foreach_addcmul.Scalar, _foreach_addcmul.ScalarList, _foreach_addcmul.Tensor
  * @since 1.0
@@ -2792,14 +2792,14 @@ DIOPI_API diopiError_t diopiAddcmul(diopiContextHandle_t ctx, diopiTensorHandle_
 /**
  * @brief Adds value times the product of tensor1 and tensor2 to input, in place.
  * @note Source: torch.addcmul. Integers wrap.
- * @note C1: value is integral when input, tensor1 and tensor2 are (else diopiErrorOccurred).
  * @note C2: promote(input, tensor1, tensor2) is of no higher category than input (integral, floating, complex) (else
  *       diopiDtypeNotSupported).
  * @param[in] ctx Context of the call.
  * @param[in,out] input The summand to which the product is added. Dtype: number, complex.
  * @param[in] tensor1 The first factor of the product. Dtype: number, complex. Shape: broadcastable(input).
  * @param[in] tensor2 The second factor of the product. Dtype: number, complex. Shape: broadcastable(input).
- * @param[in] value The factor on the product; it takes no part in promotion. Dtype: number. Default: 1.
+ * @param[in] value The factor on the product; it takes no part in promotion, and integers drop its fraction. Dtype:
+ *         number. Default: 1.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: addcmul_, _foreach_addcmul_.Scalar, _foreach_addcmul_.ScalarList, _foreach_addcmul_.Tensor
  * @since 1.0
@@ -6271,7 +6271,7 @@ DIOPI_API diopiError_t diopiRemainderTensor(diopiContextHandle_t ctx, diopiTenso
 /**
  * @brief Remainder of the division of input by one number; it has the sign of that number.
  * @note Source: torch.remainder. The floating remainder by zero is NaN; the lowest integer by -1 gives 0.
- * @note C1: other is not zero when both operands are integral (else diopiErrorOccurred).
+ * @note C1: other is not zero when input has elements and both operands are integral (else diopiErrorOccurred).
  * @note C2: input and other are not both bool (else diopiDtypeNotSupported).
  * @param[in] ctx Context of the call.
  * @param[out] out The remainder. Dtype: promote(input, other). Shape: broadcast(input, other).

@@ -9,8 +9,8 @@ namespace diopi::core {
 
 void Elementwise::reject_zero(int k, const char* message) const {
     const Tensor& tensor = *inputs_[k].tensor;
-    if (tensor.numel == 0) {
-        return;
+    if (shape_source().numel == 0) {
+        return;  // nothing is divided
     }
     const Strided operand = strided(tensor, logical_order(tensor.shape, tensor.rank), tensor.rank);
     std::vector<char> gathered(static_cast<size_t>(kBlock * operand.element));

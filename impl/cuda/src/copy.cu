@@ -127,6 +127,9 @@ void fill(const Tensor& to, const Number& value) {
 
 void Elementwise::reject_zero(int k, const char* message) const {
     const Input& input = inputs_[k];
+    if (shape_source().numel == 0) {
+        return;  // nothing is divided
+    }
     if (input.tensor == nullptr) {
         require(input.number.is_real ? input.number.real != 0 : input.number.integer != 0, message);
         return;

@@ -15,6 +15,11 @@ void diopi::kernels::masked_scatter(const MaskedScatterArgs& args) {
 }
 
 void diopi::kernels::masked_select_backward(const MaskedSelectBackwardArgs& args) {
+    if (args.grad_input.numel == 0 && is_same_shape(args.grad_input, args.input)) {
+        require(args.grad_output.numel == 0,
+                "C1: grad_output has as many elements as the broadcast mask has true ones");
+        return;
+    }
     require_broadcast(args.grad_input, {&args.input, &args.mask});
     require_disjoint(args.grad_input, args.grad_output);
     require_disjoint(args.grad_input, args.mask);
