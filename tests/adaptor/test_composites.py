@@ -143,10 +143,13 @@ def test_result_of_a_higher_category_is_refused(call: Caller) -> None:
     assert call("diopiAddcmulInp", input=x, **rest) == DTYPE_NOT_SUPPORTED
     expected = "diopiAddcmulInp: the output cannot hold what the inputs are promoted to"
     assert call.library.last_error() == expected
-    integers = {"tensor1": x, "tensor2": x, "value": call.scalar(0.5)}
-    assert call("diopiAddcmulInp", input=x, **integers) == ERROR
-    expected = "diopiAddcmulInp: a number has a fractional part and the tensors are integral"
-    assert call.library.last_error() == expected
+
+
+def test_integers_drop_the_fraction_of_a_number(call: Caller) -> None:
+    x = call.tensor(np.array([1.0, 2.0, -3.0]), "int32")
+    operands = {"tensor1": x, "tensor2": x, "value": call.scalar(-1.75)}
+    assert call("diopiAddcmulInp", input=x, **operands) == SUCCESS, call.library.last_error()
+    np.testing.assert_array_equal(call.array(x), [0.0, -2.0, -12.0])
 
 
 def test_failure_of_any_call_leaves_the_outputs_alone(call: Caller) -> None:

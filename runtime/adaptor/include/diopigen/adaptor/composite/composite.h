@@ -147,10 +147,15 @@ class Composite {
 
     Value number(double value) { return Value{this, nullptr, value}; }
 
-    // A parameter that takes no part in promotion must fit integral operands.
-    Value number(const diopiScalar_t* scalar) {
-        return factor(isFloating(scalar->stype) ? scalar->fval : static_cast<double>(scalar->ival));
+    static double valueOf(const diopiScalar_t* scalar) {
+        return isFloating(scalar->stype) ? scalar->fval : static_cast<double>(scalar->ival);
     }
+    // Integral operands drop the fraction of a parameter that takes no part in promotion.
+    Value number(const diopiScalar_t* scalar) {
+        const double value = valueOf(scalar);
+        return number(traitsOf(dtype_).category <= Category::integral ? std::trunc(value) : value);
+    }
+    // A factor must fit integral operands.
     Value factor(double value) {
         if (traitsOf(dtype_).category <= Category::integral && value != std::trunc(value)) {
             reject(diopiErrorOccurred, "a number has a fractional part and the tensors are integral");

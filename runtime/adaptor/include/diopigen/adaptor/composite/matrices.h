@@ -25,8 +25,8 @@ inline Value weighted(Composite& c, diopiConstTensorHandle_t input, double beta,
 inline void addmm(Composite& c, diopiTensorHandle_t out, diopiConstTensorHandle_t input, diopiConstTensorHandle_t mat1,
                   diopiConstTensorHandle_t mat2, const diopiScalar_t* beta, const diopiScalar_t* alpha) {
     const Value matrices = product(c.tensor(mat1), c.tensor(mat2));
-    c.store(out, weighted(c, input, beta == nullptr ? 1.0 : c.number(beta).number, matrices,
-                          alpha == nullptr ? 1.0 : c.number(alpha).number));
+    c.store(out, weighted(c, input, beta == nullptr ? 1.0 : Composite::valueOf(beta), matrices,
+                          alpha == nullptr ? 1.0 : Composite::valueOf(alpha)));
 }
 
 inline void baddbmm(Composite& c, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
