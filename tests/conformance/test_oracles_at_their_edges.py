@@ -75,3 +75,8 @@ def test_gradient_of_a_mask_with_more_dimensions_than_an_empty_input(interface: 
         grad_output=(F32, []), input=(F32, np.zeros((4, 0))), mask=("bool", np.zeros((2, 4, 0))),
     )  # fmt: skip
     assert numbers(answer["grad_input"]).shape == (4, 0)
+
+
+def test_padding_of_one_number(interface: Interface) -> None:
+    answer = ask(interface, "Pad", {"out": (F32, ())}, input=(F32, 2.5), pad=(), mode="constant", value=None)
+    assert numbers(answer["out"]) == 2.5
