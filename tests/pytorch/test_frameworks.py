@@ -188,6 +188,29 @@ print(json.dumps({"device": next(model.parameters()).device.type, "losses": loss
 """
 
 
+DECODING = """
+import json, torch
+from transformers import DynamicCache, LlamaConfig, LlamaForCausalLM
+
+torch.manual_seed(0)
+sizes = dict(vocab_size=97, hidden_size=64, intermediate_size=128, num_hidden_layers=2)
+config = LlamaConfig(**sizes, num_attention_heads=4, num_key_value_heads=2, attn_implementation=ATTENTION)
+tokens = torch.randint(0, 97, (2, 7)).to(DEVICE)
+model = LlamaForCausalLM(config).eval().to(DEVICE)
+call = CALL
+cache, values = DynamicCache(config=config), []
+with torch.no_grad():
+    for _ in range(5):
+        scores = call(input_ids=tokens, past_key_values=cache, use_cache=True).logits[:, -1]
+        tokens = scores.argmax(-1, keepdim=True)
+        values += [*tokens.flatten().tolist(), *scores.flatten().tolist()]
+assert [layer.keys.shape[2] for layer in cache.layers] == [11, 11]
+for layer in cache.layers:
+    values += [*layer.keys.flatten().tolist(), *layer.values.flatten().tolist()]
+print(json.dumps({"device": cache.layers[0].keys.device.type, "losses": values}))
+"""
+
+
 def completed(
     backend: Any,
     program: str,
@@ -278,6 +301,20 @@ def test_the_trainer_of_transformers(precision: str, devices: int, switch: bool,
     expected_device, expected = run(backend, program.replace("BATCH", "4").replace("USE_CPU", "True"), tmp_path)
     assert (device, expected_device) == ("droplet", "cpu")
     assert losses == pytest.approx(expected, rel=1e-3 if precision == "no" else 1e-2) and len(losses) == 4
+
+
+@pytest.mark.parametrize("attention", ["sdpa", "eager"])
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_llama_decodes_with_a_growing_cache(dynamic: bool | None, attention: str, backend: Any, tmp_path: Path) -> None:
+    """Compiled, it gives the tokens, scores, keys and values of the CPU in eager mode."""
+    need("transformers")
+    program = DECODING.replace("ATTENTION", repr(attention))
+    compiled = f"torch.compile(model, backend='diopi', dynamic={dynamic})"
+    own = program.replace("DEVICE", "'droplet'").replace("CALL", compiled)
+    device, values = run(backend, f"import torch_droplet\n{own}", tmp_path)
+    expected_device, expected = run(backend, program.replace("DEVICE", "'cpu'").replace("CALL", "model"), tmp_path)
+    assert (device, expected_device) == ("droplet", "cpu")
+    assert values == pytest.approx(expected, rel=1e-4, abs=1e-5)
 
 
 @pytest.mark.parametrize("accelerator", ["auto", "gpu"])
