@@ -59,7 +59,7 @@ def temperature(call: Call, faulty: bool) -> dict[str, Any]:
     logits, count = call.wide("logits"), int(call["vocab_size"])
     bias = call.wide("bias") if call.has("bias") else np.zeros(count)
     found = np.full(logits.shape, -np.inf if faulty else -LARGEST[call.dtype("logits")], dtype=logits.dtype)
-    found[:, :count] = (logits[:, :count] + bias) / (call.wide("temperatures")[:, None] + 1e-6)
+    found[:, :count] = (logits[:, :count] + bias[:count]) / (call.wide("temperatures")[:, None] + 1e-6)
     return {"logits": found}
 
 
@@ -67,8 +67,8 @@ def cross_entropy(call: Call, faulty: bool) -> dict[str, Any]:
     """With probabilities as the target; faulty: a class of probability 0 times its logit of -inf."""
     x = call.wide("input")
     dim = min(1, x.ndim - 1)
-    logs = x - np.log(np.exp(x - x.max(axis=dim, keepdims=True)).sum(axis=dim, keepdims=True))
-    logs = logs - x.max(axis=dim, keepdims=True)
+    below = x - x.max(axis=dim, keepdims=True)
+    logs = below - np.log(np.exp(below).sum(axis=dim, keepdims=True))
     smoothing, classes = float(call["label_smoothing"]), x.shape[dim]
     weights = np.ones(classes) if call["weight"] is None else call.wide("weight")
     along = weights.reshape(classes, *(1,) * (x.ndim - 1 - dim))
