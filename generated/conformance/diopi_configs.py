@@ -10890,7 +10890,7 @@ diopi_configs = {
         atol_half=0,
         rtol_half=0,
         requires_backward=[0],
-        para=dict(size=[(8,), (7, 3), (5, 4, 3), (8, 3), (5,), (60, 74), (74,), (2, 111)]),
+        para=dict(size=[(8,), (7, 3), (5, 4, 3), (8, 3), (5,), (60, 74), (2, 111)]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
@@ -10904,7 +10904,6 @@ diopi_configs = {
                         (1, 2, 4, 6),
                         (1, 2, 5),
                         (1, 2, 30, 37),
-                        (1, 2, 6),
                         (1, 1, 14, 9),
                     ),
                 },
@@ -10931,6 +10930,22 @@ diopi_configs = {
                     "gen_fn": dict(fn="Genfunc.randint", low=0, high=256),
                 },
             ],
+        ),
+    ),
+    "upsample_nearest_3": dict(
+        name=["interpolate"],
+        interface=["torch.nn.functional"],
+        tag=["diopiUpsampleNearest"],
+        dtype=[np.float32],
+        atol=0,
+        rtol=0,
+        atol_half=0,
+        rtol_half=0,
+        requires_backward=[0],
+        para=dict(size=[(74,)]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[{"ins": ["input"], "requires_grad": [True], "shape": ((1, 2, 6),), "dtype": [np.float32]}],
         ),
     ),
     "upsample_linear": dict(

@@ -36,7 +36,8 @@ def _matmul_backward(a: Arguments) -> Found:
 
 
 def _linear_backward(a: Arguments) -> Found:
-    bias = torch.zeros(a.weight.shape[0], dtype=a.weight.dtype)
+    expected = a.call.values.get("grad_bias")
+    bias = torch.zeros(a.weight.shape[:1] if expected is None else expected.shape, dtype=a.weight.dtype)
     found = _gradients(torch.nn.functional.linear, a.grad_output, a.input, a.weight, bias)
     return dict(zip(("grad_input", "grad_weight", "grad_bias"), found, strict=True))
 
@@ -57,13 +58,15 @@ def _solve(b: Any, mat: Any, a: Arguments) -> Any:
 
 
 def _triangular_solve(a: Arguments) -> Found:
-    return {"out": _solve(a.b, a.mat, a), "cloned_mat": a.mat}
+    out, cloned = torch.triangular_solve(a.b, a.mat, a.upper, a.transpose, a.unitriangular)
+    return {"out": out, "cloned_mat": cloned}
 
 
 def _triangular_solve_backward(a: Arguments) -> Found:
     gradient = torch.zeros_like(a.b) if a.grad_x is None else a.grad_x
     of_b, of_mat = _gradients(lambda b, mat: _solve(b, mat, a), gradient, a.b, a.mat)
-    return {"grad_b": of_b, "grad_mat": of_mat if a.grad_cloned_mat is None else of_mat + a.grad_cloned_mat}
+    cloned = None if a.grad_cloned_mat is None else a.grad_cloned_mat.sum_to_size(a.mat.shape)
+    return {"grad_b": of_b, "grad_mat": of_mat if cloned is None else of_mat + cloned}
 
 
 def _qr(a: Arguments) -> Found:

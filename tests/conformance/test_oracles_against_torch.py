@@ -61,6 +61,10 @@ def _dims(a: Arguments) -> Any:
     return list(a.dim) or list(range(a.input.ndim))
 
 
+def _product(a: Arguments, dtype: Any) -> Any:
+    return torch.prod(a.input, dtype=dtype) if a.dim is None else torch.prod(a.input, a.dim, dtype=dtype)
+
+
 TORCH: dict[str, Callable[[Arguments], Any]] = {
     "Imag": lambda a: a.input.imag,
     "Real": lambda a: torch.real(a.input),
@@ -73,7 +77,7 @@ TORCH: dict[str, Callable[[Arguments], Any]] = {
     "Sum": lambda a: torch.sum(a.input, _dims(a)),
     "Mean": lambda a: torch.mean(a.input, _dims(a)),
     "Std": lambda a: torch.std(a.input, _dims(a), correction=1 if a.correction is None else a.correction),
-    "Prod": lambda a: torch.prod(a.input) if a.dim is None else torch.prod(a.input, a.dim),
+    "Prod": lambda a: _product(a, getattr(torch, a.call.dtypes["out"])),
     "Any": lambda a: torch.any(a.input) if a.dim is None else torch.any(a.input, a.dim),
     "All": lambda a: torch.all(a.input) if a.dim is None else torch.all(a.input, a.dim),
     "Amax": lambda a: torch.amax(a.self, list(a.dim) or [], a.keepdim),
