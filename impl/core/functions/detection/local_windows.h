@@ -138,13 +138,28 @@ struct Resample {
     }
 };
 
+// A side with its number of outputs. Fails where sizes or positions are more than an int64 counts.
+inline ResampledSide resampled_side(int64_t size, int64_t filter, int64_t up, int64_t down, int64_t pad,
+                                    int64_t pad_behind) {
+    int64_t length = 0;
+    int64_t padding = 0;
+    int64_t padded = 0;
+    int64_t reach = 0;
+    if (__builtin_mul_overflow(size, up, &length) || __builtin_add_overflow(pad, pad_behind, &padding) ||
+        __builtin_add_overflow(length, padding, &padded) || __builtin_add_overflow(length, padded, &reach)) {
+        fail("the padded image is larger than this library counts");
+    }
+    // To cut off more than the image leaves padding alone, as to cut off the whole image does.
+    return {size, (padded - filter) / down + 1, filter, up, down, std::max(pad, -length)};
+}
+
 template <typename Each>
 void resample(const Each& each, const kernels::Upfirdn2dOpMmcvArgs& args) {
     const int64_t* shape = args.input.shape;
-    ResampledSide vertical{shape[1], 0, args.kernel.shape[0], args.up_y, args.down_y, args.pad_y0};
-    ResampledSide horizontal{shape[2], 0, args.kernel.shape[1], args.up_x, args.down_x, args.pad_x0};
-    vertical.outputs = (shape[1] * args.up_y + args.pad_y0 + args.pad_y1 - vertical.filter) / args.down_y + 1;
-    horizontal.outputs = (shape[2] * args.up_x + args.pad_x0 + args.pad_x1 - horizontal.filter) / args.down_x + 1;
+    const ResampledSide vertical =
+        resampled_side(shape[1], args.kernel.shape[0], args.up_y, args.down_y, args.pad_y0, args.pad_y1);
+    const ResampledSide horizontal =
+        resampled_side(shape[2], args.kernel.shape[1], args.up_x, args.down_x, args.pad_x0, args.pad_x1);
     const Tensor out = new_tensor(args.ctx, "out", {shape[0], vertical.outputs, horizontal.outputs, shape[3]},
                                   args.input.dtype, args.input);
     const Input<double> from(args.input);
