@@ -220,18 +220,25 @@ class _Binder:
         return taken
 
     def _dtype(self, name: str) -> Any:
-        dtype = self.call.dtype(name)
+        return self._widest(self.call.dtype(name))
+
+    def _widest(self, dtype: str) -> Any:
         return getattr(torch, self.widened.get(dtype, dtype))
 
     def _empty(self, param: Parameter) -> Any:
         return torch.empty(self.call.shapes.get(param.name) or (), dtype=self._dtype(param.name))
 
     def _tensor(self, values: Any, dtype: str) -> Any:
-        return to_torch(values, dtype).to(getattr(torch, self.widened.get(dtype, dtype)))
+        return to_torch(values, dtype).to(self._widest(dtype))
 
     def _value(self, param: Parameter, argument: Any) -> Any:
         value, kind = self.call.values.get(param.name), _kind(argument)
         if isinstance(value, np.ndarray):
+            target = next((self.call.dtypes.get(p.name) for p in self.outputs), None)
+            casts = any(one.name == "dtype" for one in self.arguments) and value.dtype.kind in "iu"
+            if casts and isinstance(target, str) and target in self.widened:
+                # Integers are cast to the half before they are reduced, and only then widened.
+                return to_torch(value, self.call.dtype(param.name)).to(getattr(torch, target)).to(self._widest(target))
             return self._tensor(value, self.call.dtype(param.name))
         if isinstance(value, list):
             pairs = zip(value, self.call.dtypes[param.name], strict=True)
