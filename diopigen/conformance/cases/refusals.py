@@ -230,7 +230,8 @@ class _Maker:
             changes: dict[str, Value] = {
                 one.name: replace(operand, shape=operand.shape[len(operand.shape) - count :], values=0)
                 for one, operand in self._operands()
-                if one is param or (isinstance(one.shape, ShapeRule) and one.shape.formula.text == f"same({param.name})")
+                if one is param
+                or (isinstance(one.shape, ShapeRule) and one.shape.formula.text == f"same({param.name})")
             }
             about = f"'{param.name}' has {count} dimensions, at least {required} are required"
             yield self._case("short" if count else "scalar", param, about, changes)
