@@ -35,4 +35,4 @@ def highest(dtype: str) -> int:
 
 def exact_integers(dtype: str) -> int:
     """The largest n for which every integer in [0, n] is an element of the dtype."""
-    return _RANGES[dtype][1] if dtype in _RANGES else 2 ** dtypes.MANTISSA[dtype]
+    return _RANGES[dtype][1] if dtype in _RANGES else 2 ** dtypes.MANTISSA.get(dtype, 53)

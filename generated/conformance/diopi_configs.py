@@ -10890,7 +10890,7 @@ diopi_configs = {
         atol_half=0,
         rtol_half=0,
         requires_backward=[0],
-        para=dict(size=[(8,), (7, 3), (5, 4, 3), (8, 3), (5,), (60, 74), (2, 111)]),
+        para=dict(size=[(8,), (7, 3), (5, 4, 3), (8, 3), (5,), (60, 74), (74,)]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
@@ -10904,7 +10904,7 @@ diopi_configs = {
                         (1, 2, 4, 6),
                         (1, 2, 5),
                         (1, 2, 30, 37),
-                        (1, 1, 14, 9),
+                        (1, 2, 6),
                     ),
                 },
             ],
@@ -10942,10 +10942,10 @@ diopi_configs = {
         atol_half=0,
         rtol_half=0,
         requires_backward=[0],
-        para=dict(size=[(74,)]),
+        para=dict(size=[(2, 111)]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
-            args=[{"ins": ["input"], "requires_grad": [True], "shape": ((1, 2, 6),), "dtype": [np.float32]}],
+            args=[{"ins": ["input"], "requires_grad": [True], "shape": ((1, 1, 14, 9),), "dtype": [np.float32]}],
         ),
     ),
     "upsample_linear": dict(

@@ -2105,7 +2105,7 @@ class Operators:
     def pow_inp(self, input: T, exponent: float) -> None:
         """Raises each element of input to one power, in place.
 
-        input: The base. Dtype: number.
+        input: The base. Dtype: number, complex.
         exponent: The exponent. Dtype: number, bool.
 
         C1: exponent is not negative when input and exponent are integral (else diopiErrorOccurred).
@@ -2126,7 +2126,7 @@ class Operators:
     def pow_inp_tensor(self, input: T, exponent: Tensor) -> None:
         """Raises each element of input to the power exponent, in place.
 
-        input: The base. Dtype: number.
+        input: The base. Dtype: number, complex.
         exponent: The exponent. Dtype: any. Shape: broadcastable(input).
 
         C1: promote(input, exponent) is of no higher category than input (integral, floating, complex) (else
@@ -3647,8 +3647,7 @@ class Operators:
         weight: Coefficients, one row per output feature. Dtype: same(input). Shape: [N, K]. A library may accept or
             reject another shape.
         bias: Summand per output feature, or per element of out; null for none. Dtype: same(input). Shape:
-            one_of(list(N), join(head(input, rank(input) - 1), list(N))). May be null. A library may accept or reject
-            another shape. Default: null.
+            one_of(list(N), sizes(out)). May be null. A library may accept or reject another shape. Default: null.
 
         C1: bias has as many elements in its last dimension as weight has rows (else diopiErrorOccurred).
         """

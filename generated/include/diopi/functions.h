@@ -2289,7 +2289,7 @@ DIOPI_API diopiError_t diopiPow(diopiContextHandle_t ctx, diopiTensorHandle_t ou
  * @note C2: promote(input, exponent) is of no higher category than input (integral, floating, complex) (else
  *       diopiDtypeNotSupported).
  * @param[in] ctx Context of the call.
- * @param[in,out] input The base. Dtype: number.
+ * @param[in,out] input The base. Dtype: number, complex.
  * @param[in] exponent The exponent. Dtype: number, bool.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: pow_.Scalar, _foreach_pow_.Scalar, _foreach_pow_.ScalarList
@@ -2322,7 +2322,7 @@ DIOPI_API diopiError_t diopiPowTensor(diopiContextHandle_t ctx, diopiTensorHandl
  * @note C1: promote(input, exponent) is of no higher category than input (integral, floating, complex) (else
  *       diopiDtypeNotSupported).
  * @param[in] ctx Context of the call.
- * @param[in,out] input The base. Dtype: number.
+ * @param[in,out] input The base. Dtype: number, complex.
  * @param[in] exponent The exponent. Dtype: any. Shape: broadcastable(input).
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: pow_.Tensor, _foreach_pow_.List
@@ -4239,8 +4239,7 @@ DIOPI_API diopiError_t diopiNonzero(diopiContextHandle_t ctx, diopiTensorHandle_
  * @param[in] weight Coefficients, one row per output feature. Dtype: same(input). Shape: [N, K]. A library may accept
  *         or reject another shape.
  * @param[in] bias Summand per output feature, or per element of out; null for none. Dtype: same(input). Shape:
- *         one_of(list(N), join(head(input, rank(input) - 1), list(N))). May be null. A library may accept or reject
- *         another shape. Default: null.
+ *         one_of(list(N), sizes(out)). May be null. A library may accept or reject another shape. Default: null.
  * @return diopiSuccess, or the error that the call met.
  * @see ATen: linear, linear.out
  * @since 1.0

@@ -82,7 +82,6 @@ inline Value probabilityLoss(Composite& c, Value logs, std::int64_t classes, Val
     if (smoothing > 0.0) {
         target = target * c.number(1.0 - smoothing) + c.number(smoothing / static_cast<double>(classes));
     }
-    Value parts = -(logs * target);
     Sizes samples;
     Sizes order;
     double count = 1.0;
@@ -94,8 +93,13 @@ inline Value probabilityLoss(Composite& c, Value logs, std::int64_t classes, Val
         }
     }
     order.push_back(classDim);
-    parts = permuted(parts, order);
-    parts = weight.tensor == nullptr ? parts : parts * weight;
+    Value factors = permuted(target, order);
+    factors = weight.tensor == nullptr ? factors : factors * weight;
+    // A class of factor 0 adds nothing, also where its logarithm is -inf.
+    const diopiTensorHandle_t counts = c.make(c.shape(factors.tensor), diopi_dtype_bool);
+    const diopiScalar_t zero = c.asScalar(0.0);
+    DIOPIGEN_ADAPTOR_COMPOSITE_CALL(c, diopiNeScalar, counts, factors.tensor, &zero);
+    const Value parts = where(Value{&c, counts, 0.0}, -(permuted(logs, order) * factors), c.number(0.0));
     const diopiTensorHandle_t loss = c.make(samples);
     DIOPIGEN_ADAPTOR_COMPOSITE_CALL(c, diopiSum, loss, parts.tensor, asSize(Sizes{rank - 1}));
     const Value each = {&c, loss, 0.0};
