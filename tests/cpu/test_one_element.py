@@ -23,13 +23,17 @@ def calls() -> dict[str, tuple[str, dict[str, Value]]]:
         for own in SHAPES:
             values: dict[str, Value] = {"out": tensor(*out), "input": tensor(*own, value=2.5)}
             found[f"repeat-{len(out)}-{len(own)}"] = ("diopiRepeat", {**values, "repeats_size": (1,)})
-            for weight in ((1, 1), (1,), ()):
-                arguments: dict[str, Value] = {
-                    **values,
-                    "weight": tensor(*weight, value=3.0),
-                    "bias": tensor(1, value=0.5),
-                }
-                found[f"linear-{len(out)}-{len(own)}-{len(weight)}"] = ("diopiLinear", arguments)
+    # A shape with a group of dimensions, such as those of input and out, needs the dimension next to it.
+    for weight in ((1, 1), (1,), ()):
+        found[f"linear-{len(weight)}"] = (
+            "diopiLinear",
+            {
+                "out": tensor(1),
+                "input": tensor(1, value=2.5),
+                "weight": tensor(*weight, value=3.0),
+                "bias": tensor(1, value=0.5),
+            },
+        )
     found["repeat-of-0-d"] = ("diopiRepeat", {"out": tensor(1), "input": tensor(value=2.5), "repeats_size": ()})
     return found
 

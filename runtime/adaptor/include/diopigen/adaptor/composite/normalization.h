@@ -37,6 +37,16 @@ inline Value scaled(Composite& c, Value value, diopiConstTensorHandle_t weight, 
     return bias == nullptr ? value : value + c.tensor(bias);
 }
 
+// Statistics have the dimensions that they were taken over with size 1, or leave them out.
+inline void storeStatistics(Composite& c, diopiTensorHandle_t out, Value statistics, const Sizes& dims) {
+    if (out != nullptr && c.shape(out).size() + dims.size() == c.shape(statistics.tensor).size()) {
+        const diopiTensorHandle_t joined = c.make(c.shape(out));
+        DIOPIGEN_ADAPTOR_COMPOSITE_CALL(c, diopiSum, joined, statistics.tensor, asSize(dims));
+        statistics = Value{&c, joined, 0.0};
+    }
+    c.store(out, statistics);
+}
+
 inline void layerNorm(Composite& c, diopiTensorHandle_t out, diopiTensorHandle_t saveMean,
                       diopiTensorHandle_t saveInvstd, diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
                       diopiConstTensorHandle_t bias, diopiSize_t normalizedShape, double eps) {
@@ -47,8 +57,8 @@ inline void layerNorm(Composite& c, diopiTensorHandle_t out, diopiTensorHandle_t
     const Value deviation = squareRoot(adaptor::mean(distance * distance, dims) + c.number(eps));
     const Value inverse = c.number(1.0) / deviation;
     const Value result = scaled(c, distance * inverse, weight, bias);
-    c.store(saveMean, center);
-    c.store(saveInvstd, inverse);
+    storeStatistics(c, saveMean, center, dims);
+    storeStatistics(c, saveInvstd, inverse, dims);
     c.store(out, result);
 }
 
