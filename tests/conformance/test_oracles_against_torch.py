@@ -164,8 +164,8 @@ OTHER_EDGES = {
         "/weight-distant",
     ),
 }  # fmt: skip
-"""Ends of cases in which torch multiplies a probability of 0 with the logarithm of its class, which is NaN for a logit of
--inf; the spec leaves such a class out."""
+"""Ends of cases in which torch multiplies a probability of 0 with the logarithm of its class, which is NaN for a logit
+of -inf; the spec leaves such a class out."""
 
 
 def _cases(interface: Interface, operator: str) -> list[Case]:

@@ -104,10 +104,11 @@ def _group_norm(call: Call) -> Answer:
     size = np.abs(rows) + np.abs(mean)
     found, total, count = _through(grad_output * weight, rows - mean, inverse, (2, 3), size)
     normal = (rows - mean) * inverse
-    answer = _factors(call, ("grad_weight", "grad_bias"), grad_output, normal, size * np.abs(inverse), (0, 3))
-    if rows.shape[3] == 0 and "grad_weight" in answer:
+    answer = dict(_factors(call, ("grad_weight", "grad_bias"), grad_output, normal, size * np.abs(inverse), (0, 3)))
+    of_weight = answer.get("grad_weight")
+    if rows.shape[3] == 0 and isinstance(of_weight, Expected):
         # A sum of no terms is 0; PyTorch multiplies sums by the mean, which is NaN.
-        answer["grad_weight"] = replace(answer["grad_weight"], free=np.ones(call.shapes["grad_weight"], dtype=bool))
+        answer["grad_weight"] = replace(of_weight, free=np.ones(call.shapes["grad_weight"], dtype=bool))
     return {"grad_input": Expected(found.reshape(x.shape), total.reshape(x.shape), count), **answer}
 
 
