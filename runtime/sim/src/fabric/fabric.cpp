@@ -3,11 +3,11 @@
 #include <diopigen_sim/launch.h>
 #include <sys/random.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <regex>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -184,6 +184,21 @@ class Call {
 
 using kernels::Access;
 
+/// Whether a text is of the form of an id: `diopi-`, 32 digits in hexadecimal, and two numbers of 1 to 10 digits.
+bool isUniqueId(const std::string& text) {
+    constexpr std::size_t kDrawn = 32;
+    const std::string prefix = "diopi-";
+    const auto allOf = [](const std::string& part, const char* allowed) {
+        return !part.empty() && part.find_first_not_of(allowed) == std::string::npos;
+    };
+    const auto isNumber = [&](const std::string& part) { return part.size() <= 10 && allOf(part, "0123456789"); };
+    const std::size_t first = prefix.size() + kDrawn;
+    const std::size_t second = text.find('-', first + 1);
+    return text.compare(0, prefix.size(), prefix) == 0 && text.size() > first && text[first] == '-' &&
+           second != std::string::npos && allOf(text.substr(prefix.size(), kDrawn), "0123456789abcdef") &&
+           isNumber(text.substr(first + 1, second - first - 1)) && isNumber(text.substr(second + 1));
+}
+
 }  // namespace
 
 Status uniqueId(diopiUniqueId_t* id) {
@@ -226,8 +241,7 @@ Status openCommunicator(diopiComm_t* comm, int nranks, const diopiUniqueId_t* id
             name, "'rank' is " + std::to_string(rank) + ", and must be at least 0 and below " + std::to_string(nranks));
     }
     const std::string text(id->data, strnlen(id->data, sizeof(id->data)));
-    static const std::regex form("diopi-[0-9a-f]{32}-[0-9]{1,10}-[0-9]{1,10}");
-    if (!std::regex_match(text, form)) {
+    if (!isUniqueId(text)) {
         return invalid(name, "'uniqueId' is none that diopiGetUniqueId made");
     }
     fabric::Faults faults;
