@@ -169,7 +169,7 @@ def test_products_and_their_gradients(name: str, dtype: torch.dtype, droplet: An
     torch.testing.assert_close(run(droplet), run("cpu"), rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["matmul", "mH", "matrix_power", "imaginary part", "sum of negatives"])
+@pytest.mark.parametrize("name", ["matmul", "mH", "matrix_power", "imaginary part", "sum of negatives", "einsum"])
 def test_compiled_graphs_resolve_lazy_tensors(name: str, droplet: Any) -> None:
     from torch_droplet.graphs import backend as graphs
 

@@ -109,7 +109,7 @@ DIFFERENT = {
     "aten::addcmul": "factors of integers with a fraction are rejected, and not cut off",
     "aten::norm": "orders of 1e39 and more",
     "aten::linalg_vector_norm": "orders of 1e39 and more",
-    "aten::isin": "a number in a tensor",
+    "aten::_add_relu": "dtypes and limits of quantized kernels, which only the CPU has",
 }
 """Operators with known differences that are no numbers beyond a dtype."""
 

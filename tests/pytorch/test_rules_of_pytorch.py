@@ -83,6 +83,45 @@ def test_expanded_tensors_are_not_written(name: str, droplet: Any) -> None:
     agree(run, droplet)
 
 
+EXPANDED: dict[str, Callable[[torch.Tensor], Any]] = {
+    "fill_": lambda v: v.fill_(3),
+    "zero_": lambda v: v.zero_(),
+    "masked_fill_": lambda v: v.masked_fill_(torch.eye(4, 2, dtype=torch.bool, device=v.device), 3),
+    "index_fill_": lambda v: v.index_fill_(0, torch.tensor([2], device=v.device), 3),
+    "index_put_": lambda v: v.index_put_((torch.tensor([0, 3], device=v.device),), torch.tensor(2.0, device=v.device)),
+    "eye": lambda v: torch.eye(4, 2, out=v),
+    "add_": lambda v: v.add_(1),
+    "uniform_": lambda v: v.uniform_(),
+}
+
+
+@pytest.mark.parametrize("name", EXPANDED)
+def test_expanded_tensors_are_written_as_on_the_cpu(name: str, droplet: Any) -> None:
+    def run(device: Any) -> torch.Tensor:
+        numbers = torch.ones(1, 2, device=device)
+        EXPANDED[name](numbers.expand(4, 2))
+        return numbers
+
+    agree(run, droplet)
+
+
+def test_a_mask_over_overlapping_elements(droplet: Any) -> None:
+    """An element stays filled where only one of its indices is in the mask."""
+
+    def run(device: Any) -> torch.Tensor:
+        numbers = torch.arange(5.0, device=device)
+        numbers.unfold(0, 2, 1).masked_fill_(torch.tensor([False, True], device=device).expand(4, 2), 9)
+        return numbers
+
+    agree(run, droplet)
+
+
+@pytest.mark.parametrize("invert", [False, True])
+def test_a_number_in_a_tensor(invert: bool, droplet: Any) -> None:
+    for element in (3, 9):
+        agree(lambda d, e=element: torch.isin(e, torch.arange(6, device=d).view(2, 3), invert=invert), droplet)
+
+
 COPIES: list[Callable[[torch.Tensor], Any]] = [
     lambda x: x[1:].copy_(x[:-1]),
     lambda x: x[2:].copy_(x[:4]),

@@ -128,7 +128,9 @@ void Program::prepare(const Sized& sized, Instance& instance, uint32_t slot, std
         TORCH_CHECK(slots_[plan.base].kind != SlotPlan::Kind::result || plan.extent == 0 ||
                         end <= static_cast<int64_t>(base.storage().nbytes()),
                     "a view of a compiled graph is larger than its memory: a meta function was wrong about its base");
-        tensor = over(base.storage(), base.key_set(), plan, start / item + plan.offset);
+        // The base may be conjugated or negated lazily, and the view of what a step made of it is not.
+        constexpr c10::DispatchKeySet kLazy{c10::DispatchKey::Conjugate, c10::DispatchKey::Negative};
+        tensor = over(base.storage(), base.key_set() - kLazy, plan, start / item + plan.offset);
     }
 }
 

@@ -144,6 +144,7 @@ void isinTensorScalar(at::Tensor& out, const at::Tensor& elements, const at::Sca
 void isinScalarTensor(at::Tensor& out, const at::Scalar& element, const at::Tensor& test_elements, bool assume_unique,
                       bool invert) {
     const at::Tensor found = test_elements.eq(element).any();
+    at::native::resize_output(out, {});  // PyTorch's meta function has no element, for the kernel to resize
     put(out, invert ? found.logical_not() : found);
 }
 

@@ -42,7 +42,7 @@ at::Tensor number(const at::Scalar& value, const at::Tensor& like) {
     }
     try {
         requireFits(like.scalar_type(), value);
-    } catch (const c10::Error&) {
+    } catch (const std::exception&) {  // c10 throws std::runtime_error for numbers that overflow
         fallBack("a number beyond the dtype of the sequence");
     }
     return at::empty({}, like.options()).fill_(value);

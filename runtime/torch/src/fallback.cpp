@@ -10,7 +10,9 @@
 #include <mutex>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "comparison.h"
 #include "devices.h"
 
 namespace diopigen::backend {
@@ -168,6 +170,33 @@ void requireOneDevice(const c10::OperatorHandle& op, const torch::jit::Stack& st
     }
 }
 
+// A tensor that a call writes, and its memory on the CPU in the same layout.
+struct Staged {
+    at::Tensor original;
+    at::Tensor memory;
+    at::Tensor hostMemory;
+    at::Tensor onHost;
+
+    explicit Staged(at::Tensor tensor) : original(std::move(tensor)) {
+        int64_t extent = original.numel() == 0 ? 0 : 1;
+        for (int64_t i = 0; i < original.dim() && extent > 0; ++i) {
+            extent += original.stride(i) * (original.size(i) - 1);
+        }
+        memory = original.as_strided({extent}, {1}, original.storage_offset());
+        hostMemory = memory.to(at::kCPU);
+        onHost = hostMemory.as_strided(original.sizes(), original.strides(), 0);
+    }
+
+    void copyBack() {
+        if (onHost.sizes() == original.sizes()) {
+            memory.copy_(hostMemory);
+            return;
+        }
+        original.resize_(onHost.sizes());
+        original.copy_(onHost);
+    }
+};
+
 // Programs that run for days with ever other arguments must not fill the memory.
 constexpr size_t kMostReasons = 64;
 
@@ -228,6 +257,35 @@ void fallBack(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
         at::native::cpu_fallback(op, stack, /*error_on_views=*/true);
     }
     lastReason = std::move(reason);  // the copies before have theirs
+}
+
+void fallBackInPlace(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+    requireOneDevice(op, *stack);
+    noteReason("several indices of a tensor that is written are one element");
+    std::string reason = count(op, *stack);
+    translateGenerators(op, stack);
+    const auto& arguments = op.schema().arguments();
+    const size_t first = stack->size() - arguments.size();
+    std::vector<Staged> staged;
+    for (size_t i = 0; i < arguments.size(); ++i) {
+        c10::IValue& value = (*stack)[first + i];
+        const auto* const alias = arguments[i].alias_info();
+        if (value.isTensor() && alias != nullptr && alias->isWrite() && value.toTensor().defined()) {
+            value = staged.emplace_back(value.toTensor()).onHost;
+        } else {
+            value = copied({value}).front();
+        }
+    }
+    runOnCpu(op, stack);
+    for (Staged& one : staged) {
+        one.copyBack();
+        for (c10::IValue& value : *stack) {
+            if (value.isTensor() && value.toTensor().is_same(one.onHost)) {
+                value = one.original;
+            }
+        }
+    }
+    lastReason = std::move(reason);
 }
 
 std::vector<Fallback> fallbacks() {

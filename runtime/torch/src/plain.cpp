@@ -53,8 +53,8 @@ void copyBack(const Written& written) {
 }  // namespace
 
 bool writesElementsTwice(const at::Tensor& tensor) {
-    if (at::has_internal_overlap(tensor) != at::MemOverlap::TooHard) {
-        return false;
+    if (const at::MemOverlap overlap = at::has_internal_overlap(tensor); overlap != at::MemOverlap::TooHard) {
+        return overlap == at::MemOverlap::Yes;
     }
     // From the smallest stride on: each dimension has to step over all that the ones before it reach.
     std::vector<std::pair<int64_t, int64_t>> dimensions;
@@ -97,11 +97,20 @@ bool isPlain(const c10::List<std::optional<at::Tensor>>& tensors) {
 void callPlain(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     const auto& arguments = op.schema().arguments();
     const size_t first = stack->size() - arguments.size();
+    const auto isWritten = [&](size_t i) {
+        const auto* const alias = arguments[i].alias_info();
+        return alias != nullptr && alias->isWrite() && (*stack)[first + i].isTensor();
+    };
+    for (size_t i = 0; i < arguments.size(); ++i) {
+        if (isWritten(i) && writesElementsTwice((*stack)[first + i].toTensor())) {
+            fallBackInPlace(op, stack);
+            return;
+        }
+    }
     std::vector<Written> written;
     for (size_t i = 0; i < arguments.size(); ++i) {
         c10::IValue& value = (*stack)[first + i];
-        const auto* const alias = arguments[i].alias_info();
-        if (value.isTensor() && alias != nullptr && alias->isWrite()) {
+        if (isWritten(i)) {
             at::Tensor original = value.toTensor();
             if (!isPlain(original)) {
                 written.push_back({original, plain(original).clone(at::MemoryFormat::Contiguous)});

@@ -39,8 +39,8 @@ inline bool isPlain(const at::Tensor& tensor) {
                                         c10::DispatchKey::ZeroTensor};
     return !tensor.defined() || !tensor.key_set().has_any(kLazy);
 }
-/// The same of a tensor that is written: several of its indices may be one element (`x.unfold(0, 2, 1)`), which PyTorch
-/// allows but for strides of 0, and functions reject.
+/// The same of a tensor that is written: several of its indices may be one element (views made by `unfold` and
+/// `expand`). Functions reject that, and PyTorch's operators have rules of their own.
 bool writesElementsTwice(const at::Tensor& tensor);
 inline bool isPlain(at::Tensor& tensor) {
     return isPlain(std::as_const(tensor)) &&
