@@ -127,7 +127,7 @@ def test_the_command_is_missing(tmp_path: Path) -> None:
     # A copy, so that the environment of this checkout is not found next to it.
     shutil.copytree(ROOT / "cmake", tmp_path / "elsewhere/cmake")
     done = subprocess.run(
-        ["cmake", "-B", "build", f"-Ddiopigen_DIR={tmp_path}/elsewhere/cmake"],
+        [str(shutil.which("cmake")), "-B", "build", f"-Ddiopigen_DIR={tmp_path}/elsewhere/cmake"],
         cwd=tmp_path,
         env={**os.environ, "PATH": "/usr/bin:/bin"},
         capture_output=True,
