@@ -17,8 +17,8 @@ std::string overloadName(const c10::OperatorHandle& op);
 /// Runs a call whose arguments are on the CPU there. Not counted.
 void runOnCpu(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
-/// Runs a call on the CPU that writes tensors in which several indices are one element. They have the same layout there,
-/// so that the CPU writes one after another, or rejects the call.
+/// Runs a call on the CPU that writes tensors in which several indices are one element. They have the same layout
+/// there, so that the CPU writes one after another, or rejects the call.
 void fallBackInPlace(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
 /// Operators that PyTorch composes for compressed matrices (CSR, CSC, BSR, BSC) of every backend, of what these lack,
