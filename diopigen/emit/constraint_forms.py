@@ -40,7 +40,6 @@ FORMS: tuple[tuple[str, str], ...] = (
     ("implies(is_complex(X), is_complex(Y))", "require_castable_operand:X,Y"),
     ("implies(is_bool(X), is_bool(Y))", "promotion"),
     ("category(promote(_)) >= 1", "promotion"),
-    ("dtype(T) != 'uint8' or X >= 0 and Y >= 0", "require_unsigned:X,Y"),
     ("0 <= X <= numel(T)", "require_size"),
 )
 """Forms of predicates that need tensors, with the name of a check that `cpu_call` writes and its parameters."""

@@ -16,6 +16,7 @@ from calls import Results, call_of
 pytest.importorskip("torch", reason="torch is an optional extra: pip install 'diopigen[torch]'")
 
 from aten_binding import HALVES, Unbound, bind, stored
+from test_oracles_against_torch import PROBABILITY_OF_ZERO
 
 from diopigen.conformance.cases.suite import cases_of
 from diopigen.conformance.cases.suite import tested as tested_functions
@@ -56,16 +57,12 @@ OTHER_EDGES: dict[str, tuple[str, ...]] = {
     "RemainderTensor": ("/special",),
     "Div": tuple(f"Inp/{dtype}/special" for dtype in ("int8", "int16", "int32", "int64")),
     "BCELossBackward": ("float64/recipe-5", "float64/grad_output-strided", "float64/target-distant"),
-    "CrossEntropyLoss": (
-        "/recipe-14", "/recipe-15", "/recipe-16", "/target-transposed", "/target-channels-last", "/target-distant",
-        "/weight-distant",
-    ),
+    **PROBABILITY_OF_ZERO,
 }  # fmt: skip
 """Cases with infinities and the like, for which torch's vector code gives NaN and its scalar code the limit. For
 BCELossBackward torch keeps the least denominator, 1e-12, as a float32, 4e-9 off: float64 shows it where predictions are
 0 or 1. For Div in place, whose quotient of integers is cut off, torch divides the lowest integer by -1 with a processor
-instruction that ends the process on x86. For CrossEntropyLoss torch multiplies a probability of 0 with the logarithm of
-its class, which is NaN for a logit of -inf; the spec leaves such a class out."""
+instruction that ends the process on x86."""
 
 ENOUGH = 300
 """The number of functions that must be compared."""

@@ -53,7 +53,7 @@ _MEMBERS = {"element": "double", "bool": "bool", "integer": "int64_t"}
 # Constraints that hold for all floating operands, by the check that the CPU library makes of them.
 _ABOUT_INTEGERS = frozenset(
     {"require_no_fraction", "require_no_negative", "reject_zero", "require_roundable", "require_in_range",
-     "require_in_promoted_range", "require_castable_operand", "require_unsigned"}
+     "require_in_promoted_range", "require_castable_operand"}
 )  # fmt: skip
 _INDENT = " " * 4
 
