@@ -1,6 +1,8 @@
 # Sorting by vector instructions: Highway's vqsort, if the library is there.
 option(DIOPIGEN_HIGHWAY "Sort by Highway's vqsort where it is found" ON)
 if(DIOPIGEN_HIGHWAY)
+    diopigen_forget_removed(DIOPIGEN_HIGHWAY_INCLUDE)
+    diopigen_forget_removed(DIOPIGEN_HIGHWAY_LIBRARY)
     find_path(DIOPIGEN_HIGHWAY_INCLUDE hwy/contrib/sort/vqsort.h)
     find_library(DIOPIGEN_HIGHWAY_LIBRARY hwy_contrib)
 endif()

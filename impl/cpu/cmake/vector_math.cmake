@@ -36,6 +36,7 @@ endfunction()
 
 set(vector_math "scalar math")
 if(DIOPIGEN_SLEEF)
+    diopigen_forget_removed(DIOPIGEN_SLEEF_LIBRARY)
     find_library(DIOPIGEN_SLEEF_LIBRARY sleef)
     if(DIOPIGEN_SLEEF_LIBRARY)
         diopigen_check_vector_math(DIOPIGEN_SLEEF_WORKS "${DIOPIGEN_SLEEF_LIBRARY}" Sleef_expf4_u10 Sleef_expf8_u10avx2

@@ -1,5 +1,9 @@
 # NVIDIA's libraries in addition to the toolkit's core, each optional: without one, own kernels do its work. They are looked for
 # in the toolkit, on the machine, and among the wheels of the project's environment (`pip install diopigen[cuda]`).
+include("${CMAKE_CURRENT_SOURCE_DIR}/../core/cmake/forget_removed.cmake")
+foreach(path CUBLAS_INCLUDE CUBLAS_LIBRARY CUDNN_INCLUDE CUDNN_LIBRARY CUDNN_FRONTEND_INCLUDE)
+    diopigen_forget_removed(DIOPIGEN_${path})
+endforeach()
 set(library_sources)
 set(library_includes)
 set(libraries)
