@@ -165,6 +165,8 @@ at::Tensor choleskyInverse(const at::Tensor& self, bool upper) {
 }
 
 void linalgCross(at::Tensor& out, const at::Tensor& self, const at::Tensor& other, int64_t dim) {
+    TORCH_CHECK(self.scalar_type() == other.scalar_type(), "linalg.cross: expected scalar type ", self.scalar_type(),
+                " but found ", other.scalar_type());
     const at::Tensor first = self.expand(out.sizes());
     const at::Tensor second = other.expand(out.sizes());
     put(out, first.roll(-1, dim).mul(second.roll(-2, dim)).sub(first.roll(-2, dim).mul(second.roll(-1, dim))));

@@ -27,6 +27,19 @@ at::ScalarType common(const at::Tensor& input, const MaybeTensor& weight, const 
     return type;
 }
 
+// As on the CPU: parameters have one dtype, the input's, or float32 for an input in half precision.
+at::ScalarType checkedCommon(const at::Tensor& input, const MaybeTensor& weight, const MaybeTensor& bias) {
+    const at::ScalarType type = common(input, weight, bias);
+    const bool mayBeFloat = at::isReducedFloatingType(input.scalar_type()) && type == at::kFloat;
+    for (const MaybeTensor* parameter : {&weight, &bias}) {
+        TORCH_CHECK(!isDefined(*parameter) || (*parameter)->scalar_type() == type, "mixed dtype: expected parameters of ",
+                    type, ", found ", (*parameter)->scalar_type());
+    }
+    TORCH_CHECK(type == input.scalar_type() || mayBeFloat, "mixed dtype: expected an input of ", type, ", found ",
+                input.scalar_type());
+    return type;
+}
+
 // Sizes of statistics: those of the input, with 1 for each dimension that is normalised.
 std::vector<int64_t> outer(const at::Tensor& input, at::IntArrayRef normalized) {
     std::vector<int64_t> sizes = input.sizes().vec();
@@ -75,7 +88,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeLayerNorm(const at::Tensor&
     const std::vector<int64_t> sizesOfMean = outer(input, normalized_shape);
     at::Tensor mean = at::empty(sizesOfMean, statistics(input));
     at::Tensor deviation = at::empty(sizesOfMean, statistics(input));
-    const at::ScalarType type = common(input, weight, bias);
+    const at::ScalarType type = checkedCommon(input, weight, bias);
     Call call(input);
     Output written(out, type);
     call("diopiLayerNorm", diopiLayerNorm, written, Output(mean), Output(deviation),
@@ -112,7 +125,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeGroupNorm(const at::Tensor&
     at::Tensor out = at::empty_like(input, input.suggest_memory_format());
     at::Tensor mean = at::empty({N, group}, statistics(input));
     at::Tensor deviation = at::empty({N, group}, statistics(input));
-    const at::ScalarType type = common(input, weight, bias);
+    const at::ScalarType type = checkedCommon(input, weight, bias);
     Call call(input);
     Output written(out, type);
     call("diopiGroupNorm", diopiGroupNorm, written, Output(mean), Output(deviation),

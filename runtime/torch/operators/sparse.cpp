@@ -189,6 +189,10 @@ at::Tensor& addmmInplace(at::Tensor& self, const at::Tensor& mat1, const at::Ten
 // The gradient of the values of a matrix in compressed rows: entries of the product of two dense matrices.
 at::Tensor sampled(const at::Tensor& self, const at::Tensor& mat1, const at::Tensor& mat2, const at::Scalar& beta,
                    const at::Scalar& alpha) {
+    for (const at::Tensor& other : {mat1, mat2}) {
+        TORCH_CHECK(other.scalar_type() == self.scalar_type(), "sampled_addmm: expected matrices of one dtype, found ",
+                    self.scalar_type(), " and ", other.scalar_type());
+    }
     const Entries entries = entriesOf(self);
     const at::Tensor left = mat1.index_select(0, entries.indices.select(0, 0));
     const at::Tensor right = mat2.t().index_select(0, entries.indices.select(0, 1));
