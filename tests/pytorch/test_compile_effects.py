@@ -102,6 +102,20 @@ def test_a_form_alone_is_matched(
         assert [(note.pattern, note.why) for note in notes if not note.why] == [(form.pattern, "")], notes
 
 
+@pytest.mark.parametrize(
+    "name, writes",
+    [
+        ("norm in bfloat16", [(6, "column of x"), (3, "count")]),
+        ("attention", [(1, "cache at positions"), (6, "slice of the latest")]),
+    ],
+)
+def test_what_is_written_later_is_not_saved(graphs: ModuleType, droplet: Any, name: str, writes: Any) -> None:
+    """The functions would save for their gradients what the plain code does not."""
+    program = Program(FORMS[name], writes, "cpu")
+    run(program, program, "cpu", True)  # autograd accepts it
+    compared(graphs, droplet, FORMS[name], writes, has_gradients=True)
+
+
 @pytest.mark.parametrize("has_gradients", [False, True], ids=["inference", "gradients"])
 @pytest.mark.parametrize("form", [pytest.param(form, id=name) for name, form in FORMS.items()])
 @PROGRAMS

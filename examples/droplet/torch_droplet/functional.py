@@ -31,12 +31,14 @@ log = logging.getLogger(__name__)
 @dataclass(frozen=True)
 class Part:
     """`nodes` compute with gradients alike, `values` with or without; a pattern begins at one of `anchors`, which no
-    earlier part has. Of `random` nodes another run has other values."""
+    earlier part has. Of `random` nodes another run has other values. What is `overwritten` after the part must not be
+    saved for gradients."""
 
     nodes: frozenset[torch.fx.Node]
     values: frozenset[torch.fx.Node]
     anchors: Sequence[torch.fx.Node]
     random: frozenset[torch.fx.Node]
+    overwritten: frozenset[torch.fx.Node]
 
 
 _PART: contextvars.ContextVar[Part] = contextvars.ContextVar("part")
@@ -63,6 +65,11 @@ def is_repeatable(node: torch.fx.Node) -> bool:
     """Whether the value of a node can be read, and is the same in each run."""
     part = _PART.get()
     return node in part.values and node not in part.random
+
+
+def is_savable(node: torch.fx.Node) -> bool:
+    """Whether the gradient of a call may need the value of a node: nothing writes to it later."""
+    return node not in _PART.get().overwritten
 
 
 class _Effects(TorchDispatchMode):
@@ -266,7 +273,7 @@ def parts_of(module: torch.fx.GraphModule) -> list[Part]:
     if run is None:
         return []
     nodes = _as_values(run)
-    expires = _expiries(run, nodes)
+    expires, last_writes = _expiries(run, nodes)
     found: list[Part] = []
     start = 0
     for k in range(len(nodes) + 1):
@@ -278,18 +285,23 @@ def parts_of(module: torch.fx.GraphModule) -> list[Part]:
             values = {n for n in nodes[:k] if expires[n] >= k and n in run.states and run.states[n].is_plain}
             own = frozenset(n for n in values if run.states[n] == state)
             anchors = [n for n in nodes[start:k] if n in own]
-            found.append(Part(own, frozenset(values), anchors, frozenset(run.random & values)))
+            overwritten = [n for n in nodes if last_writes[n] >= k] if state.has_gradients else []
+            found.append(Part(own, frozenset(values), anchors, frozenset(run.random & values), frozenset(overwritten)))
         start = k if is_within else k + 1
     return found
 
 
-def _expiries(run: _Run, nodes: Sequence[torch.fx.Node]) -> dict[torch.fx.Node, float]:
-    """By node the index of the next one that writes to its result or to its operands; its own where it writes."""
+def _expiries(run: _Run, nodes: Sequence[torch.fx.Node]) -> tuple[dict[torch.fx.Node, float], dict[torch.fx.Node, int]]:
+    """By node the index of the next one that writes to its result or to its operands, its own where it writes; and the
+    index of the last one that writes to its result, -1 for none."""
     expires: dict[torch.fx.Node, float] = {}
     writes: dict[int, int] = {}
+    last_writes: dict[int, int] = {}
     for k in reversed(range(len(nodes))):
         node = nodes[k]
         memory = run.storages[node].union(*(run.storages[each] for each in node.all_input_nodes))
         expires[node] = k if run.written[node] else min((writes.get(one, math.inf) for one in memory), default=math.inf)
         writes |= dict.fromkeys(run.written[node], k)
-    return expires
+        last_writes = dict.fromkeys(run.written[node], k) | last_writes
+    last = {n: max((last_writes.get(one, -1) for one in run.storages[n]), default=-1) for n in nodes}
+    return expires, last

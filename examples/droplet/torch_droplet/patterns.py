@@ -21,7 +21,7 @@ from typing import Any
 import torch
 import torch.fx
 
-from torch_droplet.functional import Part, parts_of, reading
+from torch_droplet.functional import Part, is_savable, parts_of, reading
 from torch_droplet.graph_nodes import source_of
 from torch_droplet.plain_operators import name_of, operation, value_of
 from torch_droplet.table import has_function, has_own_function
@@ -142,6 +142,14 @@ class Maker:
             return self(torch.Tensor.contiguous, node)
         raise Miss("the function gives another layout")
 
+    def require_savable(self, last: torch.fx.Node) -> None:
+        """Raises `Miss` where something writes later to an operand of the calls, or to the result: plain code may save
+        neither for its gradients."""
+        operands = {each for node in self.made for each in node.all_input_nodes if each not in self.made}
+        for node in (*operands, last):
+            if not is_savable(node):
+                raise Miss(f"{node.name} is written to later, and gradients may need it")
+
     def drop(self) -> None:
         """Takes back what was made."""
         for node in reversed(self.made):
@@ -222,6 +230,7 @@ def _replaced(graph: torch.fx.Graph, pattern: Pattern, found: Found) -> str:
     try:
         node = found.build(maker)
         node = maker.like(node, found.last)
+        maker.require_savable(found.last)
     except Miss as miss:
         maker.drop()
         return str(miss)
