@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 from diopigen.config.entries import DtypeSetting, Entry, Word, WrittenCast
 from diopigen.config.subject import Subject
+from diopigen.contract.dtypes import LARGEST, real_of
 from diopigen.diagnostics import Correction, Note, Sink, Span
 from diopigen.header.compare import count
 from diopigen.header.rules import ERROR, NOTE, WARNING, Reporter, Rule, Rules
 from diopigen.ir.c_types import DtypeInfo
+from diopigen.ir.load import known_dtypes
 
 RULES: Rules = {
     "config-two-targets": Rule(ERROR, "a dtype is converted to one other"),
@@ -25,10 +27,6 @@ RULES: Rules = {
 
 _SHOWN = 8
 """So many dtypes of a circle are named."""
-
-# Bounds of the finite values. Those with an exponent of eight bits differ by their last digit only.
-_LARGEST = {"float16": 65504, "bfloat16": 1 << 128, "tfloat32": 1 << 128, "float32": 1 << 128, "float64": 1 << 1024}
-_REAL_PART = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
 
 
 def check(subject: Subject, sink: Sink) -> None:
@@ -154,8 +152,8 @@ def loses(source: DtypeInfo, target: DtypeInfo) -> str | None:
         return "keeps only whether a value is zero"
     if source.kind == "complex" and target.kind != "complex":
         return "loses the imaginary part"
-    source_real, target_real = _REAL_PART.get(source.name, source.name), _REAL_PART.get(target.name, target.name)
-    if source_real in _LARGEST and target_real not in _LARGEST:
+    source_real, target_real = real_of(source.name), real_of(target.name)
+    if source_real in LARGEST and target_real not in LARGEST:
         return "loses range, and what comes after the point"
     low, high = _range(source, source_real)
     target_low, target_high = _range(target, target_real)
@@ -164,7 +162,9 @@ def loses(source: DtypeInfo, target: DtypeInfo) -> str | None:
 
 def _range(dtype: DtypeInfo, real: str) -> tuple[int, int]:
     """Bounds of the finite values, as integers that compare rightly with each other."""
-    if real in _LARGEST:
-        return -_LARGEST[real], _LARGEST[real]
+    if real in LARGEST:
+        # With the digits of float16: dtypes with the same exponent differ by their last digit, which is no range.
+        largest = ((1 << 11) - 1) << (2 ** (known_dtypes()[real].exponent - 1) - 11)
+        return -largest, largest
     bits = 8 * dtype.bytes
     return (-(1 << bits - 1), (1 << bits - 1) - 1) if dtype.kind == "signed" else (0, (1 << bits) - 1)

@@ -11,26 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from diopigen.contract.dtypes import MANTISSA, kind, real_of
+from diopigen.ir.load import known_dtypes
 
 Array = npt.NDArray[Any]
 
-STORAGE: dict[str, np.dtype[Any]] = {
-    name: np.dtype(code)
-    for name, code in {
-        "bool": "u1", "uint8": "u1", "int8": "i1", "uint16": "u2", "int16": "i2", "uint32": "u4", "int32": "i4",
-        "uint64": "u8", "int64": "i8", "float16": "f2", "bfloat16": "u2", "tfloat32": "f4", "float32": "f4",
-        "float64": "f8", "complex64": "c8", "complex128": "c16",
-    }.items()
-}  # fmt: skip
+STORAGE: dict[str, np.dtype[Any]] = {name: np.dtype(info.numpy) for name, info in known_dtypes().items() if info.numpy}
 """How an element is laid out in memory. complex32 has no counterpart and is not tested."""
-
-SMALLEST_NORMAL = {
-    "bfloat16": 2.0**-126,
-    "float16": 2.0**-14,
-    "tfloat32": 2.0**-126,
-    "float32": 2.0**-126,
-    "float64": 2.0**-1022,
-}
 
 
 def epsilon(dtype: str) -> float:

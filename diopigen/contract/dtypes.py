@@ -2,52 +2,64 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import cache
 
+from diopigen.ir.c_types import DtypeInfo
+from diopigen.ir.load import known_dtypes
 from diopigen.ir.rules import ONE_OF
 from diopigen.spec.expression import Call, Expression, Name
 
-_KIND = {"bool": 0, "int": 1, "float": 2, "complex": 3}
-MANTISSA = {"bfloat16": 8, "float16": 11, "tfloat32": 11, "float32": 24, "float64": 53}
+_KINDS = {"bool": "bool", "unsigned": "int", "signed": "int", "floating": "float", "complex": "complex"}
+_CATEGORY = {"bool": 0, "int": 1, "float": 2, "complex": 3}
+MANTISSA = {name: info.digits for name, info in known_dtypes().items() if info.digits}
 """Bits of the significand, the hidden one included."""
-LARGEST = {
-    "bfloat16": 3.3895313892515355e38,
-    "float16": 65504.0,
-    "tfloat32": 3.4028234663852886e38,
-    "float32": 3.4028234663852886e38,
-    "float64": 1.7976931348623157e308,
-}
+NAMED = frozenset(known_dtypes())
+"""The dtypes that a rule may name among alternatives."""
+
+
+def _stored(name: str) -> DtypeInfo:
+    """The dtype that bounds the elements of a floating dtype; tfloat32 is stored as float32."""
+    info = known_dtypes()[name]
+    return known_dtypes()[info.numpy] if info.numpy in MANTISSA else info
+
+
+def _largest(name: str, digits: int) -> float:
+    return math.ldexp(2.0 - 2.0 ** (1 - digits), 2 ** (_stored(name).exponent - 1) - 1)
+
+
+LARGEST = {name: _largest(name, _stored(name).digits) for name in MANTISSA}
 """The largest finite element."""
-_OPMATH = {"float16": "float32", "bfloat16": "float32", "complex32": "complex64"}
-_REAL = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
-_COMPLEX = {"float16": "complex32", "bfloat16": "complex64", "float32": "complex64", "float64": "complex128"}
+LIMIT = {
+    name: LARGEST[name] if info.bytes == 8 else math.nextafter(_largest(name, info.digits + 1), 0.0)
+    for name, info in ((name, _stored(name)) for name in MANTISSA)
+}
+"""The largest float64 that does not round to infinity."""
+SMALLEST_NORMAL = {name: 2.0 ** (2 - 2 ** (known_dtypes()[name].exponent - 1)) for name in MANTISSA}
 
 
 @cache
 def kind(dtype: str) -> str:
-    """`bool`, `int`, `float` or `complex`."""
-    if dtype == "bool":
-        return "bool"
-    if dtype.startswith("complex"):
-        return "complex"
-    return "int" if "int" in dtype else "float"
+    """`bool`, `int`, `float` or `complex`; `float` for the suite's `none`, a call without a dtype."""
+    info = known_dtypes().get(dtype)
+    return "float" if info is None else _KINDS[info.kind]
 
 
 @cache
 def category(dtype: str) -> int:
     """The order of the kinds: 0 for bool, 1 integral, 2 floating, 3 complex."""
-    return _KIND[kind(dtype)]
+    return _CATEGORY[kind(dtype)]
 
 
 def real_of(dtype: str) -> str:
     """The dtype of the real part."""
-    return _REAL.get(dtype, dtype)
+    return known_dtypes()[dtype].real or dtype
 
 
 def complex_of(dtype: str) -> str:
-    """The complex dtype with that real part; bfloat16 has none of its own and goes to complex64."""
-    return _COMPLEX.get(dtype, dtype)
+    """The complex dtype with that real part; bfloat16 has none of its own and becomes complex64."""
+    return known_dtypes()[dtype].complex or dtype
 
 
 def to_float(dtype: str) -> str:
@@ -62,43 +74,50 @@ def accumulate(dtype: str) -> str:
 
 def opmath(dtype: str) -> str:
     """The dtype that elements are computed in, as `at::opmath_type`: float32 for halves, else the same."""
-    return _OPMATH.get(dtype, dtype)
+    return known_dtypes()[dtype].compute
 
 
 # ---- promotion ------------------------------------------------------------------------------------------------------
 
-_INTEGERS = ("uint8", "int8", "int16", "int32", "int64")
-_FLOATS = ("bfloat16", "float16", "tfloat32", "float32", "float64")
-NAMED = frozenset({"bool", *_INTEGERS, *_FLOATS, *_REAL})
-"""The dtypes that a rule may name among alternatives."""
-_COMPLEXES = ("complex32", "complex64", "complex128")
-"""Each from narrow to wide."""
+
+def _holds(wide: DtypeInfo, narrow: DtypeInfo) -> bool:
+    """Whether each number of one integral or floating dtype is an element of another of the same kind."""
+    if wide.kind == "floating":
+        return wide.digits >= narrow.digits and wide.exponent >= narrow.exponent
+    if wide.kind == narrow.kind:
+        return wide.bytes >= narrow.bytes
+    return wide.kind == "signed" and wide.bytes > narrow.bytes
 
 
+@cache
 def promote_types(first: str, second: str) -> str:
-    """The dtype that holds both, as `torch.promote_types`."""
+    """The dtype that holds both, as `torch.promote_types`; it raises for uint16, uint32, uint64 with other integers,
+    which here become the smallest signed dtype that holds both. Empty where there is none: uint64 with a signed dtype.
+    """
     if first == second:
         return first
     low, high = sorted((first, second), key=category)
+    if kind(high) == "complex" and category(low) >= 2:
+        return complex_of(promote_types(real_of(low), real_of(high)))
     if category(low) < category(high):
-        if kind(high) != "complex" or kind(low) != "float":
-            return high
-        return "complex128" if low == "float64" else high
-    if kind(high) == "int":
-        if "uint8" in (low, high) and "int8" in (low, high):
-            return "int16"
-        return max(low, high, key=_INTEGERS.index)
-    if kind(high) == "float":
-        if {low, high} == {"float16", "bfloat16"}:
-            return "float32"
-        return max(low, high, key=_FLOATS.index)
-    return max(low, high, key=_COMPLEXES.index)
+        return high
+    both = known_dtypes()[low], known_dtypes()[high]
+    if fitting := [info for info in both if all(_holds(info, one) for one in both)]:
+        return fitting[0].name
+    wider = [
+        info
+        for info in known_dtypes().values()
+        if info.aten and kind(info.name) == kind(high) and all(_holds(info, one) for one in both)
+    ]
+    return min(wider, key=lambda info: info.bytes).name if wider else ""
 
 
 def _combine(higher: str | None, lower: str | None) -> str | None:
     """The dtype of two priority classes: the lower one counts only where it is of a higher kind."""
     if higher is None or lower is None:
-        return higher or lower
+        return lower if higher is None else higher
+    if not higher or not lower:
+        return ""
     if kind(higher) == "float" and kind(lower) == "complex":
         return complex_of(higher)
     if category(higher) >= 2 or category(lower) <= category(higher):
@@ -110,6 +129,7 @@ def promote(operands: Sequence[tuple[str, int | None]]) -> str:
     """The dtype of a result as PyTorch promotes: operands are (dtype, rank), rank None for a number.
 
     Tensors with dimensions come before 0-d tensors and those before numbers; a floating number counts as float32.
+    Empty where no dtype holds the operands of a class.
     """
     classes: list[str | None] = [None, None, None]
     for dtype, rank in operands:
@@ -117,7 +137,7 @@ def promote(operands: Sequence[tuple[str, int | None]]) -> str:
         if rank is None and kind(dtype) == "float":
             dtype = "float32"
         known = classes[position]
-        classes[position] = dtype if known is None else promote_types(known, dtype)
+        classes[position] = dtype if known is None else known and promote_types(known, dtype)
     found = _combine(classes[0], _combine(classes[1], classes[2]))
     assert found is not None, "promotion of nothing"
     return found

@@ -67,7 +67,7 @@ class HandleType:
 
 @dataclass(frozen=True, slots=True)
 class DtypeInfo:
-    """An element type: its enum value, bytes per element and kind."""
+    """An element type: its enum value, bytes per element and kind; numbers are 0 and names empty where it has none."""
 
     name: str
     enum: str
@@ -75,6 +75,19 @@ class DtypeInfo:
     kind: str
     span: Span = field(compare=False)
     enum_span: Span = field(compare=False)
+    digits: int = 0
+    """Bits of the significand, the hidden one included."""
+    exponent: int = 0
+    """Bits of the exponent."""
+    compute: str = ""
+    """The dtype that elements are computed in, as `at::opmath_type`."""
+    real: str = ""
+    complex: str = ""
+    c: str = ""
+    numpy: str = ""
+    """The NumPy dtype of the stored bytes."""
+    aten: str = ""
+    """The value of `at::ScalarType`."""
 
 
 @dataclass(frozen=True, slots=True)

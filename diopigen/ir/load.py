@@ -6,8 +6,9 @@ out, so that one run shows as many findings as possible.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from diopigen.diagnostics import Sink, Span, failure
@@ -30,6 +31,7 @@ from diopigen.ir.model import Function, Header, Interface
 from diopigen.ir.relax import lower_relax
 from diopigen.ir.relax_model import Relax
 from diopigen.ir.variants import Section, expand
+from diopigen.package import package_data
 from diopigen.spec.folder import entries_below
 from diopigen.spec.grammar import FILES
 from diopigen.spec.grammar_operators import OPERATOR, OPERATORS_FILE
@@ -215,17 +217,7 @@ def _version(types: MappingNode) -> Version:
 
 
 def _dtypes(types: MappingNode, sink: Sink) -> tuple[tuple[DtypeInfo, ...], tuple[DtypeSet, ...]]:
-    dtypes = tuple(
-        DtypeInfo(
-            text_of(n.get("name")),
-            text_of(n.get("enum")),
-            _number(n.get("bytes")),
-            text_of(n.get("kind")),
-            _span(n),
-            (n.get("enum") or n).span,
-        )
-        for n in mappings_of(types.get("dtypes"))
-    )
+    dtypes = tuple(_dtype(node) for node in mappings_of(types.get("dtypes")))
     known: dict[str, tuple[str, ...]] = {info.name: (info.name,) for info in dtypes}
     order = list(known)
     sets: list[DtypeSet] = []
@@ -241,6 +233,37 @@ def _dtypes(types: MappingNode, sink: Sink) -> tuple[tuple[DtypeInfo, ...], tupl
         known[name] = tuple(sorted(found, key=order.index))
         sets.append(DtypeSet(name, text_of(node.get("doc")), known[name], _span(node)))
     return dtypes, tuple(sets)
+
+
+def _dtype(node: MappingNode) -> DtypeInfo:
+    def text(key: str) -> str:
+        value = node.get(key)
+        return "" if value is None else text_of(value)
+
+    return DtypeInfo(
+        text("name"),
+        text("enum"),
+        _number(node.get("bytes")),
+        text("kind"),
+        _span(node),
+        (node.get("enum") or node).span,
+        digits=_number(node.get("digits")),
+        exponent=_number(node.get("exponent")),
+        compute=text("compute") or text("name"),
+        real=text("real"),
+        complex=text("complex"),
+        c=text("c"),
+        numpy=text("numpy"),
+        aten=text("aten"),
+    )
+
+
+@cache
+def known_dtypes() -> Mapping[str, DtypeInfo]:
+    """The dtypes of the spec that the package brings along, by name."""
+    types = load_yaml(package_data("specs") / "types.yaml", f"{CANONICAL}/types.yaml", Sink())
+    assert isinstance(types, MappingNode)
+    return {info.name: info for info in map(_dtype, mappings_of(types.get("dtypes")))}
 
 
 def _enum(node: MappingNode) -> EnumType:

@@ -1,4 +1,4 @@
-// Kinds and promotion of dtypes, as PyTorch has them.
+// Kinds and ranges of dtypes; their table and its promotion are generated from the spec (diopigen/dtypes.h).
 #ifndef DIOPIGEN_CONTRACT_DTYPES_H_
 #define DIOPIGEN_CONTRACT_DTYPES_H_
 
@@ -13,13 +13,17 @@ constexpr uint32_t bitOf(diopiDtype_t dtype) {
     return static_cast<uint32_t>(dtype) < 32 ? 1U << static_cast<uint32_t>(dtype) : 0;
 }
 constexpr bool isIn(uint32_t dtypes, diopiDtype_t dtype) { return (dtypes & bitOf(dtype)) != 0; }
-constexpr uint32_t kFloatingDtypes = bitOf(diopi_dtype_float16) | bitOf(diopi_dtype_bfloat16) |
-                                     bitOf(diopi_dtype_float32) | bitOf(diopi_dtype_tfloat32) |
-                                     bitOf(diopi_dtype_float64);
-constexpr uint32_t kComplexDtypes =
-    bitOf(diopi_dtype_complex32) | bitOf(diopi_dtype_complex64) | bitOf(diopi_dtype_complex128);
-constexpr bool isFloating(diopiDtype_t dtype) { return isIn(kFloatingDtypes, dtype); }
-constexpr bool isComplex(diopiDtype_t dtype) { return isIn(kComplexDtypes, dtype); }
+constexpr bool isFloating(diopiDtype_t dtype) { return dtypeFacts(dtype).kind == DtypeKind::kFloating; }
+constexpr bool isComplex(diopiDtype_t dtype) { return dtypeFacts(dtype).kind == DtypeKind::kComplex; }
+constexpr uint32_t floatingDtypes() {
+    uint32_t dtypes = 0;
+    for (int i = 0; i < kDtypeCount; ++i) {
+        const DtypeFacts& facts = kDtypeFacts[i];
+        dtypes |= facts.kind == DtypeKind::kFloating ? bitOf(facts.dtype) : 0;
+    }
+    return dtypes;
+}
+constexpr uint32_t kFloatingDtypes = floatingDtypes();
 // 0 for bool, 1 integral, 2 floating, 3 complex.
 int category(diopiDtype_t dtype);
 diopiDtype_t toFloat(diopiDtype_t dtype);
@@ -33,18 +37,6 @@ bool rangeOf(diopiDtype_t dtype, int64_t& low, uint64_t& high);
 double largestOf(diopiDtype_t dtype);
 // The largest n for which each integer in [0, n] is an element.
 int64_t exactIntegers(diopiDtype_t dtype);
-
-// Collects operands in three classes of priority: tensors with dimensions, 0-d tensors, numbers.
-class Promotion {
-  public:
-    enum Class { kDimensioned, kZeroDimensional, kNumber };
-    void add(diopiDtype_t dtype, Class of);
-    bool isEmpty() const;
-    diopiDtype_t result() const;
-
-  private:
-    diopiDtype_t classes_[3] = {diopi_dtype_unsupported, diopi_dtype_unsupported, diopi_dtype_unsupported};
-};
 
 }  // namespace diopigen::contract
 

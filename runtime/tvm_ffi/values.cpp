@@ -5,22 +5,6 @@
 namespace diopigen::ffi {
 namespace {
 
-struct Pair {
-    diopiDtype_t dtype;
-    DLDataType type;
-};
-
-constexpr Pair dtypes[] = {
-    {diopi_dtype_int8, {kDLInt, 8, 1}},           {diopi_dtype_uint8, {kDLUInt, 8, 1}},
-    {diopi_dtype_int16, {kDLInt, 16, 1}},         {diopi_dtype_uint16, {kDLUInt, 16, 1}},
-    {diopi_dtype_int32, {kDLInt, 32, 1}},         {diopi_dtype_uint32, {kDLUInt, 32, 1}},
-    {diopi_dtype_int64, {kDLInt, 64, 1}},         {diopi_dtype_uint64, {kDLUInt, 64, 1}},
-    {diopi_dtype_float16, {kDLFloat, 16, 1}},     {diopi_dtype_float32, {kDLFloat, 32, 1}},
-    {diopi_dtype_float64, {kDLFloat, 64, 1}},     {diopi_dtype_bool, {kDLBool, 8, 1}},
-    {diopi_dtype_bfloat16, {kDLBfloat, 16, 1}},   {diopi_dtype_complex32, {kDLComplex, 32, 1}},
-    {diopi_dtype_complex64, {kDLComplex, 64, 1}}, {diopi_dtype_complex128, {kDLComplex, 128, 1}},
-};
-
 const char* type_name(int32_t index) {
     switch (index) {
         case kTVMFFINone:
@@ -60,10 +44,7 @@ const Cell& cell_of(const TVMFFIAny& value) {
     return *reinterpret_cast<const Cell*>(reinterpret_cast<const char*>(value.v_obj) + sizeof(TVMFFIObject));
 }
 
-bool is_floating(diopiDtype_t dtype) {
-    return dtype == diopi_dtype_float16 || dtype == diopi_dtype_bfloat16 || dtype == diopi_dtype_float32 ||
-           dtype == diopi_dtype_float64 || dtype == diopi_dtype_tfloat32;
-}
+bool is_floating(diopiDtype_t dtype) { return dtypeCategory(dtype) == 2; }
 
 }  // namespace
 
@@ -197,19 +178,19 @@ Text::Text(const Argument& argument) {
 }
 
 diopiDtype_t dtype_of(DLDataType type) {
-    for (const Pair& pair : dtypes) {
-        if (pair.type.code == type.code && pair.type.bits == type.bits && pair.type.lanes == type.lanes) {
-            return pair.dtype;
+    for (int row = 0; row < kDtypeCount; ++row) {
+        const DtypeFacts& facts = kDtypeFacts[row];
+        if (facts.dlpack == type.code && 8 * facts.bytes == type.bits && type.lanes == 1) {
+            return facts.dtype;
         }
     }
     return diopi_dtype_unsupported;
 }
 
 DLDataType dlpack_of(diopiDtype_t dtype) {
-    for (const Pair& pair : dtypes) {
-        if (pair.dtype == dtype) {
-            return pair.type;
-        }
+    const DtypeFacts& facts = dtypeFacts(dtype);
+    if (facts.dlpack >= 0) {
+        return {static_cast<uint8_t>(facts.dlpack), static_cast<uint8_t>(8 * facts.bytes), 1};
     }
     throw Failure{"TypeError", "DLPack has no code for the dtype " + std::to_string(static_cast<int>(dtype))};
 }

@@ -140,7 +140,8 @@ JUMPING: dict[str, Callable[..., Any]] = {
 NEAR: dict[str, Callable[..., Any]] = {
     "tanh": lambda x: x.tanh(),
     "sigmoid": lambda x: x.sigmoid(),
-    "gelu": lambda x: F.gelu(x.float()),
+    # Below, the kernel of the CPU adds 1 to an erf near -1.
+    "gelu": lambda x: F.gelu(x.float().clamp(min=-1.5)),
     "silu": lambda x: F.silu(x.float()),
     "exponential": lambda x: torch.exp(-x.abs()),
     "logarithm": lambda x: torch.log1p(x.abs()),

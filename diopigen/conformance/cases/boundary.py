@@ -18,12 +18,12 @@ from diopigen.conformance.cases.described import describe
 from diopigen.conformance.cases.limits import Formula
 from diopigen.conformance.cases.resolve import Arguments, Resolver
 from diopigen.conformance.cases.values import Unfit, storable
-from diopigen.conformance.dtypes import SMALLEST_NORMAL, Array, decode, encode
+from diopigen.conformance.dtypes import Array, decode, encode
 from diopigen.conformance.model import Case, Number, Operand, Value
 from diopigen.contract import evaluate as contract
 from diopigen.contract.arguments import Undefined
 from diopigen.contract.comparisons import limits, tensors_of_dims
-from diopigen.contract.dtypes import MANTISSA, kind
+from diopigen.contract.dtypes import MANTISSA, SMALLEST_NORMAL, kind
 from diopigen.ir.model import Function
 from diopigen.ir.recipe import Argument, Drawn, Literal, TensorRecipe
 from diopigen.ir.types import INTEGERS

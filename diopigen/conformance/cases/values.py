@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from diopigen.conformance.dtypes import SMALLEST_NORMAL, STORAGE, Array, encode
+from diopigen.conformance.dtypes import STORAGE, Array, encode
 from diopigen.conformance.products import adjoint, product
-from diopigen.contract.dtypes import LARGEST, MANTISSA, kind, real_of
+from diopigen.contract.dtypes import LARGEST, MANTISSA, SMALLEST_NORMAL, kind, real_of
 from diopigen.ir.boxes import PLACED, rows_of
 from diopigen.ir.recipe import Drawn, Literal, peak_indices
 

@@ -53,9 +53,9 @@ import numpy as np
 
 from diopigen.chip.accuracy import ACCUMULATING, Accuracy
 from diopigen.conformance.compare.ulp import unit
-from diopigen.conformance.dtypes import SMALLEST_NORMAL, Array, epsilon
+from diopigen.conformance.dtypes import Array, epsilon
 from diopigen.conformance.oracles import Expected
-from diopigen.contract.dtypes import MANTISSA, real_of
+from diopigen.contract.dtypes import MANTISSA, SMALLEST_NORMAL, real_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from diopigen.conformance.dtypes import SMALLEST_NORMAL, Array, decode, widest
+from diopigen.conformance.dtypes import Array, decode, widest
 from diopigen.conformance.model import Measured
 from diopigen.conformance.oracles import Expected
-from diopigen.contract.dtypes import LARGEST, MANTISSA, kind, real_of
+from diopigen.contract.dtypes import LARGEST, MANTISSA, SMALLEST_NORMAL, kind, real_of
 
 
 def unit(values: Array, dtype: str) -> Array:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diopigen.conformance.dtypes import SMALLEST_NORMAL, Array
+from diopigen.conformance.dtypes import Array
 from diopigen.conformance.oracles import Answer, Call, Expected, Property, oracle
+from diopigen.contract.dtypes import SMALLEST_NORMAL
 
 
 def visible(queries: int, keys: int, left: int, right: int) -> Array:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from diopigen.conformance.dtypes import SMALLEST_NORMAL, Array
+from diopigen.conformance.dtypes import Array
 from diopigen.conformance.oracles import Answer, Call, Expected, oracle
 from diopigen.conformance.products import product, size_of_product
+from diopigen.contract.dtypes import SMALLEST_NORMAL
 
 
 def meets_infinity(first: Array, second: Array, dtype: str) -> Array | None:

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from diopigen.conformance.dtypes import SMALLEST_NORMAL, Array
+from diopigen.conformance.dtypes import Array
 from diopigen.conformance.oracles import Answer, Call, Expected, Property, oracle
 from diopigen.conformance.oracles.attention import Scores
 from diopigen.conformance.products import product, size_of_product
-from diopigen.contract.dtypes import LARGEST
+from diopigen.contract.dtypes import LARGEST, SMALLEST_NORMAL
 
 
 def asks_for_size(call: Call, *memories: str) -> bool:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from diopigen.conformance.compare.order import Stored
-from diopigen.conformance.dtypes import SMALLEST_NORMAL, Array, decode, encode, rounded
+from diopigen.conformance.dtypes import Array, decode, encode, rounded
 from diopigen.conformance.model import Conversion
 from diopigen.conformance.oracles import Call
-from diopigen.contract.dtypes import kind, real_of
+from diopigen.contract.dtypes import SMALLEST_NORMAL, kind, real_of
 
 Casts = Mapping[str, Mapping[str, str]]
 """The target dtype by parameter and source dtype."""

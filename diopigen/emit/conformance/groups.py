@@ -17,17 +17,16 @@ from typing import Any, cast
 from diopigen.diagnostics import Sink
 from diopigen.emit.conformance.python_text import CallText, Code, Literal
 from diopigen.ir.boxes import PLACED, rows_of
+from diopigen.ir.load import known_dtypes
 from diopigen.ir.model import BASE, COLLECTIVE, DtypeList, Function, Interface, Parameter, ShapeList
 from diopigen.ir.recipe import Argument, Drawn, RecipeReader, TensorRecipe
 from diopigen.ir.types import TENSORS
 
 NUMPY = {
     name: Code(f"np.{name}_" if name == "bool" else f"np.{name}")
-    for name in (
-        "bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "float32",
-        "float64", "complex64", "complex128",
-    )
-}  # fmt: skip
+    for name, info in known_dtypes().items()
+    if info.numpy in (name, "uint8")
+}
 """The dtypes that NumPy has; bfloat16 and tfloat32 cannot be said in the format."""
 
 _CREATED = frozenset({"context", "generator", "generators", "stream", "opaque"})

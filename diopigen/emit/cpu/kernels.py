@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from diopigen.contract.dtypes import opmath, promote_types, to_float
 from diopigen.emit.cpp_text import CPU
 from diopigen.emit.cpu.argument_printer import ArgumentPrinter
 from diopigen.emit.element_expression import ElementPrinter
@@ -23,8 +24,6 @@ LEFT_OUT: Mapping[str, str] = {
 
 _INTEGERS = ("uint8", "int8", "int16", "int32", "int64")
 COMPUTE_DTYPES = ("bool", *_INTEGERS, "float32", "float64", "complex64", "complex128")
-_CATEGORY = {"bool": 0, **dict.fromkeys(_INTEGERS, 1), "complex64": 3, "complex128": 3}
-_ORDER = {name: position for position, name in enumerate(("int8", "int16", "int32", "int64"))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +178,7 @@ def _compute_dtypes(
 ) -> set[str]:
     if not participants:
         output = next(param for param in function.params if param.is_written)
-        dtypes = {_compute(name) for name in allowed(function, output)}
+        dtypes = {opmath(name) for name in allowed(function, output)}
         if uses_coordinates:
             return {"float64"} if widens is True else {"float64", "int64"}
         return dtypes
@@ -192,32 +191,9 @@ def _compute_dtypes(
             dtypes |= {"int64"} if words & {*_INTEGERS, "bool"} else set()
             dtypes |= {"float32"} if words & {"float16", "bfloat16", "float32", "float64"} else set()
         else:
-            dtypes |= {_compute(word) for word in allowed(function, param)}
-    closed = {promoted(left, right) for left in dtypes for right in dtypes}
+            dtypes |= {opmath(word) for word in allowed(function, param)}
+    closed = {promote_types(left, right) for left in dtypes for right in dtypes}
     if widens is False:
         return closed
-    floated = {name if _category(name) >= 2 else "float32" for name in closed}
+    floated = {to_float(name) for name in closed}
     return floated if widens is True else closed | floated
-
-
-def _compute(dtype: str) -> str:
-    return "float32" if dtype in ("float16", "bfloat16") else dtype
-
-
-def _category(dtype: str) -> int:
-    return _CATEGORY.get(dtype, 2)
-
-
-def promoted(left: str, right: str) -> str:
-    """The smallest compute dtype that holds both."""
-    if left == right:
-        return left
-    if _category(left) != _category(right):
-        low, high = sorted((left, right), key=_category)
-        return "complex128" if (low, high) == ("float64", "complex64") else high
-    if "uint8" in (left, right):
-        other = right if left == "uint8" else left
-        return "int16" if other == "int8" else other
-    if _category(left) == 1:
-        return max(left, right, key=lambda name: _ORDER[name])
-    return "float64" if _category(left) == 2 else "complex128"

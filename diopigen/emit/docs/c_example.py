@@ -6,21 +6,12 @@ import struct
 from collections.abc import Iterator, Sequence
 from math import isinf, isnan, prod
 
+from diopigen.contract.dtypes import real_of
 from diopigen.emit.docs.facts import Sample, SampleNumber, SampleTensor, SampleValue
 from diopigen.header.signature import c_type
+from diopigen.ir.load import known_dtypes
 from diopigen.ir.model import Function, Interface, Parameter
 
-_ELEMENTS = {
-    "bool": "uint8_t",
-    "float16": "uint16_t",
-    "bfloat16": "uint16_t",
-    "tfloat32": "float",
-    "float32": "float",
-    "float64": "double",
-    "complex64": "float",
-    "complex128": "double",
-}
-"""The C type of an element, where it is not that of an integer; a complex element is two of them."""
 _COLUMNS = 100
 _SEED = 42
 
@@ -191,7 +182,9 @@ def _const(param: Parameter) -> str:
 
 
 def _element(dtype: str) -> str:
-    return _ELEMENTS.get(dtype) or f"{dtype}_t"
+    """The C type of an element; a complex element is two of them."""
+    stored = known_dtypes()[real_of(dtype)].c
+    return "uint8_t" if stored == "bool" else stored
 
 
 def _elements(tensor: SampleTensor) -> list[str]:

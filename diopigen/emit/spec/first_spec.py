@@ -18,6 +18,8 @@ from diopigen.header.clang import parse_headers
 from diopigen.header.compare import quoted as listed
 from diopigen.header.doc_drift import DTYPE_WORDS
 from diopigen.header.doxygen import DTYPE_LIST
+from diopigen.ir.c_types import DtypeInfo
+from diopigen.ir.load import known_dtypes
 from diopigen.ir.types import TYPES
 
 RULES = {
@@ -37,26 +39,6 @@ _VALUES = {
     "double": "double",
 }
 _COUNTERS = frozenset({"int64_t", "int32_t", "int", "size_t", "const int64_t"})
-# dtype: bytes of an element, kind.
-_DTYPES = {
-    "bool": (1, "bool"),
-    "uint8": (1, "unsigned"),
-    "int8": (1, "signed"),
-    "uint16": (2, "unsigned"),
-    "int16": (2, "signed"),
-    "uint32": (4, "unsigned"),
-    "int32": (4, "signed"),
-    "uint64": (8, "unsigned"),
-    "int64": (8, "signed"),
-    "float16": (2, "floating"),
-    "bfloat16": (2, "floating"),
-    "tfloat32": (4, "floating"),
-    "float32": (4, "floating"),
-    "float64": (8, "floating"),
-    "complex32": (4, "complex"),
-    "complex64": (8, "complex"),
-    "complex128": (16, "complex"),
-}
 _SETS = {
     "floating": ("float16", "bfloat16", "float32", "float64"),
     "integral": ("uint8", "int8", "int16", "int32", "int64"),
@@ -140,13 +122,19 @@ def _types(interface: CInterface, header: str) -> str:
     lines += ["", *_handles(interface)]
     dtypes = _known_dtypes(interface.enums)
     lines += ["", "dtypes:" if dtypes else "dtypes: []"]
-    for name, enum_value in dtypes.items():
-        size, kind = _DTYPES[name]
-        lines.append(f"  - {{name: {name}, enum: {enum_value}, bytes: {size}, kind: {kind}}}")
+    lines += [f"  - {{{_dtype(known_dtypes()[name], enum_value)}}}" for name, enum_value in dtypes.items()]
     sets = {name: [dtype for dtype in members if dtype in dtypes] for name, members in _SETS.items()}
     lines += ["", "dtype_sets:" if any(sets.values()) else "dtype_sets: []"]
     lines += [f"  - {{name: {n}, of: [{', '.join(m)}], doc: {_OPEN}}}" for n, m in sets.items() if m]
     return "\n".join(lines) + "\n"
+
+
+def _dtype(info: DtypeInfo, enum_value: str) -> str:
+    """The keys of a dtype that the spec of the package has too, with the value of another enum."""
+    keys = {"name": info.name, "enum": enum_value, "bytes": info.bytes, "kind": info.kind, "digits": info.digits}
+    keys |= {"exponent": info.exponent, "compute": info.compute if info.compute != info.name else ""}
+    keys |= {key: getattr(info, key) for key in ("real", "complex", "c", "numpy", "aten")}
+    return ", ".join(f"{key}: {value}" for key, value in keys.items() if value)
 
 
 def _handles(interface: CInterface) -> list[str]:
@@ -167,7 +155,7 @@ def _known_dtypes(enums: Iterable[CEnum]) -> dict[str, str]:
     for enum in enums:
         if "dtype" in enum.name.lower():
             found = {name.rpartition("_")[2]: name for name, _ in enum.values}
-            return {dtype: found[dtype] for dtype in _DTYPES if dtype in found}
+            return {dtype: found[dtype] for dtype in known_dtypes() if dtype in found}
     return {}
 
 

@@ -6,22 +6,11 @@ from collections.abc import Sequence
 
 from diopigen.emit.torch.arguments import CONVERSIONS, rule_of
 from diopigen.emit.torch.binding import Unbound
+from diopigen.ir.load import known_dtypes
 from diopigen.ir.model import DtypeList, Function, Parameter, ShapeList, ShapeRule
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number
 
 _STRENGTH = {"+": 1, "-": 1, "*": 2, "//": 2}
-_SCALARS = {
-    "bool": "at::kBool",
-    "uint8": "at::kByte",
-    "int8": "at::kChar",
-    "int16": "at::kShort",
-    "int32": "at::kInt",
-    "int64": "at::kLong",
-    "float16": "at::kHalf",
-    "bfloat16": "at::kBFloat16",
-    "float32": "at::kFloat",
-    "float64": "at::kDouble",
-}
 
 
 class Shapes:
@@ -149,9 +138,9 @@ def dtype_of(function: Function, param: Parameter) -> tuple[str, str]:
     if not first:
         raise Unbound("is like no tensor")
     if isinstance(param.dtype, DtypeList):
-        if len(param.dtype.dtypes) != 1 or param.dtype.dtypes[0] not in _SCALARS:
+        if len(param.dtype.dtypes) != 1:
             raise Unbound("may have several dtypes")
-        return first, _SCALARS[param.dtype.dtypes[0]]
+        return first, f"at::k{known_dtypes()[param.dtype.dtypes[0]].aten}"
     rule = rule_of(param)
     if rule is None or rule[0] not in ("same", "to_real", *CONVERSIONS) or not rule[1]:
         raise Unbound("has a dtype that no rule says")

@@ -213,7 +213,7 @@ def _customs(interface: Interface) -> dict[str, object]:
 
 
 def emit(interface: Interface, templates: Path) -> Plan:
-    """`torch/structured.cpp`, `ruled.cpp`, `handwritten.cpp`, `compiled.cpp`, `custom.cpp` and `kernels.h`.
+    """`torch/structured.cpp`, `ruled.cpp`, `handwritten.cpp`, `compiled.cpp`, `custom.cpp` and headers.
 
     Nothing where the spec has no torch.yaml.
 
@@ -260,6 +260,17 @@ def emit(interface: Interface, templates: Path) -> Plan:
         ),
         **_customs(interface),
     }
+    types = {
+        "header": interface.types_header,
+        "dtypes": interface.dtypes,
+        "sets": [
+            (
+                f"k{one.name.capitalize()}{'Dtype' if one.name == 'any' else ''}",
+                [f"k{n.capitalize()}" for n in one.dtypes],
+            )
+            for one in interface.dtype_sets
+        ],
+    }
     inputs = _sources(interface)
     every = tuple(name for name in interface.files if name.startswith("specs/ops/"))
     files = []
@@ -268,4 +279,7 @@ def emit(interface: Interface, templates: Path) -> Plan:
         content = render(templates, template, values)
         read = sorted({*inputs, *every}) if name == "custom.cpp" else inputs
         files.append(PlannedFile(f"torch/{name}", content, (*read, f"templates/{template}"), TARGET))
+    template = "torch/scalar_types.h.j2"
+    content = render(templates, template, types)
+    files.append(PlannedFile("torch/scalar_types.h", content, ("specs/types.yaml", f"templates/{template}"), TARGET))
     return Plan(tuple(files))

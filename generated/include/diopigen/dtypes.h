@@ -9,91 +9,188 @@
 #include <cstdint>
 
 namespace diopigen {
+// With internal linkage: libraries of several vendors in one process have tables of their own.
+namespace {
 
-/// The name that the spec has for a dtype, such as "float32".
-constexpr const char* dtypeName(diopiDtype_t dtype) {
+enum class DtypeKind { kNone, kBool, kUnsigned, kSigned, kFloating, kComplex };
+
+/// A row of the table of dtypes. A dtype that has no counterpart of a kind is its own.
+struct DtypeFacts {
+    diopiDtype_t dtype;
+    const char* name;
+    DtypeKind kind;
+    int bytes;
+    // Bits of the significand, the hidden one included; 0 for what is not floating.
+    int digits;
+    // The largest finite element of a floating dtype, and the largest double that does not round to infinity.
+    double largest;
+    double limit;
+    // DLDataTypeCode; -1 where frameworks do not have the dtype.
+    int dlpack;
+    // What elements are computed in, as at::opmath_type; the dtype of the real part; the complex dtype.
+    diopiDtype_t compute;
+    diopiDtype_t real;
+    diopiDtype_t complex;
+};
+
+constexpr int kDtypeCount = 17;
+
+// clang-format off
+// The last row is that of what is no dtype.
+constexpr DtypeFacts kDtypeFacts[kDtypeCount + 1] = {
+    {diopi_dtype_bool, "bool", DtypeKind::kBool, 1, 0, 0.0, 0.0, 6, diopi_dtype_bool, diopi_dtype_bool, diopi_dtype_bool},
+    {diopi_dtype_uint8, "uint8", DtypeKind::kUnsigned, 1, 0, 0.0, 0.0, 1, diopi_dtype_uint8, diopi_dtype_uint8, diopi_dtype_uint8},
+    {diopi_dtype_int8, "int8", DtypeKind::kSigned, 1, 0, 0.0, 0.0, 0, diopi_dtype_int8, diopi_dtype_int8, diopi_dtype_int8},
+    {diopi_dtype_uint16, "uint16", DtypeKind::kUnsigned, 2, 0, 0.0, 0.0, 1, diopi_dtype_uint16, diopi_dtype_uint16, diopi_dtype_uint16},
+    {diopi_dtype_int16, "int16", DtypeKind::kSigned, 2, 0, 0.0, 0.0, 0, diopi_dtype_int16, diopi_dtype_int16, diopi_dtype_int16},
+    {diopi_dtype_uint32, "uint32", DtypeKind::kUnsigned, 4, 0, 0.0, 0.0, 1, diopi_dtype_uint32, diopi_dtype_uint32, diopi_dtype_uint32},
+    {diopi_dtype_int32, "int32", DtypeKind::kSigned, 4, 0, 0.0, 0.0, 0, diopi_dtype_int32, diopi_dtype_int32, diopi_dtype_int32},
+    {diopi_dtype_uint64, "uint64", DtypeKind::kUnsigned, 8, 0, 0.0, 0.0, 1, diopi_dtype_uint64, diopi_dtype_uint64, diopi_dtype_uint64},
+    {diopi_dtype_int64, "int64", DtypeKind::kSigned, 8, 0, 0.0, 0.0, 0, diopi_dtype_int64, diopi_dtype_int64, diopi_dtype_int64},
+    {diopi_dtype_float16, "float16", DtypeKind::kFloating, 2, 11, 65504.0, 65519.99999999999, 2, diopi_dtype_float32, diopi_dtype_float16, diopi_dtype_complex32},
+    {diopi_dtype_bfloat16, "bfloat16", DtypeKind::kFloating, 2, 8, 3.3895313892515355e+38, 3.3961775292304597e+38, 4, diopi_dtype_float32, diopi_dtype_bfloat16, diopi_dtype_complex64},
+    {diopi_dtype_tfloat32, "tfloat32", DtypeKind::kFloating, 4, 11, 3.4028234663852886e+38, 3.4028235677973362e+38, -1, diopi_dtype_tfloat32, diopi_dtype_tfloat32, diopi_dtype_complex64},
+    {diopi_dtype_float32, "float32", DtypeKind::kFloating, 4, 24, 3.4028234663852886e+38, 3.4028235677973362e+38, 2, diopi_dtype_float32, diopi_dtype_float32, diopi_dtype_complex64},
+    {diopi_dtype_float64, "float64", DtypeKind::kFloating, 8, 53, 1.7976931348623157e+308, 1.7976931348623157e+308, 2, diopi_dtype_float64, diopi_dtype_float64, diopi_dtype_complex128},
+    {diopi_dtype_complex32, "complex32", DtypeKind::kComplex, 4, 0, 0.0, 0.0, 5, diopi_dtype_complex64, diopi_dtype_float16, diopi_dtype_complex32},
+    {diopi_dtype_complex64, "complex64", DtypeKind::kComplex, 8, 0, 0.0, 0.0, 5, diopi_dtype_complex64, diopi_dtype_float32, diopi_dtype_complex64},
+    {diopi_dtype_complex128, "complex128", DtypeKind::kComplex, 16, 0, 0.0, 0.0, 5, diopi_dtype_complex128, diopi_dtype_float64, diopi_dtype_complex128},
+    {diopi_dtype_unsupported, "an unknown dtype", DtypeKind::kNone, 0, 0, 0, 0, -1, diopi_dtype_unsupported, diopi_dtype_unsupported, diopi_dtype_unsupported},
+};
+// The row of the dtype that holds both; kDtypeCount where there is none.
+constexpr uint8_t kPromotedRows[kDtypeCount][kDtypeCount] = {
+    {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16},  // bool
+    {1, 1, 4, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16},  // uint8
+    {2, 4, 2, 6, 4, 8, 6, 17, 8, 9, 10, 11, 12, 13, 14, 15, 16},  // int8
+    {3, 3, 6, 3, 6, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16},  // uint16
+    {4, 4, 4, 6, 4, 8, 6, 17, 8, 9, 10, 11, 12, 13, 14, 15, 16},  // int16
+    {5, 5, 8, 5, 8, 5, 8, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16},  // uint32
+    {6, 6, 6, 6, 6, 8, 6, 17, 8, 9, 10, 11, 12, 13, 14, 15, 16},  // int32
+    {7, 7, 17, 7, 17, 7, 17, 7, 17, 9, 10, 11, 12, 13, 14, 15, 16},  // uint64
+    {8, 8, 8, 8, 8, 8, 8, 17, 8, 9, 10, 11, 12, 13, 14, 15, 16},  // int64
+    {9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 12, 11, 12, 13, 14, 15, 16},  // float16
+    {10, 10, 10, 10, 10, 10, 10, 10, 10, 12, 10, 11, 12, 13, 15, 15, 16},  // bfloat16
+    {11, 11, 11, 11, 11, 11, 11, 11, 11, 11, 11, 11, 12, 13, 15, 15, 16},  // tfloat32
+    {12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 13, 15, 15, 16},  // float32
+    {13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 16, 16, 16},  // float64
+    {14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 15, 15, 15, 16, 14, 15, 16},  // complex32
+    {15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 16, 15, 15, 16},  // complex64
+    {16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16},  // complex128
+};
+// clang-format on
+
+/// The row of a dtype; kDtypeCount for what is none.
+constexpr int dtypeRow(diopiDtype_t dtype) {
     switch (dtype) {
         case diopi_dtype_bool:
-            return "bool";
-        case diopi_dtype_uint8:
-            return "uint8";
-        case diopi_dtype_int8:
-            return "int8";
-        case diopi_dtype_uint16:
-            return "uint16";
-        case diopi_dtype_int16:
-            return "int16";
-        case diopi_dtype_uint32:
-            return "uint32";
-        case diopi_dtype_int32:
-            return "int32";
-        case diopi_dtype_uint64:
-            return "uint64";
-        case diopi_dtype_int64:
-            return "int64";
-        case diopi_dtype_float16:
-            return "float16";
-        case diopi_dtype_bfloat16:
-            return "bfloat16";
-        case diopi_dtype_tfloat32:
-            return "tfloat32";
-        case diopi_dtype_float32:
-            return "float32";
-        case diopi_dtype_float64:
-            return "float64";
-        case diopi_dtype_complex32:
-            return "complex32";
-        case diopi_dtype_complex64:
-            return "complex64";
-        case diopi_dtype_complex128:
-            return "complex128";
-        default:
-            return "an unknown dtype";
-    }
-}
-
-/// Bytes of an element; 0 for what is no dtype.
-constexpr int64_t elementBytes(diopiDtype_t dtype) {
-    switch (dtype) {
-        case diopi_dtype_bool:
-            return 1;
+            return 0;
         case diopi_dtype_uint8:
             return 1;
         case diopi_dtype_int8:
-            return 1;
+            return 2;
         case diopi_dtype_uint16:
-            return 2;
+            return 3;
         case diopi_dtype_int16:
-            return 2;
+            return 4;
         case diopi_dtype_uint32:
-            return 4;
+            return 5;
         case diopi_dtype_int32:
-            return 4;
+            return 6;
         case diopi_dtype_uint64:
-            return 8;
+            return 7;
         case diopi_dtype_int64:
             return 8;
         case diopi_dtype_float16:
-            return 2;
+            return 9;
         case diopi_dtype_bfloat16:
-            return 2;
+            return 10;
         case diopi_dtype_tfloat32:
-            return 4;
+            return 11;
         case diopi_dtype_float32:
-            return 4;
+            return 12;
         case diopi_dtype_float64:
-            return 8;
+            return 13;
         case diopi_dtype_complex32:
-            return 4;
+            return 14;
         case diopi_dtype_complex64:
-            return 8;
+            return 15;
         case diopi_dtype_complex128:
             return 16;
         default:
-            return 0;
+            return kDtypeCount;
     }
 }
 
+constexpr const DtypeFacts& dtypeFacts(diopiDtype_t dtype) { return kDtypeFacts[dtypeRow(dtype)]; }
+
+/// The name that the spec has for a dtype, such as "float32".
+constexpr const char* dtypeName(diopiDtype_t dtype) { return dtypeFacts(dtype).name; }
+
+/// Bytes of an element; 0 for what is no dtype.
+constexpr int64_t elementBytes(diopiDtype_t dtype) { return dtypeFacts(dtype).bytes; }
+
+/// 0 for bool and what is no dtype, 1 integral, 2 floating, 3 complex.
+constexpr int dtypeCategory(diopiDtype_t dtype) {
+    const DtypeKind kind = dtypeFacts(dtype).kind;
+    if (kind == DtypeKind::kComplex) {
+        return 3;
+    }
+    if (kind == DtypeKind::kFloating) {
+        return 2;
+    }
+    return kind == DtypeKind::kSigned || kind == DtypeKind::kUnsigned ? 1 : 0;
+}
+
+/// The dtype that holds both, as torch.promote_types; diopi_dtype_unsupported where there is none.
+constexpr diopiDtype_t promotedDtype(diopiDtype_t left, diopiDtype_t right) {
+    const int row = dtypeRow(left);
+    const int column = dtypeRow(right);
+    const bool areDtypes = row != kDtypeCount && column != kDtypeCount;
+    return kDtypeFacts[areDtypes ? kPromotedRows[row][column] : kDtypeCount].dtype;
+}
+
+/// The dtype of a result as PyTorch promotes operands: those with dimensions come before 0-d ones, and these before
+/// numbers; what comes later counts only where its category is higher.
+class Promotion {
+  public:
+    enum Class { kDimensioned, kZeroDimensional, kNumber };
+
+    /// A floating number counts as float32.
+    void add(diopiDtype_t dtype, Class of) {
+        if (of == kNumber && dtypeCategory(dtype) == 2) {
+            dtype = diopi_dtype_float32;
+        }
+        classes_[of] = isEmpty_[of] ? dtype : promotedDtype(classes_[of], dtype);
+        isEmpty_[of] = false;
+    }
+    bool isEmpty() const { return isEmpty_[0] && isEmpty_[1] && isEmpty_[2]; }
+    /// diopi_dtype_unsupported where there are no operands, or where no dtype holds those of a class.
+    diopiDtype_t result() const {
+        diopiDtype_t type = diopi_dtype_unsupported;
+        bool isFirst = true;
+        for (int i = 2; i >= 0; --i) {
+            if (!isEmpty_[i]) {
+                type = isFirst ? classes_[i] : combined(classes_[i], type);
+                isFirst = false;
+            }
+        }
+        return type;
+    }
+
+  private:
+    static diopiDtype_t combined(diopiDtype_t higher, diopiDtype_t lower) {
+        const int category = dtypeCategory(higher);
+        if (category == 2 && dtypeCategory(lower) == 3) {
+            return dtypeFacts(higher).complex;
+        }
+        return category >= 2 || dtypeCategory(lower) <= category ? higher : promotedDtype(higher, lower);
+    }
+
+    diopiDtype_t classes_[3] = {diopi_dtype_unsupported, diopi_dtype_unsupported, diopi_dtype_unsupported};
+    bool isEmpty_[3] = {true, true, true};
+};
+
+}  // namespace
 }  // namespace diopigen
 
 #endif  // DIOPIGEN_DTYPES_H_

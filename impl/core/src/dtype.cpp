@@ -1,41 +1,32 @@
 #include "diopi_core/dtype.h"
 
+#include <diopigen/dtypes.h>
+
 namespace diopi::core {
 
 namespace {
 
-struct Row {
-    diopiDtype_t value;
-    const char* name;
-    int64_t size;
-    int category;
-    int rank;  // within its category: which of two signed or floating dtypes holds the other
+// In the order of Dtype.
+constexpr diopiDtype_t kDtypeTable[kDtypeCount] = {
+    diopi_dtype_bool,    diopi_dtype_uint8,   diopi_dtype_int8,      diopi_dtype_int16,
+    diopi_dtype_int32,   diopi_dtype_int64,   diopi_dtype_float16,   diopi_dtype_bfloat16,
+    diopi_dtype_float32, diopi_dtype_float64, diopi_dtype_complex64, diopi_dtype_complex128,
 };
-
-// In the order of Dtype. uint8 and the halves are apart: see `promote`.
-constexpr Row kDtypeTable[kDtypeCount] = {
-    {diopi_dtype_bool, "bool", 1, 0, 0},           {diopi_dtype_uint8, "uint8", 1, 1, 0},
-    {diopi_dtype_int8, "int8", 1, 1, 0},           {diopi_dtype_int16, "int16", 2, 1, 1},
-    {diopi_dtype_int32, "int32", 4, 1, 2},         {diopi_dtype_int64, "int64", 8, 1, 3},
-    {diopi_dtype_float16, "float16", 2, 2, 0},     {diopi_dtype_bfloat16, "bfloat16", 2, 2, 0},
-    {diopi_dtype_float32, "float32", 4, 2, 1},     {diopi_dtype_float64, "float64", 8, 2, 2},
-    {diopi_dtype_complex64, "complex64", 8, 3, 1}, {diopi_dtype_complex128, "complex128", 16, 3, 2},
-};
-
-const Row& row(Dtype dtype) { return kDtypeTable[static_cast<int>(dtype)]; }
 
 }  // namespace
 
-int category(Dtype dtype) { return row(dtype).category; }
+int category(Dtype dtype) { return diopigen::dtypeCategory(to_public(dtype)); }
 diopiDtype_t to_public(Dtype dtype) {
-    return dtype == Dtype::kUnsupported ? diopi_dtype_unsupported : row(dtype).value;
+    return dtype == Dtype::kUnsupported ? diopi_dtype_unsupported : kDtypeTable[static_cast<int>(dtype)];
 }
-const char* name_of(Dtype dtype) { return dtype == Dtype::kUnsupported ? "an unsupported dtype" : row(dtype).name; }
-int64_t size_of(Dtype dtype) { return row(dtype).size; }
+const char* name_of(Dtype dtype) {
+    return dtype == Dtype::kUnsupported ? "an unsupported dtype" : diopigen::dtypeName(to_public(dtype));
+}
+int64_t size_of(Dtype dtype) { return diopigen::elementBytes(to_public(dtype)); }
 
 Dtype from_public(diopiDtype_t dtype) {
     for (int i = 0; i < kDtypeCount; ++i) {
-        if (kDtypeTable[i].value == dtype) {
+        if (kDtypeTable[i] == dtype) {
             return static_cast<Dtype>(i);
         }
     }
@@ -43,22 +34,7 @@ Dtype from_public(diopiDtype_t dtype) {
 }
 
 Dtype promote(Dtype left, Dtype right) {
-    if (left == right) {
-        return left;
-    }
-    const Row& a = row(left);
-    const Row& b = row(right);
-    if (a.category < b.category) {
-        return promote(right, left);
-    }
-    if (a.category != b.category) {
-        // A float64 takes part in a complex number at its own width.
-        return left == Dtype::kComplex64 && right == Dtype::kFloat64 ? Dtype::kComplex128 : left;
-    }
-    if (a.rank == b.rank) {
-        return a.category == 1 ? Dtype::kInt16 : Dtype::kFloat32;  // uint8 with int8; the two halves
-    }
-    return a.rank > b.rank ? left : right;
+    return from_public(diopigen::promotedDtype(to_public(left), to_public(right)));
 }
 
 }  // namespace diopi::core

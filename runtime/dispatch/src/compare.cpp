@@ -12,21 +12,10 @@ namespace diopigen::dispatch {
 
 namespace {
 
-// Bits of the fraction.
+// Bits of the fraction; those of float64 for integers.
 int precisionOf(diopiDtype_t dtype) {
-    switch (dtype) {
-        case diopi_dtype_bfloat16:
-            return 7;
-        case diopi_dtype_float16:
-        case diopi_dtype_complex32:
-        case diopi_dtype_tfloat32:
-            return 10;
-        case diopi_dtype_float32:
-        case diopi_dtype_complex64:
-            return 23;
-        default:
-            return 52;
-    }
+    const int digits = dtypeFacts(dtypeFacts(dtype).real).digits;
+    return digits == 0 ? 52 : digits - 1;
 }
 
 constexpr double kRoundings = 64;        // of the own value

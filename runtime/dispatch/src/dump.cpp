@@ -16,41 +16,24 @@ namespace diopigen::dispatch {
 
 namespace {
 
-// The dtype as NumPy names it. bfloat16, which NumPy lacks, is kept as its bits, complex32 as pairs.
-const char* descriptor(diopiDtype_t dtype) {
-    switch (dtype) {
-        case diopi_dtype_int8:
-            return "|i1";
-        case diopi_dtype_uint8:
-            return "|u1";
-        case diopi_dtype_bool:
-            return "|b1";
-        case diopi_dtype_int16:
-            return "<i2";
-        case diopi_dtype_uint16:
-        case diopi_dtype_bfloat16:
-            return "<u2";
-        case diopi_dtype_int32:
-            return "<i4";
-        case diopi_dtype_uint32:
-        case diopi_dtype_complex32:
-            return "<u4";
-        case diopi_dtype_int64:
-            return "<i8";
-        case diopi_dtype_uint64:
-            return "<u8";
-        case diopi_dtype_float16:
-            return "<f2";
-        case diopi_dtype_float32:
-        case diopi_dtype_tfloat32:
-            return "<f4";
-        case diopi_dtype_float64:
-            return "<f8";
-        case diopi_dtype_complex64:
-            return "<c8";
-        default:
-            return "<c16";
-    }
+// The dtype as NumPy names it. bfloat16 and complex32, which NumPy lacks, are kept as their bits.
+std::string descriptor(diopiDtype_t dtype) {
+    const DtypeFacts& facts = dtypeFacts(dtype);
+    const auto letter = [&facts] {
+        switch (facts.kind) {
+            case DtypeKind::kBool:
+                return "b";
+            case DtypeKind::kSigned:
+                return "i";
+            case DtypeKind::kFloating:
+                return facts.dtype == diopi_dtype_bfloat16 ? "u" : "f";
+            case DtypeKind::kComplex:
+                return facts.dtype == diopi_dtype_complex32 ? "u" : "c";
+            default:
+                return "u";
+        }
+    };
+    return std::string(facts.bytes == 1 ? "|" : "<") + letter() + std::to_string(facts.bytes);
 }
 
 // The elements in row-major order, as numpy.load reads them (format 1.0: a header padded to 64 bytes).

@@ -3,6 +3,7 @@
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <diopi/functions.h>
+#include <diopigen_torch/dtypes.h>
 
 #include <atomic>
 #include <future>
@@ -63,34 +64,9 @@ void check(diopiError_t status, const char* function) {
 }
 
 diopiDtype_t dtypeOf(const at::Tensor& tensor) {
-    switch (tensor.scalar_type()) {
-        case at::kBool:
-            return diopi_dtype_bool;
-        case at::kByte:
-            return diopi_dtype_uint8;
-        case at::kChar:
-            return diopi_dtype_int8;
-        case at::kShort:
-            return diopi_dtype_int16;
-        case at::kInt:
-            return diopi_dtype_int32;
-        case at::kLong:
-            return diopi_dtype_int64;
-        case at::kHalf:
-            return diopi_dtype_float16;
-        case at::kBFloat16:
-            return diopi_dtype_bfloat16;
-        case at::kFloat:
-            return diopi_dtype_float32;
-        case at::kDouble:
-            return diopi_dtype_float64;
-        case at::kComplexFloat:
-            return diopi_dtype_complex64;
-        case at::kComplexDouble:
-            return diopi_dtype_complex128;
-        default:
-            TORCH_CHECK(false, "collectives have no dtype for tensors of ", tensor.scalar_type());
-    }
+    TORCH_CHECK(backend::isIn(backend::kAnyDtype, tensor.scalar_type()), "collectives have no dtype for tensors of ",
+                tensor.scalar_type());
+    return backend::dtypeOf(tensor.scalar_type());
 }
 
 c10::Stream currentStream(c10::Device device) { return c10::impl::VirtualGuardImpl(kDevice).getStream(device); }

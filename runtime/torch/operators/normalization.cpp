@@ -32,8 +32,8 @@ at::ScalarType checkedCommon(const at::Tensor& input, const MaybeTensor& weight,
     const at::ScalarType type = common(input, weight, bias);
     const bool mayBeFloat = at::isReducedFloatingType(input.scalar_type()) && type == at::kFloat;
     for (const MaybeTensor* parameter : {&weight, &bias}) {
-        TORCH_CHECK(!isDefined(*parameter) || (*parameter)->scalar_type() == type, "mixed dtype: expected parameters of ",
-                    type, ", found ", (*parameter)->scalar_type());
+        TORCH_CHECK(!isDefined(*parameter) || (*parameter)->scalar_type() == type,
+                    "mixed dtype: expected parameters of ", type, ", found ", (*parameter)->scalar_type());
     }
     TORCH_CHECK(type == input.scalar_type() || mayBeFloat, "mixed dtype: expected an input of ", type, ", found ",
                 input.scalar_type());

@@ -20,42 +20,12 @@ c10::DeviceIndex indexOf(const at::Tensor& tensor) { return tensor.is_cpu() ? cu
 }  // namespace
 
 at::ScalarType scalarTypeOf(diopiDtype_t dtype) {
-    switch (dtype) {
-        case diopi_dtype_int8:
-            return at::kChar;
-        case diopi_dtype_uint8:
-            return at::kByte;
-        case diopi_dtype_int16:
-            return at::kShort;
-        case diopi_dtype_uint16:
-            return at::kUInt16;
-        case diopi_dtype_int32:
-            return at::kInt;
-        case diopi_dtype_uint32:
-            return at::kUInt32;
-        case diopi_dtype_int64:
-            return at::kLong;
-        case diopi_dtype_uint64:
-            return at::kUInt64;
-        case diopi_dtype_float16:
-            return at::kHalf;
-        case diopi_dtype_float32:
-            return at::kFloat;
-        case diopi_dtype_float64:
-            return at::kDouble;
-        case diopi_dtype_bool:
-            return at::kBool;
-        case diopi_dtype_bfloat16:
-            return at::kBFloat16;
-        case diopi_dtype_complex32:
-            return at::kComplexHalf;
-        case diopi_dtype_complex64:
-            return at::kComplexFloat;
-        case diopi_dtype_complex128:
-            return at::kComplexDouble;
-        default:
-            throw Failure(diopiDtypeNotSupported, "PyTorch has no dtype " + std::to_string(dtype));
+    for (const detail::ScalarTypeOfDtype& one : detail::kScalarTypes) {
+        if (one.dtype == dtype) {
+            return one.type;
+        }
     }
+    throw Failure(diopiDtypeNotSupported, "PyTorch has no dtype " + std::to_string(dtype));
 }
 
 }  // namespace diopigen::backend

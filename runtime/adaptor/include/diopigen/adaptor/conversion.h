@@ -192,7 +192,7 @@ inline diopiError_t checkOnHost(const Site& at, const Tensor& source, diopiDtype
     const std::unique_ptr<unsigned char[]> values(new unsigned char[bytes]);
     DIOPIGEN_ADAPTOR_CALL(at, "diopiHostCopyFromStorage",
                           diopiHostCopyFromStorage(at.ctx, source.handle, values.get(), bytes));
-    const unsigned char* const first = values.get() + offset * elementSize(source.dtype);
+    const unsigned char* const first = values.get() + offset * elementBytes(source.dtype);
     return allFit(first, source.size, source.stride, source.dtype, to) ? diopiSuccess
                                                                        : overflowed(at, source.dtype, to);
 }

@@ -3,6 +3,7 @@
 #define DIOPIGEN_ADAPTOR_ERROR_H_
 
 #include <diopi/diopirt.h>
+#include <diopigen/dtypes.h>
 
 #include <cstdarg>
 #include <cstdio>
@@ -93,13 +94,6 @@ __attribute__((cold)) inline diopiError_t caught(const Helpers& helpers, const c
     } catch (...) {
         return fail(helpers, diopiErrorOccurred, "%s: unknown exception", function);
     }
-}
-
-inline const char* dtypeName(diopiDtype_t dtype) {
-    static const char* const names[] = {"int8",     "uint8",    "int16",     "uint16",    "int32",     "uint32",
-                                        "int64",    "uint64",   "float16",   "float32",   "float64",   "bool",
-                                        "bfloat16", "tfloat32", "complex32", "complex64", "complex128"};
-    return static_cast<unsigned>(dtype) < sizeof(names) / sizeof(names[0]) ? names[dtype] : "an unknown dtype";
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #define DIOPIGEN_ADAPTOR_NARROWING_H_
 
 #include <diopi/diopirt.h>
+#include <diopigen/dtypes.h>
 #include <diopigen/half.h>
 
 #include <cmath>
@@ -29,52 +30,24 @@ struct Range {
 };
 
 inline Range rangeOf(diopiDtype_t dtype) {
-    constexpr double half = 65519.99999999999;
-    constexpr double brain = 3.3961775292304601e38;
-    constexpr double single = 3.4028235677973362e38;
-    constexpr double twice = std::numeric_limits<double>::max();
-    switch (dtype) {
-        case diopi_dtype_int8:
-            return {Kind::integer, true, 1, -128.0, 127.0};
-        case diopi_dtype_uint8:
-            return {Kind::integer, false, 1, 0.0, 255.0};
-        case diopi_dtype_int16:
-            return {Kind::integer, true, 2, -32768.0, 32767.0};
-        case diopi_dtype_uint16:
-            return {Kind::integer, false, 2, 0.0, 65535.0};
-        case diopi_dtype_int32:
-            return {Kind::integer, true, 4, -2147483648.0, 2147483647.0};
-        case diopi_dtype_uint32:
-            return {Kind::integer, false, 4, 0.0, 4294967295.0};
-        // The upper bounds of 64 bits are no doubles: the next one below stands for them.
-        case diopi_dtype_int64:
-            return {Kind::integer, true, 8, -9223372036854775808.0, 9223372036854774784.0};
-        case diopi_dtype_uint64:
-            return {Kind::integer, false, 8, 0.0, 18446744073709549568.0};
-        case diopi_dtype_float16:
-            return {Kind::floating, true, 2, -half, half};
-        case diopi_dtype_bfloat16:
-            return {Kind::floating, true, 2, -brain, brain};
-        case diopi_dtype_float32:
-        case diopi_dtype_tfloat32:
-            return {Kind::floating, true, 4, -single, single};
-        case diopi_dtype_float64:
-            return {Kind::floating, true, 8, -twice, twice};
-        case diopi_dtype_complex32:
-            return {Kind::complexNumber, true, 2, -half, half};
-        case diopi_dtype_complex64:
-            return {Kind::complexNumber, true, 4, -single, single};
-        case diopi_dtype_complex128:
-            return {Kind::complexNumber, true, 8, -twice, twice};
+    const DtypeFacts& facts = dtypeFacts(dtype);
+    const DtypeFacts& real = dtypeFacts(facts.real);
+    const bool isSigned = facts.kind == DtypeKind::kSigned;
+    switch (facts.kind) {
+        case DtypeKind::kSigned:
+        case DtypeKind::kUnsigned: {
+            // The upper bounds of 64 bits are no doubles: the next one below stands for them.
+            const double end = std::ldexp(1.0, 8 * facts.bytes - (isSigned ? 1 : 0));
+            return {Kind::integer, isSigned, facts.bytes, isSigned ? -end : 0.0,
+                    facts.bytes == 8 ? std::nextafter(end, 0.0) : end - 1.0};
+        }
+        case DtypeKind::kFloating:
+            return {Kind::floating, true, facts.bytes, -facts.limit, facts.limit};
+        case DtypeKind::kComplex:
+            return {Kind::complexNumber, true, real.bytes, -real.limit, real.limit};
         default:
             return {Kind::other, false, 1, 0.0, 1.0};
     }
-}
-
-// Bytes of an element. Known here, since a host need not export diopiGetTensorElemSize, which is weak.
-inline std::int64_t elementSize(diopiDtype_t dtype) {
-    const Range range = rangeOf(dtype);
-    return range.kind == Kind::complexNumber ? 2 * range.bytes : range.bytes;
 }
 
 // Whether a cast can lose a value altogether. Rounding is no loss, and any value converts to a bool.

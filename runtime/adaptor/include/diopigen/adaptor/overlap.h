@@ -49,7 +49,7 @@ inline diopiError_t measure(const Site& at, diopiConstTensorHandle_t handle, Ext
     }
     if (count > 0 && last == count - 1) {
         extent.begin = static_cast<const char*>(tensor.data);
-        extent.end = extent.begin + count * elementSize(tensor.dtype);
+        extent.end = extent.begin + count * elementBytes(tensor.dtype);
     }
     return diopiSuccess;
 }

@@ -81,7 +81,7 @@ __attribute__((always_inline)) inline bool fitsOne(const Rule& rule, diopiConstT
         return false;
     }
     // Elements are at multiples of their own size.
-    return rule.alignment == 1 || elementSize(static_cast<diopiDtype_t>(word & 0xffU)) >= rule.alignment ||
+    return rule.alignment == 1 || elementBytes(static_cast<diopiDtype_t>(word & 0xffU)) >= rule.alignment ||
            startsAligned(rule, tensor);
 }
 

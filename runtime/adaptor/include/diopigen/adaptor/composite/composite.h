@@ -18,7 +18,6 @@
 #include "../geometry.h"
 #include "../host_services.h"
 #include "../rule.h"
-#include "promotion.h"
 
 namespace diopigen {
 namespace adaptor {
@@ -63,30 +62,37 @@ class Composite {
     diopiDtype_t dtype() const { return dtype_; }
 
     // The dtype of absolute values.
-    diopiDtype_t realDtype() const {
-        const DtypeTraits traits = traitsOf(dtype_);
-        return traits.category != Category::complex ? dtype_
-               : traits.bytes > 8                   ? diopi_dtype_float64
-                                                    : diopi_dtype_float32;
-    }
+    diopiDtype_t realDtype() const { return dtypeFacts(dtype_).real; }
 
     // An operand of a promotion; null is none.
+    struct Operand {
+        diopiDtype_t dtype;
+        Promotion::Class of;
+    };
     Operand operand(diopiConstTensorHandle_t tensor) {
-        return tensor == nullptr ? Operand{diopi_dtype_unsupported, 0}
-                                 : Operand{dtypeOf(tensor), shape(tensor).empty() ? 1 : 0};
+        return {dtypeOf(tensor),
+                tensor != nullptr && shape(tensor).empty() ? Promotion::kZeroDimensional : Promotion::kDimensioned};
     }
     Operand operand(const diopiScalar_t* scalar) const {
-        return scalar == nullptr ? Operand{diopi_dtype_unsupported, 2}
-                                 : Operand{isFloating(scalar->stype)           ? diopi_dtype_float32
-                                           : scalar->stype == diopi_dtype_bool ? diopi_dtype_bool
-                                                                               : diopi_dtype_int64,
-                                           2};
+        return {scalar == nullptr                                                ? diopi_dtype_unsupported
+                : isFloating(scalar->stype) || scalar->stype == diopi_dtype_bool ? scalar->stype
+                                                                                 : diopi_dtype_int64,
+                Promotion::kNumber};
     }
 
     // Computes from here on in what the operands are promoted to, which `out` must be able to hold.
     void computeIn(diopiConstTensorHandle_t out, std::initializer_list<Operand> operands) {
-        const diopiDtype_t dtype = promoted(operands);
-        if (traitsOf(dtype).category > traitsOf(dtypeOf(out)).category) {
+        Promotion promotion;
+        for (const Operand& operand : operands) {
+            if (operand.dtype != diopi_dtype_unsupported) {
+                promotion.add(operand.dtype, operand.of);
+            }
+        }
+        const diopiDtype_t dtype = promotion.result();
+        if (dtype == diopi_dtype_unsupported && !promotion.isEmpty()) {
+            reject(diopiDtypeNotSupported, "no dtype holds what the inputs hold");
+        }
+        if (dtypeCategory(dtype) > dtypeCategory(dtypeOf(out))) {
             reject(diopiDtypeNotSupported, "the output cannot hold what the inputs are promoted to");
         }
         dtype_ = computed(dtype);
@@ -153,11 +159,11 @@ class Composite {
     // Integral operands drop the fraction of a parameter that takes no part in promotion.
     Value number(const diopiScalar_t* scalar) {
         const double value = valueOf(scalar);
-        return number(traitsOf(dtype_).category <= Category::integral ? std::trunc(value) : value);
+        return number(dtypeCategory(dtype_) <= 1 ? std::trunc(value) : value);
     }
     // A factor must fit integral operands.
     Value factor(double value) {
-        if (traitsOf(dtype_).category <= Category::integral && value != std::trunc(value)) {
+        if (dtypeCategory(dtype_) <= 1 && value != std::trunc(value)) {
             reject(diopiErrorOccurred, "a number has a fractional part and the tensors are integral");
         }
         return number(value);
@@ -252,16 +258,10 @@ class Composite {
         return dtype;
     }
 
-    static bool isFloating(diopiDtype_t dtype) { return traitsOf(dtype).category == Category::floating; }
+    static bool isFloating(diopiDtype_t dtype) { return dtypeCategory(dtype) == 2; }
 
     // Half precision is computed in single precision.
-    static diopiDtype_t computed(diopiDtype_t dtype) {
-        const DtypeTraits traits = traitsOf(dtype);
-        if (traits.category == Category::floating && traits.bytes == 2) {
-            return diopi_dtype_float32;
-        }
-        return dtype == diopi_dtype_complex32 ? diopi_dtype_complex64 : dtype;
-    }
+    static diopiDtype_t computed(diopiDtype_t dtype) { return dtypeFacts(dtype).compute; }
 
   private:
     struct Result {
