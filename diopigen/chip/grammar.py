@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from diopigen.chip.model import MOST_DIMENSIONS
 from diopigen.config.grammar import is_operator
 from diopigen.config.model import LAYOUTS
 from diopigen.contract.dtypes import MANTISSA
@@ -41,7 +42,9 @@ def shape(dtypes: Sequence[str], operators: Sequence[str] = ()) -> RecordShape:
                 ListShape(TextShape(choices=LAYOUTS), non_empty=True),
                 "the orders of dimensions that their kernels take; ranks that no entry is about are free",
             ),
-            "max_rank": Field(IntegerShape(1), "the most dimensions of a tensor (default: that of the chip)"),
+            "max_rank": Field(
+                IntegerShape(1, MOST_DIMENSIONS), "the most dimensions of a tensor (default: that of the chip)"
+            ),
             "alignment": Field(
                 IntegerShape(1), "bytes that the start of every buffer is a multiple of (default: that of the chip)"
             ),
@@ -60,7 +63,7 @@ def shape(dtypes: Sequence[str], operators: Sequence[str] = ()) -> RecordShape:
             "dtypes": Field(
                 listed_dtypes, "the dtypes that kernels take where their group says nothing else", required=True
             ),
-            "max_rank": Field(IntegerShape(1), "the most dimensions of a tensor", required=True),
+            "max_rank": Field(IntegerShape(1, MOST_DIMENSIONS), "the most dimensions of a tensor", required=True),
             "alignment": Field(
                 IntegerShape(1), "bytes that the start of every buffer of a kernel is a multiple of", required=True
             ),

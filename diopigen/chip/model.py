@@ -8,6 +8,8 @@ from diopigen.chip.accuracy import Declaration
 from diopigen.diagnostics import Span
 
 LARGEST_ALIGNMENT = 512
+MOST_DIMENSIONS = 64
+"""As the interface's libraries take."""
 """What allocations of the simulated device are aligned to; no chip can ask for more."""
 
 

@@ -6,6 +6,8 @@ import re
 import textwrap
 from collections.abc import Iterable, Sequence
 
+from diopigen.emit.escaping import comment_text
+
 COLUMNS = 120
 _WORDS = re.compile(r"[^\s]+(?: [^\s]+)*")
 """Words with one space between: such a line stays as it is."""
@@ -66,7 +68,10 @@ def _fill(pieces: Iterable[str], indent: int, columns: int) -> list[str]:
 
 
 def wrapped(text: str, first: str, rest: str) -> list[str]:
-    """Text in lines of at most 120 columns: `first` comes before the first line, `rest` before the others."""
+    """Text in lines of at most 120 columns: `first` comes before the first line, `rest` before the others. In a comment
+    it cannot end it."""
+    if first.strip() in ("*", "//"):
+        text = comment_text(text)
     if len(first) + len(text) <= COLUMNS and _WORDS.fullmatch(text):
         return [first + text]
     return textwrap.wrap(

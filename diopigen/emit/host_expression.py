@@ -22,6 +22,7 @@ from diopigen.emit.cpp_text import (
     literal_value,
     wrap,
 )
+from diopigen.emit.escaping import c_string
 from diopigen.ir.model import Parameter
 from diopigen.ir.types import INTEGERS
 from diopigen.spec.expression import Binary, Call, Expression, Name, Text, Unary, to_text
@@ -43,7 +44,7 @@ class HostPrinter:
             negative = not isinstance(value, bool) and value < 0
             return Printed(literal_text(value), kind, PREFIX if negative else ATOM)
         if isinstance(expression, Text):
-            return Printed(f'"{expression.value}"', "text")
+            return Printed(c_string(expression.value), "text")
         if isinstance(expression, Name):
             return self.name(expression.name)
         if isinstance(expression, Unary):

@@ -10,6 +10,7 @@ from typing import Any
 import jinja2
 
 from diopigen.diagnostics import Span, failure
+from diopigen.emit.escaping import comment_text
 
 BANNER_COMMAND = "diopigen generate"
 
@@ -21,7 +22,7 @@ RULES = {
 
 @cache
 def _environment(folder: Path, autoescape: bool) -> jinja2.Environment:
-    return jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder, encoding="utf-8"),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -30,6 +31,8 @@ def _environment(folder: Path, autoescape: bool) -> jinja2.Environment:
         autoescape=autoescape,
         newline_sequence="\n",
     )
+    environment.filters["comment"] = comment_text
+    return environment
 
 
 def render(folder: Path, name: str, values: Mapping[str, Any], *, autoescape: bool = False) -> bytes:

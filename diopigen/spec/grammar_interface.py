@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from diopigen.spec.grammar_operators import OPERATORS_FILE
-from diopigen.spec.grammar_words import C_FUNCTION, HEADER_NAME, NAMES, TEXT, WORD
+from diopigen.spec.grammar_words import C_FUNCTION, C_TYPE, HEADER_NAME, NAMES, TEXT, WORD
 from diopigen.spec.schema import Field, IntegerShape, ListShape, RecordShape, TextShape
 
 RUNTIME_FILE = RecordShape(
@@ -17,14 +17,14 @@ RUNTIME_FILE = RecordShape(
                     {
                         "name": Field(WORD, "its name in the registration contract", required=True),
                         "doc": Field(TEXT, "what it does", required=True),
-                        "returns": Field(TEXT, "its C return type", required=True),
+                        "returns": Field(C_TYPE, "its C return type", required=True),
                         "params": Field(
                             ListShape(
                                 RecordShape(
                                     "parameter",
                                     {
                                         "name": Field(WORD, "its name", required=True),
-                                        "c_type": Field(TEXT, "its C type", required=True),
+                                        "c_type": Field(C_TYPE, "its C type", required=True),
                                         "doc": Field(TEXT, "its role", required=True),
                                     },
                                 )
@@ -99,7 +99,7 @@ TYPES_FILE = RecordShape(
                                     "field",
                                     {
                                         **_NAMED,
-                                        "c_type": Field(TEXT, "its C type", required=True),
+                                        "c_type": Field(C_TYPE, "its C type", required=True),
                                         "offset": Field(IntegerShape(0), "bytes from the start", required=True),
                                     },
                                 ),
@@ -115,7 +115,7 @@ TYPES_FILE = RecordShape(
             required=True,
         ),
         "handles": Field(
-            ListShape(RecordShape("handle", {**_TYPE, "c_type": Field(TEXT, "what it stands for", required=True)})),
+            ListShape(RecordShape("handle", {**_TYPE, "c_type": Field(C_TYPE, "what it stands for", required=True)})),
             "typedefs of opaque pointers and plain types",
             required=True,
         ),

@@ -17,6 +17,7 @@ from diopigen.spec.schema import (
 )
 
 TEXT = TextShape()
+C_TYPE = TextShape(r"[A-Za-z_][A-Za-z0-9_ *&]*(?:\[[0-9]+\])?", what="a C type")
 WORD = TextShape(r"[A-Za-z_][A-Za-z0-9_]*", what="a name (letters, digits, _)")
 DTYPE_NAME = replace(WORD, vocabulary="dtype")
 DTYPE_OR_SET = replace(WORD, vocabulary="dtype_or_set")

@@ -43,9 +43,10 @@ class TextShape:
 
 @dataclass(frozen=True, slots=True)
 class IntegerShape:
-    """An integer, at least `minimum` where one is given."""
+    """An integer, at least `minimum` where one is given, and at most `maximum`."""
 
     minimum: int | None = None
+    maximum: int = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,14 +217,15 @@ def _validate_scalar(node: ScalarNode, shape: Shape, what: str, sink: Sink) -> b
         if shape.pattern and not re.fullmatch(shape.pattern, text):
             sink.error("bad-name", f"{what} must be {shape.what}, not '{text}'", node.span, fix=f"write {shape.what}")
             return False
-    if (
-        isinstance(shape, IntegerShape)
-        and shape.minimum is not None
-        and isinstance(node.value, int)
-        and node.value < shape.minimum
-    ):
-        sink.error("out-of-range", f"{what} must be at least {shape.minimum}", node.span, fix="give a larger number")
-        return False
+    if isinstance(shape, IntegerShape) and isinstance(node.value, int):
+        if shape.minimum is not None and node.value < shape.minimum:
+            message = f"{what} must be at least {shape.minimum}"
+            sink.error("out-of-range", message, node.span, fix="give a larger number")
+            return False
+        if node.value > shape.maximum:
+            message = f"{what} must be at most {shape.maximum}"
+            sink.error("out-of-range", message, node.span, fix="give a smaller number")
+            return False
     return True
 
 
@@ -276,7 +278,8 @@ def _json(shape: Shape, words: Words) -> dict[str, Any]:
             found["pattern"] = f"^(?:{shape.pattern})$"
         return found
     if isinstance(shape, IntegerShape):
-        return {"type": "integer"} if shape.minimum is None else {"type": "integer", "minimum": shape.minimum}
+        least = {} if shape.minimum is None else {"minimum": shape.minimum}
+        return {"type": "integer", **least, "maximum": shape.maximum}
     if isinstance(shape, BooleanShape):
         return {"type": "boolean"}
     if isinstance(shape, NullShape):

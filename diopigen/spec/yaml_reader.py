@@ -8,6 +8,8 @@ else is an error.
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,12 +29,15 @@ RULES = {
     "yaml-alias": "Values are where they are used, without anchors and aliases.",
     "yaml-tag": "Types follow from the grammar, not from YAML tags.",
     "yaml-ambiguous": "A plain word or number means the same to every YAML reader.",
+    "yaml-character": "A text has no characters that control its direction or its lines, or that are not seen.",
     "yaml-number": "A number can be held in double precision.",
     "yaml-key": "The key of a mapping is a word.",
     "duplicate-key": "A key is in a mapping once.",
 }
 """The rules that YAML text is held to, with what each one is for; those about files are in `text_file`."""
 
+_HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+"""All control characters but tab and line feed, line separators, and marks of the direction of text."""
 MAX_DEPTH = 32
 _TOO_DEEP_FOR_LIBYAML = "exceeded maximum nesting depth"
 
@@ -188,6 +193,10 @@ class _Builder:
         if event.anchor is not None or event.tag is not None:
             self._check_decoration(event)
         text: str = event.value
+        if (hidden := _HIDDEN.search(text)) is not None:
+            name = unicodedata.name(hidden[0], "a control character")
+            message = f"the text has U+{ord(hidden[0]):04X} ({name.lower()}), which is not seen where the text is shown"
+            self._error("yaml-character", message, event, "remove the character")
         if event.style:
             node = ScalarNode(text, text, False, self.display, event.start_mark, event.end_mark)
         else:

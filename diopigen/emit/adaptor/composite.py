@@ -16,6 +16,7 @@ from diopigen.emit.adaptor.shim import arguments, head
 from diopigen.emit.c_text import COLUMNS, call_lines
 from diopigen.emit.constraint_forms import plain_condition
 from diopigen.emit.cpu.kernels import rule_operands
+from diopigen.emit.escaping import c_string
 from diopigen.ir.model import DtypeList, DtypeRule, Function, Interface, Parameter
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary
 
@@ -101,7 +102,7 @@ def _demands(function: Function, out: Parameter, interface: Interface) -> Iterat
             yield f'c.notNull("{param.name}", {param.name});'
     for param in function.params:
         if param.type == "string" and param.values:
-            known = ", ".join(f'"{value}"' for value in param.values)
+            known = ", ".join(c_string(value) for value in param.values)
             yield f'c.oneOf("{param.name}", {param.name}, {{{known}}});'
         if param.type != "tensor":
             continue
@@ -136,7 +137,7 @@ def _checks(function: Function) -> Iterator[str]:
         broken = _violated(predicate) if predicate is not None else ""
         if broken:
             yield f"if ({broken}) {{"
-            yield f'{_INDENT}c.reject({constraint.error}, "{constraint.id}: {constraint.text}");'
+            yield f"{_INDENT}c.reject({constraint.error}, {c_string(f'{constraint.id}: {constraint.text}')});"
             yield "}"
 
 
@@ -255,7 +256,7 @@ class _Printer:
         if isinstance(condition, Binary) and condition.operator == "==" and isinstance(condition.right, Text):
             assert isinstance(condition.left, Name)
             text = condition.left.name
-            return f'{text} != nullptr && std::strcmp({text}, "{condition.right.value}") == 0'
+            return f"{text} != nullptr && std::strcmp({text}, {c_string(condition.right.value)}) == 0"
         return None
 
     def _unsupported(self) -> Failure:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from diopigen.emit.c_text import call_lines, declarator, doc_comment
+from diopigen.emit.escaping import comment_text
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.prose import constraint_text, direction_tag, param_text
 from diopigen.emit.sources import spec_files
@@ -63,9 +64,9 @@ def _struct_members(struct: StructType) -> list[str]:
         together = [field for field in struct.fields if field.offset == offset]
         indent = "    " if len(together) == 1 else "        "
         members = [
-            line
+            f"{indent}{line}"
             for field in together
-            for line in (f"{indent}/** {field.doc} */", f"{indent}{declarator(field.c_type, field.name)};")
+            for line in (f"/** {comment_text(field.doc)} */", f"{declarator(field.c_type, field.name)};")
         ]
         lines += members if len(together) == 1 else ["    union {", *members, "    };"]
     return lines

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Union
 
+from diopigen.emit.escaping import python_string
+
 COLUMNS = 120
 _INDENT = "    "
 
@@ -66,7 +68,7 @@ def _parts(value: Literal) -> _Parts | None:
         named = [(f"{key}=", item) for key, item in (value.keywords or {}).items()]
         return f"{value.function}(", [*(("", item) for item in value.arguments), *named], ")"
     if isinstance(value, Mapping):
-        return "{", [(f"{_text(key)}: ", item) for key, item in value.items()], "}"
+        return "{", [(f"{python_string(key)}: ", item) for key, item in value.items()], "}"
     return None
 
 
@@ -107,10 +109,4 @@ def _simple(value: Literal) -> str:
         return 'float("nan")'
     if isinstance(value, float) and value in (float("inf"), float("-inf")):
         return f'float("{value}")'
-    return _text(value) if isinstance(value, str) else repr(value).replace("e+", "e")
-
-
-def _text(value: str) -> str:
-    """A text in double quotes."""
-    body = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{body}"'
+    return python_string(value) if isinstance(value, str) else repr(value).replace("e+", "e")

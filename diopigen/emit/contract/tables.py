@@ -12,6 +12,7 @@ from pathlib import Path
 
 from diopigen.contract.dtypes import literal
 from diopigen.contract.functions import FUNCTIONS, SPECIAL
+from diopigen.emit.escaping import c_string
 from diopigen.emit.operands import is_operator
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.sources import spec_files
@@ -103,7 +104,7 @@ class _Scope:
                 return add(f"{{Op::kInteger, Fn::none, 0, 0, {expression.value}}}")
             return add(f"{{Op::kReal, Fn::none, 0, 0, 0, {float(expression.value)!r}}}")
         if isinstance(expression, Text):
-            return add(f'{{Op::kText, Fn::none, 0, 0, 0, 0, "{expression.value}"}}')
+            return add(f"{{Op::kText, Fn::none, 0, 0, 0, 0, {c_string(expression.value)}}}")
         if isinstance(expression, Name):
             return self._name(expression.name)
         if isinstance(expression, Unary):
@@ -160,8 +161,8 @@ class _Scope:
         """A row of `constraints`."""
         predicate = self.expression(constraint.require.expression) if constraint.require is not None else -1
         reads = "true" if constraint.checked == "kernel" else "false"
-        text = constraint.text.replace("\\", "\\\\").replace('"', '\\"')
-        return f'{{"{constraint.id}", "{text}", {predicate}, {constraint.error}, {reads}}},'
+        text = c_string(constraint.text)
+        return f'{{"{constraint.id}", {text}, {predicate}, {constraint.error}, {reads}}},'
 
     def parameter(self, param: Parameter) -> str:
         """A row of `parameters`."""
@@ -208,7 +209,7 @@ class _Scope:
     def _values(self, param: Parameter) -> tuple[int, int]:
         if param.values:
             first = len(self.tables.texts)
-            self.tables.texts += [f'"{value}",' for value in param.values]
+            self.tables.texts += [f"{c_string(value)}," for value in param.values]
             return first, len(param.values)
         enum = self.tables.enums.get(param.type)
         if enum is None or param.direction != "in":

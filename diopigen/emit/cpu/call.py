@@ -9,6 +9,7 @@ from diopigen.emit.cpp_text import Inexpressible
 from diopigen.emit.cpu.argument_printer import ArgumentPrinter, number
 from diopigen.emit.cpu.kernels import Group
 from diopigen.emit.element_expression import Constant
+from diopigen.emit.escaping import c_string
 from diopigen.ir.model import Constraint, Function
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, walk
 
@@ -77,7 +78,7 @@ class Body:
         integral = "is_integral(compute) || compute == Dtype::kBool"
         position = list(self.group.arrays).index(tensor)
         text = f"{constraint.id}: {constraint.text}"
-        statement = self.call("    call.reject_zero", [str(position), f'"{text}"'], 4)
+        statement = self.call("    call.reject_zero", [str(position), c_string(text)], 4)
         return f"{INDENT}if ({f'({integral}){rounded}' if rounded else integral}) {{\n{statement}\n{INDENT}}}"
 
     # ---- The engine ----

@@ -8,6 +8,7 @@ from math import isinf, isnan, prod
 
 from diopigen.contract.dtypes import real_of
 from diopigen.emit.docs.facts import Sample, SampleNumber, SampleTensor, SampleValue
+from diopigen.emit.escaping import c_string
 from diopigen.header.signature import c_type
 from diopigen.ir.load import known_dtypes
 from diopigen.ir.model import Function, Interface, Parameter
@@ -220,7 +221,7 @@ def _literal(param: Parameter, value: SampleValue) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):  # the name of an enumerator, or a text
-        return f'"{value}"' if param.type == "string" else value
+        return c_string(value) if param.type == "string" else value
     assert isinstance(value, (int, float))
     return _number(value)
 

@@ -25,6 +25,7 @@ from diopigen.emit.elementwise.integers import (
     takes_bools,
     takes_integers,
 )
+from diopigen.emit.escaping import c_string
 from diopigen.emit.host_expression import HostPrinter
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.sources import header_files, spec_files
@@ -313,7 +314,7 @@ def _conditions(function: Function, host: HostPrinter, integers: tuple[str, ...]
         if param.type == "scalar":
             yield (f"{param.name} == nullptr || " if param.nullable else "") + f"{param.name}_number.isNumber()"
         elif param.type == "string" and param.values:
-            words = ", ".join(f'"{word}"' for word in param.values)
+            words = ", ".join(c_string(word) for word in param.values)
             yield f"isOneOf({param.name}, {{{words}}})"
         elif param.type == "tensor" and not _is_mask(param) and not param.nullable:
             floats = _floats(function, param)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from diopigen.emit.c_text import COLUMNS, call_lines
+from diopigen.emit.escaping import c_string
 from diopigen.emit.torch.binding import Binding, Unbound
 from diopigen.ir.aten import AtenArgument
 from diopigen.ir.model import DtypeList, DtypeRule, Function, Parameter, ShapeRule
@@ -61,7 +62,7 @@ def _literal(param: Parameter) -> str:
     if param.type == "scalar":
         return f"Number(at::Scalar({text}))"
     if param.type == "string":
-        return f'"{text}"'
+        return c_string(text)
     return text
 
 

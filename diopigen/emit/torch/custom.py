@@ -11,6 +11,7 @@ import keyword
 import re
 from dataclasses import dataclass, field
 
+from diopigen.emit.escaping import c_string
 from diopigen.emit.torch.binding import Unbound
 from diopigen.emit.torch.custom_shapes import Shapes, dtype_of
 from diopigen.ir.model import Function, Interface, Parameter, ShapeRule
@@ -94,7 +95,7 @@ def _default(param: Parameter) -> str | None:
     if isinstance(value, tuple):
         return f"[{', '.join(map(str, value))}]"
     if isinstance(value, str):
-        return f'"{value}"' if param.type == "string" else None
+        return c_string(value) if param.type == "string" else None
     return str(value)
 
 

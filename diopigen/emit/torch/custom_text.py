@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from diopigen.emit.c_text import COLUMNS, call_lines
+from diopigen.emit.escaping import c_string
 from diopigen.emit.torch.custom import NUMBERS, Argument, Custom, Result
 from diopigen.emit.torch.custom_shapes import dtype_of
 
@@ -161,12 +162,12 @@ def class_text(custom: Custom) -> str:
 
 def definition(custom: Custom) -> list[str]:
     """The line that defines the schema."""
-    one = f'library.def("{custom.schema.replace(chr(34), chr(92) + chr(34))}");'
+    one = f"library.def({c_string(custom.schema)});"
     if len(one) + 4 <= COLUMNS:
         return [one]
     pieces: list[str] = []
     for word in custom.schema.split(" "):
-        escaped = word.replace('"', '\\"')
+        escaped = c_string(word)[1:-1]
         if pieces and len(pieces[-1]) + len(escaped) + 1 <= COLUMNS - 16:
             pieces[-1] += f" {escaped}"
         else:

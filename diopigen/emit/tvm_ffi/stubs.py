@@ -6,6 +6,7 @@ import textwrap
 from keyword import iskeyword
 
 from diopigen.emit.entry.functions import kernel_name
+from diopigen.emit.escaping import python_string
 from diopigen.emit.prose import constraint_text, param_text
 from diopigen.emit.tvm_ffi.arguments import is_choice, is_destination, passed, returned
 from diopigen.ir.model import Function, Interface, Parameter
@@ -66,7 +67,7 @@ def _default(param: Parameter) -> str:
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return f'float("{value}")'
     if isinstance(value, str):
-        return f'"{value}"'
+        return python_string(value)
     return repr(value)
 
 

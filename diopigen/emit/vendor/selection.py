@@ -34,7 +34,8 @@ _RESERVED = {
     ),
     "a macro of compilers or of the C library": "assert errno i386 linux major minor stderr stdin stdout unix",
     "a device name that some file systems refuse": "aux con nul prn",
-    "a name of diopigen's own": "diopi diopigen",
+    "a namespace of C++": "posix std",
+    "a name of diopigen's own": "diopi diopigen impl",
 }
 _REASON = {name: reason for reason, names in _RESERVED.items() for name in names.split()}
 
