@@ -181,6 +181,49 @@ def test_damaged_folders_are_named(tmp_path: Path, device: str) -> None:
         call.operands()
 
 
+def written_capture(folder: Path, op: str, *args: Any) -> Path:
+    """A capture of one call that no program made."""
+    folder.mkdir()
+    names = {"module": "", "node": "", "api": "", "source": "t.py:2", "step": 0, "phase": "forward"}
+    line = {"call": 0, "op": op, "stored": True, "args": args, "kwargs": {}, "outputs": [], "written": {}, **names}
+    (folder / "calls.jsonl").write_text(json.dumps(line) + "\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("op", "args", "why"),
+    [
+        ("from_file", ["VICTIM", True, 4], "it opens a file"),
+        ("manual_seed", [1], "it returns no tensor"),
+        ("_cufft_clear_plan_cache", [0], "it returns no tensor"),
+        ("mine::add", [1, 2], "no operator 'mine::add'"),
+        ("load_library::__func__.__globals__", [], "no operator"),
+        ("load_library::__call__", ["VICTIM"], "no operator"),
+        ("optools_test::twice", [1.0], "runs only where --namespace names it"),
+    ],
+)
+def test_a_capture_calls_only_operators_that_compute(tmp_path: Path, op: str, args: list[Any], why: str) -> None:
+    with torch.library._scoped_library("optools_test", "DEF") as library:
+        library.define("twice(float x) -> Tensor")
+        called = []
+        library.impl("twice", lambda x: called.append(x) or torch.full((), 2 * x), "CompositeExplicitAutograd")
+        victim = tmp_path / "victim"
+        folder = written_capture(tmp_path / "a", op, *[str(victim) if one == "VICTIM" else one for one in args])
+        (outcome,) = replay(folder)
+        assert outcome.state == "skipped" and why in outcome.why
+        assert not victim.exists() and not called
+        replay(folder, namespaces=["optools_test"])
+        assert bool(called) == op.startswith("optools_test")
+
+
+@pytest.mark.parametrize(
+    "operand", [{"tensor": 3, "dtype": "float32"}, {"torch": 1}, {"generator": "zz", "device": ""}]
+)
+def test_a_line_that_no_capture_wrote_fails_in_one_sentence(tmp_path: Path, operand: dict[str, Any]) -> None:
+    (outcome,) = replay(written_capture(tmp_path / "a", "neg", operand))
+    assert outcome.state in ("failed", "skipped") and outcome.why
+
+
 def test_show_has_operands_and_ranges(tmp_path: Path, device: str) -> None:
     x = torch.tensor([1.0, -2, float("inf")]).to(device)
     with Capture(tmp_path / "a"):

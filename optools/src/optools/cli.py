@@ -64,6 +64,7 @@ def build_parser() -> argparse.ArgumentParser:
     compare.add_argument("--accumulated", action="store_true", help="follow the whole program in float64 too")
     compare.add_argument("--stop-after", type=int, default=0, metavar="N", help="look no further after N wrong calls")
     compare.add_argument("--device", help="of captured calls: where to run them")
+    namespaces(compare)
     program_words(compare)
     compare.set_defaults(command=_compare_command)
 
@@ -136,6 +137,7 @@ def build_parser() -> argparse.ArgumentParser:
     again.add_argument("folder")
     again.add_argument("calls", nargs="*", type=int)
     again.add_argument("--device", help="where to run them; default: where they were captured")
+    namespaces(again)
     filters(again)
     return parser
 
@@ -168,6 +170,13 @@ def seeded(parser: argparse.ArgumentParser) -> None:
 def program_words(parser: argparse.ArgumentParser) -> None:
     """The program, after all options."""
     parser.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM", help="FILE or -m MODULE, and arguments")
+
+
+def namespaces(parser: argparse.ArgumentParser) -> None:
+    """Libraries other than ATen whose operators a folder may call."""
+    parser.add_argument(
+        "--namespace", action="append", default=[], help="also run operators of this library, such as torchvision"
+    )
 
 
 def filters(parser: argparse.ArgumentParser) -> None:
@@ -277,7 +286,13 @@ def _replay(options: argparse.Namespace) -> int:
     from optools.replaying import outcome_table, replay
 
     numbers = {call.number for call in _selected(options)}
-    outcomes = replay(options.folder, options.calls, device=options.device, takes=lambda call: call.number in numbers)
+    outcomes = replay(
+        options.folder,
+        options.calls,
+        device=options.device,
+        takes=lambda call: call.number in numbers,
+        namespaces=options.namespace,
+    )
     print(outcome_table(outcomes))
     counts = {state: sum(one.state == state for one in outcomes) for state in ("right", "wrong", "failed", "skipped")}
     print(", ".join(f"{count} {state}" for state, count in counts.items()))

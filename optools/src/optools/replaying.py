@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from optools.check import Verdict, check
 from optools.errors import Difference
 from optools.mode import Call, quiet
 from optools.reference import Impossible, Results
-from optools.schema import facts_of
+from optools.schema import facts_of, refusal
 from optools.store import FolderError, Stored, read_calls
 from optools.tensors import Device, Frozen, View, equal_bits, mapped
 from optools.text import shortened, table
@@ -59,30 +59,36 @@ def replay(
     *,
     device: str | None = None,
     takes: Callable[[Stored], bool] = lambda _: True,
+    namespaces: Collection[str] = (),
 ) -> list[Outcome]:
-    """Runs the calls of a folder again (all, or those with these numbers). Raises `FolderError`."""
+    """Runs the calls of a folder again (all, or those with these numbers): operators of ATen, and of `namespaces`.
+    Raises `FolderError`."""
     selected = set(numbers)
     found = []
     for call in read_calls(Path(folder)):
         if (not selected or call.number in selected) and takes(call):
-            found.append(run_again(call, device))
+            found.append(run_again(call, device, namespaces))
     missing = selected - {outcome.call.number for outcome in found}
     if missing:
         raise FolderError(f"{folder} has no call {', '.join(map(str, sorted(missing)))}")
     return found
 
 
-def run_again(call: Stored, device: str | None = None) -> Outcome:
+def run_again(call: Stored, device: str | None = None, namespaces: Collection[str] = ()) -> Outcome:
     """Runs one captured call and compares it."""
     try:
         func = call.func
         facts = facts_of(func)
+        if reason := refusal(func, namespaces):
+            return Outcome(call, "skipped", None, why=reason)
         if not facts.computes:
             return Outcome(call, "skipped", None, why="it computes no values")
         frozen = moved(call.operands(), device)
         captured = call.outputs(), call.written()
-    except (FolderError, LookupError) as reason:
-        return Outcome(call, "skipped", None, why=str(reason))
+    except (FolderError, LookupError) as error:
+        return Outcome(call, "skipped", None, why=str(error))
+    except (AttributeError, TypeError, ValueError) as error:
+        return Outcome(call, "failed", None, why=f"its line is damaged: {error}")
     with quiet():
         if facts.random:
             return _random(call, func, facts, frozen, captured)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,9 +70,30 @@ def overload_of(name: str) -> Any:
     namespace, _, rest = name.rpartition("::")
     base, _, overload = rest.partition(".")
     try:
-        return getattr(getattr(getattr(torch.ops, namespace or "aten"), base), overload or "default")
-    except AttributeError:
-        raise LookupError(f"torch {torch.__version__} has no operator '{name}'") from None
+        func = getattr(getattr(getattr(torch.ops, namespace or "aten"), base), overload or "default")
+    except (AttributeError, RuntimeError):
+        func = None
+    # `torch.ops` has attributes that are no operators, such as its functions that load a library.
+    if not isinstance(func, torch._ops.OpOverload):
+        raise LookupError(f"torch {torch.__version__} has no operator '{name}'")
+    return func
+
+
+def refusal(func: Any, namespaces: Collection[str] = ()) -> str:
+    """Why an overload that a file names is not called; empty where it only computes on its arguments.
+
+    A capture may come from another machine. Operators of ATen that return or write tensors run, except those that
+    open a file; operators of other libraries run if their namespace is in `namespaces`.
+    """
+    facts = facts_of(func)
+    if facts.namespace != "aten" and facts.namespace not in namespaces:
+        return f"an operator of '{facts.namespace}', which runs only where --namespace names it"
+    arguments = func._schema.arguments
+    if any(str(argument.type) == "str" and "file" in argument.name for argument in arguments):
+        return "it opens a file"
+    if not facts.written and not any("Tensor" in str(result.type) for result in func._schema.returns):
+        return "it returns no tensor"
+    return ""
 
 
 def _read(func: Any) -> Facts:
