@@ -38,6 +38,8 @@ class Session:
         self.templates = templates
         self.output_format = output_format
         self.strict = strict
+        self.hides_notes = False
+        """Whether findings as text are those that need action: notes are counted."""
         self.sink = _sink()
         self._loaded: Loaded | None = None
         self._keys: dict[str, str] = {}
@@ -154,8 +156,13 @@ class Session:
         failed = self.sink.has_errors or (self.strict and warned)
         found = self.sink.sorted()
         as_text = self.output_format == "text"
-        if found or not as_text:
-            show_findings(found, self.output_format)
+        hidden = self.sink.count(Severity.NOTE) if self.hides_notes and as_text else 0
+        shown = [one for one in found if one.severity is not Severity.NOTE] if hidden else found
+        if shown or not as_text:
+            show_findings(shown, self.output_format)
+        if hidden:
+            count = "1 note needs" if hidden == 1 else f"{hidden} notes need"
+            click.echo(f"{count} no action; -v shows {'it' if hidden == 1 else 'them'}", err=True)
         closing = summary or ("" if warned else clean)
         if closing and as_text and not failed:
             click.echo(closing)
@@ -214,6 +221,9 @@ def _source(file: str) -> str | None:
         return path.read_text(encoding="utf-8") if path.is_file() and path.stat().st_size < 2**22 else None
     except (OSError, ValueError):
         return None
+
+
+verbose_option = click.option("-v", "--verbose", is_flag=True, help="Show notes as well, which need no action.")
 
 
 def common_options(command: _Command) -> _Command:

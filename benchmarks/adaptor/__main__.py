@@ -21,6 +21,7 @@ from diopigen.config.model import Cast, FunctionRule, ResolvedConfig, TensorRule
 from diopigen.diagnostics import Sink, Span
 from diopigen.emit.adaptor.library import emit_adaptors
 from diopigen.ir.model import Interface
+from diopigen.vendor.scan import spec_interface
 from diopigen.vendor.shims import Vendor, resolved_config, shims
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -121,7 +122,7 @@ def generation_seconds(where: api.Workspace, interface: Interface) -> float:
     """Processor seconds from the interface in memory to the shims of impl/camb: scan, configuration, text."""
     vendor = Vendor(ROOT / "impl/camb", "camb")
     before = time.process_time()
-    resolved = resolved_config(interface, where, vendor, (), Sink())
+    resolved = resolved_config(spec_interface(interface), where, vendor, Sink())
     assert resolved is not None
     shims(interface, where, resolved)
     return time.process_time() - before

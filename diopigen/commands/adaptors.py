@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from diopigen.commands.headers import proto_option, public_of
 from diopigen.commands.writing import carry_out, writing_options
 from diopigen.console import Session, common_options
 from diopigen.diagnostics import Severity, Sink
@@ -27,7 +28,7 @@ _OUT = "generated/adaptors"
 @click.command()
 @click.argument("directory", metavar="IMPL_DIR")
 @click.option("--config", metavar="FILE", help="Configuration (default: IMPL_DIR/convert_config.yaml).")
-@click.option("--proto", multiple=True, metavar="HEADER", help="Public headers (default: from the spec).")
+@proto_option
 @click.option("--vendor", metavar="NAME", help="Name of the vendor (default: the name of IMPL_DIR).")
 @click.option("--out", metavar="DIR", help=f"Folder to write (default: {_OUT}/VENDOR).")
 @click.option(
@@ -65,7 +66,7 @@ def adaptors(
     from diopigen.emit.vendor.selection import require_vendor_name
     from diopigen.header.vendor import source_files
     from diopigen.output.depfile import write_stamp
-    from diopigen.vendor.shims import Vendor, resolved_config, vendor_name
+    from diopigen.vendor.shims import Vendor, check_signatures, resolved_config, vendor_name
 
     if depfile and not stamp:
         raise click.UsageError("--depfile needs --stamp: the file that depends on the inputs")
@@ -77,9 +78,12 @@ def adaptors(
     where = session.workspace()
     interface = session.load().interface
     gc.freeze()  # the interface stays to the end; the collector would walk over it again and again
-    headers = [Path(header) for header in proto]
+    public = public_of(session, interface, proto)
+    interface = public.interface
     found = Vendor(path, name, Path(config) if config else None)
-    resolved = resolved_config(interface, where, found, headers, session.sink)
+    resolved = resolved_config(public, where, found, session.sink)
+    if resolved is not None and public.headers:
+        check_signatures(public, resolved, session.sink)
     if strict:
         session.sink = _with_warnings_as_errors(session.sink)
     if resolved is None or session.sink.has_errors:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from diopigen.console import Session, common_options
+from diopigen.console import Session, common_options, verbose_option
 
 if TYPE_CHECKING:
     from diopigen.diagnostics import Sink
     from diopigen.header.cdecl import CInterface
     from diopigen.ir.model import Interface
+    from diopigen.vendor.scan import Public
 
 GENERATED_HEADERS = "generated/include/diopi"
 
@@ -22,17 +24,34 @@ include_option = click.option(
 )
 
 
+proto_option = click.option(
+    "--proto", multiple=True, metavar="HEADER", help="The public headers, or their folder (default: from the spec)."
+)
+
+
+def public_of(session: Session, interface: Interface, proto: tuple[str, ...]) -> Public:
+    """The interface that --proto declares, else that of the spec; ends the command after an error in a header."""
+    from diopigen.vendor.scan import public_interface
+
+    public = public_interface(interface, [Path(header) for header in proto], session.sink)
+    if public is None:
+        session.finish()
+    return public
+
+
 @click.command("check-proto")
 @click.argument("headers", nargs=-1, metavar="[HEADER]...")
 @click.option("--language", type=click.Choice(("c", "c++")), default="c++", show_default=True, help="Parse as.")
 @click.option("--no-docs", is_flag=True, help="Leave the comments out.")
 @include_option
+@verbose_option
 @common_options
 def check_proto(
     headers: tuple[str, ...],
     language: str,
     no_docs: bool,
     include_dirs: tuple[str, ...],
+    verbose: bool,
     spec: str | None,
     templates: str | None,
     output_format: str,
@@ -46,6 +65,7 @@ def check_proto(
     from diopigen.header.check import check_headers
 
     session = Session(spec, templates, output_format, strict)
+    session.hides_notes = not verbose
     interface = session.load().interface
     paths = [Path(header) for header in headers] or sorted(Path(GENERATED_HEADERS).glob("*.h"))
     if not paths:
@@ -57,13 +77,17 @@ def check_proto(
 
 @click.command("check-impl")
 @click.argument("directory", metavar="DIR")
-@click.option("--proto", multiple=True, metavar="HEADER", help="Public headers (default: from the spec).")
-@click.option("--list", "list_functions", is_flag=True, help="List the implemented functions.")
+@proto_option
+@click.option("-D", "macros", multiple=True, metavar="NAME[=VALUE]", help="A macro of the build, such as a version.")
+@click.option("--list", "list_functions", is_flag=True, help="List the functions with a definition.")
+@verbose_option
 @common_options
 def check_impl(
     directory: str,
     proto: tuple[str, ...],
+    macros: tuple[str, ...],
     list_functions: bool,
+    verbose: bool,
     spec: str | None,
     templates: str | None,
     output_format: str,
@@ -71,20 +95,26 @@ def check_impl(
 ) -> None:
     """Compare a vendor's sources (impl/NAME) with the interface; the vendor's SDK is not needed.
 
+    Every branch of an #if is read, and of those that a macro of -D chooses between, the chosen one.
     The tree's exceptions.yaml is checked as well: factors that the chip's file should declare.
     """
-    from diopigen.vendor.scan import check_vendor
+    from diopigen.vendor.scan import scan_and_check, written_kernels
 
+    for macro in macros:
+        if not re.fullmatch(r"[A-Za-z_]\w*(=.*)?", macro):
+            raise click.UsageError(f"-D: '{macro}' is neither NAME nor NAME=VALUE")
     session = Session(spec, templates, output_format, strict)
+    session.hides_notes = not verbose
     where = session.workspace()
     interface = session.load().interface
-    prelude = [Path(header) for header in proto]
-    implemented = check_vendor(interface, where, Path(directory), prelude, session.sink)
+    public = public_of(session, interface, proto)
+    sources, implemented = scan_and_check(public, where, Path(directory), session.sink, macros)
     _check_exceptions(Path(directory), interface, session.sink)
     if list_functions:
         click.echo("".join(f"{name}\n" for name in implemented), nl=False)
-    total = sum(function.family != "runtime" for function in interface.functions)
-    session.finish(f"{directory}: {len(implemented)} of {total} functions implemented")
+    kernels, skeletons = written_kernels(public, sources.functions)
+    empty = f", {len(skeletons)} a skeleton" if skeletons else ""
+    session.finish(f"{directory}: {len(kernels)} of {len(public.kernels())} functions have a kernel{empty}")
 
 
 def _check_exceptions(directory: Path, interface: Interface, sink: Sink) -> None:

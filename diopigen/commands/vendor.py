@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from diopigen.commands import completion
+from diopigen.commands.headers import proto_option, public_of
 from diopigen.console import Session, common_options
 from diopigen.diagnostics import Severity, Sink
 
@@ -15,7 +16,7 @@ from diopigen.diagnostics import Severity, Sink
 @click.command("coverage")
 @click.argument("directory", metavar="DIR")
 @completion.names_option("--model", "requested", metavar="M", what="Only this model", complete=completion.models)
-@click.option("--proto", multiple=True, metavar="HEADER", help="Public headers (default: from the spec).")
+@proto_option
 @click.option(
     "--next", "suggestions", type=click.IntRange(0), default=10, show_default=True, help="Operators to suggest."
 )
@@ -65,7 +66,9 @@ def coverage(
     where = session.workspace()
     interface = session.load().interface
     selected = session.models_named(requested) if requested else session.models()
-    tree = read_tree(interface, where, Path(directory), [Path(header) for header in proto], session.sink)
+    public = public_of(session, interface, proto)
+    interface = public.interface
+    tree = read_tree(public, where, Path(directory), session.sink)
     if tree is None:
         session.finish()
     composites = composite_functions(interface)
@@ -93,7 +96,7 @@ def coverage(
 @click.argument("directory", metavar="DIR")
 @click.option("--lib", metavar="FILE", help="The library (default: the newest libdiopi_impl.so of the tree).")
 @click.option("--adaptors", "shims_folder", metavar="DIR", help="Folder of the shims (default: where they are found).")
-@click.option("--proto", multiple=True, metavar="HEADER", help="Public headers (default: from the spec).")
+@proto_option
 @common_options
 def doctor(
     directory: str,
@@ -117,10 +120,11 @@ def doctor(
     session = Session(spec, templates, output_format, strict)
     where = session.workspace()
     interface = session.load().interface
-    path, prelude = Path(directory), [Path(header) for header in proto]
+    public = public_of(session, interface, proto)
+    interface, path = public.interface, Path(directory)
     vendor = Vendor(path, vendor_name(path))
     found = Sink()
-    definitions, resolved = read_vendor(interface, where, vendor, prelude, found, found)
+    definitions, resolved = read_vendor(public, where, vendor, found, found)
     library = Path(lib) if lib else find_library(path)
     shims = Path(shims_folder) if shims_folder else find_shims(path, vendor.name)
     # Notes are for those who write a configuration; and without shims it does not matter where kernels stand.
@@ -138,7 +142,7 @@ def doctor(
 @click.command("sync")
 @click.argument("directory", metavar="DIR")
 @click.option("--apply", "write", is_flag=True, help="Write the changes (default: show them as a diff).")
-@click.option("--proto", multiple=True, metavar="HEADER", help="Public headers (default: from the spec).")
+@proto_option
 @common_options
 def sync(
     directory: str,
@@ -154,21 +158,19 @@ def sync(
     Parameters are replaced, bodies are left alone: what they used of old parameters is left to a person. Exit code
     1 where something differs. New operators come from `diopigen scaffold`.
     """
-    from diopigen.header.signature import c_interface
     from diopigen.output.disk import write_file
     from diopigen.vendor.scan import check_vendor
     from diopigen.vendor.sync import changes
 
     session = Session(spec, templates, output_format, strict)
-    interface = session.load().interface
+    public = public_of(session, session.load().interface, proto)
     found = Sink()
-    prelude = [Path(header) for header in proto]
-    check_vendor(interface, session.workspace(), Path(directory), prelude, found)
+    check_vendor(public, session.workspace(), Path(directory), found)
     # What is wrong with signatures is shown as a diff; the rest keeps signatures from being seen.
     session.sink.extend(
         item for item in found.sorted() if item.severity is Severity.ERROR and not item.code.startswith("impl-")
     )
-    edits = changes(found.sorted(), {function.name: function for function in c_interface(interface).functions})
+    edits = changes(found.sorted(), {function.name: function for function in public.declared.functions})
     if session.sink.has_errors:
         session.finish()
     if not edits:

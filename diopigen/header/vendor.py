@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from diopigen.diagnostics import Note, Sink, Span
-from diopigen.header import libclang, stubs
+from diopigen.header import branches, libclang, stubs
 from diopigen.header.cdecl import CFunction, CInterface
 from diopigen.header.clang import Files, include_arguments, location_of, parse_clean, read_all
 from diopigen.header.compare import Types, count, nearest_function, param_label, prototype
@@ -26,7 +26,8 @@ from diopigen.header.source import SourceText, read_source
 RULES: Rules = {
     "vendor-unreadable": Rule(ERROR, "a vendor's folder or source file cannot be read"),
     "vendor-empty": Rule(WARNING, "a vendor's folder holds no source files"),
-    "vendor-parse-incomplete": Rule(NOTE, "errors in a file, mostly for want of the SDK, can hide functions in it"),
+    "vendor-parse-incomplete": Rule(NOTE, "a file has errors, mostly for want of the SDK, that hide no function"),
+    "vendor-hidden": Rule(WARNING, "errors in a file, mostly for want of the SDK, hide functions of its text"),
     "impl-signature": Rule(ERROR, "a function is implemented with another signature than its header declares"),
     "impl-unchecked": Rule(NOTE, "a signature needs types of the vendor's SDK and could not be checked"),
     "impl-orphan": Rule(WARNING, "a function is implemented that no header declares"),
@@ -49,21 +50,22 @@ _CONFLICT = re.compile(
     r"declaration of .* has a different language linkage"
 )
 _HIDES_NOTHING = re.compile(rf".*file not found$|{_CONFLICT.pattern}")
-_COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
-_LOOKS_DEFINED = re.compile(r"\bdiopiError_t\s+(diopi[A-Z0-9]\w*)\s*\([^;{}]*\)\s*(?:try\s*)?\{")
+_LOOKS_DEFINED = re.compile(rb"\bdiopiError_t\s+(diopi[A-Z0-9]\w*)\s*\([^;{}]*\)\s*(?:try\s*)?\{")
 
 
 @dataclass(frozen=True, slots=True)
 class VendorFunction:
     """A definition. `namespace` is "" for the global one, `c_linkage` whether the symbol is the plain name.
 
-    `resolved` is False where clang did not know a type of the signature, so that it may be wrong here.
+    `resolved` is False where clang did not know a type of the signature, so that it may be wrong here. `branch` are the
+    branches of `#if` that it is in.
     """
 
     function: CFunction
     namespace: str
     c_linkage: bool
     resolved: bool
+    branch: branches.Path = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +78,20 @@ class VendorSources:
 
 
 def scan_vendor(
-    directory: Path, prelude: Sequence[Path], sink: Sink, *, namespaces: Sequence[str] | None = None
+    directory: Path,
+    prelude: Sequence[Path],
+    sink: Sink,
+    *,
+    namespaces: Sequence[str] | None = None,
+    macros: Sequence[str] = (),
 ) -> VendorSources:
     """Finds the definitions of `diopi*` functions in a vendor's `.cpp`, `.cc`, `.cxx` and `.cu` files.
 
     `directory` is `impl/<vendor>`, of which the folders `functions*` count where there are any, or a folder that
     counts as a whole. The public headers `prelude` are included ahead of each file. `namespaces` are those that
     hold implementations (`impl::camb`) in addition to the global one; None takes every namespace with a name.
+    `macros` (`NAME` or `NAME=VALUE`) are those of the vendor's build. Every branch of an `#if` that another macro
+    chooses is read.
     What is unreadable, and headers that do not parse, are errors in `sink`; raises `Failure` without libclang.
     """
     report = Reporter(RULES, sink)
@@ -103,6 +112,7 @@ def scan_vendor(
     arguments = [
         *_DEVICE_ARGUMENTS,
         *_KERNEL_ARGUMENTS,
+        *(f"-D{macro}" for macro in macros),
         *include_arguments(names, [directory, directory.parent, directory / "include", *_tree_folders(directory)]),
     ]
     header_files = Files(headers)
@@ -119,7 +129,8 @@ def scan_vendor(
             if source is None:
                 continue
             files.append(source.name)
-            scan = _FileScan(source, [*arguments, *including], renamed, namespaces)
+            fixed = [macro.partition("=")[0] for macro in macros]
+            scan = _FileScan(source, [*arguments, *including], renamed, namespaces, fixed)
             functions += scan.functions
             hidden = scan.hidden()
             if hidden is not None:
@@ -173,29 +184,62 @@ class _FileScan:
         arguments: Sequence[str],
         renamed: Mapping[str, str],
         namespaces: Sequence[str] | None,
+        fixed: Sequence[str],
     ) -> None:
         self._source = source
         self._files = Files([source])
         self._arguments = arguments
+        self._renamed = renamed
         self._namespaces = namespaces
+        self._fixed = fixed
         self._cindex = libclang.load()
-        unit = self._parse(libclang.SKIP_BODIES)
-        self._errors = [d for d in unit.diagnostics if d.severity >= libclang.ERROR]
-        self._reader = DeclarationReader(unit, self._files, renamed)
-        self._with_bodies: set[tuple[str, int]] | None = None
-        self.functions = [
-            self._function(cursor, namespace)
-            for cursor, namespace in self._candidates(unit.cursor, "")
-            if self._is_definition(cursor)
-        ]
+        self._branches = branches.Branches(source.data)
+        found: dict[tuple[str, int], VendorFunction] = {}
+        self._units = [self._read(None, found)]
+        for path in branches.paths_of(self._branches, [offset for _, offset in self._unseen(found)], fixed):
+            if any(self._branches.path(offset) == path for _, offset in self._unseen(found)):
+                self._units.append(self._read(self._branches.choosing(path), found))
+        names = {name for name, _ in found}
+        unseen = [name for name, offset in self._unseen(found) if self._may_be_compiled(offset)]
+        self._missed = tuple(dict.fromkeys(name for name in unseen if name not in names))
+        self.functions = [found[key] for key in sorted(found, key=lambda key: key[1])]
 
-    def _parse(self, options: int) -> Any:
+    def _read(self, text: bytes | None, found: dict[tuple[str, int], VendorFunction]) -> Any:
+        """Adds the definitions of the file, or of a text in place of it, to `found`; returns the unit."""
+        unit = self._parse(libclang.SKIP_BODIES, text)
+        errors = _errors(unit)
+        reader = DeclarationReader(unit, self._files, self._renamed)
+        with_bodies: set[tuple[str, int]] | None = None
+        for cursor, namespace in self._candidates(unit.cursor, ""):
+            key = cursor.spelling, cursor.location.offset
+            is_definition = key in found or self._is_definition(cursor)
+            if is_definition is None:
+                if with_bodies is None:
+                    bodies = self._candidates(self._parse(0, text).cursor, "")
+                    with_bodies = {(c.spelling, c.location.offset) for c, _ in bodies if c.is_definition()}
+                is_definition = key in with_bodies
+            if is_definition and key not in found:
+                found[key] = self._function(cursor, namespace, reader, errors)
+        return unit
+
+    def _unseen(self, found: Collection[tuple[str, int]]) -> list[tuple[str, int]]:
+        """Functions that the text seems to define and that are not in `found`, with their offsets."""
+        looks = [(match[1].decode(), match.start(1)) for match in _LOOKS_DEFINED.finditer(self._branches.plain)]
+        return [one for one in looks if one not in found]
+
+    def _may_be_compiled(self, offset: int) -> bool:
+        """Whether a position is in no branch, or in one that a macro without a value of the user's chooses."""
+        path = self._branches.path(offset)
+        return not path or self._branches.is_open(path, self._fixed)
+
+    def _parse(self, options: int, text: bytes | None) -> Any:
         name = str(Path(self._source.name).absolute())
+        own = [] if text is None else [(name, text.decode("utf-8"))]
         # Without what the precompiled headers declare: walking over that takes ten times as long as the parse.
         return self._cindex.Index.create(excludeDecls=True).parse(
             name,
             args=[*stubs.standard_arguments("c++"), *self._arguments],
-            unsaved_files=list(stubs.stub_files("c++")),
+            unsaved_files=[*stubs.stub_files("c++"), *own],
             options=libclang.KEEP_GOING | libclang.INCOMPLETE | options,
         )
 
@@ -220,8 +264,8 @@ class _FileScan:
             ):
                 yield child, namespace
 
-    def _is_definition(self, cursor: Any) -> bool:
-        """Whether a body follows. Clang does not say so of skipped bodies, so the text does, or a second parse."""
+    def _is_definition(self, cursor: Any) -> bool | None:
+        """Whether a body follows. Clang does not say so of skipped bodies, so the text does; None where it does not."""
         name, offset = cursor.spelling, cursor.location.offset
         if self._source.data.startswith(name.encode(), offset):
             following = self._source.data[cursor.extent.end.offset :][:200].lstrip()
@@ -229,36 +273,38 @@ class _FileScan:
                 return True
             if following.startswith(b";"):
                 return False
-        if self._with_bodies is None:
-            found = self._candidates(self._parse(0).cursor, "")
-            self._with_bodies = {(c.spelling, c.location.offset) for c, _ in found if c.is_definition()}
-        return (name, offset) in self._with_bodies
+        return None
 
-    def _function(self, cursor: Any, namespace: str) -> VendorFunction:
-        function = self._reader.function(cursor, self._source, with_doc=False)
+    def _function(
+        self, cursor: Any, namespace: str, reader: DeclarationReader, errors: Sequence[Any]
+    ) -> VendorFunction:
+        function = reader.function(cursor, self._source, with_doc=False)
         start, end = cursor.extent.start.offset, cursor.extent.end.offset
         unknown = libclang.is_invalid(cursor) and any(
             start <= error.location.offset <= end
             and error.location.file is not None
             and self._files(error.location.file.name) is not None
             and not _CONFLICT.match(error.spelling)
-            for error in self._errors
+            for error in errors
         )
-        return VendorFunction(function, namespace, cursor.mangled_name == cursor.spelling, not unknown)
+        branch = self._branches.path(cursor.location.offset)
+        return VendorFunction(function, namespace, cursor.mangled_name == cursor.spelling, not unknown, branch)
 
     def hidden(self) -> tuple[Note | None, tuple[str, ...]] | None:
         """The first error that can hide functions, and functions of the text that were not seen; None without errors.
 
         An include that is not found hides nothing by itself.
         """
-        hiding = [e for e in self._errors if not (_HIDES_NOTHING.match(e.spelling) or _is_in_kernel_library(e))]
+        units = self._units if self._missed else self._units[:1]
+        errors = [error for unit in units for error in _errors(unit)]
+        hiding = [e for e in errors if not (_HIDES_NOTHING.match(e.spelling) or _is_in_kernel_library(e))]
         if not hiding:
             return None
-        text = self._source.data.decode("utf-8")
-        text = _COMMENT_OR_STRING.sub(" ", text)
-        seen = {found.function.name for found in self.functions}
-        names = tuple(name for name in dict.fromkeys(_LOOKS_DEFINED.findall(text)) if name not in seen)
-        return Note(hiding[0].spelling, location_of(hiding[0].location, self._files)), names
+        return Note(hiding[0].spelling, location_of(hiding[0].location, self._files)), self._missed
+
+
+def _errors(unit: Any) -> list[Any]:
+    return [diagnostic for diagnostic in unit.diagnostics if diagnostic.severity >= libclang.ERROR]
 
 
 def _is_in_kernel_library(error: Any) -> bool:
@@ -269,14 +315,14 @@ def _is_in_kernel_library(error: Any) -> bool:
 
 
 def _report_incomplete(found: Mapping[str, tuple[Note | None, tuple[str, ...]]], report: Reporter) -> None:
-    """One note for each file with functions that were not seen, and one for all other files with errors: nearly every
-    file of a vendor has some where the SDK is missing."""
+    """One warning for each file with functions that were not seen, and one note for all other files with errors: nearly
+    every file of a vendor has some where the SDK is missing."""
     harmless = {file: note for file, (note, names) in found.items() if not names}
     for file, (note, names) in found.items():
         if names:
             message = f"errors in '{file}' hide functions that are in its text: {', '.join(names)}"
             fix = "compile the file with the vendor's SDK; if these are macros or declarations, nothing"
-            report("vendor-parse-incomplete", message, Span(file), notes=[note] if note else (), fix=fix)
+            report("vendor-hidden", message, Span(file), notes=[note] if note else (), fix=fix)
     if harmless:
         first, note = next(iter(harmless.items()))
         message = f"{count(len(harmless), 'file')} with errors, for want of the SDK; no function in the text was missed"
@@ -304,10 +350,11 @@ def check_impl(expected: CInterface, vendor: VendorSources, sink: Sink) -> tuple
             for found in definitions:
                 report("impl-orphan", f"no header declares '{name}'", found.function.span, fix=fix)
             continue
-        differences = [_signature(declared[name], found.function, types) for found in definitions]
-        if not all(differences):
-            continue
+        differences = [_differences(declared[name], found.function, types) for found in definitions]
+        right = [found for found, difference in zip(definitions, differences, strict=True) if not difference]
         for found, difference in zip(definitions, differences, strict=True):
+            if not difference or any(_stand_together(found, other) for other in right):
+                continue
             if not found.resolved:
                 message = f"the signature of '{name}' uses types that are unknown here"
                 fix = "compile the file with the vendor's SDK to check it"
@@ -321,7 +368,12 @@ def check_impl(expected: CInterface, vendor: VendorSources, sink: Sink) -> tuple
     return tuple(name for name in declared if name in implemented)
 
 
-def _signature(expected: CFunction, found: CFunction, types: Types) -> list[str]:
+def signature_differences(expected: CFunction, found: CFunction, interface: CInterface) -> list[str]:
+    """How the signature of a function differs from that in an interface, in words."""
+    return _differences(expected, found, Types(interface, CInterface()))
+
+
+def _differences(expected: CFunction, found: CFunction, types: Types) -> list[str]:
     """How a signature differs, in words; const on a parameter itself is no part of it."""
     differences = []
     required, have = types.of_returns(expected, found)
@@ -339,17 +391,25 @@ def _signature(expected: CFunction, found: CFunction, types: Types) -> list[str]
     return differences
 
 
+def _stand_together(one: VendorFunction, other: VendorFunction) -> bool:
+    """Whether one build can have both definitions."""
+    spans = one.function.span, other.function.span
+    in_one_file = spans[0] is not None and spans[1] is not None and spans[0].file == spans[1].file
+    return not (in_one_file and branches.exclude_each_other(one.branch, other.branch))
+
+
 def _duplicates(definitions: Sequence[VendorFunction], report: Reporter) -> None:
-    first: dict[tuple[str, ...], VendorFunction] = {}
+    earlier: dict[tuple[str, ...], list[VendorFunction]] = {}
     for found in definitions:
         function = found.function
         signature = ("C",) if found.c_linkage else tuple(param.resolved for param in function.params)
-        earlier = first.setdefault(signature, found)
-        if earlier is not found:
+        first = next((other for other in earlier.get(signature, ()) if _stand_together(found, other)), None)
+        earlier.setdefault(signature, []).append(found)
+        if first is not None:
             report(
                 "impl-duplicate",
                 f"'{function.name}' is implemented twice",
                 function.span,
-                notes=[Note("first here", earlier.function.span)],
+                notes=[Note("first here", first.function.span)],
                 fix="remove one of the two",
             )

@@ -9,7 +9,7 @@ from diopigen.api import Workspace
 from diopigen.diagnostics import Sink
 from diopigen.ir.model import Interface
 from diopigen.vendor.bodies import skeletons
-from diopigen.vendor.scan import scan_and_check
+from diopigen.vendor.scan import scan, spec_interface
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Handwritten:
 def handwritten(interface: Interface, where: Workspace, directory: Path, generated: Path, sink: Sink) -> Handwritten:
     """The definitions in `directory`, without those in the folder `generated`. Unreadable sources go to `sink`."""
     found = Sink()
-    sources, _ = scan_and_check(interface, where, directory, (), found)
+    sources = scan(spec_interface(interface), where, directory, found)
     # A vendor that has written nothing yet is no fault here, and signatures are what `check-impl` is about.
     sink.extend(finding for finding in found.sorted() if finding.code == "vendor-unreadable")
     own = [

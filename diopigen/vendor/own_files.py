@@ -15,6 +15,7 @@ from diopigen.spec.nodes import MappingNode
 from diopigen.spec.yaml_reader import parse_yaml
 from diopigen.vendor.chip_config import RULES as ABOUT_BOTH
 from diopigen.vendor.chip_config import chip_of
+from diopigen.vendor.scan import spec_interface
 from diopigen.vendor.shims import Vendor, read_vendor, resolved_for, vendor_name
 
 Check = Callable[[str], Sequence[Diagnostic]]
@@ -43,7 +44,7 @@ def _configuration(path: str, interface: Interface, where: Workspace, renamed: M
     chip = None
     idle = {*ABOUT_KERNELS, *ABOUT_BOTH}
     if directory is not None:
-        found = read_vendor(interface, where, Vendor(directory, name), [], Sink(), Sink())[0]
+        found = read_vendor(spec_interface(interface), where, Vendor(directory, name), Sink(), Sink())[0]
         chip = chip_of(directory, name, interface, Sink())
         if found is not None:
             implemented = {definition.function.name for definition in found}

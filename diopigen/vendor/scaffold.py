@@ -28,7 +28,7 @@ from diopigen.output import disk
 from diopigen.output.apply import Result, apply
 from diopigen.output.check import dry_run
 from diopigen.output.once import missing, write_once
-from diopigen.vendor.scan import scan_and_check
+from diopigen.vendor.scan import scan_and_check, spec_interface
 from diopigen.vendor.shims import CONFIG_NAME, resolved_for, shimmed_functions, shims
 from diopigen.vendor.tree_chip import KernelPlans, TreeChip, read_tree_chip
 from diopigen.vendor.tree_state import TreeState, read_state
@@ -226,7 +226,7 @@ def _written(interface: Interface, where: Workspace, root: Path, vendor: str, si
     if not folder.is_dir():
         return _Written()
     found = Sink()
-    sources, names = scan_and_check(interface, where, folder, (), found)
+    sources, names = scan_and_check(spec_interface(interface), where, folder, found)
     sink.extend(finding for finding in found.sorted() if finding.code in ("impl-signature", "vendor-unreadable"))
     return _Written(names, shimmed_functions(sources, vendor) & frozenset(names))
 

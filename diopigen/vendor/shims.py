@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -19,16 +17,15 @@ from diopigen.config.reader import read_config
 from diopigen.config.resolve import resolve
 from diopigen.diagnostics import Note, Sink, Span
 from diopigen.emit.adaptor.library import composite_functions, emit_adaptors
-from diopigen.emit.c import headers as emit_headers
 from diopigen.emit.plan import Plan, PlannedFile
-from diopigen.header.cdecl import CFunction, CInterface
 from diopigen.header.compare import count
 from diopigen.header.rules import ERROR, NOTE, WARNING, Reporter, Rule, Rules
 from diopigen.header.signature import c_interface
-from diopigen.header.vendor import VendorFunction, VendorSources, check_impl, scan_vendor
+from diopigen.header.vendor import VendorFunction, VendorSources, check_impl, signature_differences
 from diopigen.ir.model import Interface
 from diopigen.spec.text_file import read_regular
 from diopigen.vendor.chip_config import check_chip, chip_of, limited, settings_of
+from diopigen.vendor.scan import Public, scan
 
 CONFIG_NAME = "convert_config.yaml"
 
@@ -36,6 +33,7 @@ RULES: Rules = {
     "adaptors-no-config": Rule(NOTE, "a vendor that needs conversions has a convert_config.yaml"),
     "adaptors-namespace": Rule(ERROR, "a vendor's functions are in the namespace impl::VENDOR"),
     "adaptors-other-vendor": Rule(ERROR, "a folder holds the shims of one vendor"),
+    "adaptors-signature": Rule(ERROR, "a shim has the signature of the spec, which the headers declare as well"),
     "adaptors-exported": Rule(WARNING, "a function with a shim is not exported by the vendor itself"),
 }
 
@@ -59,32 +57,29 @@ def vendor_name(directory: Path) -> str:
     return directory.name if directory.name not in ("", ".", "..") else directory.resolve().name
 
 
-def resolved_config(
-    interface: Interface, where: Workspace, vendor: Vendor, prelude: Sequence[Path], sink: Sink
-) -> ResolvedConfig | None:
-    """The table of a vendor, checked by every rule; None where its folder or configuration cannot be read.
-
-    Without `prelude` the public headers are made from the spec for the time of the scan.
-    """
-    return read_vendor(interface, where, vendor, prelude, sink, sink)[1]
+def resolved_config(public: Public, where: Workspace, vendor: Vendor, sink: Sink) -> ResolvedConfig | None:
+    """The table of a vendor, checked by every rule; None where its folder or configuration cannot be read."""
+    return read_vendor(public, where, vendor, sink, sink)[1]
 
 
 def read_vendor(
-    interface: Interface, where: Workspace, vendor: Vendor, prelude: Sequence[Path], sink: Sink, rule_sink: Sink
+    public: Public, where: Workspace, vendor: Vendor, sink: Sink, rule_sink: Sink
 ) -> tuple[tuple[VendorFunction, ...] | None, ResolvedConfig | None]:
     """The operators that a vendor's sources define, exported or in `impl::VENDOR`, and its table, from one scan; None
     for what cannot be read. Findings of the scan go to `sink`, those of the rules to `rule_sink`."""
-    expected = c_interface(interface)
-    sources = _scan(interface, expected, where, vendor, prelude, sink)
+    interface = public.interface
+    found = Sink()
+    sources = scan(public, where, vendor.directory, found)
+    sink.extend(found.sorted())
     config = _config(vendor, rule_sink) if vendor.directory.is_dir() else None
-    if sources is None:
+    if found.has_errors:
         return None, None
     operators = {function.name for function in interface.functions if function.family != "runtime"}
-    definitions = tuple(found for found in sources.functions if found.function.name in operators)
+    definitions = tuple(each for each in sources.functions if each.function.name in operators)
     if config is None:
         return definitions, None
     own = _own_functions(vendor, sources, rule_sink)
-    implemented = check_impl(expected, replace(sources, functions=own), rule_sink)
+    implemented = check_impl(public.declared, replace(sources, functions=own), rule_sink)
     chip = chip_of(vendor.directory, vendor.name, interface, rule_sink)
     return definitions, resolved_for(interface, vendor.name, config, implemented, rule_sink, chip)
 
@@ -129,46 +124,6 @@ def _found_config(directory: Path) -> Path | None:
     return next((path for path in candidates if path.exists()), None)
 
 
-def _scan(
-    interface: Interface,
-    expected: CInterface,
-    where: Workspace,
-    vendor: Vendor,
-    prelude: Sequence[Path],
-    sink: Sink,
-) -> VendorSources | None:
-    """The vendor's definitions; None where its folder cannot be read."""
-    found = Sink()
-    if prelude:
-        sources = scan_vendor(vendor.directory, prelude, found)
-    else:
-        with _public_headers(interface, expected, where) as headers:
-            sources = scan_vendor(vendor.directory, headers, found)
-    sink.extend(found.sorted())
-    return None if found.has_errors else sources
-
-
-@contextmanager
-def _public_headers(interface: Interface, expected: CInterface, where: Workspace) -> Iterator[list[Path]]:
-    """The public headers in a folder of their own, without their comments, which take most of the time to write."""
-    bare = replace(interface, headers=tuple(replace(header, functions=()) for header in interface.headers))
-    declarations = "".join(f"{_declaration(function)};\n" for function in expected.functions)
-    with tempfile.TemporaryDirectory(prefix="diopigen-") as folder:
-        headers = []
-        for path, content in emit_headers.emit(bare, where.templates).items():
-            headers.append(Path(folder) / path)
-            headers[-1].parent.mkdir(parents=True, exist_ok=True)
-            headers[-1].write_bytes(content)
-        headers.append(Path(folder) / "declarations.h")
-        headers[-1].write_text(f'#ifdef __cplusplus\nextern "C" {{\n{declarations}}}\n#endif\n', encoding="utf-8")
-        yield headers
-
-
-def _declaration(function: CFunction) -> str:
-    params = ", ".join(f"{param.type} {param.name}" for param in function.params)
-    return f"{function.returns} {function.name}({params})"
-
-
 def _is_own(found: VendorFunction, vendor: str) -> bool:
     return found.namespace == f"impl::{vendor}" or bool(_MACRO.match(found.namespace))
 
@@ -205,6 +160,20 @@ def _own_functions(vendor: Vendor, sources: VendorSources, sink: Sink) -> tuple[
     fix = f"put them into 'namespace {namespace}', or give the vendor's name with --vendor"
     report("adaptors-namespace", message, Span(str(vendor.directory)), notes=notes, fix=fix)
     return sources.functions  # so that the rules about what is implemented do not add to it
+
+
+def check_signatures(public: Public, resolved: ResolvedConfig, sink: Sink) -> None:
+    """Reports functions with shims that the headers declare with another signature than the spec."""
+    report = Reporter(RULES, sink)
+    expected = c_interface(public.interface)
+    spec = {function.name: function for function in expected.functions}
+    for declared in public.declared.functions:
+        if declared.name in resolved.implemented and declared.name in spec:
+            differences = signature_differences(spec[declared.name], declared, expected)
+            if differences:
+                message = f"'{declared.name}' {', '.join(differences)}, as the spec has it"
+                fix = "give the spec of these headers with --spec (diopigen import-proto), or the headers of the spec"
+                report("adaptors-signature", message, declared.span, fix=fix)
 
 
 def shims(interface: Interface, where: Workspace, resolved: ResolvedConfig) -> Plan:

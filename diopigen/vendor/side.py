@@ -10,6 +10,7 @@ from diopigen.conformance.vendor_side import VendorSide
 from diopigen.diagnostics import Sink
 from diopigen.ir.model import Interface
 from diopigen.vendor.chip_config import chip_of
+from diopigen.vendor.scan import spec_interface
 from diopigen.vendor.shims import Vendor, resolved_config, vendor_name
 
 
@@ -23,7 +24,7 @@ def read_vendor_side(
     if impl is not None:
         folder = Path(impl)
         vendor = Vendor(folder, vendor_name(folder))
-        resolved = resolved_config(interface, workspace, vendor, (), sink)
+        resolved = resolved_config(spec_interface(interface), workspace, vendor, sink)
         chip = chip_of(folder, vendor.name, interface, sink)
         options += ("--impl", impl)
     if chip_file is not None:

@@ -20,7 +20,7 @@ from diopigen.diagnostics import Sink
 from diopigen.emit.elementwise.kernels import expressible
 from diopigen.emit.json.schemas import emit
 from diopigen.ir.model import Interface
-from diopigen.vendor.scan import check_vendor
+from diopigen.vendor.scan import check_vendor, spec_interface
 
 
 def test_the_smallest_file(tmp_path: Path, interface: Interface) -> None:
@@ -188,7 +188,9 @@ def test_droplet_is_as_its_design_says(interface: Interface, schema: dict[str, A
     assert chip is not None and len(sink) == 0
     assert jsonschema.Draft7Validator(schema).is_valid(yaml.safe_load(DROPLET.read_text(encoding="utf-8")))
     assert set(chip.dtypes) == {"float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool"}
-    written = check_vendor(interface, workspace(str(ROOT / "specs")), DROPLET.parent / "impl/droplet", [], Sink())
+    written = check_vendor(
+        spec_interface(interface), workspace(str(ROOT / "specs")), DROPLET.parent / "impl/droplet", Sink()
+    )
     generated = {function.name for function in expressible(interface)}
     native = {one.name for one in chip.operators}
     # What makes and ends communicators launches nothing that a chip could lack.

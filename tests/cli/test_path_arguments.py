@@ -190,7 +190,7 @@ COMMON = {"--spec", "--templates"}
 ELSEWHERE = {"run", "repro", "mutate", "mutate-sources", "variants"}
 """Commands that load a library, which their own tests hand all kinds of paths."""
 NO_PATHS = {"NAME", "GLOB", "F", "D", "A", "M", "I/N", "VENDOR", "N", "[FUNCTION]", "CASE", "TEXT", "BYTES", "KIND"}
-NO_PATHS |= {"D,D", "L,L", "O,O", "TIME"}
+NO_PATHS |= {"D,D", "L,L", "O,O", "TIME", "NAME[=VALUE]"}
 
 
 def _commands(group: click.Group, before: str = "") -> list[tuple[str, click.Command]]:

@@ -243,11 +243,77 @@ const char* text = "diopiError_t diopiString() {";
     implemented, findings = check()
     assert implemented == ()
     assert findings == [
-        "impl/camb/functions/a.cpp:1:1: note vendor-parse-incomplete:"
+        "impl/camb/functions/a.cpp:1:1: warning vendor-hidden:"
         " errors in 'impl/camb/functions/a.cpp' hide functions that are in its text: diopiSin"
         " | compile the file with the vendor's SDK; if these are macros or declarations, nothing"
         " | impl/camb/functions/a.cpp:2:1: a type specifier is required for all declarations"
     ]
+
+
+BRANCHES = """\
+#if SDK_VERSION >= 3 || \\
+    defined(NEXT)
+diopiError_t diopiSin(diopiContextHandle_t ctx, diopiTensorHandle_t out, int64_t input) { return diopiSuccess; }
+#elif defined(SDK_OLD) // { "
+diopiError_t diopiSin(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
+    return diopiSuccess;
+}
+diopiError_t diopiCos(diopiContextHandle_t ctx, diopiTensorHandle_t out) { return diopiSuccess; }
+#else
+diopiError_t diopiFill(diopiContextHandle_t ctx, diopiTensorHandle_t out, int64_t value) { return diopiSuccess; }
+#endif
+#if 0
+diopiError_t diopiSum(diopiContextHandle_t ctx) { return diopiSuccess; }
+#endif
+const char* text = R"(
+#if SDK_VERSION
+)";
+"""
+
+
+def branches(macros: list[str]) -> tuple[tuple[str, ...], list[str]]:
+    """The implemented functions, and the findings by rule and position, of a file with branches."""
+    write("impl/camb/functions/a.cpp", BRANCHES)
+    sink = Sink()
+    expected = parse_headers(PRELUDE, sink=sink)
+    assert expected is not None
+    implemented = check_impl(expected, scan_vendor(Path("impl/camb"), PRELUDE, sink, macros=macros), sink)
+    return implemented, [f"{one.code} {one.span.line}:{one.span.column}" for one in sink.sorted() if one.span]
+
+
+def test_every_branch_of_a_version_is_read() -> None:
+    assert branches([]) == (("diopiSin", "diopiCos", "diopiFill"), ["impl-signature 3:14", "impl-signature 8:14"])
+
+
+@pytest.mark.parametrize(
+    ("macros", "implemented", "findings"),
+    [
+        (["SDK_VERSION=3"], ("diopiSin",), ["impl-signature 3:14"]),
+        (["SDK_VERSION=2", "SDK_OLD"], ("diopiSin", "diopiCos"), ["impl-signature 8:14"]),
+        (["SDK_VERSION=2"], ("diopiFill",), []),
+        (["OTHER=1"], ("diopiSin", "diopiCos", "diopiFill"), ["impl-signature 3:14", "impl-signature 8:14"]),
+    ],
+)
+def test_a_macro_chooses_a_branch(macros: list[str], implemented: tuple[str, ...], findings: list[str]) -> None:
+    assert branches(macros) == (implemented, findings)
+
+
+def test_definitions_in_branches_that_exclude_each_other_are_no_duplicates() -> None:
+    text = f"#ifdef A\ndiopiError_t diopiSin{BODY}#else\ndiopiError_t diopiSin{BODY}#endif\n"
+    write("impl/camb/functions/a.cpp", text)
+    assert check() == (("diopiSin",), [])
+    write("impl/camb/functions/a.cpp", text + f"#ifdef A\ndiopiError_t diopiSin{BODY}#endif\n")
+    assert [finding.partition(" | ")[0] for finding in check()[1]] == [
+        "impl/camb/functions/a.cpp:7:14: error impl-duplicate: 'diopiSin' is implemented twice"
+    ]
+
+
+def test_a_branch_with_errors_hides_its_functions_alone() -> None:
+    text = f"#ifdef A\nSDK_BEGIN {{\ndiopiError_t diopiSin{BODY}}}\n#endif\ndiopiError_t diopiCos{BODY}"
+    write("impl/camb/functions/a.cpp", text)
+    implemented, findings = check()
+    assert implemented == ("diopiCos",) and len(findings) == 1
+    assert "warning vendor-hidden" in findings[0] and "in its text: diopiSin |" in findings[0]
 
 
 def test_orphans_and_duplicates() -> None:

@@ -5,7 +5,7 @@ Not a target of `generate`: the input is a vendor's tree, and the output belongs
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +92,7 @@ def emit_adaptors(interface: Interface, resolved: ResolvedConfig, templates: Pat
         "config": config,
         "command": "diopigen adaptors",
         "sources": sources,
-        "headers": sorted(header.file for header in interface.headers if header.file != interface.types_header),
+        "headers": _headers(interface, {f.name for f in [*shimmed, *composed]} | set(_HELPERS.values())),
     }
     shim_values = {
         **common,
@@ -117,6 +117,12 @@ def emit_adaptors(interface: Interface, resolved: ResolvedConfig, templates: Pat
             _file(DECLARATIONS, "adaptor/functions.h.j2", declaration_values, sources, templates),
         )
     )
+
+
+def _headers(interface: Interface, functions: Set[str]) -> list[str]:
+    """The headers that declare these functions; a vendor's tree may lack others."""
+    found = {header.file for header in interface.headers if any(each.name in functions for each in header.functions)}
+    return sorted(found) or [interface.types_header]
 
 
 def layout_lines(shimmed: Sequence[Function], rules: Mapping[str, FunctionRule], table: RuleTable) -> list[str]:

@@ -92,10 +92,12 @@ def skeleton_file(
             {
                 "name": function.name,
                 "contract": contract(function),
-                "head": _head(function, shimmed),
-                "body": _WRITTEN[function.name]
-                if kernels and function.name in _WRITTEN
-                else _body(function, vendor, shimmed),
+                "definition": _definition(
+                    _head(function, shimmed),
+                    _WRITTEN[function.name]
+                    if kernels and function.name in _WRITTEN
+                    else _body(function, vendor, shimmed),
+                ),
             }
             for function in operator.functions
         ],
@@ -180,6 +182,12 @@ def _head(function: Function, shimmed: bool) -> str:
     params = [declarator(param.type, param.name) for param in declared.params]
     linkage = "" if shimmed else 'extern "C" '
     return call_lines(f"{linkage}{declarator(declared.returns, function.name)}", params, " {")
+
+
+def _definition(head: str, body: str) -> str:
+    """A definition, in one line where clang-format has it so."""
+    line = f"{head} {body.strip()} }}"
+    return line if "\n" not in line and len(line) <= COLUMNS else f"{head}\n{body}\n}}"
 
 
 def _body(function: Function, vendor: str, shimmed: bool) -> str:

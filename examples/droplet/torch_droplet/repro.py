@@ -26,8 +26,13 @@ _LISTS = [
 
 
 def _overload(name: str) -> Any:
+    """The operator of ATen that a case names; None where torch has none, or where it opens a file: a case may come
+    from another machine."""
     base, _, overload = name.partition(".")
-    return getattr(getattr(torch.ops.aten, base), overload or "default")
+    found = getattr(getattr(torch.ops.aten, base, None), overload or "default", None)
+    if not isinstance(found, torch._ops.OpOverload):
+        return None
+    return None if any("file" in argument.name for argument in found._schema.arguments) else found
 
 
 def _moved(value: Any, device: str) -> Any:
@@ -48,6 +53,9 @@ def main(arguments: list[str]) -> int:
     with torch.serialization.safe_globals(_LISTS):
         name, values = torch.load(Path(arguments[0]) / "case.pt", weights_only=True)
     overload = _overload(name)
+    if overload is None:
+        print(f"{arguments[0]}: '{name}' is no operator that computes on tensors", file=sys.stderr)
+        return 2
     device = torch_droplet.device()
     positional, keywords = [], {}
     for argument, value in zip(overload._schema.arguments, values, strict=True):

@@ -20,11 +20,6 @@
  * Do not edit: change convert_config.yaml or the kernels and generate again.
  */
 #include <diopi/functions.h>
-#include <diopi/functions_collective.h>
-#include <diopi/functions_ext.h>
-#include <diopi/functions_lmdeploy.h>
-#include <diopi/functions_mmcv.h>
-#include <diopi/functions_sparse.h>
 #include <diopigen/adaptor/composite/operators.h>
 #include <diopigen/adaptor/shim.h>
 

@@ -23,11 +23,6 @@
 #define DIOPIGEN_ADAPTORS_CAMB_FUNCTIONS_H_
 
 #include <diopi/functions.h>
-#include <diopi/functions_collective.h>
-#include <diopi/functions_ext.h>
-#include <diopi/functions_lmdeploy.h>
-#include <diopi/functions_mmcv.h>
-#include <diopi/functions_sparse.h>
 
 namespace impl {
 namespace camb {
