@@ -7,15 +7,17 @@ tensor of a function.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from diopigen.chip.model import Chip, NativeOperator
+from diopigen.config.grammar import TENSOR_TYPES
 from diopigen.config.model import FunctionRule, TensorRule
 from diopigen.conformance.cases.choices import primary_dtypes, primary_parameter
+from diopigen.contract.dtypes import alternatives, evaluate
 from diopigen.emit.adaptor.rules import formats_of_rule
-from diopigen.ir.model import Function, Interface
+from diopigen.ir.model import DtypeRule, Function, Interface, Parameter
 from diopigen.vendor.coverage import Coverage
 
 FORMS = ("row-major", "channels-last", "strided")
@@ -58,14 +60,18 @@ def _of_kernel(
 ) -> TypeCoverage:
     primary = primary_parameter(function)
     assert primary is not None
-    tensors = () if rule is None else rule.tensors
-    own = next((tensor for tensor in tensors if tensor.param == primary.name), TensorRule(primary.name))
+    tensors = {} if rule is None else {tensor.param: tensor for tensor in rule.tensors}
+    own = tensors.get(primary.name, TensorRule(primary.name))
     accepted = chip.dtypes_of(operator)
-    targets = {cast.source: cast.target for cast in own.casts}
+    stored = (*accepted, *chip.dtypes)
     states = {}
     for dtype in dtypes:
-        passed = targets.get(dtype, dtype)
-        states[dtype] = "fallback" if passed not in accepted else "native" if passed == dtype else "shim"
+        found = {_state((dtype,), own, accepted)}
+        for param in function.params:
+            allowed = _following(function, param, primary.name, dtype)
+            if allowed:
+                found.add(_state(allowed, tensors.get(param.name, TensorRule(param.name)), stored))
+        states[dtype] = next(state for state in ("fallback", "shim", "native") if state in found)
     row_major, channels_last = formats_of_rule(own, 4)
     free = not row_major and not channels_last
     layouts = {
@@ -74,6 +80,38 @@ def _of_kernel(
         "strided": "native" if free else "shim",
     }
     return TypeCoverage(function.name, states, layouts)
+
+
+def _state(allowed: Sequence[str], rule: TensorRule, accepted: Sequence[str]) -> str:
+    """The best state of a tensor that may have any of some dtypes."""
+    targets = {cast.source: cast.target for cast in rule.casts}
+    if any(dtype in accepted and dtype not in targets for dtype in allowed):
+        return "native"
+    return "shim" if any(targets.get(dtype, dtype) in accepted for dtype in allowed) else "fallback"
+
+
+def _following(function: Function, param: Parameter, primary: str, dtype: str) -> Sequence[str]:
+    """The dtypes that a tensor may have where the primary one has `dtype`; empty where that is not all it follows from,
+    for tensors that may be null, and for the primary one."""
+    if param.name == primary or param.type not in TENSOR_TYPES or param.nullable:
+        return ()
+    if not isinstance(param.dtype, DtypeRule):
+        return () if param.dtype is None else param.dtype.dtypes
+
+    def operands(name: str) -> Sequence[tuple[str, int | None]]:
+        other = function.param(name)
+        if other is None or other.type not in TENSOR_TYPES:
+            raise LookupError(name)
+        if name == primary:
+            return ((dtype, 1),)
+        if isinstance(other.dtype, DtypeRule):
+            return ((evaluate(other.dtype.formula.expression, operands), 1),)
+        raise LookupError(name)
+
+    try:
+        return alternatives(param.dtype.formula.expression, operands)
+    except LookupError:
+        return ()
 
 
 def totals(functions: tuple[TypeCoverage, ...], kind: str) -> Mapping[str, Counter[str]]:
