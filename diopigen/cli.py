@@ -6,10 +6,12 @@ commands, so that `--help` does not wait for libclang, NumPy or the spec.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -113,14 +115,30 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(2)
     except BrokenPipeError:
         # The reader of our output went away (`| head`); it does not want to hear about it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _close_output()
+        sys.exit(2)
+    except OSError as error:
+        # Files are written by `output.disk`, which names them: this is standard output.
+        if error.filename is not None or error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+            _report_internal(error)
+        _close_output()
+        click.echo(f"diopigen: error[output-no-space]: standard output cannot be written: {error.strerror}", err=True)
         sys.exit(2)
     except Exception as error:
-        if "DIOPIGEN_TRACEBACK" in os.environ:
-            raise
-        click.echo(f"diopigen: error[internal]: {type(error).__name__}: {error}", err=True)
-        click.echo("  fix: this is a fault of diopigen; set DIOPIGEN_TRACEBACK=1 and report what it prints", err=True)
-        sys.exit(2)
+        _report_internal(error)
+
+
+def _close_output() -> None:
+    """Drops what is left to be written: Python would fail on it once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _report_internal(error: Exception) -> NoReturn:
+    if "DIOPIGEN_TRACEBACK" in os.environ:
+        raise error
+    click.echo(f"diopigen: error[internal]: {type(error).__name__}: {error}", err=True)
+    click.echo("  fix: this is a fault of diopigen; set DIOPIGEN_TRACEBACK=1 and report what it prints", err=True)
+    sys.exit(2)
 
 
 def _format_of(arguments: Sequence[str]) -> str:

@@ -34,7 +34,7 @@ def write_stamp(stamp: Path, depfile: Path | None, inputs: Iterable[str]) -> Non
     write_if_changed(stamp, b"")
     os.utime(stamp)
     if depfile is not None:
-        write_if_changed(depfile, depfile_text(str(stamp), inputs).encode())
+        write_if_changed(depfile, os.fsencode(depfile_text(str(stamp), inputs)))
 
 
 def write_if_changed(path: Path, content: bytes, *, lock_wait: float = DEFAULT_WAIT) -> bool:

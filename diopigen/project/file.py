@@ -32,6 +32,8 @@ def read_project(path: Path) -> Project:
     """The settings in a file. Raises `Failure` with all that is wrong with it."""
     sink = Sink()
     root = load_yaml(path, str(path), sink)
+    if [finding.code for finding in sink.sorted()] == ["yaml-empty"]:  # comments, and no setting yet
+        return Project(str(path))
     if root is None or not validate(root, SHAPE, f"the {FILE}", sink) or not isinstance(root, MappingNode):
         raise Failure(*sink.sorted())
     values = {

@@ -6,6 +6,7 @@ import datetime
 import json
 import math
 import re
+import sqlite3
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -157,6 +158,24 @@ def test_what_is_no_history_is_described(content: bytes | None, tmp_path: Path) 
     done = command("history", "show", str(path))
     assert isinstance(done.exception, Failure)
     assert {one.code for one in done.exception.diagnostics} == {"history-unreadable"}
+
+
+def test_a_full_disk_ends_the_command_and_nothing_is_said_to_be_added(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect = sqlite3.connect
+
+    def small(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        connection = connect(*arguments, **options)
+        connection.execute("PRAGMA max_page_count = 2")
+        return connection
+
+    (tmp_path / "1.json").write_text(to_json(run("ppFp")), encoding="utf-8")
+    monkeypatch.setattr(sqlite3, "connect", small)
+    done = command("history", "add", str(tmp_path / "runs.sqlite"), str(tmp_path / "1.json"))
+    assert isinstance(done.exception, Failure) and done.output == ""
+    (finding,) = done.exception.diagnostics
+    assert "full" in finding.message and finding.fix is not None and "make room" in finding.fix
 
 
 def test_a_browser_draws_the_page(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from output_helpers import tree
 
 from diopigen.diagnostics import Failure
-from diopigen.output.depfile import depfile_text, write_if_changed
+from diopigen.output.depfile import depfile_text, write_if_changed, write_stamp
 
 NAMES = st.text(st.sampled_from("ab.-_/+@ #$ü"), min_size=1, max_size=12)
 
@@ -88,6 +88,12 @@ def test_the_build_tool_itself(tool: str, tmp_path: Path) -> None:
         assert ran(), name
         os.utime(tmp_path / name, (1_000_000_000, 1_000_000_000))
         assert not ran(), name
+
+
+def test_a_name_that_is_not_utf_8_keeps_its_bytes(tmp_path: Path) -> None:
+    name = os.fsdecode(b"/folder/\xff/kernels.cpp")
+    write_stamp(tmp_path / "stamp", tmp_path / "x.d", [name])
+    assert b"/folder/\xff/kernels.cpp" in (tmp_path / "x.d").read_bytes()
 
 
 def test_write_if_changed(tmp_path: Path) -> None:

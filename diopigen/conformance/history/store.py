@@ -229,4 +229,6 @@ def opened(path: Path, *, create: bool = False) -> Iterator[History]:
         finally:
             connection.close()
     except (sqlite3.Error, zlib.error) as error:
+        if "full" in str(error):  # of SQLITE_FULL, which has a name since Python 3.11
+            fix = "make room on the disk, or name a file on another one"
         raise failure("history-unreadable", f"cannot be used: {error}", Span(str(path)), fix) from None
