@@ -104,6 +104,17 @@ def test_3_the_call_differs_alone_as_well(session: Session) -> None:
     assert on_cpu.returncode == 0, on_cpu.stdout + on_cpu.stderr
 
 
+def test_a_case_calls_only_operators_that_compute(session: Session) -> None:
+    code = (
+        "import torch, torch_droplet.repro as repro\n"
+        "for name in ('from_file', 'load_library', 'no_such_operator', '__class__'):\n"
+        "    assert repro._overload(name) is None, name\n"
+        "assert repro._overload('add.Tensor') is torch.ops.aten.add.Tensor\n"
+    )
+    done = session.run("-c", code)
+    assert done.returncode == 0, done.stderr
+
+
 def test_4_the_function_of_the_vendor_is_named_and_fails_the_suite(session: Session, backend: Any) -> None:
     _, report = session.loss(DIOPI_DUMP_OP_ARGS="1")
     assert f"diopi: {OPERATOR} -> diopiSoftmaxBackward\n" in report
