@@ -123,7 +123,7 @@ def _environment() -> dict[str, str]:
     import torch_build
 
     backend = torch_build.given() or torch_build.build()
-    path = os.pathsep.join([str(ROOT), str(ROOT / "examples/droplet")])
+    path = os.pathsep.join([str(ROOT), str(ROOT / "examples/droplet"), str(ROOT / "diopi_torch/src")])
     threads = {"OMP_NUM_THREADS": "1", "DIOPI_SIM_DEVICES": "1", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
     return {**os.environ, **backend.environment(), **threads, "PYTHONPATH": path}
 

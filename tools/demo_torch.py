@@ -83,7 +83,7 @@ def main() -> int:
     started = time.monotonic()
     say("build      droplet and its backend (minutes for the first time)")
     os.environ.update((torch_build.given() or torch_build.build()).environment())
-    sys.path[:0] = [str(ROOT / "examples"), str(ROOT / "examples/droplet")]
+    sys.path[:0] = [str(ROOT / "examples"), str(ROOT / "examples/droplet"), str(ROOT / "diopi_torch/src")]
     NOTICES.parent.mkdir(exist_ok=True)
     NOTICES.write_text("")
     with elsewhere(NOTICES):

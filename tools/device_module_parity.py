@@ -17,7 +17,7 @@ _BEGIN, _END = "<!-- parity: written by tools/device_module_parity.py -->\n", "<
 def table() -> str:
     """Both lists as Markdown, names in the order of the alphabet."""
     import torch
-    from torch_droplet.missing import without_counterpart
+    from diopi_torch.missing import without_counterpart
 
     module = torch.get_device_module("droplet")
     public = sorted(torch.cuda.__all__)

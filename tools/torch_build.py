@@ -25,6 +25,9 @@ JOBS = 2
 """Compilers at a time: one may take a GiB."""
 
 
+PATHS = [str(EXAMPLE), str(ROOT / "diopi_torch/src")]
+"""Where droplet's package for PyTorch is, and what it builds on."""
+PYTHONPATH = os.pathsep.join(PATHS)
 VARIABLES = ("TORCH_DROPLET_LIBRARIES", "DIOPI_VENDOR_LIBRARY", "DIOPI_REFERENCE_LIBRARY")
 """By which torch_droplet and the dispatch library find their libraries."""
 

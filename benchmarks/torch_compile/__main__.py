@@ -26,7 +26,7 @@ PROMISED_TRAINING = 1.0
 
 
 def _backend() -> dict[str, str]:
-    sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "examples"), str(ROOT / "examples/droplet")]
+    sys.path[:0] = [str(ROOT / name) for name in ("tools", "examples", "examples/droplet", "diopi_torch/src")]
     import torch_build
 
     return (torch_build.given() or torch_build.build()).environment()
@@ -113,7 +113,8 @@ def layer_norm(x: Any, b: Any) -> Any:
 def _compiled(function: Callable[..., Any]) -> tuple[Callable[..., Any], list[Any]]:
     """The function as dynamo calls it, and its graphs once it is called."""
     import torch
-    from torch_droplet import direct, graphs
+
+    from diopi_torch import direct, graphs
 
     found: list[Any] = []
 
@@ -225,7 +226,8 @@ def decoders() -> bool:
 def exported(model: Any, tokens: Any, eager: float) -> bool:
     """The decoder as a file: neither dynamo nor guards."""
     import torch
-    from torch_droplet import export
+
+    from diopi_torch import export
 
     module = torch.get_device_module("droplet")
     with tempfile.TemporaryDirectory() as folder:
@@ -248,7 +250,8 @@ def training() -> bool:
     runs as in eager mode in all."""
     import torch
     from models.attention import LlamaDecoder
-    from torch_droplet import graphs
+
+    from diopi_torch import graphs
 
     module = torch.get_device_module("droplet")
     torch._dynamo.reset()
@@ -282,7 +285,8 @@ def training() -> bool:
 def optimizer() -> bool:
     """A step of AdamW over forty parameters of four sizes."""
     import torch
-    from torch_droplet import graphs
+
+    from diopi_torch import graphs
 
     module = torch.get_device_module("droplet")
     torch._dynamo.reset()

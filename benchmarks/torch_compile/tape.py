@@ -43,7 +43,8 @@ def _graph(steps: int, x: Any) -> Any:
     """A chain of additions, as one graph."""
     import torch
     from torch._functorch.aot_autograd import aot_function
-    from torch_droplet import graphs
+
+    from diopi_torch import graphs
 
     found = []
 
@@ -82,5 +83,6 @@ def _times() -> float:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples/droplet"))
+    root = Path(__file__).resolve().parents[2]
+    sys.path[:0] = [str(root / "examples/droplet"), str(root / "diopi_torch/src")]
     print(_times())

@@ -238,7 +238,7 @@ def _saved_call(_context: click.Context, _param: click.Parameter, value: str) ->
     if importlib.util.find_spec(package) is None:
         fix = "install it, or name its folder in PYTHONPATH"
         raise click.UsageError(f"{value} was kept by {package}, which this Python does not find: {fix}")
-    sys.exit(subprocess.run([sys.executable, "-m", f"{package}.repro", value]).returncode)
+    sys.exit(subprocess.run([sys.executable, "-m", "diopi_torch.repro", "--package", package, value]).returncode)
 
 
 @conformance.command()

@@ -33,7 +33,10 @@ from diopigen.vendor.shims import CONFIG_NAME, resolved_for, shimmed_functions, 
 from diopigen.vendor.tree_chip import KernelPlans, TreeChip, read_tree_chip
 from diopigen.vendor.tree_state import TreeState, read_state
 
-RULES = {"function-missing": "an operator with a file of its own has all its functions"}
+RULES = {
+    "function-missing": "an operator with a file of its own has all its functions",
+    "package-outdated": "a vendor's package for PyTorch is one over diopi_torch",
+}
 
 _STARTER = Selection(starter=True)
 
@@ -111,6 +114,7 @@ def scaffold(
         sink.extend(output.sink.sorted())
         return Scaffolded(result)
     _report_missing(work.there, work.written.all, vendor, root, tree.shimmed, sink)
+    _report_outdated(root / f"torch_{vendor}/__init__.py", vendor, sink)
     if write:
         try:
             started = write_once(work.starts, root, executable=(".ci/run",))
@@ -252,6 +256,18 @@ def _report_missing(
                 what = f"'{declared}' to namespace impl::{vendor}" if shimmed else f"""'extern "C" {declared}'"""
                 fix = f"add {what}, if the kernel exists"
                 sink.note("function-missing", f"{function.name} is not implemented", Span(path.as_posix()), fix=fix)
+
+
+def _report_outdated(package: Path, vendor: str, sink: Sink) -> None:
+    """Reports a package of a time when each tree had its own copy of what is in diopi_torch."""
+    text = package.read_text(encoding="utf-8", errors="replace") if package.is_file() else ""
+    position = text.find(f"torch_{vendor} import _backend")
+    if position >= 0:
+        message = f"torch_{vendor} imports modules that are in the package diopi_torch now"
+        fix = f"pip install diopi-torch, delete {package.as_posix()} and pyproject.toml, and scaffold again"
+        sink.warning(
+            "package-outdated", message, Span(package.as_posix(), text.count("\n", 0, position) + 1, 1), fix=fix
+        )
 
 
 def _take_back(root: Path, shim_root: Path, existed: bool) -> None:

@@ -166,7 +166,7 @@ def test_a_full_disk_ends_the_command_and_nothing_is_said_to_be_added(
     connect = sqlite3.connect
 
     def small(*arguments: Any, **options: Any) -> sqlite3.Connection:
-        connection = connect(*arguments, **options)
+        connection: sqlite3.Connection = connect(*arguments, **options)
         connection.execute("PRAGMA max_page_count = 2")
         return connection
 

@@ -205,8 +205,13 @@ def written_capture(folder: Path, op: str, *args: Any) -> Path:
 def test_a_capture_calls_only_operators_that_compute(tmp_path: Path, op: str, args: list[Any], why: str) -> None:
     with torch.library._scoped_library("optools_test", "DEF") as library:
         library.define("twice(float x) -> Tensor")
-        called = []
-        library.impl("twice", lambda x: called.append(x) or torch.full((), 2 * x), "CompositeExplicitAutograd")
+        called: list[float] = []
+
+        def twice(x: float) -> torch.Tensor:
+            called.append(x)
+            return torch.full((), 2 * x)
+
+        library.impl("twice", twice, "CompositeExplicitAutograd")
         victim = tmp_path / "victim"
         folder = written_capture(tmp_path / "a", op, *[str(victim) if one == "VICTIM" else one for one in args])
         (outcome,) = replay(folder)

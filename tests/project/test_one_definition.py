@@ -106,6 +106,6 @@ def templates(path: str) -> dict[tuple[str, str], str]:
 def test_fused_kernels_compute_as_the_library_does() -> None:
     """A fused kernel is one source without headers: what it shares with the spec's functions, it repeats."""
     library = templates("runtime/adaptor/include/diopigen/elementwise/functions.h")
-    fused = templates("examples/droplet/torch_droplet/fused_prelude.py")
+    fused = templates("diopi_torch/src/diopi_torch/fused_prelude.py")
     assert len(fused) > 10
     assert fused == {key: library.get(key) for key in fused}

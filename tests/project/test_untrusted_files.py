@@ -10,8 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ALLOWED = {
     "diopigen/output/cache.py",  # a folder of the user's own
     "diopigen/conformance/run/worker.py",  # a pipe from the process that started it
-    "examples/droplet/torch_droplet/graph_cache.py",  # PyTorch's own cache
-    "templates/vendor/torch/graph_cache.py.j2",
+    "diopi_torch/src/diopi_torch/graph_cache.py",  # PyTorch's own cache
 }
 UNPICKLES = re.compile(
     r"\b(?:pickle|marshal|shelve|GraphPickler|joblib|dill)\.loads?\(|\bUnpickler\b|allow_pickle=True"

@@ -21,7 +21,7 @@ from artefacts import artefact
 from sampling import picked
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "examples"), str(ROOT / "examples/droplet")]
+sys.path[:0] = [str(ROOT / name) for name in ("tools", "examples", "examples/droplet", "diopi_torch/src")]
 
 
 SHARES = {
@@ -104,13 +104,13 @@ def nothing_left(droplet: Any, request: pytest.FixtureRequest) -> Iterator[None]
 @pytest.fixture(scope="module")
 def graphs(torch_droplet: ModuleType) -> ModuleType:
     """The module with the backend of torch.compile."""
-    return importlib.import_module("torch_droplet.graphs")
+    return importlib.import_module("diopi_torch.graphs")
 
 
 @pytest.fixture(scope="session")
 def export(torch_droplet: ModuleType) -> ModuleType:
     """The module that saves graphs and loads them."""
-    return importlib.import_module("torch_droplet.export")
+    return importlib.import_module("diopi_torch.export")
 
 
 @pytest.fixture

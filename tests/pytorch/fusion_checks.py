@@ -10,8 +10,8 @@ from typing import Any
 def planned(graphs: ModuleType, function: Callable[..., Any], *arguments: Any) -> tuple[list[Any], list[Any]]:
     """What a function gives when it is compiled, and the documents of its plans."""
     import torch
+    from diopi_torch.planner import plan
     from torch._dynamo.backends.common import aot_autograd
-    from torch_droplet.planner import plan
 
     documents = []
 

@@ -128,7 +128,7 @@ def run(backend: Any, program: str, tmp_path: Path, **environment: str) -> str:
     ("program", "said"), [(TRAINING, "trained on droplet:0\n"), (NAMES, "done\n"), (OLD_CHECKPOINT, "loaded\n")]
 )
 def test_an_import_is_the_switch(program: str, said: str, backend: Any, tmp_path: Path) -> None:
-    assert run(backend, "import torch_droplet.as_cuda\n" + program, tmp_path) == said
+    assert run(backend, "import torch_droplet, diopi_torch.as_cuda\n" + program, tmp_path) == said
 
 
 def test_the_environment_is_the_switch_with_the_autoload(backend: Any, tmp_path: Path) -> None:

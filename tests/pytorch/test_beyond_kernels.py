@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from run_kind import ROOT
+import torch_build
 from torch import nn
 
 ACTIVATIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
@@ -247,7 +247,7 @@ for tensor in (torch.linspace(-2, 3e5, 6), torch.arange(2000), torch.tensor([Tru
 
 
 def test_a_printed_tensor_writes_no_notices(backend: Any) -> None:
-    environment = {**os.environ, **backend.environment(), "PYTHONPATH": str(ROOT / "examples/droplet")}
+    environment = {**os.environ, **backend.environment(), "PYTHONPATH": torch_build.PYTHONPATH}
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", PRINTED], env=environment, capture_output=True, text=True, check=False
     )

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import torch_build
 from compiled import Compiled, assert_same
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -122,7 +123,7 @@ def test_streams_and_threads_have_arenas_of_their_own(graphs: ModuleType, drople
 def test_a_failing_function_is_named_with_the_line_of_the_model(graphs: ModuleType, droplet: Any) -> None:
     """Trap 5: the result of the product is made too small in the plan."""
     import torch
-    from torch_droplet.planner import plan
+    from diopi_torch.planner import plan
 
     compiled = Compiled(graphs, lambda x, y: torch.mm(x, y.t()))
     x, y = torch.randn(3, 4).to(droplet), torch.randn(5, 4).to(droplet)
@@ -294,7 +295,7 @@ def test_sizes_that_depend_on_data(graphs: ModuleType, droplet: Any) -> None:
 def test_memory_of_temporaries_is_planned(graphs: ModuleType, droplet: Any) -> None:
     """The arena has at most 1.1 times the bytes that are live at one step."""
     import torch
-    from torch_droplet.planner import plan
+    from diopi_torch.planner import plan
 
     layer = torch.nn.TransformerEncoderLayer(32, 4, 64, batch_first=True, dropout=0.0).to(droplet)
     compiled = Compiled(graphs, layer)
@@ -350,7 +351,7 @@ def test_plans_for_sizes_are_kept_up_to_a_number(
 def test_the_page_about_it_runs(graphs: ModuleType, torch_droplet: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
-    patterns = importlib.import_module("torch_droplet.patterns")
+    patterns = importlib.import_module("diopi_torch.patterns")
     monkeypatch.setattr(patterns, "_PATTERNS", dict(patterns.registered()))  # the page adds one
     torch._dynamo.register_backend(graphs.backend, name="diopi")
     text = (ROOT / "docs/compile.md").read_text()
@@ -364,10 +365,10 @@ def test_the_page_about_it_runs(graphs: ModuleType, torch_droplet: ModuleType, m
 @pytest.mark.slow
 def test_pytorch_finds_the_backend_by_its_entry_point(graphs: ModuleType, tmp_path: Path) -> None:
     """In a process of its own, with the metadata of the package as its wheel has them."""
-    folder = tmp_path / "torch_droplet-0.1.0.dist-info"
+    folder = tmp_path / "diopi_torch-0.1.0.dist-info"
     folder.mkdir()
-    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: torch-droplet\nVersion: 0.1.0\n")
-    project = (EXAMPLE / "pyproject.toml").read_text()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: diopi-torch\nVersion: 0.1.0\n")
+    project = (ROOT / "diopi_torch/pyproject.toml").read_text()
     (entry,) = re.findall(r'^\[project.entry-points."torch_dynamo_backends"\]\n(\w+) = "(.*)"$', project, re.M)
     (folder / "entry_points.txt").write_text(f"[torch_dynamo_backends]\n{entry[0]} = {entry[1]}\n")
     code = (
@@ -376,7 +377,7 @@ def test_pytorch_finds_the_backend_by_its_entry_point(graphs: ModuleType, tmp_pa
         "print(call(torch.ones(2, device='droplet')).cpu().tolist())\n"
         "print(torch.ops.diopi.program_statistics(0)['steps'])\n"
     )
-    path = os.pathsep.join([str(tmp_path), str(EXAMPLE)])
+    path = os.pathsep.join([str(tmp_path), *torch_build.PATHS])
     environment = {**os.environ, "PYTHONPATH": path}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

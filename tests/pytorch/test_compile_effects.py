@@ -28,7 +28,7 @@ PROGRAMS = settings(
 
 @pytest.fixture(scope="module")
 def patterns(torch_droplet: ModuleType) -> ModuleType:
-    return importlib.import_module("torch_droplet.patterns")
+    return importlib.import_module("diopi_torch.patterns")
 
 
 @pytest.fixture(autouse=True)

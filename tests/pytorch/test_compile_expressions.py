@@ -20,7 +20,7 @@ QUICK = settings(max_examples=150, deadline=None, suppress_health_check=[HealthC
 @pytest.fixture(scope="module")
 def symbolic(torch_droplet: ModuleType) -> ModuleType:
     """The module of such numbers."""
-    return importlib.import_module("torch_droplet.symbolic")
+    return importlib.import_module("diopi_torch.symbolic")
 
 
 def evaluated(symbolic: ModuleType, table: Any, number: Any, symbols: list[int]) -> Any:

@@ -31,7 +31,7 @@ def _operators() -> list[Any]:
 @pytest.fixture(scope="module")
 def graphs(torch_droplet: ModuleType) -> ModuleType:
     """The module with the backend."""
-    return importlib.import_module("torch_droplet.graphs")
+    return importlib.import_module("diopi_torch.graphs")
 
 
 def _moved(value: Any, device: Any) -> Any:

@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import torch_build
 
 pytestmark = pytest.mark.usefixtures("fresh_compiler")
 
@@ -193,8 +194,8 @@ def test_numbers_and_positions_are_constants_of_the_plan(graphs: ModuleType, dro
     """Trap 1: they are real tensors, although PyTorch compiles with fake ones. What a graph returns is made in each
     run."""
     import torch
+    from diopi_torch.planner import plan
     from torch._dynamo.backends.common import aot_autograd
-    from torch_droplet.planner import plan
 
     documents = []
 
@@ -304,11 +305,9 @@ def test_the_backend_has_a_name_without_an_installed_package(backend: Any, torch
     import os
     import subprocess
     import sys
-    from pathlib import Path
 
-    folder = Path(str(torch_droplet.__file__)).parents[1]
     code = "import torch, torch_droplet; print(torch._dynamo.lookup_backend('diopi').__module__)"
     for first in ("", "import torch._dynamo; torch._dynamo.list_backends()\n"):
-        environment = {**os.environ, **backend.environment(), "PYTHONPATH": str(folder)}
+        environment = {**os.environ, **backend.environment(), "PYTHONPATH": torch_build.PYTHONPATH}
         done = subprocess.run([sys.executable, "-c", first + code], env=environment, capture_output=True, text=True)
-        assert done.stdout.split() == ["torch_droplet.graphs"], done.stderr
+        assert done.stdout.split() == ["diopi_torch.graphs"], done.stderr

@@ -93,7 +93,7 @@ def test_what_follows_from_sizes_alone_is_computed_once(
 ) -> None:
     """Positions and masks; a view of a constant costs nothing."""
     import torch
-    from torch_droplet.planner import plan
+    from diopi_torch.planner import plan
 
     table = torch.arange(64, dtype=torch.float32).to(droplet)
 
@@ -125,7 +125,8 @@ def test_an_expression_that_plans_do_not_have(
 ) -> None:
     """Each tuple of sizes has a plan then, and the log says why."""
     import torch
-    from torch_droplet import symbols
+
+    from diopi_torch import symbols
 
     monkeypatch.delitem(symbols._TRANSLATED, "FloorDiv")
     compiled = Compiled(graphs, lambda x: x[: x.shape[0] // 2] * 2 + x.shape[0] // 2, dynamic=True)
@@ -226,7 +227,7 @@ def test_an_arena_fits_each_size(graphs: ModuleType, droplet: Any) -> None:
     import json
 
     import torch
-    from torch_droplet.planner import plan
+    from diopi_torch.planner import plan
 
     layer = torch.nn.TransformerEncoderLayer(16, 4, 64, batch_first=True, dropout=0.0).to(droplet)
     compiled = Compiled(graphs, layer, dynamic=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch_build
 from artefacts import artefact
 from run_kind import ROOT, WHOLE
 
@@ -59,7 +60,7 @@ def test_what_holds_on_droplet_holds_there(on_cuda: dict[str, str], file: str, c
 
 
 def test_what_only_the_device_sees_is_an_exception_at_the_next_wait(on_cuda: dict[str, str]) -> None:
-    environment = {**on_cuda, "PYTHONPATH": str(ROOT / "examples/droplet")}
+    environment = {**on_cuda, "PYTHONPATH": torch_build.PYTHONPATH}
     done = subprocess.run([sys.executable, "-c", LATE], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     error, rest = done.stdout.splitlines()

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch_build
 from programs import HOUR
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -64,7 +65,7 @@ def session(backend: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
     folder = tmp_path_factory.mktemp("session")
     built = built_tree("faulty")
-    paths = [str(ROOT), str(ROOT / "examples/droplet")]
+    paths = [str(ROOT), *torch_build.PATHS]
     variables = {
         **backend.environment(),
         "DIOPI_VENDOR_LIBRARY": str(built.library),
@@ -95,18 +96,20 @@ def test_2_the_first_operator_that_differs_is_named_and_kept(session: Session) -
 def test_3_the_call_differs_alone_as_well(session: Session) -> None:
     session.loss(DIOPI_AUTOCOMPARE=".*", DIOPI_AUTOCOMPARE_FOLDER=str(session.folder / "alone"))
     case = session.folder / "alone" / f"0_{OPERATOR}"
-    done = session.run("-m", "torch_droplet.repro", case)
+    done = session.run("-m", "diopi_torch.repro", "--package", "torch_droplet", case)
     assert f"{OPERATOR} differs from the CPU" in done.stdout + done.stderr, done.stdout + done.stderr
     assert done.returncode == 1
     again = session.run("-m", "diopigen", "conformance", "repro", case)
     assert again.returncode == 1 and f"{OPERATOR} differs from the CPU" in again.stdout + again.stderr
-    on_cpu = session.run("-m", "torch_droplet.repro", case, DIOPI_FORCE_FALLBACK_OPS=re.escape(OPERATOR))
+    on_cpu = session.run(
+        "-m", "diopi_torch.repro", "--package", "torch_droplet", case, DIOPI_FORCE_FALLBACK_OPS=re.escape(OPERATOR)
+    )
     assert on_cpu.returncode == 0, on_cpu.stdout + on_cpu.stderr
 
 
 def test_a_case_calls_only_operators_that_compute(session: Session) -> None:
     code = (
-        "import torch, torch_droplet.repro as repro\n"
+        "import torch, diopi_torch.repro as repro\n"
         "for name in ('from_file', 'load_library', 'no_such_operator', '__class__'):\n"
         "    assert repro._overload(name) is None, name\n"
         "assert repro._overload('add.Tensor') is torch.ops.aten.add.Tensor\n"

@@ -16,7 +16,7 @@ def module(droplet: Any) -> ModuleType:
 
 
 def test_every_public_name_of_cuda_is_there_or_has_a_reason(module: ModuleType) -> None:
-    from torch_droplet.missing import without_counterpart
+    from diopi_torch.missing import without_counterpart
 
     reasons = without_counterpart()
     for name in torch.cuda.__all__:

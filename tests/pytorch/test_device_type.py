@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import torch_build
 from run_kind import ROOT
 
 PROGRAM = Path(__file__).parent / "generic_device_tests.py"
@@ -38,7 +39,7 @@ GENERIC = {
 
 def outcomes(backend: Any, report: Path, settings: Mapping[str, str]) -> tuple[dict[str, str], str]:
     """Names of the tests that ran with what became of them, and what was printed."""
-    environment = {**os.environ, **backend.environment(), "PYTHONPATH": str(ROOT / "examples/droplet"), **settings}
+    environment = {**os.environ, **backend.environment(), "PYTHONPATH": torch_build.PYTHONPATH, **settings}
     call = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", f"--junitxml={report}", str(PROGRAM)]
     done = subprocess.run(call, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
     cases = ElementTree.parse(report).iter("testcase")

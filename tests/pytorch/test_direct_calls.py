@@ -30,7 +30,8 @@ def compiled(graphs: ModuleType, function: Any, *arguments: Any) -> tuple[Any, b
 def graph_of(graphs: ModuleType, function: Any, *arguments: Any) -> Any:
     """The graph of an inference, with which its program goes."""
     import torch
-    from torch_droplet import direct
+
+    from diopi_torch import direct
 
     with torch.no_grad(), direct.collected() as collected:
         torch.compile(function, backend=graphs.backend)(*arguments)
@@ -157,26 +158,29 @@ def test_a_graph_from_the_cache_is_called_directly(graphs: ModuleType, droplet: 
 def test_inputs_are_let_go_of(graphs: ModuleType, droplet: Any) -> None:
     """The list is empty after a call, whichever way the library is called."""
     import torch
-    from torch_droplet import runners
+
+    from diopi_torch import runners
 
     x = torch.randn(3, 4).to(droplet)
     graph, expected = graph_of(graphs, lambda x: x * 2, x), x.cpu() * 2
     assert runners._module() is not None
-    module = runners._module
+    package: Any = runners
+    module = package._module
     try:
         for replaced in (module, lambda: None):
-            runners._module = replaced
+            package._module = replaced
             inputs = [x]
             (result,) = runners.program_runner(graph._only.number)(inputs)
             assert inputs == []
             torch.testing.assert_close(result.cpu(), expected)
     finally:
-        runners._module = module
+        package._module = module
 
 
 def test_wrong_calls(graphs: ModuleType, droplet: Any) -> None:
     import torch
-    from torch_droplet import runners
+
+    from diopi_torch import runners
 
     x = torch.randn(3, 4).to(droplet)
     graph = graph_of(graphs, lambda x: x * 2, x)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch_build
 
 PROGRAM = Path(__file__).with_name("rank_program.py")
 PACKAGE = Path(__file__).parents[2] / "examples/droplet"
@@ -18,7 +19,7 @@ PACKAGE = Path(__file__).parents[2] / "examples/droplet"
 
 def settings(backend: Any) -> dict[str, str]:
     environment = {**os.environ, **backend.environment(), "OMP_NUM_THREADS": "1", "DIOPI_SIM_DEVICES": "1"}
-    environment |= {"PYTHONPATH": str(PACKAGE), "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "DIOPI_FALLBACK": "log"}
+    environment |= {"PYTHONPATH": torch_build.PYTHONPATH, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "DIOPI_FALLBACK": "log"}
     return environment | {"DIOPI_SIM_FABRIC_TIMEOUT": "60000"}
 
 
@@ -148,7 +149,7 @@ def test_torchrun_starts_ranks(processes: str, backend: Any, tmp_path: Path) -> 
     (package / "METADATA").write_text("Metadata-Version: 2.1\nName: torch-droplet\nVersion: 0\n")
     (package / "entry_points.txt").write_text("[torch.backends]\ntorch_droplet = torch_droplet:_autoload\n")
     environment = settings(backend) | {"TORCH_DEVICE_BACKEND_AUTOLOAD": "1", "DIOPI_SIM_DEVICES": "2"}
-    environment["PYTHONPATH"] = os.pathsep.join([str(PACKAGE), str(tmp_path)])
+    environment["PYTHONPATH"] = os.pathsep.join([*torch_build.PATHS, str(tmp_path)])
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", processes]
     done = subprocess.run([*command, str(PROGRAM), "ddp"], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 import torch
-from run_kind import ROOT, WHOLE
+import torch_build
+from run_kind import WHOLE
 
 ENDING = """
 import torch, torch_droplet
@@ -95,7 +96,7 @@ def test_factors_of_integers_are_cut_off(droplet: Any) -> None:
 
 def test_a_process_may_end_behind_a_backward_pass(backend: Any) -> None:
     """The threads of the backward pass may hold tensors of Python for a moment longer than it takes."""
-    environment = {**os.environ, **backend.environment(), "PYTHONPATH": str(ROOT / "examples/droplet")}
+    environment = {**os.environ, **backend.environment(), "PYTHONPATH": torch_build.PYTHONPATH}
     for _ in range(RUNS):
         done = subprocess.run([sys.executable, "-c", ENDING], env=environment, capture_output=True, check=False)
         assert done.returncode == 0, done.stderr[-500:]

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import torch_build
 
 ROOT = Path(__file__).resolve().parents[2]
 torch = pytest.importorskip("torch")
@@ -22,18 +23,18 @@ ADD = "x = torch.ones(2, device='droplet'); print('sum', (x + x).sum().item())"
 
 @pytest.fixture(scope="module")
 def table(torch_droplet: ModuleType) -> Any:
-    return importlib.import_module("torch_droplet.environment")
+    return importlib.import_module("diopi_torch.environment")
 
 
 @pytest.fixture(scope="module")
 def switches(torch_droplet: ModuleType) -> Any:
-    return importlib.import_module("torch_droplet.switches")
+    return importlib.import_module("diopi_torch.switches")
 
 
 def run(backend: Any, program: str = ADD, **switches: str) -> subprocess.CompletedProcess[str]:
     """A program after `import torch_droplet`, with these variables."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("DIOPI_", "DIPU_"))}
-    paths = {"PYTHONPATH": str(ROOT / "examples/droplet"), "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+    paths = {"PYTHONPATH": torch_build.PYTHONPATH, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
     env = {**kept, **backend.environment(), **paths, **switches}
     program = f"import torch, torch_droplet\n{program}"
     return subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True)
@@ -48,7 +49,7 @@ def read(table: Any, switches: Any) -> None:
 @pytest.fixture
 def environment(torch_droplet: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
     """Variables that a test sets alone; in the end the switches are what they were."""
-    switches = importlib.import_module("torch_droplet.switches")
+    switches = importlib.import_module("diopi_torch.switches")
     before = torch.ops.diopi.switches()
     for name in list(os.environ):
         if name.startswith(("DIOPI_", "DIPU_")):
@@ -108,9 +109,9 @@ def test_a_wrong_value_of_a_library_raises_when_it_is_first_used(
         (
             "DIOPI_FORCE_FALBACK_OPS",
             "add.Tensor",
-            "DIOPI_FORCE_FALBACK_OPS is no switch of torch_droplet; did you mean DIOPI_FORCE_FALLBACK_OPS?",
+            "DIOPI_FORCE_FALBACK_OPS is no switch of diopi_torch; did you mean DIOPI_FORCE_FALLBACK_OPS?",
         ),
-        ("DIOPI_ZZZ", "1", "DIOPI_ZZZ is no switch of torch_droplet"),
+        ("DIOPI_ZZZ", "1", "DIOPI_ZZZ is no switch of diopi_torch"),
         (
             "DIOPI_FORCE_FALLBACK_OPS",
             "convolution_overridable",
@@ -118,7 +119,7 @@ def test_a_wrong_value_of_a_library_raises_when_it_is_first_used(
             "did you mean convolution_overrideable?",
         ),
         ("DIOPI_AUTOCOMPARE", "nosuchthing.*", "DIOPI_AUTOCOMPARE: no operator is named 'nosuchthing.*'"),
-        ("DIPU_MEM_CHECK", "1", "DIPU_MEM_CHECK does nothing here: torch.droplet.memory_allocated()"),
+        ("DIPU_MEM_CHECK", "1", "DIPU_MEM_CHECK does nothing here: torch.<device>.memory_allocated()"),
         ("DIPU_MEM_CHECK_ENABLE_BACKTRACE", "1", "DIPU_MEM_CHECK_ENABLE_BACKTRACE does nothing here"),
     ],
 )
@@ -200,11 +201,11 @@ def test_context_managers_raise_and_warn_as_the_environment_does(torch_droplet: 
     near = pytest.warns(UserWarning, match=r"no operator is named 'softmx'; did you mean softmax\?")
     with near, torch_droplet.force_fallback("softmx"):
         pass
-    assert not torch_droplet.switches.are_on()
+    assert not importlib.import_module("diopi_torch.switches").are_on()
 
 
 READ = re.compile(r'"(DIOPI_[A-Z_]+)"')
-SOURCES = ("runtime/**/*.cpp", "runtime/**/*.h", "impl/**/*.cpp", "impl/**/*.h", "examples/droplet/torch_droplet/*.py")
+SOURCES = ("runtime/**/*.cpp", "runtime/**/*.h", "impl/**/*.cpp", "impl/**/*.h", "diopi_torch/src/diopi_torch/*.py")
 NO_VARIABLES = {"DIOPI_VERSION"}
 
 

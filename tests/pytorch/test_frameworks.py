@@ -279,7 +279,7 @@ def test_accelerate(precision: str, switch: bool, backend: Any, tmp_path: Path) 
     need("accelerate")
     program = ACCELERATE.replace("PRECISION", repr(precision))
     if switch:
-        device, losses = run(backend, f"import torch_droplet.as_cuda\n{program}", tmp_path)
+        device, losses = run(backend, f"import torch_droplet, diopi_torch.as_cuda\n{program}", tmp_path)
     else:
         device, losses = run(backend, f"import torch_droplet\n{program}", tmp_path, variables=NAMED)
     expected_device, expected = run(backend, program, tmp_path)
@@ -296,7 +296,7 @@ def test_the_trainer_of_transformers(precision: str, devices: int, switch: bool,
     need("accelerate")
     program = TRAINER.replace("PRECISION", repr(precision))
     own = program.replace("BATCH", str(4 // devices)).replace("USE_CPU", "False")
-    package, variables = ("torch_droplet.as_cuda", {}) if switch else ("torch_droplet", NAMED)
+    package, variables = ("torch_droplet, diopi_torch.as_cuda", {}) if switch else ("torch_droplet", NAMED)
     device, losses = run(backend, f"import {package}\n{own}", tmp_path, devices, variables=variables)
     expected_device, expected = run(backend, program.replace("BATCH", "4").replace("USE_CPU", "True"), tmp_path)
     assert (device, expected_device) == ("droplet", "cpu")
@@ -323,7 +323,7 @@ def test_the_trainer_of_lightning(precision: str, accelerator: str, backend: Any
     need("pytorch_lightning")
     program = LIGHTNING.replace("PRECISION", repr(precision))
     own = program.replace("ACCELERATOR", repr(accelerator))
-    device, losses = run(backend, f"import torch_droplet.as_cuda\n{own}", tmp_path)
+    device, losses = run(backend, f"import torch_droplet, diopi_torch.as_cuda\n{own}", tmp_path)
     expected_device, expected = run(backend, program.replace("ACCELERATOR", "'cpu'"), tmp_path)
     assert (device, expected_device) == ("droplet", "cpu")
     assert losses == pytest.approx(expected, rel=close(precision)) and len(losses) == 8
@@ -336,7 +336,7 @@ def test_lightning_without_the_switch_warns_that_it_selects_the_cpu(backend: Any
     done = completed(backend, f"import torch_droplet\n{program.replace('ACCELERATOR', repr('auto'))}", tmp_path)
     device, losses = printed(done)
     assert device == "cpu" and len(losses) == 8
-    fix = "import torch_droplet.as_cuda, or set DIOPI_AS_CUDA=1"
+    fix = "import diopi_torch.as_cuda, or set DIOPI_AS_CUDA=1"
     assert f"Lightning does not know droplet and selects the CPU: {fix}" in done.stderr
     done = completed(backend, f"import torch_droplet\n{program.replace('ACCELERATOR', repr('cpu'))}", tmp_path)
     assert printed(done)[0] == "cpu" and "does not know droplet" not in done.stderr
@@ -347,7 +347,7 @@ def test_accelerate_without_a_name_warns_that_it_selects_the_cpu(backend: Any, t
     program = f"import torch_droplet\n{ACCELERATE}".replace("PRECISION", "'no'")
     done = completed(backend, program, tmp_path)
     assert printed(done)[0] == "cpu"
-    fix = "set ACCELERATE_TORCH_DEVICE=droplet, or import torch_droplet.as_cuda, or set DIOPI_AS_CUDA=1"
+    fix = "set ACCELERATE_TORCH_DEVICE=droplet, or import diopi_torch.as_cuda, or set DIOPI_AS_CUDA=1"
     assert f"accelerate does not know droplet and selects the CPU: {fix}" in done.stderr
     done = completed(backend, program.replace("Accelerator(", "Accelerator(cpu=True, "), tmp_path)
     assert printed(done)[0] == "cpu" and "does not know droplet" not in done.stderr
@@ -359,7 +359,9 @@ def test_a_script_in_the_form_of_torchvisions(switch: bool, amp: bool, backend: 
         need(name)
     found = {"PYTHONPATH": os.pathsep.join([*paths(), str(APART)])}
     wanted = ("--amp",) if amp else ()
-    package, chosen = ("torch_droplet.as_cuda", ()) if switch else ("torch_droplet", ("--device", "droplet"))
+    package, chosen = (
+        ("torch_droplet, diopi_torch.as_cuda", ()) if switch else ("torch_droplet", ("--device", "droplet"))
+    )
     program = f"import {package}\n{DECLARED}{REFERENCE}"
     device, losses = run(backend, program, tmp_path, arguments=(*chosen, *wanted), variables=found)
     expected_device, expected = run(

@@ -114,8 +114,8 @@ def test_a_step_of_an_optimizer_is_one_launch(graphs: ModuleType, droplet: Any, 
         return [one.detach().cpu() for one in own]
 
     def compiled(step: Callable[..., Any]) -> Any:
+        from diopi_torch.planner import plan
         from torch._dynamo.backends.common import aot_autograd
-        from torch_droplet.planner import plan
 
         def compiler(module: Any, inputs: Any) -> Any:
             document = plan(module, {}).document

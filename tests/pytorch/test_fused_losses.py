@@ -35,8 +35,8 @@ def trained(call: Callable[..., Any], scores: Any, *arguments: Any) -> list[Any]
 def planned(graphs: ModuleType, function: Callable[..., Any]) -> tuple[Callable[..., Any], list[Any]]:
     """The function, compiled, and the documents of its plans."""
     import torch
+    from diopi_torch.planner import plan
     from torch._dynamo.backends.common import aot_autograd
-    from torch_droplet.planner import plan
 
     documents: list[Any] = []
 

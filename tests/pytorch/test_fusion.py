@@ -161,7 +161,7 @@ def test_a_device_that_does_not_compile_a_kernel_runs_the_functions(
     import torch
 
     monkeypatch.setenv("DIOPI_KERNEL_CXX", "no-such-compiler")
-    monkeypatch.setattr(importlib.import_module("torch_droplet.fused_steps"), "_failures", itertools.count())
+    monkeypatch.setattr(importlib.import_module("diopi_torch.fused_steps"), "_failures", itertools.count())
     functions = (lambda x: x * 2.25 + 1.125 - x, lambda x: x * 3.25 + 2.125 - x)
     assert [check(graphs, function, torch.randn(3).to(droplet)) for function in functions] == [[], []]
     (shown,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]

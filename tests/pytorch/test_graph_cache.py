@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import torch_build
 
 pytestmark = pytest.mark.usefixtures("fresh_compiler")
 
@@ -97,7 +98,7 @@ def test_what_a_plan_follows_from_is_in_the_key(
     assert outcome(step)[1] == {"miss": 1, "saved": 1}
     monkeypatch.delenv("DIOPI_COMPILE_FUSION")
     assert outcome(step)[1] == {"hit": 1}
-    cache = importlib.import_module("torch_droplet.graph_cache")
+    cache = importlib.import_module("diopi_torch.graph_cache")
     assert any("libtorch_droplet" in path.name for path in cache._libraries())
     assert any("libdiopi_impl" in path.name for path in cache._libraries())
     monkeypatch.setattr(cache, "_files", lambda: "another library")
@@ -196,7 +197,7 @@ def test_another_process(graphs: ModuleType, droplet: Any, folder: Path) -> None
     """Both at once, then a third: each gets the same."""
     code = (
         "import torch, torch_droplet\n"
-        "from torch_droplet import graphs\n"
+        "from diopi_torch import graphs\n"
         "from torch._dynamo.utils import counters\n"
         "torch.manual_seed(0)\n"
         "model = torch.nn.Linear(4, 4).to('droplet')\n"
@@ -206,7 +207,7 @@ def test_another_process(graphs: ModuleType, droplet: Any, folder: Path) -> None
         "print(counters['aot_autograd']['autograd_cache_hit'], float(value), float(model.weight.grad.sum()))\n"
     )
     command = [sys.executable, "-c", code]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2] / "examples/droplet")}
+    environment = {**os.environ, "PYTHONPATH": torch_build.PYTHONPATH}
     running = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     texts = [process.communicate()[0].split() for process in running]
     third = subprocess.run(command, env=environment, capture_output=True, text=True)

@@ -168,7 +168,8 @@ def test_sizes_that_change(graphs: ModuleType, droplet: Any, choices: Choices) -
 def test_weights_of_a_saved_graph_are_converted_once(droplet: Any, tmp_path: Path) -> None:
     """The file has each weight once, in its layout; what runs converts the image and the result."""
     import torch
-    from torch_droplet import export
+
+    from diopi_torch import export
 
     model = block(droplet).eval()
     x = torch.randn(2, 3, 8, 8).to(droplet)
@@ -190,7 +191,7 @@ def test_the_plan_the_log_and_the_report_name_layouts(
     tmp_path: Path,
 ) -> None:
     import torch
-    from torch_droplet.planner import plan
+    from diopi_torch.planner import plan
 
     monkeypatch.setenv("DIOPI_COMPILE_LOG", "layout")
     monkeypatch.setenv("DIOPI_COMPILE_REPORT", str(tmp_path / "graphs.json"))
@@ -242,7 +243,7 @@ def test_a_graph_without_a_plan_has_the_strides_of_eager_mode(
 ) -> None:
     """PyTorch runs the forward graph; what it saves is what the backward graph was planned for."""
     import torch
-    from torch_droplet.graph_nodes import Unplanned
+    from diopi_torch.graph_nodes import Unplanned
 
     make, calls = graphs.plan, []
 

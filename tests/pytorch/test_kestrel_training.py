@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import torch_build
 from artefacts import artefact
 from click.testing import CliRunner
 from page_runs import blocks, differences, syntax_errors
@@ -46,7 +47,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     report = tmp_path_factory.mktemp("kestrel") / "fallbacks.jsonl"
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("DIOPI_")},
-        "PYTHONPATH": str(package),
+        "PYTHONPATH": os.pathsep.join([str(package), torch_build.PATHS[1]]),
         "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
         "TORCH_KESTREL_LIBRARIES": str(library.parent),
         "DIOPI_DUMP_OP_ARGS": "1",

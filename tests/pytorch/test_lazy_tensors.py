@@ -171,7 +171,7 @@ def test_products_and_their_gradients(name: str, dtype: torch.dtype, droplet: An
 
 @pytest.mark.parametrize("name", ["matmul", "mH", "matrix_power", "imaginary part", "sum of negatives", "einsum"])
 def test_compiled_graphs_resolve_lazy_tensors(name: str, droplet: Any) -> None:
-    from torch_droplet.graphs import backend as graphs
+    from diopi_torch.graphs import backend as graphs
 
     torch.manual_seed(1)
     torch._dynamo.reset()

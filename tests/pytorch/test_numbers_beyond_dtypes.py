@@ -182,7 +182,7 @@ def test_bounds_and_values_of_integers(kind: str, droplet: Any) -> None:
             expected()
         function = own
         if kind == "compiled":
-            from torch_droplet.graphs import backend as graphs
+            from diopi_torch.graphs import backend as graphs
 
             torch._dynamo.reset()
             function = torch.compile(own, backend=graphs)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch_build
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests/optools"
@@ -27,7 +28,7 @@ def installed(folder: Path) -> str:
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: torch_droplet\nVersion: 0\n")
     (info / "entry_points.txt").write_text(f"[torch.backends]\n{found[1]} = {found[2]}\n")
-    return os.pathsep.join([str(folder), str(ROOT / "examples/droplet")])
+    return os.pathsep.join([str(folder), *torch_build.PATHS])
 
 
 def on_droplet(backend: Any, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:

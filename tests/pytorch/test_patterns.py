@@ -23,7 +23,7 @@ def all_patterns(patterns: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def patterns(torch_droplet: ModuleType) -> ModuleType:
     """The module that replaces."""
-    return importlib.import_module("torch_droplet.patterns")
+    return importlib.import_module("diopi_torch.patterns")
 
 
 @pytest.fixture
@@ -147,7 +147,7 @@ def test_a_function_behind_the_vendors_is_not_worth_it(
     outcome: Callable[..., Any], droplet: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It would compute through host memory: only patterns that are named use it."""
-    table = importlib.import_module("torch_droplet.table")
+    table = importlib.import_module("diopi_torch.table")
     monkeypatch.delenv("DIOPI_COMPILE_PATTERNS")
     module, x, _ = block("float32", droplet)
     for note in outcome(module, x)[1]:

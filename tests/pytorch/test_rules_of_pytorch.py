@@ -44,7 +44,7 @@ def test_log_softmax_of_equal_large_numbers(dtype: torch.dtype, value: float, dr
 
 
 def test_compiled_log_softmax_of_equal_large_numbers(droplet: Any) -> None:
-    from torch_droplet.graphs import backend as graphs
+    from diopi_torch.graphs import backend as graphs
 
     torch._dynamo.reset()
     rows = torch.full((8, 1000), -1e30)
@@ -157,7 +157,7 @@ def test_powers_of_special_values(exponent: float, dtype: torch.dtype, droplet: 
 
 
 def test_powers_of_special_values_in_compiled_graphs(droplet: Any) -> None:
-    from torch_droplet.graphs import backend as graphs
+    from diopi_torch.graphs import backend as graphs
 
     base = torch.tensor([-INF, -0.0, 0.0, INF, 4.0])
     for exponent in (0.5, -0.5, 2):

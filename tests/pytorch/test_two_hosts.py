@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch_build
 from artefacts import artefact
 
 pytest.importorskip("tvm_ffi", reason="apache-tvm-ffi is not installed: pip install apache-tvm-ffi")
@@ -80,7 +81,7 @@ SAMPLE = ("ffi use droplet", "torch droplet use ffi use")
 
 def run(backend: Any, order: str, library: Path, **variables: str) -> None:
     environment = {**os.environ, **backend.environment(), "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
-    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "examples/droplet")])
+    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), *torch_build.PATHS])
     environment |= {"LIBRARY": str(library), "RUNTIME": str(artefact("libdiopirt.so")), "DIOPI_FALLBACK": "log"}
     words = [sys.executable, "-c", PROGRAM, *order.split()]
     done = subprocess.run(words, env={**environment, **variables}, capture_output=True, text=True)
@@ -100,6 +101,20 @@ def test_each_host_works_with_the_reference_library(order: str, backend: Any) ->
 )
 def test_each_host_works_with_the_library_of_the_vendor(order: str, backend: Any) -> None:
     run(backend, order, backend.vendor)
+
+
+def test_a_second_vendor_is_refused_in_one_sentence(backend: Any, tmp_path: Path) -> None:
+    package = tmp_path / "torch_pebble"
+    package.mkdir()
+    (package / "__init__.py").write_text('from diopi_torch import load\nload("pebble", __name__, __file__)\n')
+    paths = os.pathsep.join([str(tmp_path), *torch_build.PATHS])
+    environment = {**os.environ, **backend.environment(), "PYTHONPATH": paths}
+    code = "import torch_droplet, torch_droplet\nimport torch_pebble"
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert done.stderr.splitlines()[-1] == (
+        "ImportError: torch_pebble is not loaded: PyTorch has one device of this kind in a process, here droplet of "
+        "torch_droplet; start another process for pebble"
+    )
 
 
 def test_a_host_in_the_global_scope_takes_no_others_place(backend: Any) -> None:

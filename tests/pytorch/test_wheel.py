@@ -42,7 +42,16 @@ def wheel(backend: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def common(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of what every vendor's package builds on."""
+    folder = tmp_path_factory.mktemp("common")
+    succeed(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--wheel-dir", folder, ROOT / "diopi_torch")
+    (made,) = folder.iterdir()
+    return made
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path, common: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The interpreter of a new environment that sees the installed torch, and has the wheel."""
     folder = tmp_path_factory.mktemp("environment")
     succeed(sys.executable, "-m", "venv", "--without-pip", folder)
@@ -52,7 +61,7 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     own = Path(done.stdout.strip())
     (own / "shared.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    succeed(sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--target", own, wheel)
+    succeed(sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--target", own, wheel, common)
     return made
 
 

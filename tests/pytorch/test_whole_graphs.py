@@ -116,7 +116,7 @@ def test_a_function_that_leaves_its_call_to_others(graphs: ModuleType, torch_dro
 def test_a_step_that_fails_is_named(graphs: ModuleType, droplet: Any) -> None:
     """As step by step; the graph can be run again."""
     import torch
-    from torch_droplet.planner import plan
+    from diopi_torch.planner import plan
 
     x, y = torch.randn(3, 4).to(droplet), torch.randn(5, 4).to(droplet)
     graph, _ = compiled(graphs, lambda x, y: torch.mm(x * 2, y.t()), x, y)
@@ -135,7 +135,7 @@ def test_a_step_that_fails_is_named(graphs: ModuleType, droplet: Any) -> None:
 def test_faults_in_the_document(graphs: ModuleType, droplet: Any) -> None:
     """Droplet says what is wrong with a document, and where."""
     import torch
-    from torch_droplet.planner import plan
+    from diopi_torch.planner import plan
 
     x, y = torch.randn(8, 8).to(droplet), torch.randn(8, 8).to(droplet)
     graph, _ = compiled(graphs, chain, x, y)

@@ -24,7 +24,7 @@ def functions() -> list[str]:
 @functools.cache
 def counter() -> Callable[[bytes | None], int]:
     """How many calls of a function ran on the reference library; None is all functions."""
-    from torch_droplet._backend import library_folder
+    from diopi_torch._backend import library_folder
 
     count = ctypes.CDLL(str(library_folder() / "libtorch_droplet.so")).diopigenFallbackCount
     count.argtypes, count.restype = [ctypes.c_char_p], ctypes.c_uint64

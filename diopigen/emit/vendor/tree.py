@@ -51,69 +51,9 @@ _KERNEL_STARTS = {
 """What kernels behind shims build on."""
 
 _PACKAGE_START = {"torch_{vendor}/__init__.py": "torch/__init__.py.j2", "pyproject.toml": "torch/pyproject.toml.j2"}
-"""What a tree with a backend for PyTorch starts with; the rest of the package belongs to diopigen."""
+"""The vendor's package for PyTorch, over diopi_torch."""
 _TVM_START = {"test/relax_mlp.py": "relax_mlp.py.j2"}
 """What a tree with TVM starts with."""
-_PACKAGE_MODULES = (
-    "_backend",
-    "amp",
-    "arena",
-    "as_cuda",
-    "compiler",
-    "conversion",
-    "device",
-    "direct",
-    "distributed",
-    "environment",
-    "export",
-    "export_sizes",
-    "folding",
-    "foreach",
-    "functional",
-    "fused_chain",
-    "fused_kernel",
-    "fused_prelude",
-    "fused_rows",
-    "fused_source",
-    "fused_steps",
-    "fusion",
-    "fusion_elements",
-    "fusion_report",
-    "gradients",
-    "graph_cache",
-    "graph_calls",
-    "graph_nodes",
-    "graphs",
-    "indices",
-    "layout_roles",
-    "layouts",
-    "libraries",
-    "losses",
-    "memory",
-    "missing",
-    "nvtx",
-    "pattern_norm",
-    "pattern_rotary",
-    "pattern_softmax",
-    "patterns",
-    "plain_operators",
-    "planner",
-    "printing",
-    "random",
-    "random_state",
-    "report",
-    "repro",
-    "runners",
-    "slots",
-    "steps",
-    "streams",
-    "switches",
-    "symbolic",
-    "symbols",
-    "table",
-    "walk",
-)
-
 # The functions of the newer form of a test library that are not device functions.
 _LIBRARY_FUNCTIONS = ("initLibrary", "finalizeLibrary", "buildGeneratorState")
 
@@ -173,9 +113,6 @@ def shims_folder(vendor: str) -> str:
 
 def is_generated(path: str) -> bool:
     """Whether a file of a vendor's tree belongs to diopigen; the others are written once."""
-    folder, _, name = path.partition("/")
-    if folder.startswith("torch_") and name.removesuffix(".py") in _PACKAGE_MODULES:
-        return True
     return path in _GENERATED_FILES or path.startswith(_GENERATED_FOLDERS)
 
 
@@ -185,7 +122,7 @@ def emit_vendor(interface: Interface, templates: Path, runtime: Path, options: V
         *headers.emit(interface, templates).files,
         *dtypes.emit(interface, templates).files,
         *_runtime(runtime, options),
-        *(_torch(interface, templates, options) if options.torch else ()),
+        *(_torch(interface, templates) if options.torch else ()),
         *(_tvm(interface, templates) if options.tvm else ()),
         _file(templates, "runtime/README.md", "runtime_readme.md.j2", {}),
         _operator_list(interface, templates),
@@ -233,17 +170,11 @@ def _starts_of(templates: Path, starts: Mapping[str, str], values: Mapping[str, 
     return [_file(templates, path.format(vendor=vendor), name, values) for path, name in starts.items()]
 
 
-def _torch(interface: Interface, templates: Path, options: VendorOptions) -> list[PlannedFile]:
-    """The kernels for PyTorch in runtime/, and the modules of the package that are the same for every vendor."""
-    glue = [
+def _torch(interface: Interface, templates: Path) -> list[PlannedFile]:
+    """The kernels for PyTorch in runtime/."""
+    return [
         replace(file, path=f"runtime/{file.path}", emitter="vendor") for file in torch.emit(interface, templates).files
     ]
-    values = {"vendor": options.vendor}
-    modules = [
-        _file(templates, f"torch_{options.vendor}/{name}.py", f"torch/{name}.py.j2", values)
-        for name in _PACKAGE_MODULES
-    ]
-    return [*glue, *modules]
 
 
 def _tvm(interface: Interface, templates: Path) -> list[PlannedFile]:

@@ -1,4 +1,4 @@
-// A graph that `torch_<vendor>.export.save` wrote, for programs without Python.
+// A graph that `diopi_torch.export.save` wrote, for programs without Python.
 //
 //     diopigen::backend::SavedGraph graph("model.diopi");
 //     std::vector<at::Tensor> results = graph.run({input});
