@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
+import torch_build
 
 
 def run(backend: Any, program: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -78,3 +80,28 @@ print("end")
 """
     done = run(backend, program)
     assert (done.returncode, done.stdout) == (0, "end\n"), done.stderr
+
+
+def test_a_second_vendor_is_refused_in_one_sentence(backend: Any, tmp_path: Path) -> None:
+    package = tmp_path / "torch_pebble"
+    package.mkdir()
+    (package / "__init__.py").write_text('from diopi_torch import load\nload("pebble", __name__, __file__)\n')
+    paths = os.pathsep.join([str(tmp_path), *torch_build.PATHS])
+    done = run(backend, "import torch_droplet, torch_droplet\nimport torch_pebble", PYTHONPATH=paths)
+    assert done.stderr.splitlines()[-1] == (
+        "ImportError: torch_pebble cannot be loaded: PyTorch has one device of this kind in a process, here droplet of "
+        "torch_droplet; start another process for pebble"
+    )
+
+
+@pytest.mark.parametrize("first", ["diopi_torch", "diopi_torch.as_cuda", "torch_droplet", "torch"])
+def test_an_installed_package_is_there_whichever_is_imported_first(first: str, backend: Any, tmp_path: Path) -> None:
+    """With the metadata that pip leaves, so that torch loads the package while it is imported."""
+    info = tmp_path / "torch_droplet-0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: torch_droplet\nVersion: 0\n")
+    (info / "entry_points.txt").write_text("[torch.backends]\ntorch_droplet = torch_droplet:_autoload\n")
+    paths = os.pathsep.join([str(tmp_path), *torch_build.PATHS])
+    program = f"import {first}\nimport torch\nprint(torch.ones(2, device='droplet').sum().item())"
+    done = run(backend, program, PYTHONPATH=paths, TORCH_DEVICE_BACKEND_AUTOLOAD="1")
+    assert (done.returncode, done.stdout) == (0, "2.0\n"), done.stderr

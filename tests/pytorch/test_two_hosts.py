@@ -103,19 +103,5 @@ def test_each_host_works_with_the_library_of_the_vendor(order: str, backend: Any
     run(backend, order, backend.vendor)
 
 
-def test_a_second_vendor_is_refused_in_one_sentence(backend: Any, tmp_path: Path) -> None:
-    package = tmp_path / "torch_pebble"
-    package.mkdir()
-    (package / "__init__.py").write_text('from diopi_torch import load\nload("pebble", __name__, __file__)\n')
-    paths = os.pathsep.join([str(tmp_path), *torch_build.PATHS])
-    environment = {**os.environ, **backend.environment(), "PYTHONPATH": paths}
-    code = "import torch_droplet, torch_droplet\nimport torch_pebble"
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
-    assert done.stderr.splitlines()[-1] == (
-        "ImportError: torch_pebble is not loaded: PyTorch has one device of this kind in a process, here droplet of "
-        "torch_droplet; start another process for pebble"
-    )
-
-
 def test_a_host_in_the_global_scope_takes_no_others_place(backend: Any) -> None:
     run(backend, "global ffi use droplet", backend.reference)
