@@ -115,7 +115,8 @@ def _extent(value: torch.Tensor) -> int:
     """Elements from the first to the last one in memory."""
     if value.numel() == 0:
         return 0
-    return 1 + sum((int(size) - 1) * int(stride) for size, stride in zip(value.shape, value.stride(), strict=True))
+    extent: int = 1 + sum((size - 1) * stride for size, stride in zip(value.shape, value.stride(), strict=True))
+    return extent
 
 
 def _names(model: torch.nn.Module | torch.export.ExportedProgram, arguments: tuple[Any, ...]) -> list[str]:

@@ -115,8 +115,8 @@ class Slots:
     def extent(self, value: torch.Tensor) -> int:
         """Bytes from the first element to behind the last one."""
         pairs = zip(value.shape, value.stride(), strict=True)
-        elements = 1 + sum((self.number(n) - 1) * self.number(s) for n, s in pairs)
-        return int(elements * value.element_size())
+        extent: int = (1 + sum((self.number(n) - 1) * self.number(s) for n, s in pairs)) * value.element_size()
+        return extent
 
     def own(self, value: torch.Tensor, slot: int) -> None:
         try:
