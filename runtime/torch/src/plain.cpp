@@ -53,6 +53,9 @@ void copyBack(const Written& written) {
 }  // namespace
 
 bool writesElementsTwice(const at::Tensor& tensor) {
+    if (tensor.layout() != at::kStrided) {
+        return false;
+    }
     if (const at::MemOverlap overlap = at::has_internal_overlap(tensor); overlap != at::MemOverlap::TooHard) {
         return overlap == at::MemOverlap::Yes;
     }
