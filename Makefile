@@ -171,14 +171,14 @@ bench: released
 		--sample --seconds 360
 
 mutation: released
-	@$(BIN)/diopigen conformance mutate $(UNDER_TEST) --json build/mutation.json
+	@$(BIN)/python -m lab mutate $(UNDER_TEST) --json build/mutation.json
 
 # A run that was cut off goes on where it ended (build/source-faults).
 mutation-sources: $(VENV)/ready
-	@$(BIN)/diopigen conformance mutate-sources -j $(JOBS) --json build/source-faults.json
+	@$(BIN)/python -m lab mutate-sources -j $(JOBS) --json build/source-faults.json
 
 variants: released
-	@$(BIN)/diopigen conformance variants $(UNDER_TEST) --json build/variants.json
+	@$(BIN)/python -m lab variants $(UNDER_TEST) --json build/variants.json
 
 # docs/portability.md. The whole takes hours of two cores where nothing is built yet; rows that are good are kept.
 portability: $(VENV)/ready

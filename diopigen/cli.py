@@ -22,10 +22,7 @@ from diopigen.commands import (
     chip,
     conformance,
     conformance_history,
-    conformance_mutation,
     conformance_reports,
-    conformance_sources,
-    conformance_variants,
     docs,
     elementwise,
     headers,
@@ -98,18 +95,16 @@ conformance_reports.report.add_command(conformance_history.balance)
 conformance.conformance.add_command(conformance_history.history)
 conformance.conformance.add_command(conformance_reports.coverage)
 conformance.conformance.add_command(conformance_reports.device_configs)
-conformance.conformance.add_command(conformance_mutation.mutate)
-conformance.conformance.add_command(conformance_sources.mutate_sources)
-conformance.conformance.add_command(conformance_variants.variants)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """The console script. No input ends in a traceback: what went wrong is said in a line, with exit code 2."""
+def main(arguments: Sequence[str] | None = None, commands: click.Group = cli) -> None:
+    """The console script of diopigen, or of another group of commands. No input ends in a traceback: what went wrong
+    is said in a line, with exit code 2."""
     if arguments is None:
         freeze_what_stays()
     output_format = _format_of(sys.argv[1:] if arguments is None else arguments)
     try:
-        cli.main(args=list(arguments) if arguments is not None else None, standalone_mode=True)
+        commands.main(args=list(arguments) if arguments is not None else None, standalone_mode=True)
     except Failure as fault:
         show_findings(list(fault.diagnostics), output_format)
         sys.exit(2)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from diopigen.commands import completion
 
 if TYPE_CHECKING:
-    from diopigen.conformance.mutation.model import Mutant
     from diopigen.console import Session
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -30,7 +27,7 @@ def libraries_of(session: Session, lib: str, runtime: str | None) -> tuple[Path,
     )
 
 
-def _with(command: _Command, *options: Callable[[_Command], _Command]) -> _Command:
+def with_options(command: _Command, *options: Callable[[_Command], _Command]) -> _Command:
     """The command with options, which its help shows in this order."""
     for option in reversed(options):
         command = option(command)
@@ -66,7 +63,7 @@ def selection_options(command: _Command) -> _Command:
             "--model", metavar="M", what="The calls of a model: resnet50", complete=completion.models
         ),
     )
-    return _with(command, *options)
+    return with_options(command, *options)
 
 
 def shard_options(command: _Command) -> _Command:
@@ -74,7 +71,7 @@ def shard_options(command: _Command) -> _Command:
     shard = "Only the I-th of N parts of the cases, for N machines (`report merge` joins the results)."
     costs = "Earlier results, or a history: parts of --shard then take equally long."
     failures = "Only the cases that count against the library in these earlier results."
-    return _with(
+    return with_options(
         command,
         click.option("--shard", metavar="I/N", help=shard),
         click.option("--costs", "costs_file", metavar="FILE", help=costs),
@@ -99,54 +96,4 @@ def library_options(command: _Command) -> _Command:
             help="GiB that a process may take; 0 for none, which libraries built with sanitizers need.",
         ),
     )
-    return _with(command, *options)
-
-
-# ---- campaigns: mutate, mutate-sources, variants --------------------------------------------------------------------
-
-
-def passing_library_options(what: str) -> Callable[[_Command], _Command]:
-    """The options that name a library which passes; `what` is wrapped around it."""
-    return lambda command: _with(
-        command,
-        click.option(
-            "--lib", required=True, metavar="PATH", help=f"A library that passes: {what} are wrapped around it."
-        ),
-        click.option(
-            "--runtime", metavar="PATH", help="libdiopirt.so (default: from the library's folder, else built)."
-        ),
-    )
-
-
-def campaign_options(folder: str, purpose: str, listing: str) -> Callable[[_Command], _Command]:
-    """The options that every campaign ends with: processes, the build folder (its default, and what it is for), the
-    report, whether only to list, and the spec."""
-    jobs = "Processes (default: the number of processors)."
-    return lambda command: _with(
-        command,
-        click.option("-j", "--jobs", type=click.IntRange(1), callback=_processors, help=jobs),
-        click.option("--build", "folder", default=folder, show_default=True, metavar="DIR", help=purpose),
-        click.option("--json", "json_file", metavar="FILE", help="Write everything as JSON."),
-        click.option("--list", "only_list", is_flag=True, help=listing),
-        spec_option,
-    )
-
-
-def _processors(_context: click.Context, _param: click.Parameter, jobs: int | None) -> int:
-    return jobs or os.cpu_count() or 1
-
-
-def show_mutants(found: Iterable[Mutant]) -> None:
-    """What a campaign would inject, one a line."""
-    for mutant in found:
-        click.echo(f"{mutant.name} ({mutant.kind}): {mutant.sentence}; in {len(mutant.functions)} functions")
-
-
-def finish(as_json: str, as_text: str, json_file: str | None, status: int) -> NoReturn:
-    """Writes the report where a file is named, shows it, and ends the command."""
-    from diopigen.output.depfile import write_if_changed
-
-    if json_file:
-        write_if_changed(Path(json_file), as_json.encode())
-    click.echo(as_text, nl=False)
-    sys.exit(status)
+    return with_options(command, *options)

@@ -48,12 +48,11 @@ SHAPE = RecordShape(
 )
 
 _DIRECTORY = ("check-impl", "coverage", "doctor", "sync", "adaptors", "elementwise")
-_SUITE = ("run", "mutate", "mutate-sources", "variants")
 DEFAULTS: Mapping[str, Sequence[tuple[str, str]]] = {
     "out": [("generate", "out")],
     "targets": [("generate", "selected")],
     "vendor": [(command, "directory") for command in _DIRECTORY],
-    "jobs": [(f"conformance {command}", "jobs") for command in _SUITE],
+    "jobs": [("conformance run", "jobs")],
 }
 """The commands whose parameter a key is the default of; `COMMON` are those of all commands that have them."""
 COMMON: Mapping[str, str] = {"spec": "spec", "templates": "templates", "format": "output_format", "strict": "strict"}

@@ -187,7 +187,7 @@ def test_a_path_that_does_not_do(
 
 COMMON = {"--spec", "--templates"}
 """Options of nearly every command, read in one place: `generate` and `explain` stand for all."""
-ELSEWHERE = {"run", "repro", "mutate", "mutate-sources", "variants"}
+ELSEWHERE = {"run", "repro"}
 """Commands that load a library, which their own tests hand all kinds of paths."""
 NO_PATHS = {"NAME", "GLOB", "F", "D", "A", "M", "I/N", "VENDOR", "N", "[FUNCTION]", "CASE", "TEXT", "BYTES", "KIND"}
 NO_PATHS |= {"D,D", "L,L", "O,O", "TIME", "NAME[=VALUE]"}

@@ -1,6 +1,6 @@
 """The faults and waivers in impl/cpu/faults are about code that is there: a rename or an edit must not empty them.
 
-`conformance mutate-sources` finds the exact location; here the text is looked for, without reading C++.
+`python -m lab mutate-sources` finds the exact location; here the text is looked for, without reading C++.
 """
 
 from __future__ import annotations

@@ -12,11 +12,11 @@ from tiny_cases import tiny_cases
 
 from diopigen.api import workspace
 from diopigen.conformance.model import Case
-from diopigen.conformance.mutation.build import build
-from diopigen.conformance.variants.campaign import SOURCES, Campaign
-from diopigen.conformance.variants.report import summary, text, to_json
 from diopigen.diagnostics import Failure
 from diopigen.ir.model import Interface
+from lab.mutation.build import build
+from lab.variants.campaign import SOURCES, Campaign
+from lab.variants.report import summary, text, to_json
 
 ROOT = Path(__file__).resolve().parents[2]
 OPERATORS = ("Add", "Relu", "Softmax")

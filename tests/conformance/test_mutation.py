@@ -11,11 +11,11 @@ from tiny_cases import OPERATORS, tiny_cases
 
 from diopigen.api import workspace
 from diopigen.conformance.model import Case
-from diopigen.conformance.mutation.build import build
-from diopigen.conformance.mutation.campaign import Campaign, selected
-from diopigen.conformance.mutation.report import summary, text, to_json
 from diopigen.diagnostics import Failure
 from diopigen.ir.model import Interface
+from lab.mutation.build import build
+from lab.mutation.campaign import Campaign, selected
+from lab.mutation.report import summary, text, to_json
 
 pytestmark = pytest.mark.slow  # compiles a mutant library
 ROOT = Path(__file__).resolve().parents[2]
@@ -115,7 +115,7 @@ def test_a_fault_that_acts_and_is_not_found_survives(
     # Every answer is accepted by a suite whose cases expect any failure and get one.
     cases = [case for case in tiny_cases(interface, "Add") if case.id.startswith("diopiAdd/null-")]
     blind = campaign_of(cases, interface, tiny_library, mutant_library, runtime)
-    monkeypatch.setattr("diopigen.conformance.mutation.campaign.FAILURES", frozenset())
+    monkeypatch.setattr("lab.mutation.campaign.FAILURES", frozenset())
     report = blind.run(selected(blind.found, ["null-refusals-lost"]))
     assert report.verdicts[0].outcome == "survived"
     assert "acts in 1 functions, not found in Add" in text(report)

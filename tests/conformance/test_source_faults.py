@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 
 from diopigen.conformance.cases.suite import select
-from diopigen.conformance.mutation.sources.campaign import spread
-from diopigen.conformance.mutation.sources.lists import Waiver, named, waivers
-from diopigen.conformance.mutation.sources.model import Point, Result, from_record, score, to_record
-from diopigen.conformance.mutation.sources.operators import Source
-from diopigen.conformance.mutation.sources.points import points_of
-from diopigen.conformance.mutation.sources.report import summary, text, to_json
-from diopigen.conformance.mutation.sources.run import Outcome, Plan, Workshop
-from diopigen.conformance.mutation.sources.sampling import one_dtype_each, sample, selected
-from diopigen.conformance.mutation.sources.switches import injected, switched
 from diopigen.diagnostics import Failure, Sink, Span
 from diopigen.header.libclang import load
 from diopigen.ir.model import Interface
+from lab.mutation.sources.campaign import spread
+from lab.mutation.sources.lists import Waiver, named, waivers
+from lab.mutation.sources.model import Point, Result, from_record, score, to_record
+from lab.mutation.sources.operators import Source
+from lab.mutation.sources.points import points_of
+from lab.mutation.sources.report import summary, text, to_json
+from lab.mutation.sources.run import Outcome, Plan, Workshop
+from lab.mutation.sources.sampling import one_dtype_each, sample, selected
+from lab.mutation.sources.switches import injected, switched
 
 pytestmark = pytest.mark.slow  # compiles two functions with and without faults
 
@@ -190,8 +190,8 @@ def test_a_second_run_keeps_what_it_knows(
     workshop: Workshop, points: list[Point], interface: Interface, runtime: Path, outcome: Outcome,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr("diopigen.conformance.mutation.sources.campaign.CaseRunner", None)
-    monkeypatch.setattr("diopigen.conformance.mutation.sources.reach.CaseRunner", None)
+    monkeypatch.setattr("lab.mutation.sources.campaign.CaseRunner", None)
+    monkeypatch.setattr("lab.mutation.sources.reach.CaseRunner", None)
     cases = [case for case in select(interface, ops=("Add", "Relu")) if case.dtype == "float32"]
     again = workshop.run(points, [], cases, interface, runtime)
     assert [r.case for r in again.results] == [r.case for r in outcome.results]

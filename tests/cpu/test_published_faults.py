@@ -9,10 +9,10 @@ import pytest
 
 from diopigen.api import workspace
 from diopigen.conformance.cases.suite import select
-from diopigen.conformance.mutation.build import build
-from diopigen.conformance.mutation.campaign import Campaign, selected
-from diopigen.conformance.mutation.report import text
 from diopigen.ir.model import Interface
+from lab.mutation.build import build
+from lab.mutation.campaign import Campaign, selected
+from lab.mutation.report import text
 
 pytestmark = [pytest.mark.slow, pytest.mark.suite]  # compiles a mutant library
 ROOT = Path(__file__).resolve().parents[2]

@@ -18,9 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from diopigen.diagnostics import failure
-from diopigen.package import package_data
 
-LIBRARY = package_data("runtime") / "mutation/sources"
+LIBRARY = Path(__file__).resolve().parents[2] / "native/sources"
 SWITCH = LIBRARY / "fault_switch.h"
 _FLAGS = ("-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -DDIOPI_CPU_ONE_ARCH")
 _COPIED = (".h", ".cpp", ".map")

@@ -8,18 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from diopigen.commands.conformance_options import (
-    campaign_options,
-    finish,
-    libraries_of,
-    ops_option,
-    passing_library_options,
-    show_mutants,
-)
+from diopigen.commands.conformance_options import libraries_of, ops_option
 from diopigen.console import Session
+from lab.options import campaign_options, finish, passing_library_options, show_mutants
 
 if TYPE_CHECKING:
-    from diopigen.conformance.variants.model import Verdict
+    from lab.variants.model import Verdict
 
 
 @click.command()
@@ -44,9 +38,9 @@ def variants(
     of a variant, or a variant writes no result in a function that it replaces.
     """
     from diopigen.conformance.cases.suite import select
-    from diopigen.conformance.mutation.campaign import mutants, selected
-    from diopigen.conformance.variants.campaign import Campaign, build_variants
-    from diopigen.conformance.variants.report import text, to_json
+    from lab.mutation.campaign import mutants, selected
+    from lab.variants.campaign import Campaign, build_variants
+    from lab.variants.report import text, to_json
 
     session = Session(spec, None, "text", False)
     interface = session.load().interface

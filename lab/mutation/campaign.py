@@ -18,11 +18,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from diopigen.conformance.model import FAILURES, SUCCESS, Case, Operand
-from diopigen.conformance.mutation.model import Mutant, Report, Trial, Verdict
 from diopigen.conformance.run.binding import load_shared
 from diopigen.conformance.run.runner import CaseRunner, run
 from diopigen.diagnostics import did_you_mean, failure
 from diopigen.ir.model import Interface
+from lab.mutation.model import Mutant, Report, Trial, Verdict
 
 Progress = Callable[[int, int, Verdict], None]
 """Called after each fault with the number done, the number of all, and what came of it."""

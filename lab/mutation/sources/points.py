@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from diopigen.conformance.mutation.sources import operators
-from diopigen.conformance.mutation.sources.model import Point
-from diopigen.conformance.mutation.sources.operators import Cursor, Edit, Source, kind_of, span
+from lab.mutation.sources import operators
+from lab.mutation.sources.model import Point
+from lab.mutation.sources.operators import Cursor, Edit, Source, kind_of, span
 
 _FUNCTIONS = ("FUNCTION_DECL", "FUNCTION_TEMPLATE", "CXX_METHOD", "CONSTRUCTOR", "DESTRUCTOR", "CONVERSION_FUNCTION")
 _SCOPES = (

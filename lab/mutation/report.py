@@ -6,7 +6,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from diopigen.conformance.mutation.model import REQUIRED, Report, Trial, Verdict
+from lab.mutation.model import REQUIRED, Report, Trial, Verdict
 
 _NAMED = 8
 """So many functions of a survivor are named in the text; the JSON has all."""

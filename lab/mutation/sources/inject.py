@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from diopigen.conformance.mutation.sources.build import Rejected, Tree
-from diopigen.conformance.mutation.sources.model import Point
-from diopigen.conformance.mutation.sources.switches import switched
 from diopigen.diagnostics import failure
+from lab.mutation.sources.build import Rejected, Tree
+from lab.mutation.sources.model import Point
+from lab.mutation.sources.switches import switched
 
 Say = Callable[[str], None]
 _ROUNDS = 12

@@ -9,12 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from diopigen.conformance.model import FAILURES, Case, CaseResult
-from diopigen.conformance.mutation.build import FAULTS, build
-from diopigen.conformance.mutation.campaign import counters, mutants, selected
-from diopigen.conformance.mutation.model import Mutant
 from diopigen.conformance.run.runner import run
-from diopigen.conformance.variants.model import Report, Verdict
 from diopigen.ir.model import Interface
+from lab.mutation.build import FAULTS, build
+from lab.mutation.campaign import counters, mutants, selected
+from lab.mutation.model import Mutant
+from lab.variants.model import Report, Verdict
 
 SOURCES = FAULTS.with_name("variants")
 Progress = Callable[[int, int, Verdict], None]

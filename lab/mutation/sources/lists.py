@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from diopigen.conformance.mutation.sources.model import Point
 from diopigen.diagnostics import Sink, Span
 from diopigen.spec.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from diopigen.spec.schema import BooleanShape, Field, ListShape, RecordShape, TextShape, validate
 from diopigen.spec.yaml_reader import load_yaml
+from lab.mutation.sources.model import Point
 
 _TEXT = TextShape()
 NAMED = RecordShape(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 
-from diopigen.conformance.mutation.sources.build import Tree, Unit
-from diopigen.conformance.mutation.sources.model import Point
-from diopigen.conformance.mutation.sources.switches import injected
+from lab.mutation.sources.build import Tree, Unit
+from lab.mutation.sources.model import Point
+from lab.mutation.sources.switches import injected
 
 MOST = 12
 """A header that more units include is not tried: most of them would have to be compiled for every fault in it."""

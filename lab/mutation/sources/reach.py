@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from diopigen.conformance.model import Case
-from diopigen.conformance.mutation.sources.board import Board
 from diopigen.conformance.run.runner import CaseRunner
 from diopigen.ir.model import Interface
+from lab.mutation.sources.board import Board
 
 Progress = Callable[[int, int], None]
 _SOUND = ("passed", "uncovered")

@@ -8,16 +8,16 @@ from functools import cached_property
 from pathlib import Path
 
 from diopigen.conformance.model import Case
-from diopigen.conformance.mutation.sources import lists, reach
-from diopigen.conformance.mutation.sources.build import Tree, build_runtime
-from diopigen.conformance.mutation.sources.campaign import Campaign
-from diopigen.conformance.mutation.sources.equivalence import Equivalence
-from diopigen.conformance.mutation.sources.inject import Injected
-from diopigen.conformance.mutation.sources.model import Point, Result
-from diopigen.conformance.mutation.sources.sampling import sample, selected
-from diopigen.conformance.mutation.sources.scan import Scan
 from diopigen.diagnostics import Sink
 from diopigen.ir.model import Interface
+from lab.mutation.sources import lists, reach
+from lab.mutation.sources.build import Tree, build_runtime
+from lab.mutation.sources.campaign import Campaign
+from lab.mutation.sources.equivalence import Equivalence
+from lab.mutation.sources.inject import Injected
+from lab.mutation.sources.model import Point, Result
+from lab.mutation.sources.sampling import sample, selected
+from lab.mutation.sources.scan import Scan
 
 Say = Callable[[str], None]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from diopigen.conformance.mutation.report import table
-from diopigen.conformance.variants.model import Report, Verdict
+from lab.mutation.report import table
+from lab.variants.model import Report, Verdict
 
 _SHOWN = 5
 """So many failures of a variant are shown in the text; the JSON has all."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from diopigen.conformance.model import CaseResult
-from diopigen.conformance.mutation.model import Mutant
+from lab.mutation.model import Mutant
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from diopigen.conformance.model import Case
-from diopigen.conformance.mutation.sources.model import Point
 from diopigen.diagnostics import did_you_mean, failure
+from lab.mutation.sources.model import Point
 
 LEAST = 12
 """So many faults of a family at least, where it has as many."""

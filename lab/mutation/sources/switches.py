@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from diopigen.conformance.mutation.sources.model import Point
+from lab.mutation.sources.model import Point
 
 
 def switched(data: bytes, points: Mapping[int, Point]) -> bytes:

@@ -6,8 +6,8 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from diopigen.conformance.mutation.report import table
-from diopigen.conformance.mutation.sources.model import OUTCOMES, REQUIRED, Point, Result, score, short, to_record
+from lab.mutation.report import table
+from lab.mutation.sources.model import OUTCOMES, REQUIRED, Point, Result, score, short, to_record
 
 _NAMED = 6
 """So many functions of a survivor are named."""

@@ -11,12 +11,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from diopigen.conformance.mutation.sources import operators, points
-from diopigen.conformance.mutation.sources.build import Tree, Unit
-from diopigen.conformance.mutation.sources.model import Point
-from diopigen.conformance.mutation.sources.operators import Source
 from diopigen.diagnostics import failure
 from diopigen.header.libclang import ERROR, FOR_SERIALIZATION, INCOMPLETE, KEEP_GOING, load
+from lab.mutation.sources import operators, points
+from lab.mutation.sources.build import Tree, Unit
+from lab.mutation.sources.model import Point
+from lab.mutation.sources.operators import Source
 
 Progress = Callable[[int, int], None]
 """Called after each unit with the number read and the number of all."""

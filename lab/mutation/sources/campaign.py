@@ -13,13 +13,13 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from diopigen.conformance.model import FAILURES, Case, CaseResult, Fault
-from diopigen.conformance.mutation.campaign import weight
-from diopigen.conformance.mutation.sources.board import Board
-from diopigen.conformance.mutation.sources.model import Point, Result, from_record, to_record
-from diopigen.conformance.mutation.sources.reach import state_of
 from diopigen.conformance.run.runner import CaseRunner
 from diopigen.diagnostics import Failure
 from diopigen.ir.model import Interface
+from lab.mutation.campaign import weight
+from lab.mutation.sources.board import Board
+from lab.mutation.sources.model import Point, Result, from_record, to_record
+from lab.mutation.sources.reach import state_of
 
 Progress = Callable[[int, int, Result], None]
 _HANGS = 10.0

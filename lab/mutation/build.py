@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from diopigen.conformance.mutation.forwarding import forwarding
 from diopigen.conformance.run.compiler import compile_or_fail, compiler
 from diopigen.emit.c import dtypes, headers
 from diopigen.ir.model import Interface
 from diopigen.package import package_data
+from lab.mutation.forwarding import forwarding
 
 LIBRARY_NAME = "libdiopi_mutant.so"
-SOURCES = package_data("runtime") / "mutation"
+SOURCES = Path(__file__).resolve().parents[1] / "native"
 FAULTS = SOURCES / "faults"
 HALF = package_data("runtime") / "adaptor/include/diopigen/half.h"
 _CODE, _PRODUCT = "mutant-build", "the mutant library"
@@ -27,7 +27,7 @@ def build(interface: Interface, templates: Path, folder: Path, *, jobs: int = 1,
 
     Raises `Failure` where there is no compiler, or where it refuses the sources.
     """
-    files = {"forward.cpp": forwarding(interface.settled(), templates)}
+    files = {"forward.cpp": forwarding(interface.settled())}
     sources = [path for path in SOURCES.iterdir() if path.is_file()]
     sources += [path for path in behaviours.rglob("*") if path.is_file()]
     for path in sorted(path for path in sources if path.suffix in _SUFFIXES):

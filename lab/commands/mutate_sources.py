@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from diopigen.commands.conformance_options import campaign_options, finish
 from diopigen.console import Session
+from lab.options import campaign_options, finish
 
 
 @click.command("mutate-sources")
@@ -57,10 +57,10 @@ def mutate_sources(
     exit code is 1 where fewer than 92 per cent are found of those that are not shown to change nothing.
     """
     from diopigen.conformance.cases.suite import select
-    from diopigen.conformance.mutation.sources.model import REQUIRED, score
-    from diopigen.conformance.mutation.sources.report import text, to_json
-    from diopigen.conformance.mutation.sources.run import Plan, Workshop
-    from diopigen.conformance.mutation.sources.sampling import one_dtype_each
+    from lab.mutation.sources.model import REQUIRED, score
+    from lab.mutation.sources.report import text, to_json
+    from lab.mutation.sources.run import Plan, Workshop
+    from lab.mutation.sources.sampling import one_dtype_each
 
     session = Session(spec, None, "text", False)
     interface = session.load().interface

@@ -1,4 +1,4 @@
-"""The C++ that forwards every function of an interface through runtime/mutation, where faults are injected."""
+"""The C++ that forwards every function of an interface through lab/native, where faults are injected."""
 
 from __future__ import annotations
 
@@ -27,19 +27,22 @@ _TYPES = {
     "char *": "text",
     "diopiGeneratorHandle_t": "generator",
 }
-"""The words of `runtime/mutation/signature.h` for C types, where the type says enough."""
+"""The words of `lab/native/signature.h` for C types, where the type says enough."""
 _KINDS = {"tensors": "tensors", "new_tensor": "newTensor", "new_tensors": "newTensors", "generators": "generators"}
 _ROLES = {"in": "in", "inout": "inout", "out": "out", "partial_out": "partialOut"}
 
 
-def forwarding(interface: Interface, templates: Path) -> bytes:
+_TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
+
+
+def forwarding(interface: Interface) -> bytes:
     """The source of the wrappers and of the table of signatures."""
     enums = {enum.name for enum in interface.enums}
     values = {
         "headers": [header.file for header in interface.headers if header.functions],
         "functions": [_function(function, enums) for function in tested(interface)],
     }
-    return render(templates, "mutant/forward.cpp.j2", values)
+    return render(_TEMPLATES, "forward.cpp.j2", values)
 
 
 def _function(function: Function, enums: set[str]) -> dict[str, Any]:

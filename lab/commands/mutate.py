@@ -9,19 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from diopigen.commands.conformance_options import (
-    campaign_options,
-    family_option,
-    finish,
-    libraries_of,
-    ops_option,
-    passing_library_options,
-    show_mutants,
-)
+from diopigen.commands.conformance_options import family_option, libraries_of, ops_option
 from diopigen.console import Session
+from lab.options import campaign_options, finish, passing_library_options, show_mutants
 
 if TYPE_CHECKING:
-    from diopigen.conformance.mutation.model import Verdict
+    from lab.mutation.model import Verdict
 
 
 @click.command()
@@ -49,9 +42,9 @@ def mutate(
     reported and written, and the exit code is 130.
     """
     from diopigen.conformance.cases.suite import select
-    from diopigen.conformance.mutation.build import build
-    from diopigen.conformance.mutation.campaign import Campaign, mutants, selected
-    from diopigen.conformance.mutation.report import text, to_json
+    from lab.mutation.build import build
+    from lab.mutation.campaign import Campaign, mutants, selected
+    from lab.mutation.report import text, to_json
 
     session = Session(spec, None, "text", False)
     interface = session.load().interface

@@ -1,0 +1,22 @@
+"""`python -m lab`: mutate, mutate-sources, variants. For those who develop diopigen; no vendor needs them."""
+
+from __future__ import annotations
+
+import click
+
+from diopigen.cli import main
+from lab.commands.mutate import mutate
+from lab.commands.mutate_sources import mutate_sources
+from lab.commands.variants import variants
+
+
+@click.group(name="lab", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+def lab() -> None:
+    """How strong the conformance suite is, and whether it accepts what is legal."""
+
+
+for command in (mutate, mutate_sources, variants):
+    lab.add_command(command)
+
+if __name__ == "__main__":
+    main(commands=lab)
