@@ -6,14 +6,13 @@ import datetime
 import json
 import math
 import re
-import subprocess
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import browser
 import pytest
 from click.testing import CliRunner, Result
-from programs import program
 
 from diopigen.api import workspace
 from diopigen.cli import cli
@@ -160,17 +159,24 @@ def test_what_is_no_history_is_described(content: bytes | None, tmp_path: Path) 
 
 
 def test_a_browser_draws_the_page(tmp_path: Path) -> None:
-    browser = program("chromium", "chromium")
     path = stored(tmp_path / "runs.sqlite", run("pppp"), run("ppFp"))
     found = trends_of(path)
     found["runs"][1]["suspects"] = [Suspect("worker 3 (CARD=3)", "", ()).card]
     page = tmp_path / "runs.html"
     page.write_text(to_html(found, workspace().templates), encoding="utf-8")
     assert not re.findall(r'(?:src|href)="(?!#|data:,)', page.read_text().partition('<script id="data"')[0])
-    words = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", page.as_uri()]
-    drawn = subprocess.run(words, capture_output=True, text=True).stdout
+    drawn = browser.chromium(page.as_uri()).stdout
     shown = drawn.partition('<main id="page">')[2].partition("</main>")[0]
     assert ">1 of 4 cases fail in the latest run<" in drawn and "suspect card: worker 3 (CARD=3)" in drawn
     assert "&lt;img src=x" in shown and "<img" not in shown
     for text_shown in (">Newly failing<", "diopiAdd/float32/recipe-2", "polyline", "rect", ">diopiSub<"):
         assert text_shown in shown
+
+
+def test_axe_has_no_serious_finding(tmp_path: Path) -> None:
+    path = stored(tmp_path / "runs.sqlite", run("ppFp"), run("pNpF", ulp=2.0), run("Fppp", ulp=2.0))
+    found = trends_of(path)
+    assert all(found[name] for name in ("broken", "fixed", "failing", "unsteady", "drift"))
+    found["runs"][2]["suspects"] = [Suspect("worker 3 (CARD=3)", "", ()).card]
+    (tmp_path / "runs.html").write_text(to_html(found, workspace().templates), encoding="utf-8")
+    assert browser.faults(browser.examined(tmp_path, ["runs.html"])) == []
