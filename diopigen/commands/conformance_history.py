@@ -92,9 +92,9 @@ def add(file: str, results: tuple[str, ...], at: str | None, host: str) -> None:
         raise click.UsageError(f"--at '{at}': {error}") from None
     read = [(name, read_results(Path(name))) for name in results]
     with opened(Path(file), create=True) as store:
-        for name, one in read:
-            number = store.add(one, when, host)
-            click.echo(f"{name}: {'is there already' if number is None else f'run {number}'}")
+        numbers = [store.add(one, when, host) for _, one in read]
+    for (name, _), number in zip(read, numbers, strict=True):
+        click.echo(f"{name}: {'is there already' if number is None else f'run {number}'}")
 
 
 @history.command("show")

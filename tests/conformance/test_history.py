@@ -6,6 +6,7 @@ import datetime
 import json
 import math
 import re
+import sqlite3
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -156,6 +157,30 @@ def test_what_is_no_history_is_described(content: bytes | None, tmp_path: Path) 
     done = command("history", "show", str(path))
     assert isinstance(done.exception, Failure)
     assert {one.code for one in done.exception.diagnostics} == {"history-unreadable"}
+
+
+def test_a_full_disk_adds_nothing_and_is_described(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = stored(tmp_path / "runs.sqlite", run("pppp"))
+    names = [str(tmp_path / f"{number}.json") for number in range(2)]
+    Path(names[0]).write_text(to_json(run("ppFp")), encoding="utf-8")
+    Path(names[1]).write_text(to_json(run("Fppp" + "F" * 500, count=600)), encoding="utf-8")
+    connect = sqlite3.connect
+
+    def limited(*words: Any, **named: Any) -> sqlite3.Connection:
+        connection = connect(*words, **named)
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+        return connection
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite3, "connect", limited)
+        done = command("history", "add", str(path), *names)
+    assert isinstance(done.exception, Failure) and done.output == ""
+    (finding,) = done.exception.diagnostics
+    assert (finding.code, finding.fix) == ("output-no-space", "free some space, then run the same command again")
+    assert finding.message == f"cannot write '{path}': the disk is full"
+    with opened(path) as history:
+        assert len(history.runs()) == 1
 
 
 def test_a_browser_draws_the_page(tmp_path: Path) -> None:
