@@ -6,9 +6,11 @@ commands, so that `--help` does not wait for libclang, NumPy or the spec.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -107,6 +109,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """The console script. No input ends in a traceback: what went wrong is said in a line, with exit code 2."""
     if arguments is None:
         freeze_what_stays()
+    try:
+        _main(arguments)
+    except OSError as error:
+        if not _is_of_output(error):
+            raise
+        # What waits to be written is dropped: the interpreter would try it again at its end.
+        _drop_output()
+        from diopigen.output.disk import fault
+
+        found = fault(error, Path("standard output"), "write to").diagnostics
+        show_findings([replace(one, span=None) for one in found], "text")
+        sys.exit(2)
+
+
+def _main(arguments: Sequence[str] | None) -> None:
     output_format = _format_of(sys.argv[1:] if arguments is None else arguments)
     try:
         cli.main(args=list(arguments) if arguments is not None else None, standalone_mode=True)
@@ -115,14 +132,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(2)
     except BrokenPipeError:
         # The reader of our output went away (`| head`); it does not want to hear about it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         sys.exit(2)
     except Exception as error:
-        if "DIOPIGEN_TRACEBACK" in os.environ:
+        if "DIOPIGEN_TRACEBACK" in os.environ or _is_of_output(error):
             raise
         click.echo(f"diopigen: error[internal]: {type(error).__name__}: {error}", err=True)
         click.echo("  fix: this is a fault of diopigen; set DIOPIGEN_TRACEBACK=1 and report what it prints", err=True)
         sys.exit(2)
+
+
+def _is_of_output(error: Exception) -> bool:
+    """Whether standard output could not be written. Files that commands write are described by `output.disk`, and
+    what cannot be opened is named by the error."""
+    numbers = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+    return isinstance(error, OSError) and error.errno in numbers and error.filename is None
+
+
+def _drop_output() -> None:
+    """Leads standard output to nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _format_of(arguments: Sequence[str]) -> str:
