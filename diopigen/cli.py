@@ -118,8 +118,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _drop_output()
         from diopigen.output.disk import fault
 
-        found = fault(error, Path("standard output"), "write to").diagnostics
-        show_findings([replace(one, span=None) for one in found], "text")
+        findings = fault(error, Path("standard output"), "write to").diagnostics
+        show_findings([replace(one, span=None) for one in findings], "text")
         sys.exit(2)
 
 

@@ -142,12 +142,12 @@ def _inexact(rows: Sequence[Row], coverage: Coverage | None) -> list[Step]:
         {function.name for function in coverage.functions if function.state in ("native", "shim")} if coverage else None
     )
     name = next((one.name for one in recorded()), "")
-    found = [
+    ratios = [
         (row.worst / row.others[name][0], row)
         for row in rows
         if name in row.others and row.others[name][0] > 0 and (own is None or row.function in own)
     ]
-    worst = sorted(found, key=lambda pair: -pair[0])
+    worst = sorted(ratios, key=lambda pair: -pair[0])
     return [
         Step(
             f"{row.function} in {row.dtype} is off by {shown(row.worst)} ULP in {row.case}; "

@@ -43,7 +43,7 @@ _WRITING = {
     "disk I/O error": errno.EIO,
     "attempt to write a readonly database": errno.EACCES,
 }
-"""What SQLite says where the file itself is not at fault."""
+"""Messages of SQLite about the disk, as error numbers: the content of the file is not at fault."""
 _WAIT = 60.0
 """Seconds to wait for another process that writes."""
 _SCHEMA = """
