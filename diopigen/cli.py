@@ -10,8 +10,8 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
 
 import click
 
@@ -27,6 +27,7 @@ from diopigen.commands import (
     elementwise,
     headers,
     init,
+    overview,
     scaffold,
     spec,
     vendor,
@@ -84,6 +85,7 @@ for command in (
     chip.chip,
     elementwise.elementwise,
     vendor.doctor,
+    overview.overview,
     vendor.sync,
     docs.docs,
     conformance.conformance,
@@ -102,6 +104,21 @@ def main(arguments: Sequence[str] | None = None, commands: click.Group = cli) ->
     is said in a line, with exit code 2."""
     if arguments is None:
         freeze_what_stays()
+    try:
+        _main(arguments, commands)
+    except OSError as error:
+        if not _is_of_output(error):
+            raise
+        # What waits to be written is dropped: the interpreter would try it again at its end.
+        _drop_output()
+        from diopigen.output.disk import fault
+
+        findings = fault(error, Path("standard output"), "write to").diagnostics
+        show_findings([replace(one, span=None) for one in findings], "text")
+        sys.exit(2)
+
+
+def _main(arguments: Sequence[str] | None, commands: click.Group) -> None:
     output_format = _format_of(sys.argv[1:] if arguments is None else arguments)
     try:
         commands.main(args=list(arguments) if arguments is not None else None, standalone_mode=True)
@@ -110,30 +127,26 @@ def main(arguments: Sequence[str] | None = None, commands: click.Group = cli) ->
         sys.exit(2)
     except BrokenPipeError:
         # The reader of our output went away (`| head`); it does not want to hear about it.
-        _close_output()
-        sys.exit(2)
-    except OSError as error:
-        # Files are written by `output.disk`, which names them: this is standard output.
-        if error.filename is not None or error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
-            _report_internal(error)
-        _close_output()
-        click.echo(f"diopigen: error[output-no-space]: standard output cannot be written: {error.strerror}", err=True)
+        _drop_output()
         sys.exit(2)
     except Exception as error:
-        _report_internal(error)
+        if "DIOPIGEN_TRACEBACK" in os.environ or _is_of_output(error):
+            raise
+        click.echo(f"diopigen: error[internal]: {type(error).__name__}: {error}", err=True)
+        click.echo("  fix: this is a fault of diopigen; set DIOPIGEN_TRACEBACK=1 and report what it prints", err=True)
+        sys.exit(2)
 
 
-def _close_output() -> None:
-    """Drops what is left to be written: Python would fail on it once more at its end."""
+def _is_of_output(error: Exception) -> bool:
+    """Whether standard output could not be written. Files that commands write are described by `output.disk`, and
+    what cannot be opened is named by the error."""
+    numbers = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+    return isinstance(error, OSError) and error.errno in numbers and error.filename is None
+
+
+def _drop_output() -> None:
+    """Leads standard output to nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _report_internal(error: Exception) -> NoReturn:
-    if "DIOPIGEN_TRACEBACK" in os.environ:
-        raise error
-    click.echo(f"diopigen: error[internal]: {type(error).__name__}: {error}", err=True)
-    click.echo("  fix: this is a fault of diopigen; set DIOPIGEN_TRACEBACK=1 and report what it prints", err=True)
-    sys.exit(2)
 
 
 def _format_of(arguments: Sequence[str]) -> str:

@@ -107,10 +107,11 @@ themselves, or draw hundreds of examples."""
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks what follows from the file of a test: `build`, `torch`, `heavy`, and `programs` for users of `program`."""
+    """Marks what follows from the file of a test: `build`, `torch`, `heavy`, and `programs` for users of `program` and
+    of `browser`."""
     for item in items:
         folder, heavy = _place(item.path)
-        if hasattr(getattr(item, "module", None), "program"):
+        if {"program", "browser"} & vars(getattr(item, "module", item)).keys():
             item.add_marker("programs")
         if heavy:
             item.add_marker("heavy")

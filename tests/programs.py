@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from typing import NoReturn
 
 import pytest
 
@@ -17,12 +18,14 @@ SUITE = (sys.executable, "-m", "diopigen", "conformance", "run", "--time-limit",
 def program(name: str, package: str) -> str:
     """The path of a program, from the environment of the tests or the machine (tests/conftest.py sets PATH).
 
-    Where it is missing the test is skipped, and the reason names the package that has it; with DIOPIGEN_REQUIRE_TOOLS
-    in the environment, as in CI, it fails.
+    Where it is missing the test is `absent`, and the reason names the package that has it.
     """
-    if path := shutil.which(name):
-        return path
-    message = f"{name} is missing: apt install {package}"
+    path = shutil.which(name)
+    return path if path else absent(f"{name} is missing: apt install {package}")
+
+
+def absent(message: str) -> NoReturn:
+    """Skips the test for the lack of a tool; with DIOPIGEN_REQUIRE_TOOLS in the environment, as in CI, it fails."""
     if os.environ.get("DIOPIGEN_REQUIRE_TOOLS"):
         pytest.fail(message)
     pytest.skip(message)

@@ -1,4 +1,5 @@
-"""droplet from an empty folder to a verified library: scaffold, kernels, shims, build, conformance, coverage, a trace.
+"""droplet from an empty folder to a verified library: scaffold, kernels, shims, build, conformance, coverage, a trace,
+and one page that shows all of it.
 
 `make demo` runs it. Everything is written below build/, and a second run starts the tree from nothing again.
 """
@@ -26,6 +27,9 @@ TREE = ROOT / "build/droplet"
 REFERENCE = ROOT / "build/tests/plain/libdiopi_impl.so"
 SAMPLE = "8"
 """Cases of each function on the device with delays; `tests/droplet` runs all of them."""
+TRACED = ("Softmax", "Mm", "LayerNorm", "Gelu")
+"""Functions in the trace."""
+PAGE = TREE / "index.html"
 LOGS = ROOT / "build/demo"
 BIN = Path(sys.executable).parent
 DIOPIGEN = BIN / "diopigen"
@@ -65,21 +69,23 @@ def main() -> int:
     side = ["--impl", str(TREE / "impl/droplet")]
     selected = [word for name in kernels for word in ("--ops", name)]
     say(f"\nnative     the {len(kernels)} functions with kernels; what they leave falls back to the reference\n")
-    native = conformance("native", dispatch, libraries, [*side, *selected])
+    native = conformance("native", dispatch, libraries, [*side, *selected, *written("native")])
     say(f"\nsample     all functions, at most {SAMPLE} cases of each, on a device with random delays\n")
     delayed = {**libraries, "DIOPI_SIM_DELAY": "1,50", "DIOPI_FALLBACK": "warn"}
-    sample = conformance("sample", dispatch, delayed, [*side, "--sample", SAMPLE])
+    sample = conformance("sample", dispatch, delayed, [*side, "--sample", SAMPLE, *written("sample")])
     say("")
-    subprocess.run(
-        [DIOPIGEN, "coverage", "impl/droplet", "--next", "5"], cwd=TREE, stderr=subprocess.DEVNULL, check=False
-    )
+    coverage = [DIOPIGEN, "coverage", "impl/droplet", "--next", "5", *written("coverage")]
+    subprocess.run(coverage, cwd=TREE, stderr=subprocess.DEVNULL, check=False)
     trace = TREE / "build/trace.json"
     traced = {**libraries, "DIOPI_SIM_TRACE": str(trace)}
-    conformance("trace", dispatch, traced, ["--ops", "Softmax", "--ops", "Mm"], quiet=True)
-    found = sorted(trace.parent.glob("trace*.json"))
-    say(f"\ntrace      {short(found[0])}: open it in chrome://tracing" if found else "\ntrace      MISSING")
+    # One process: several would write the same file.
+    few = [word for name in TRACED for word in ("--ops", name)]
+    trace_code = conformance("trace", dispatch, traced, [*few, "--sample", SAMPLE], quiet=True, jobs="1")
+    say(f"\ntrace      {short(trace)}: open it in chrome://tracing")
+    run("page", overview(trace))
     say(f"All of it in {time.monotonic() - started:.0f} s. Look around: {short(TREE)}/README.md")
-    failed = [name for name, code in (("native", native), ("sample", sample), ("trace", int(not found))) if code]
+    failed = [name for name, code in (("native", native), ("sample", sample), ("trace", trace_code)) if code]
+    say(f"page       {short(PAGE)}: open it in a browser")
     return fail(failed[0], "see above") if failed else 0
 
 
@@ -148,8 +154,39 @@ def build_reference() -> Path:
     return REFERENCE
 
 
+def written(name: str) -> list[str | Path]:
+    """The options that write a report as data and as a page."""
+    reports = TREE / "build/reports"
+    return ["--json", reports / f"{name}.json", "--html", reports / f"{name}.html"]
+
+
+def overview(trace: Path) -> list[str | Path]:
+    """The command that puts the reports together."""
+    reports = TREE / "build/reports"
+    runs = [reports / f"{name}.json" for name in ("native", "sample")]
+    links = [word for name in ("native", "sample", "coverage") for word in ("--link", f"build/reports/{name}.html")]
+    return [
+        DIOPIGEN,
+        "overview",
+        *runs,
+        "--coverage",
+        reports / "coverage.json",
+        "--trace",
+        trace,
+        *links,
+        "--out",
+        PAGE,
+    ]
+
+
 def conformance(
-    step: str, library: Path, environment: Mapping[str, str], selected: Sequence[str], *, quiet: bool = False
+    step: str,
+    library: Path,
+    environment: Mapping[str, str],
+    selected: Sequence[str | Path],
+    *,
+    quiet: bool = False,
+    jobs: str = JOBS,
 ) -> int:
     """Conformance through the dispatch library; gives the exit code."""
     runtime = TREE / "build/runtime/libdiopirt.so"
@@ -162,7 +199,7 @@ def conformance(
         "--runtime",
         runtime,
         "-j",
-        JOBS,
+        jobs,
         *selected,
     ]
     through = subprocess.DEVNULL if quiet else None

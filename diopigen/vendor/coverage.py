@@ -45,6 +45,11 @@ class ModelCoverage:
     unmapped: tuple[str, ...]
 
     @property
+    def on_device(self) -> float:
+        """The fraction of the calls that kernels of the vendor serve."""
+        return (self.calls.get("native", 0) + self.calls.get("shim", 0)) / max(sum(self.calls.values()), 1)
+
+    @property
     def verdict(self) -> str:
         """In a few words, whether the model runs."""
         if self.blocked:

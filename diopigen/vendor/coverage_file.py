@@ -8,9 +8,12 @@ from typing import Any
 
 from diopigen.diagnostics import Failure, Span, failure
 from diopigen.emit.docs.facts import VendorStates
-from diopigen.vendor.coverage import STATES
+from diopigen.spec.json_form import Form, FormFault, read_json
+from diopigen.vendor.coverage import STATES, Coverage, FunctionCoverage, ModelCoverage, Suggestion
 
 RULES = {"coverage-file": "A file of coverage is what `diopigen coverage --json` writes."}
+_CODE = "coverage-file"
+_FIX = "write it with `diopigen coverage DIR --json FILE`"
 
 
 def read_coverage(path: Path) -> VendorStates:
@@ -34,6 +37,40 @@ def read_coverage(path: Path) -> VendorStates:
     return VendorStates(vendor, dict(_state(path, number, one) for number, one in enumerate(functions, 1)))
 
 
+def read_report(path: Path) -> Coverage:
+    """A report without its recorded calls and the descriptions of models. Raises `Failure` where the file is none."""
+    document = read_json(path, _CODE, _FIX)
+    try:
+        functions = tuple(
+            FunctionCoverage(one["name"].text(), one["family"].text(), _known(one["state"]), one["skeleton"].truth())
+            for one in document["functions"].items()
+        )
+        suggestions = tuple(
+            Suggestion(one["function"].text(), _known(one["state"]), _texts(one["models"]), one["share"].number())
+            for one in document["next"].items()
+        )
+        models = tuple(map(_model, document["models"].items()))
+        return Coverage(document["vendor"].text(), functions, models, suggestions)
+    except FormFault as error:
+        raise failure(_CODE, f"holds no coverage: {error}", Span(str(path)), _FIX) from None
+
+
+def _model(record: Form) -> ModelCoverage:
+    calls = {_known(Form(state)): count.whole(0) for state, count in record["calls"].entries()}
+    lists = (_texts(record[key]) for key in ("blocked", "on the host", "without a function"))
+    return ModelCoverage(record["name"].text(), "", calls, *lists)
+
+
+def _texts(record: Form) -> tuple[str, ...]:
+    return tuple(one.text() for one in record.items())
+
+
+def _known(record: Form) -> str:
+    if record.text() not in STATES:
+        raise record.fault(f"one of {', '.join(STATES)}")
+    return record.text()
+
+
 def _state(path: Path, number: int, entry: Any) -> tuple[str, str]:
     name, state = (entry.get("name"), entry.get("state")) if isinstance(entry, dict) else (None, None)
     if not isinstance(name, str) or not isinstance(state, str):
@@ -44,5 +81,4 @@ def _state(path: Path, number: int, entry: Any) -> tuple[str, str]:
 
 
 def _fault(path: Path, message: str, line: int = 1, column: int = 1) -> Failure:
-    fix = "write it with `diopigen coverage DIR --json FILE`"
-    return failure("coverage-file", message, Span(str(path), line, column), fix)
+    return failure(_CODE, message, Span(str(path), line, column), _FIX)

@@ -60,10 +60,14 @@ def as_page(report: Coverage, templates: Path) -> bytes:
     """One page that needs nothing but itself."""
     total = len(report.functions)
     values = {
+        "title": f"Coverage of {report.vendor}",
+        "facts": [("functions", str(total)), ("models", str(len(report.models)))],
+        "good": True,
+        "verdict": f"{report.count('native') + report.count('shim')} of {total} functions have a kernel",
+        "share": "",
         "report": report,
         "states": STATES,
         "counts": {state: report.count(state) for state in STATES},
-        "whole": total,
         "families": report.families(),
         "data": json.dumps(report.as_json()).replace("<", "\\u003c"),
     }

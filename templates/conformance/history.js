@@ -23,13 +23,16 @@ function section(id, title, note, ...content) {
   return make("section", { id }, make("h2", {}, title), make("p", { class: "note" }, note), ...content);
 }
 
+// Wide tables scroll by themselves, also with the keyboard.
+function boxed(name, ...content) { return make("div", { class: "scroll", role: "group", tabindex: 0, "aria-label": name }, ...content); }
+
 // Columns are [title, class, cell of a row].
-function table(rows, columns, nothing) {
+function table(name, rows, columns, nothing) {
   if (!rows.length) return make("p", { class: "empty" }, nothing);
   const head = make("tr", {}, ...columns.map(([title, kind]) => make("th", { class: kind || null, scope: "col" }, title)));
   const body = rows.slice(0, SHOWN).map((row) => make("tr", {}, ...columns.map(([, kind, cell]) => make("td", { class: kind || null }, cell(row)))));
   const more = rows.length > SHOWN ? [make("p", { class: "note" }, "and " + (rows.length - SHOWN) + " more")] : [];
-  return make("div", { class: "scroll" }, make("table", { class: "list" }, make("thead", {}, head), make("tbody", {}, ...body)), ...more);
+  return boxed(name, make("table", { class: "list" }, make("thead", {}, head), make("tbody", {}, ...body)), ...more);
 }
 
 // ---- the runs, oldest on the left: what failed, and what neither passed nor failed ------------------------------------
@@ -51,7 +54,7 @@ function chart() {
 }
 
 function runsTable() {
-  return table([...data.runs].reverse().slice(0, 20), [
+  return table("Runs", [...data.runs].reverse().slice(0, 20), [
     ["run", "text", (run) => run.at], ["host", "text", (run) => run.host], ["version", "text", (run) => `${run.vendor} ${run.version}`],
     ["library", "text", (run) => run.library], ["cases", "", (run) => run.cases], ["passed", "", (run) => run.passed],
     ["failing", "", (run) => run.failing], ["nondeterministic", "", (run) => run.nondeterministic], ["not run", "", (run) => run.not_run],
@@ -97,13 +100,13 @@ search.addEventListener("input", () => body.replaceChildren(...functionRows()));
 const change = [["case", "text", (one) => one.case], ["before", "text", (one) => one.before || "new"], ["now", "text", (one) => one.outcome], ["message", "text free", (one) => one.message]];
 page.append(
   section("runs", "Runs", "Failing cases of each run, the oldest on the left. The table has the latest 20.", ...chart(), runsTable()),
-  section("broken", "Newly failing", "Cases that fail in the latest run, and did not in the one before.", table(data.broken, change, "nothing")),
-  section("fixed", "Fixed", "Cases that failed in the run before the latest.", table(data.fixed, change, "nothing")),
-  section("failing", "Failing", "Cases that fail in the latest run.", table(data.failing, [["case", "text", (one) => one[0]], ["outcome", "text", (one) => one[1]]], "nothing")),
+  section("broken", "Newly failing", "Cases that fail in the latest run, and did not in the one before.", table("Newly failing", data.broken, change, "nothing")),
+  section("fixed", "Fixed", "Cases that failed in the run before the latest.", table("Fixed", data.fixed, change, "nothing")),
+  section("failing", "Failing", "Cases that fail in the latest run.", table("Failing", data.failing, [["case", "text", (one) => one[0]], ["outcome", "text", (one) => one[1]]], "nothing")),
   section("unsteady", "Unsteady", "Cases whose outcome changed although library, spec, settings and seed did not: the kernel is not deterministic, or a card is faulty.",
-    table(data.unsteady, [["case", "text", (one) => one[0]], ["changes", "", (one) => one[1]]], "nothing")),
+    table("Unsteady", data.unsteady, [["case", "text", (one) => one[0]], ["changes", "", (one) => one[1]]], "nothing")),
   section("drift", "Larger errors", "Functions whose largest error has grown, although their cases may pass.",
-    table(data.drift, [["function", "text", (one) => one[0]], ["dtype", "text", (one) => one[1]], ["smallest, ULP", "", (one) => one[2].toPrecision(3)], ["now, ULP", "", (one) => one[3].toPrecision(3)], ["since", "text", (one) => one[4]]], "nothing")),
+    table("Larger errors", data.drift, [["function", "text", (one) => one[0]], ["dtype", "text", (one) => one[1]], ["smallest, ULP", "", (one) => one[2].toPrecision(3)], ["now, ULP", "", (one) => one[3].toPrecision(3)], ["since", "text", (one) => one[4]]], "nothing")),
   section("functions", "Functions", "Those with the most failing cases first. Times are those of the latest run, and their ratio to the median of the 20 runs before.",
-    make("div", { class: "scroll" }, functions)),
+    boxed("Functions", functions)),
 );

@@ -40,6 +40,9 @@ function chosen() {
     words.every((word) => fn.haystack.includes(word)));
 }
 
+// Wide tables scroll by themselves, also with the keyboard.
+function boxed(name, kind, node) { return make("div", { class: kind, role: "group", tabindex: 0, "aria-label": name }, node); }
+
 function nothing(text) { return make("p", { class: "empty" }, text); }
 
 // ---- the table of functions -----------------------------------------------------------------------------------------
@@ -58,7 +61,7 @@ function functionsPage() {
     "aria-sort": column === sorting.column ? (sorting.rising ? "ascending" : "descending") : null,
     onclick: () => sortBy(column), onkeydown: (event) => { if (event.key === "Enter") sortBy(column); },
   }, column === "name" ? "function" : column));
-  head.splice(3, 0, make("th", {}, ""));
+  head.splice(3, 0, make("th", { class: "text", scope: "col" }, "outcomes"));
   const numbers = (of) => used.map((name) => count(of(name), name));
   const sum = (pick) => rows.reduce((total, fn) => total + pick(fn), 0);
   const total = make("tr", { class: "total" }, make("td", { class: "text" }, rows.length + " functions"), make("td"),
@@ -68,7 +71,7 @@ function functionsPage() {
     make("td", { class: "text" }, fn.family), make("td", {}, fn.cases), make("td", {}, bar(fn.counts)),
     ...numbers((name) => fn.counts[name] || 0), make("td", {}, fn.seconds.toFixed(2))));
   page.replaceChildren(rows.length
-    ? make("table", { class: "list wide" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, total, ...body))
+    ? boxed("Functions", "scroll tall", make("table", { class: "list wide" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, total, ...body)))
     : nothing("No function matches."));
 }
 
@@ -98,7 +101,7 @@ function mapPage() {
   const body = rows.map((fn) => make("tr", {}, make("td", { class: "text" }, link(fn)),
     ...columns.map((name) => cell(cellsOf(fn, mapAxis, name), mapAxis === "dtype" && fn.holes.includes(name)))));
   page.replaceChildren(make("h2", {}, "Coverage map ", choice), note,
-    rows.length ? grid("function", columns, body) : nothing("No function matches."));
+    rows.length ? boxed("Coverage map", "scroll tall", grid("function", columns, body)) : nothing("No function matches."));
 }
 
 function grid(corner, columns, body) {
@@ -165,7 +168,7 @@ function functionPage(fn) {
     fn.holes.includes(dtype) ? make("td", { class: "hole", title: "listed by the spec, reached by no case" }, "0") : make("td", {})));
   const hidden = fn.more ? make("p", { class: "note" }, fn.more + " more failures are in the JSON form of these results.") : null;
   page.replaceChildren(...[make("h2", {}, fn.name), make("p", { class: "note" }, fn.family + " · " + fn.cases + " cases: " + told(fn.counts) + " · " + fn.seconds.toFixed(2) + " s"),
-    make("div", { class: "scroll" }, grid("dtype", axes, body)),
+    boxed("Cases by dtype and axis", "scroll", grid("dtype", axes, body)),
     fn.failures.length ? make("h3", {}, "Failures") : null, ...fn.failures.map(failure), hidden].filter(Boolean));
 }
 
@@ -176,16 +179,14 @@ function exceptionsPage() {
   const head = [["entry", "text"], ["kind", "text"], ["cases"], ["excepted"], ["of the total"], ["reason", "text"]];
   page.replaceChildren(make("h2", {}, "Known exceptions"),
     make("p", { class: "note" }, "What the vendor knows not to be right. Cases that need an exception are counted as excepted, not as passed."),
-    rows.length ? make("table", { class: "list wide" }, make("thead", {}, make("tr", {},
-      ...head.map(([name, kind]) => make("th", { class: kind || "" }, name)))), make("tbody", {}, ...rows))
-      : nothing("The run has none."));
+    rows.length ? table("Known exceptions", head, rows) : nothing("The run has none."));
 }
 
 // ---- accuracy, and what the vendor's side declares and converts --------------------------------------------------------
 
-function table(head, rows) {
-  return make("table", { class: "list wide" }, make("thead", {}, make("tr", {},
-    ...head.map(([name, kind]) => make("th", { class: kind || "" }, name)))), make("tbody", {}, ...rows));
+function table(name, head, rows) {
+  return boxed(name, "scroll tall", make("table", { class: "list wide" }, make("thead", {}, make("tr", {},
+    ...head.map(([title, kind]) => make("th", { class: kind || "", scope: "col" }, title)))), make("tbody", {}, ...rows)));
 }
 
 function ulp(value) {
@@ -205,7 +206,7 @@ function accuracyPage() {
     make("p", { class: "note" }, "Errors in units in the last place of the result's dtype, against the suite's oracles. Compared with: " +
       (data.recorded.map(([name, version]) => name + " " + version).join(" and ") || "nothing") +
       ", recorded over all cases. Sums whose terms cancel have large errors in every library."),
-    rows.length ? table(head, rows) : nothing("No result was measured."));
+    rows.length ? table("Accuracy", head, rows) : nothing("No result was measured."));
 }
 
 function vendorPage() {
@@ -217,11 +218,11 @@ function vendorPage() {
     make("td", { class: "text" }, link({ name })), make("td", { class: "text" }, casts), make("td", {}, ran), make("td", {}, alone)));
   page.replaceChildren(make("h2", {}, "Declared accuracy"),
     make("p", { class: "note" }, "What the chip's file declares of results, the cases that pass by it alone, and those that are worse."),
-    declared.length ? table([["entry", "text"], ["declares", "text"], ["cases"], ["by it alone"], ["worse"], ["such as", "text"]], declared)
+    declared.length ? table("Declared accuracy", [["entry", "text"], ["declares", "text"], ["cases"], ["by it alone"], ["worse"], ["such as", "text"]], declared)
       : nothing("Nothing is declared."),
     make("h2", {}, "Converted calls"),
     make("p", { class: "note" }, "Calls that the vendor's shims convert, and those that are right only for the dtypes that they are converted to."),
-    converted.length ? table([["function", "text"], ["casts", "text"], ["calls"], ["only converted"]], converted)
+    converted.length ? table("Converted calls", [["function", "text"], ["casts", "text"], ["calls"], ["only converted"]], converted)
       : nothing("Nothing is converted."));
 }
 

@@ -103,6 +103,10 @@ TAKEN: dict[tuple[str, str], tuple[str, list[str]]] = {
     ("docs", "--coverage"): ("file", ["docs", "--out", "{out}", "--coverage", "{}", *MINIATURE]),
     ("docs", "--against"): ("any", ["docs", "--out", "{out}", "--against", "{}", *MINIATURE]),
     ("docs", "--documents"): ("folder", ["docs", "--out", "{out}", "--documents", "{}", *MINIATURE]),
+    ("overview", "files"): ("file", ["overview", "{}", "--out", "{out}", *SPEC]),
+    ("overview", "--coverage"): ("file", ["overview", "{results}", "--coverage", "{}", "--out", "{out}", *SPEC]),
+    ("overview", "--trace"): ("file", ["overview", "{results}", "--trace", "{}", "--out", "{out}", *SPEC]),
+    ("overview", "--out"): ("new file", ["overview", "{results}", "--out", "{}", *SPEC]),
     ("doctor", "directory"): ("folder", ["doctor", "{}", *SPEC]),
     ("doctor", "--lib"): ("file", ["doctor", VENDOR, "--lib", "{}", *SPEC]),
     ("doctor", "--adaptors"): ("folder", ["doctor", VENDOR, "--adaptors", "{}", *SPEC]),
@@ -190,7 +194,7 @@ COMMON = {"--spec", "--templates"}
 ELSEWHERE = {"run", "repro"}
 """Commands that load a library, which their own tests hand all kinds of paths."""
 NO_PATHS = {"NAME", "GLOB", "F", "D", "A", "M", "I/N", "VENDOR", "N", "[FUNCTION]", "CASE", "TEXT", "BYTES", "KIND"}
-NO_PATHS |= {"D,D", "L,L", "O,O", "TIME", "NAME[=VALUE]"}
+NO_PATHS |= {"ADDRESS", "D,D", "L,L", "O,O", "TIME", "NAME[=VALUE]"}
 
 
 def _commands(group: click.Group, before: str = "") -> list[tuple[str, click.Command]]:

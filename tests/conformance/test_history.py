@@ -7,14 +7,13 @@ import json
 import math
 import re
 import sqlite3
-import subprocess
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import browser
 import pytest
 from click.testing import CliRunner, Result
-from programs import program
 
 from diopigen.api import workspace
 from diopigen.cli import cli
@@ -160,36 +159,49 @@ def test_what_is_no_history_is_described(content: bytes | None, tmp_path: Path) 
     assert {one.code for one in done.exception.diagnostics} == {"history-unreadable"}
 
 
-def test_a_full_disk_ends_the_command_and_nothing_is_said_to_be_added(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_adds_nothing_and_is_described(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = stored(tmp_path / "runs.sqlite", run("pppp"))
+    names = [str(tmp_path / f"{number}.json") for number in range(2)]
+    Path(names[0]).write_text(to_json(run("ppFp")), encoding="utf-8")
+    Path(names[1]).write_text(to_json(run("Fppp" + "F" * 500, count=600)), encoding="utf-8")
     connect = sqlite3.connect
 
-    def small(*arguments: Any, **options: Any) -> sqlite3.Connection:
-        connection: sqlite3.Connection = connect(*arguments, **options)
-        connection.execute("PRAGMA max_page_count = 2")
+    def limited(*words: Any, **named: Any) -> sqlite3.Connection:
+        connection: sqlite3.Connection = connect(*words, **named)
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        connection.execute(f"PRAGMA max_page_count = {pages}")
         return connection
 
-    (tmp_path / "1.json").write_text(to_json(run("ppFp")), encoding="utf-8")
-    monkeypatch.setattr(sqlite3, "connect", small)
-    done = command("history", "add", str(tmp_path / "runs.sqlite"), str(tmp_path / "1.json"))
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite3, "connect", limited)
+        done = command("history", "add", str(path), *names)
     assert isinstance(done.exception, Failure) and done.output == ""
     (finding,) = done.exception.diagnostics
-    assert "full" in finding.message and finding.fix is not None and "make room" in finding.fix
+    assert (finding.code, finding.fix) == ("output-no-space", "free some space, then run the same command again")
+    assert finding.message == f"cannot write '{path}': the disk is full"
+    with opened(path) as history:
+        assert len(history.runs()) == 1
 
 
 def test_a_browser_draws_the_page(tmp_path: Path) -> None:
-    browser = program("chromium", "chromium")
     path = stored(tmp_path / "runs.sqlite", run("pppp"), run("ppFp"))
     found = trends_of(path)
     found["runs"][1]["suspects"] = [Suspect("worker 3 (CARD=3)", "", ()).card]
     page = tmp_path / "runs.html"
     page.write_text(to_html(found, workspace().templates), encoding="utf-8")
     assert not re.findall(r'(?:src|href)="(?!#|data:,)', page.read_text().partition('<script id="data"')[0])
-    words = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", page.as_uri()]
-    drawn = subprocess.run(words, capture_output=True, text=True).stdout
+    drawn = browser.chromium(page.as_uri()).stdout
     shown = drawn.partition('<main id="page">')[2].partition("</main>")[0]
     assert ">1 of 4 cases fail in the latest run<" in drawn and "suspect card: worker 3 (CARD=3)" in drawn
     assert "&lt;img src=x" in shown and "<img" not in shown
     for text_shown in (">Newly failing<", "diopiAdd/float32/recipe-2", "polyline", "rect", ">diopiSub<"):
         assert text_shown in shown
+
+
+def test_axe_has_no_serious_finding(tmp_path: Path) -> None:
+    path = stored(tmp_path / "runs.sqlite", run("ppFp"), run("pNpF", ulp=2.0), run("Fppp", ulp=2.0))
+    found = trends_of(path)
+    assert all(found[name] for name in ("broken", "fixed", "failing", "unsteady", "drift"))
+    found["runs"][2]["suspects"] = [Suspect("worker 3 (CARD=3)", "", ()).card]
+    (tmp_path / "runs.html").write_text(to_html(found, workspace().templates), encoding="utf-8")
+    assert browser.faults(browser.examined(tmp_path, ["runs.html"])) == []

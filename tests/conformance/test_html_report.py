@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import browser
 import pytest
-from programs import program
 
 from diopigen.api import workspace
-from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Fault, Results, Waiver
+from diopigen.conformance.model import (
+    OUTCOMES,
+    Case,
+    CaseResult,
+    Conversion,
+    Ending,
+    Fault,
+    Measured,
+    Results,
+    Suspect,
+    Waiver,
+)
 from diopigen.conformance.report.html import MAX_FAILURES, to_html
 from diopigen.ir.model import Interface
 
@@ -121,14 +132,25 @@ def test_shares_are_not_rounded_to_all(interface: Interface) -> None:
     ],
 )
 def test_a_browser_draws_it(fragment: str, expected: list[str], interface: Interface, tmp_path: Path) -> None:
-    browser = program("chromium", "chromium")
     file = tmp_path / "report.html"
     file.write_text(page(interface, *BAD), encoding="utf-8")
-    command = [
-        browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-        "--disable-background-networking", "--disable-component-update", "--disable-sync",
-        f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=2000", "--dump-dom", f"file://{file}#{fragment}",
-    ]  # fmt: skip
-    dom = subprocess.run(command, capture_output=True, text=True).stdout
+    dom = browser.chromium(f"{file.as_uri()}#{fragment}").stdout
     rendered = dom[dom.index('<main id="page">') : dom.index("<noscript>")]
     assert [text for text in expected if text not in rendered] == []
+
+
+def test_axe_has_no_serious_finding(interface: Interface, tmp_path: Path) -> None:
+    errors = (Measured("float64", 2.5, 0.5, 6), Measured("float64", 9e9, 1.0, 6, "float32"))
+    where, case = "acme.yaml:7", BAD[0].case
+    casts = Conversion({"input": {"float64": "float32"}})
+    every = [result(f"diopiMul/float32/{name}", name) for name in OUTCOMES]
+    worse = replace(BAD[2], declared=(where,), case=replace(BAD[2].case, conversion=casts), errors=errors)
+    of = (*BAD, *every, replace(BAD[0], case=replace(case, conversion=casts), declared=(where,), errors=errors), worse)
+    results = Results(
+        of, 1.5, 7, "a/folder/with/a/name/that/is/long/enough/to/reach/the/edge/lib/x.so", "acme", "2.0",
+        Counter(one.outcome for one in of), "rt.so", endings=(Ending("the process ended with signal 11", EVIL),),
+        declarations={where: "float16: within 3 ULP"}, suspects=(Suspect("worker 3 (CARD=3)", "it differs", ("a",)),),
+    )  # fmt: skip
+    (tmp_path / "report.html").write_text(to_html(results, interface, TEMPLATES), encoding="utf-8")
+    views = ("functions", "map", "failures", "accuracy", "vendor", "exceptions", "diopiAdd")
+    assert browser.faults(browser.examined(tmp_path, [f"report.html#{view}" for view in views])) == []

@@ -109,6 +109,19 @@ def test_files_that_hold_no_results_are_refused(content: str, message: str, tmp_
     assert caught.value.diagnostics[0].message.startswith(message)
 
 
+def test_a_case_that_a_file_has_twice_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    record = json.loads(to_json(results(*COMPLETE)))
+    record["cases"].append(record["cases"][1])
+    path.write_text(json.dumps(record))
+    for words in (["show", str(path)], ["merge", str(path)]):
+        done = CliRunner().invoke(cli, ["conformance", "report", *words])
+        assert isinstance(done.exception, Failure)
+        (finding,) = done.exception.diagnostics
+        twice = record["cases"][1]["id"]
+        assert finding.message == f"holds no results of a run: '{twice}' is there 2 times"
+
+
 def test_merged_shards_are_the_whole() -> None:
     sink = Sink()
     one, two = results(*COMPLETE[::2], shard="1/2"), results(*COMPLETE[1::2], shard="2/2")

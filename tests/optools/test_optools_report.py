@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import re
 import shutil
-import subprocess
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import browser
 import pytest
 import torch
 from faults import Injected, scaled
@@ -21,7 +19,6 @@ from optools.overflowing import Overflows
 from optools.report import report
 from optools.store import FolderError
 from optools.timing import Timing
-from programs import program
 
 
 class Page(HTMLParser):
@@ -106,7 +103,7 @@ def test_charts_of_odd_values() -> None:
     )
 
 
-HARNESS = """<!doctype html><pre id="result">unfinished</pre><script>
+HARNESS = """<!doctype html><pre id="result"></pre><script>
 const found = [];
 async function run() {
   for (const width of [360, 768, 1280]) {
@@ -129,22 +126,11 @@ run().catch(error => { found.push(String(error)); })
 
 @pytest.mark.slow
 def test_a_browser_shows_it_at_three_widths(folder: Path, tmp_path: Path) -> None:
-    browser = program("chromium", "chromium")
     (tmp_path / "report.html").write_text(report([folder]))
-    (tmp_path / "harness.html").write_text(HARNESS)
-    words = [
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--allow-file-access-from-files",
-        "--virtual-time-budget=20000",
-    ]
-    command = [browser, *words, f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", str(tmp_path / "harness.html")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    result = re.search(r'<pre id="result">(\[\[.*?\]\])</pre>', done.stdout)
-    assert result is not None, done.stdout[-2000:] + done.stderr[-2000:]
-    for asked, width, boxes in json.loads(result[1]):
-        assert width <= asked and boxes > 50, result[1]
+    shown, _ = browser.in_frames(tmp_path, HARNESS)
+    for asked, width, boxes in shown:
+        assert width <= asked and boxes > 50, shown
+    assert browser.faults(browser.examined(tmp_path, ["report.html"])) == []
 
 
 @pytest.mark.slow

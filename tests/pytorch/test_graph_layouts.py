@@ -131,6 +131,7 @@ def test_graphs_without_demands_are_left_alone(
 ) -> None:
     """One whose operators have none, and any on a chip that has none."""
     import torch
+
     from diopi_torch import layout_roles
 
     call = torch.compile(lambda x: torch.softmax(x @ x.t(), -1).relu() + 1, backend=graphs.backend)

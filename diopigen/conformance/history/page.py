@@ -20,6 +20,7 @@ def to_html(found: Mapping[str, Any], templates: Path) -> str:
     values = {
         "title": "Conformance over time",
         "verdict": verdict,
+        "share": "",
         "good": bool(runs) and not (latest["failing"] or latest["not_run"] or latest["suspects"]),
         "facts": [
             ("runs", str(len(runs))),

@@ -7,9 +7,11 @@ of their cases, outcomes, errors) is in the file once. Messages are there where 
 from __future__ import annotations
 
 import datetime
+import errno
 import hashlib
 import json
 import math
+import os
 import platform
 import sqlite3
 import statistics
@@ -23,6 +25,7 @@ from typing import Any
 from diopigen.conformance.model import FAILURES, CaseResult, Results
 from diopigen.conformance.report.accuracy import rows_of
 from diopigen.diagnostics import Span, failure
+from diopigen.output.disk import fault
 from diopigen.spec.text_file import read_regular
 
 MAGIC = b"SQLite format 3\0"
@@ -35,6 +38,12 @@ CODES = {
 NAMES = {code: name for name, code in CODES.items()}
 _UNIT, _STEPS = 1e-6, 8
 """Times are in steps of an eighth of a power of two above a microsecond: 4 per cent off at most, up to an hour."""
+_WRITING = {
+    "database or disk is full": errno.ENOSPC,
+    "disk I/O error": errno.EIO,
+    "attempt to write a readonly database": errno.EACCES,
+}
+"""Messages of SQLite about the disk, as error numbers: the content of the file is not at fault."""
 _WAIT = 60.0
 """Seconds to wait for another process that writes."""
 _SCHEMA = """
@@ -229,6 +238,6 @@ def opened(path: Path, *, create: bool = False) -> Iterator[History]:
         finally:
             connection.close()
     except (sqlite3.Error, zlib.error) as error:
-        if "full" in str(error):  # of SQLITE_FULL, which has a name since Python 3.11
-            fix = "make room on the disk, or name a file on another one"
+        if number := _WRITING.get(str(error)):
+            raise fault(OSError(number, os.strerror(number)), path, "write") from None
         raise failure("history-unreadable", f"cannot be used: {error}", Span(str(path)), fix) from None

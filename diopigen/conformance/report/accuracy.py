@@ -138,6 +138,12 @@ def _full(rows: Sequence[Row]) -> str:
 
 
 def _summary(rows: Sequence[Row]) -> str:
+    table = summary_rows(rows)
+    return _aligned(table, left=(0, len(table[0]) - 1))
+
+
+def summary_rows(rows: Sequence[Row]) -> list[list[str]]:
+    """The largest errors of the functions by dtype, as cells below a head; the first and the last column are words."""
     names = [one.name for one in recorded()]
     table = [
         ["dtype", "functions", "median", "worst", *(f"{n} {w}" for n in names for w in ("median", "worst")), "worst of"]
@@ -149,7 +155,7 @@ def _summary(rows: Sequence[Row]) -> str:
         for name in names:
             cells += _middle([row.others[name][0] for row in members if name in row.others])
         table.append([*cells, largest.function])
-    return _aligned(table, left=(0, len(table[0]) - 1))
+    return table
 
 
 def _order(dtype: str) -> tuple[int, str]:

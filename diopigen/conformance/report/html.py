@@ -68,10 +68,8 @@ def to_html(results: Results, interface: Interface, templates: Path) -> str:
         "failures": failed,
         "exceptions": len(data["exceptions"]),
         "vendor": len(data["declared"]) + len(data["converted"]),
-        "outcomes": [
-            {"name": outcome, "count": results.counts.get(outcome, 0), "about": about}
-            for outcome, about in OUTCOMES.items()
-        ],
+        "counts": {outcome: count for outcome in OUTCOMES if (count := results.counts.get(outcome, 0))},
+        "outcomes": OUTCOMES,
         "data": embedded(data),
     }
     return render(templates, TEMPLATE, values).decode()

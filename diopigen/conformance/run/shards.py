@@ -111,7 +111,10 @@ def _begins_as_recording(path: Path) -> bool:
 
 
 def _results(document: Form) -> Results:
-    results = tuple(result_of(record) for record in document["cases"].items())
+    results = tuple(map(result_of, document["cases"].items()))
+    twice, count = max(Counter(one.case.id for one in results).items(), key=lambda pair: pair[1], default=("", 0))
+    if count > 1:
+        raise FormFault(f"'{twice}' is there {count} times")
     shard = document.get("shard", "")
     if shard.text() and _SHARD.match(shard.text()) is None:
         raise shard.fault("a shard, such as '1/4'")

@@ -67,6 +67,8 @@ LABELS: Mapping[str, tuple[str, str]] = {
         "厂商没有实现时，适配层可以用其他算子组合实现。",
     ),
     "example": ("Example", "示例"),
+    "code": ("Code", "代码"),
+    "table": ("Table", "表格"),
     "example-text": (
         "Both make the same call. The values satisfy the contract and otherwise mean nothing.",
         "两段代码的调用相同。数值只是为了满足约束，没有其他含义。",
@@ -118,6 +120,12 @@ def label(name: str) -> Markup:
 def text(name: str) -> str:
     """The English word alone, for attributes and titles."""
     return LABELS[name][0]
+
+
+def scrolls(name: str) -> Markup:
+    """The attributes of a box that scrolls by itself: the keyboard reaches it, and it has a name."""
+    attributes = 'tabindex="0" role="group" aria-label="{}" data-t-aria-label="{}"'
+    return Markup(attributes).format(LABELS[name][0], name)
 
 
 def script() -> bytes:

@@ -11,7 +11,7 @@ from diopigen.diagnostics import Span, failure
 from diopigen.emit.docs import links
 from diopigen.emit.docs.changes import change_groups
 from diopigen.emit.docs.facts import Facts
-from diopigen.emit.docs.labels import label, script, text
+from diopigen.emit.docs.labels import label, script, scrolls, text
 from diopigen.emit.docs.operator import OperatorPage, Pages
 from diopigen.emit.docs.prose import DocumentPage, document_pages
 from diopigen.emit.docs.search import SearchEntry, index_script
@@ -63,6 +63,7 @@ class _Site:
         self.documents = document_pages(facts.documents, self.operator_of)
         self.frame: Mapping[str, Any] = {
             "label": label,
+            "scrolls": scrolls,
             "text": text,
             "families": self.families,
             "documents": self.documents,

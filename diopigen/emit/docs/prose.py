@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from diopigen.diagnostics import Span, failure
 from diopigen.emit.docs.facts import Document
+from diopigen.emit.docs.labels import scrolls
 from diopigen.emit.docs.links import document_path, operator_path, slug, to
 
 RULES = {
@@ -85,6 +86,7 @@ class _Page:
             if token.type == "inline":
                 self._inline(token)
         body = parser.renderer.render(_scrolling(tokens), parser.options, {})
+        body = body.replace("<pre>", f"<pre {scrolls('code')}>")  # text has no tags of its own
         source = self.document.path
         is_chinese = source.endswith(f"{_CHINESE}.md")
         other = source.replace(_CHINESE, "") if is_chinese else source.replace(".md", f"{_CHINESE}.md")
@@ -153,7 +155,7 @@ def _scrolling(tokens: Sequence[Any]) -> list[Any]:
     for token in tokens:
         if token.type == "table_open":
             box = type(token)("html_block", "", 0)
-            box.content = '<div class="scroll" tabindex="0">\n'
+            box.content = f'<div class="scroll" {scrolls("table")}>\n'
             found.append(box)
         found.append(token)
         if token.type == "table_close":

@@ -13,7 +13,8 @@ Point = tuple[float, float]
 
 def _svg(height: int, body: Sequence[str], label: str) -> str:
     return (
-        f'<figure><figcaption>{escape(label)}</figcaption><div class="chart">'
+        f"<figure><figcaption>{escape(label)}</figcaption>"
+        f'<div class="chart" tabindex="0" role="group" aria-label="{escape(label)}">'
         f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(label)}">{"".join(body)}</svg>'
         "</div></figure>"
     )

@@ -4,48 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from html import escape
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from optools import charts
+from optools import charts, page
 from optools.store import FolderError
 from optools.timing import read_csv
-
-MOST = 40
-"""Rows of a table, and boxes of a timeline in hundreds."""
-STYLE = """
-:root { --paper: #fff; --ink: #1d2433; --soft: #5b6577; --line: #d9dee7; --panel: #f5f7fa; --bad: #c62f3b;
-  --good: #1c7c4a; --one: #2f6fde; --two: #d9822b; --three: #2a9d7f; --four: #8f5bd0; --five: #b0406f; --six: #6b7a8f;
-  color-scheme: light; }
-@media (prefers-color-scheme: dark) { :root { --paper: #151a23; --ink: #e6eaf2; --soft: #9aa5b8; --line: #303949;
-  --panel: #1d2430; --bad: #ff6b74; --good: #57c98b; --one: #6ea1ff; --two: #f0a55a; --three: #56c9a9; --four: #b48bf0;
-  --five: #e57da6; --six: #9aa8bd; color-scheme: dark; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 24px 16px 64px; max-width: 980px; background: var(--paper); color: var(--ink);
-  font: 15px/1.5 system-ui, "Segoe UI", "Noto Sans", "Noto Sans CJK SC", sans-serif; }
-h1 { font-size: 1.5rem; margin: 0 0 4px; } h2 { font-size: 1.15rem; margin: 36px 0 8px; }
-p.about { color: var(--soft); margin: 0 0 20px; overflow-wrap: anywhere; } p.none { color: var(--soft); }
-figure { margin: 16px 0; } figcaption { font-weight: 600; font-size: 14px; } .chart { overflow-x: auto; }
-.verdict { padding: 12px 16px; margin: 8px 0; border-radius: 8px; background: var(--panel);
-  border-left: 5px solid var(--good); }
-.verdict.bad { border-color: var(--bad); } .verdict b { font-family: ui-monospace, monospace; }
-.verdict pre, .finding pre { margin: 6px 0 0; white-space: pre-wrap; overflow-wrap: anywhere; font-size: 13px; }
-.finding { border: 1px solid var(--line); border-radius: 8px; padding: 10px 14px; margin: 8px 0; }
-.finding summary { cursor: pointer; font-weight: 600; overflow-wrap: anywhere; }
-.scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: 8px; }
-table { border-collapse: collapse; width: 100%; font-size: 13px; font-variant-numeric: tabular-nums; }
-th, td { padding: 5px 10px; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--line); }
-th { background: var(--panel); color: var(--soft); font-weight: 600; } th.left, td.left { text-align: left; }
-tr.bad td { color: var(--bad); font-weight: 600; } tr:last-child td { border-bottom: 0; }
-svg { width: 100%; min-width: 560px; height: auto; display: block; margin: 8px 0; }
-svg text { fill: var(--ink); font: 12px system-ui, sans-serif; }
-svg .axis { fill: var(--soft); font-size: 11px; } svg .value { fill: var(--soft); }
-svg .grid { stroke: var(--line); } svg .limit { stroke: var(--bad); stroke-dasharray: 5 4; stroke-width: 1.5; }
-"""
 
 
 def report(folders: Iterable[Path], title: str = "optools") -> str:
@@ -61,12 +29,7 @@ def report(folders: Iterable[Path], title: str = "optools") -> str:
     if not found:
         raise FolderError("no folder has results of compare, overflow, time or bisect")
     about = f"torch {torch.__version__}; {', '.join(map(str, folders))}"
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>"
-        f'<h1>{escape(title)}</h1><p class="about">{escape(about)}</p>{"".join(verdicts)}{"".join(found)}</body></html>'
-    )
+    return page.document(title, about, [*verdicts, *found])
 
 
 def _folders(folder: Path) -> list[Path]:
@@ -93,34 +56,9 @@ def _of(folder: Path) -> tuple[list[str], list[str]]:
     return sections, verdicts
 
 
-def _verdict(bad: bool, text: str, more: str = "") -> str:
-    details = f"<pre>{escape(more)}</pre>" if more else ""
-    return f'<div class="verdict{" bad" if bad else ""}">{text}{details}</div>'
-
-
-def _heading(text: str, folder: Path) -> str:
-    return f'<h2>{escape(text)}</h2><p class="about">{escape(str(folder))}</p>'
-
-
 def _position(where: dict[str, Any]) -> str:
     words = [f"step {where['step']}", where["phase"], where["module"], where["node"], where["api"], where["source"]]
     return ", ".join(word for word in words if word)
-
-
-def html_table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, bad: Sequence[int] = ()) -> str:
-    """A table that scrolls by itself; `bad` are the rows at fault."""
-
-    def cells(values: Sequence[str], tag: str) -> str:
-        return "".join(
-            f"<{tag}{' class=left' if index < left else ''}>{escape(value)}</{tag}>"
-            for index, value in enumerate(values)
-        )
-
-    body = "".join(
-        f"<tr{' class=bad' if index in bad else ''}>{cells(row, 'td')}</tr>" for index, row in enumerate(rows[:MOST])
-    )
-    more = f'<p class="about">and {len(rows) - MOST} more</p>' if len(rows) > MOST else ""
-    return f'<div class="scroll"><table><tr>{cells(heads, "th")}</tr>{body}</table></div>{more}'
 
 
 def _compared(data: dict[str, Any], folder: Path) -> tuple[str, str]:
@@ -128,11 +66,11 @@ def _compared(data: dict[str, Any], folder: Path) -> tuple[str, str]:
     from optools.errors import Difference
 
     findings, totals = data["findings"], data["totals"]
-    parts = [_heading("Operators compared with the CPU", folder)]
+    parts = [page.heading("Operators compared with the CPU", folder)]
     worst = sorted(totals.items(), key=lambda item: (-item[1]["wrong"], -item[1]["worst"]))
     bars = [(op, one["worst"], f"{one['worst']:.2g}") for op, one in worst[:15]]
     parts.append(charts.bars(bars, "Worst operators: error over its bound", 1.0))
-    for one in findings[:MOST]:
+    for one in findings[: page.MOST]:
         lines = [_position(one["where"]), f"operands: {one['operands']}"]
         lines += [f"{each['output']}: {difference_text(Difference(**each))}" for each in one["differences"]]
         lines += [*one["hints"], *([f"optools replay {one['case']}"] if one["case"] else [])]
@@ -141,28 +79,28 @@ def _compared(data: dict[str, Any], folder: Path) -> tuple[str, str]:
         title = ", ".join(
             word for word in (one["op"], f"step {where['step']}", where["phase"], where["module"]) if word
         )
-        parts.append(f'<details class="finding"><summary>{escape(title)}</summary><pre>{escape(text)}</pre></details>')
+        parts.append(page.finding(title, text))
     names = ("calls", "wrong", "worst", "local", "cpu", "accumulated")
     rows = [[op, *(f"{one[name]:.3g}" for name in names)] for op, one in worst]
     heads = ["operator", "calls", "wrong", "error / bound", "device error", "CPU error", "accumulated"]
-    parts.append(html_table(heads, rows, 1, [index for index, (_, one) in enumerate(worst) if one["wrong"]]))
+    parts.append(page.table(heads, rows, 1, [index for index, (_, one) in enumerate(worst) if one["wrong"]]))
     parts.append(_skipped(data))
     if findings:
         first = findings[0]
         text = f"{len(findings)} wrong calls. The first wrong operator is <b>{escape(first['op'])}</b>"
-        return "".join(parts), _verdict(True, text, _position(first["where"]))
-    return "".join(parts), _verdict(
+        return "".join(parts), page.verdict(True, text, _position(first["where"]))
+    return "".join(parts), page.verdict(
         False, f"{sum(one['calls'] for one in totals.values())} calls: no operator is wrong"
     )
 
 
 def _skipped(data: dict[str, Any]) -> str:
     rows = [[reason, str(count)] for reason, count in data.get("skipped", {}).items()]
-    return html_table(["not looked at", "times"], rows) if rows else ""
+    return page.table(["not looked at", "times"], rows) if rows else ""
 
 
 def _overflowed(data: dict[str, Any], folder: Path) -> tuple[str, str]:
-    parts = [_heading("Ranges and overflow", folder)]
+    parts = [page.heading("Ranges and overflow", folder)]
     limits = {one["dtype"]: float(torch.finfo(getattr(torch, one["dtype"])).max) for one in data["ranges"]}
     ranges = sorted(data["ranges"], key=lambda one: -one["largest"] / limits[one["dtype"]])
     bars = [
@@ -180,23 +118,23 @@ def _overflowed(data: dict[str, Any], folder: Path) -> tuple[str, str]:
     found = data["found"]
     rows = [[one["op"], one["dtype"], one["values"], _position(one["where"]), one["operands"]] for one in found]
     if rows:
-        parts.append(html_table(["operator", "dtype", "made", "where", "largest inputs"], rows, 5, range(len(rows))))
+        parts.append(page.table(["operator", "dtype", "made", "where", "largest inputs"], rows, 5, range(len(rows))))
     heads = ["operator", "dtype", "calls", "largest", "of the limit", "module"]
     shares = [f"{one['largest'] / limits[one['dtype']]:.2g}" for one in ranges]
     table = [
         [one["op"], one["dtype"], str(one["calls"]), f"{one['largest']:.4g}", share, one["module"]]
         for one, share in zip(ranges, shares, strict=True)
     ]
-    parts.append(html_table(heads, table, 2))
+    parts.append(page.table(heads, table, 2))
     if found:
         text = f"{len(found)} calls make inf or NaN of finite inputs. The first is <b>{escape(found[0]['op'])}</b>"
-        return "".join(parts), _verdict(True, text, _position(found[0]["where"]))
-    return "".join(parts), _verdict(False, "No operator makes inf or NaN of finite inputs")
+        return "".join(parts), page.verdict(True, text, _position(found[0]["where"]))
+    return "".join(parts), page.verdict(False, "No operator makes inf or NaN of finite inputs")
 
 
 def _timed(folder: Path) -> str:
     rows = read_csv(folder)
-    parts = [_heading("Times", folder)]
+    parts = [page.heading("Times", folder)]
     by_op: dict[str, float] = {}
     for row in rows:
         by_op[row.op] = by_op.get(row.op, 0.0) + row.total
@@ -209,7 +147,7 @@ def _timed(folder: Path) -> str:
         events = json.loads(trace.read_text(encoding="utf-8"))["traceEvents"]
         lanes = {one["tid"]: one["args"]["name"] for one in events if one["ph"] == "M"}
         calls = [(lanes[one["tid"]], one["name"], one["ts"], one["dur"], False) for one in events if one["ph"] == "X"]
-        parts.append(charts.timeline(calls[: MOST * 100], "Timeline of the first calls"))
+        parts.append(charts.timeline(calls[: page.MOST * 100], "Timeline of the first calls"))
     cells = [
         [
             row.op,
@@ -221,13 +159,13 @@ def _timed(folder: Path) -> str:
         for row in rows
     ]
     parts.append(
-        html_table(["operator", "phase", "shapes", "count", "total us", "mean us", "p50 us", "p99 us"], cells, 3)
+        page.table(["operator", "phase", "shapes", "count", "total us", "mean us", "p50 us", "p99 us"], cells, 3)
     )
     return "".join(parts)
 
 
 def _bisected(data: dict[str, Any], folder: Path) -> tuple[str, str]:
-    parts = [_heading("Two runs step by step: the device and the CPU", folder)]
+    parts = [page.heading("Two runs step by step: the device and the CPU", folder)]
     rows = data["rows"]
     losses = {
         name: [(float(row["step"]), row[key]) for row in rows if row[key] is not None]
@@ -243,14 +181,14 @@ def _bisected(data: dict[str, Any], folder: Path) -> tuple[str, str]:
         cells.append([str(row["step"]), *own, *deviations, row["first"]])
     bad = [index for index, row in enumerate(rows) if row["first"]]
     parts.append(
-        html_table(["step", "loss", "on the CPU", "gradients", "parameters", "first beyond rounding"], cells, 0, bad)
+        page.table(["step", "loss", "on the CPU", "gradients", "parameters", "first beyond rounding"], cells, 0, bad)
     )
     finding = data["finding"]
     if finding:
         text = f"The first wrong operator is <b>{escape(finding['op'])}</b>"
-        return "".join(parts), _verdict(True, text, _position(finding["where"]))
+        return "".join(parts), page.verdict(True, text, _position(finding["where"]))
     if data["step"] is not None:
-        return "".join(parts), _verdict(
+        return "".join(parts), page.verdict(
             True, f"The runs differ from step {data['step']} on; no operator is wrong by itself"
         )
-    return "".join(parts), _verdict(False, "The device's run is the CPU's, but for rounding")
+    return "".join(parts), page.verdict(False, "The device's run is the CPU's, but for rounding")
