@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 from artefacts import artefact
-from programs import HOUR, SUITE
+from programs import HOUR
 
 
 def run_collectives(
@@ -17,7 +18,17 @@ def run_collectives(
 ) -> tuple[int, str, list[dict[str, Any]]]:
     """Exit code, text and results of a run."""
     results = tmp_path / "results.json"
-    command = [*SUITE, "--collectives", "--lib", str(library)]
+    command = [
+        sys.executable,
+        "-m",
+        "diopigen",
+        "conformance",
+        "collectives",
+        "--time-limit",
+        str(HOUR),
+        "--lib",
+        str(library),
+    ]
     command += ["--runtime", str(artefact("libdiopirt.so")), "--json", str(results), *options]
     environment = {**os.environ, "DIOPI_SIM_FABRIC_TIMEOUT": str(int(HOUR) * 1000), **variables}
     done = subprocess.run(command, env=environment, capture_output=True, text=True)

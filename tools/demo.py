@@ -45,7 +45,7 @@ def main() -> int:
     interface = api.load(where, Sink()).interface
     chip = read_chip(EXAMPLE / "droplet.yaml", "droplet.yaml", interface, Sink())
     assert chip is not None  # a test reads the file
-    # Collectives need several processes: their suite is `conformance run --collectives`.
+    # Collectives need several processes: their suite is `conformance collectives`.
     collectives = {function.name for function in interface.functions if function.is_collective}
     kernels = [operator.name for operator in chip.operators if operator.name not in collectives]
     say(f"spec       {len(interface.functions)} functions of {len(interface.headers)} headers, checked")

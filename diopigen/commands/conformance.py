@@ -77,8 +77,6 @@ def list_cases(
 @shard_options
 @click.option("--sample", type=click.IntRange(1), metavar="N", help="At most N cases of each function.")
 @card_options
-@click.option("--collectives", is_flag=True, help="Run the cases of collectives: a process for each rank.")
-@click.option("-n", "--ranks", type=click.IntRange(2, 64), default=4, show_default=True, help="Ranks of --collectives.")
 @click.option("--launcher", metavar="COMMAND", help="Start processes by this command: 'qemu-x86_64 -cpu Haswell'.")
 @click.option(
     "--through",
@@ -119,8 +117,6 @@ def run(
     failures_file: str | None,
     sample: int | None,
     cards: CardOptions,
-    collectives: bool,
-    ranks: int,
     launcher: str | None,
     through: str | None,
     binding: str,
@@ -141,11 +137,6 @@ def run(
 
     Ctrl-C ends the run: the cases that finished are reported and written, and the exit code is 130.
     """
-    if collectives:
-        from diopigen.commands.conformance_collectives import CollectiveRun, run_collectives
-
-        options = CollectiveRun(ranks, seed, time_limit, ops, dtype, axis, failures, json_file)
-        sys.exit(run_collectives(Session(spec, None, "text", False), lib, runtime, options))
     if through == "validation":
         # The dispatch library reads its switches from the environment of the processes that run cases.
         switches = {"DIOPI_VALIDATE": "refuse", "DIOPI_VALIDATE_VALUES": "1", "DIOPI_FALLBACK": "off"}

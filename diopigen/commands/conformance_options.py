@@ -79,21 +79,21 @@ def shard_options(command: _Command) -> _Command:
     )
 
 
-def library_options(command: _Command) -> _Command:
-    """The options that name what is tested and how."""
-    options = (
+def tested_options(command: _Command) -> _Command:
+    """The options that name what is tested, and the seed and the time of each case."""
+    return with_options(
+        command,
         click.option("--lib", required=True, metavar="PATH", help="The library under test, libdiopi_impl.so."),
         click.option(
             "--runtime", metavar="PATH", help="libdiopirt.so (default: from the library's folder, else built)."
         ),
         click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the drawn values."),
         click.option("--time-limit", default=20.0, show_default=True, help="Seconds that a case may take."),
-        click.option(
-            "--memory-limit",
-            type=click.IntRange(0),
-            default=8,
-            show_default=True,
-            help="GiB that a process may take; 0 for none, which libraries built with sanitizers need.",
-        ),
     )
-    return with_options(command, *options)
+
+
+def library_options(command: _Command) -> _Command:
+    """The options that name what is tested and how."""
+    memory = "GiB that a process may take; 0 for none, which libraries built with sanitizers need."
+    limit = click.option("--memory-limit", type=click.IntRange(0), default=8, show_default=True, help=memory)
+    return with_options(command, tested_options, limit)

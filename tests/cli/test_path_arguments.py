@@ -191,7 +191,7 @@ def test_a_path_that_does_not_do(
 
 COMMON = {"--spec", "--templates"}
 """Options of nearly every command, read in one place: `generate` and `explain` stand for all."""
-ELSEWHERE = {"run", "repro"}
+ELSEWHERE = {"run", "repro", "collectives"}
 """Commands that load a library, which their own tests hand all kinds of paths."""
 NO_PATHS = {"NAME", "GLOB", "F", "D", "A", "M", "I/N", "VENDOR", "N", "[FUNCTION]", "CASE", "TEXT", "BYTES", "KIND"}
 NO_PATHS |= {"ADDRESS", "D,D", "L,L", "O,O", "TIME", "NAME[=VALUE]"}
