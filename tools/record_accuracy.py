@@ -25,7 +25,7 @@ from diopigen.conformance.compare.ulp import combined, measure
 from diopigen.conformance.model import SUCCESS, Case, CaseResult, Measured
 from diopigen.conformance.oracles import Allocated, Call, Expected, answer_of, oracle_of
 from diopigen.conformance.report.accuracy import RECORDED, rows_of
-from diopigen.conformance.run.shards import read_results
+from diopigen.conformance.run.reading import read_results
 from diopigen.contract.dtypes import kind
 from diopigen.diagnostics import Sink
 from diopigen.ir.model import Function, Interface

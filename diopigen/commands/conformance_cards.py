@@ -116,8 +116,9 @@ def parts_of(
     """The part of the cases that the options choose, with at most `count` of each function."""
     from diopigen.conformance.run.balance import balanced
     from diopigen.conformance.run.identity import plan_of
+    from diopigen.conformance.run.reading import read_results
     from diopigen.conformance.run.recorder import failed_ids
-    from diopigen.conformance.run.shards import divided, parse_shard, read_results, sample
+    from diopigen.conformance.run.shards import divided, parse_shard, sample
 
     if failures_file:
         failed = failed_ids(read_results(Path(failures_file)).results)
@@ -136,7 +137,7 @@ def parts_of(
 def costs_of(file: Path) -> dict[str, float]:
     """The seconds of each case in earlier results. What did not run to its end cost nothing that is worth knowing."""
     from diopigen.conformance.history.store import is_history, opened
-    from diopigen.conformance.run.shards import read_results
+    from diopigen.conformance.run.reading import read_results
 
     if is_history(file):
         with opened(file) as history:
@@ -151,8 +152,8 @@ def resumed(
     """Runs what a recording does not hold yet, and puts both together; without one, all."""
     if cards.resume is None:
         return _described(run(cases, fleet), head)
+    from diopigen.conformance.run.reading import counted
     from diopigen.conformance.run.recorder import open_recording
-    from diopigen.conformance.run.shards import counted
 
     recorder, found = open_recording(Path(cards.resume), head)
     try:

@@ -25,7 +25,7 @@ _format_option = click.option(
 def diff(old: str, new: str, output_format: str) -> None:
     """Say what changed between two runs. The exit code is 1 where cases fail that did not before."""
     from diopigen.conformance.report.changes import changes, text, to_record
-    from diopigen.conformance.run.shards import read_results
+    from diopigen.conformance.run.reading import read_results
 
     found = changes(read_results(Path(old)), read_results(Path(new)))
     if output_format == "json":
@@ -84,7 +84,7 @@ def add(file: str, results: tuple[str, ...], at: str | None, host: str) -> None:
     """Add finished runs, such as those that `report merge --json` writes. The file is created where there is none; the
     same results are added once."""
     from diopigen.conformance.history.store import opened
-    from diopigen.conformance.run.shards import read_results
+    from diopigen.conformance.run.reading import read_results
 
     try:
         when = datetime.datetime.fromisoformat(at) if at else datetime.datetime.now(datetime.timezone.utc)

@@ -68,7 +68,7 @@ def show(
 ) -> None:
     """Show results that `conformance run --json` wrote, in any form."""
     from diopigen.conformance.run.merging import without_times
-    from diopigen.conformance.run.shards import read_results
+    from diopigen.conformance.run.reading import read_results
 
     session = Session(spec, None, "text", False)
     results = read_results(Path(file))
@@ -97,7 +97,7 @@ def merge(
     others are findings."""
     from diopigen.conformance.run.merging import merge as merge_results
     from diopigen.conformance.run.merging import without_times
-    from diopigen.conformance.run.shards import read_results
+    from diopigen.conformance.run.reading import read_results
 
     session = Session(spec, None, "text", False)
     parts = {file: read_results(Path(file)) for file in files}

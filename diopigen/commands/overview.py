@@ -29,7 +29,7 @@ def overview(
 
     RESULTS are what `conformance run --json` wrote, one file for each run; a run has the name of its file.
     """
-    from diopigen.conformance.run.shards import read_results
+    from diopigen.conformance.run.reading import read_results
     from diopigen.output.disk import write_file
     from diopigen.vendor.coverage_file import read_report
     from diopigen.vendor.overview import to_html

@@ -17,8 +17,8 @@ from diopigen.chip.accuracy import Declaration
 from diopigen.conformance.model import Results
 from diopigen.conformance.report.html import to_html
 from diopigen.conformance.report.results import text, to_json, to_junit
+from diopigen.conformance.run.reading import read_results
 from diopigen.conformance.run.runner import run
-from diopigen.conformance.run.shards import read_results
 from diopigen.diagnostics import Span
 from diopigen.ir.model import Interface
 

@@ -15,7 +15,7 @@ from programs import SUITE
 
 from diopigen.conformance.model import Case, CaseResult, Results
 from diopigen.conformance.report.results import text, to_json, to_junit
-from diopigen.conformance.run.shards import read_results
+from diopigen.conformance.run.reading import read_results
 
 ROOT = Path(__file__).resolve().parents[2]
 

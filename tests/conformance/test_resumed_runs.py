@@ -21,8 +21,8 @@ from test_damaged_json import damaged
 from diopigen.cli import cli
 from diopigen.conformance.model import Case, CaseResult, Ending, Fault, Results, Sentinel
 from diopigen.conformance.run.merging import merge
+from diopigen.conformance.run.reading import read_results
 from diopigen.conformance.run.recorder import open_recording, read_recording
-from diopigen.conformance.run.shards import read_results
 from diopigen.diagnostics import Failure, Sink
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -16,7 +16,8 @@ from diopigen.conformance.cases.suite import select
 from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Ending, Fault, Results, Waiver
 from diopigen.conformance.report.results import to_json, to_junit
 from diopigen.conformance.run.merging import merge
-from diopigen.conformance.run.shards import Shard, parse_shard, part, read_results, sample
+from diopigen.conformance.run.reading import read_results
+from diopigen.conformance.run.shards import Shard, parse_shard, part, sample
 from diopigen.diagnostics import Failure, Sink
 from diopigen.findings.render import render
 from diopigen.ir.model import Interface

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from diopigen.conformance.dtypes import Array, convert, rounded, widest
-from diopigen.conformance.oracles import Call
+from diopigen.conformance.oracles.call import Call
 from diopigen.conformance.oracles.kernel_functions import DOUBLE_ONLY, FUNCTIONS, OPERATORS, magnitude, trunc_div
 from diopigen.conformance.oracles.uniform import Uniform
 from diopigen.ir.model import Formula

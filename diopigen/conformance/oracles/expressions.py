@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from diopigen.conformance.dtypes import STORAGE, Array, convert
-from diopigen.conformance.oracles import Answer, Call, Expected
+from diopigen.conformance.oracles.call import Answer, Call, Expected
 from diopigen.conformance.oracles.evaluation import ZERO_SIGN_OPEN, Evaluation
 from diopigen.contract.dtypes import MANTISSA, category, kind, real_of
 from diopigen.ir.model import DtypeList, Formula, Function

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from diopigen.conformance.oracles import Call
+from diopigen.conformance.oracles.call import Call
 from diopigen.conformance.oracles.kernel_functions import COMPARISONS, FLOATING, FUNCTIONS, OPERATORS
 from diopigen.contract.dtypes import category, kind
 from diopigen.ir.kernels import CONSTANTS

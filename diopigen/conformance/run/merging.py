@@ -10,8 +10,9 @@ from pathlib import Path
 from diopigen.conformance.model import CaseResult, Results, Sentinel
 from diopigen.conformance.run.cards import suspects
 from diopigen.conformance.run.identity import planned
+from diopigen.conformance.run.reading import counted
 from diopigen.conformance.run.recorder import differences
-from diopigen.conformance.run.shards import counted, parse_shard
+from diopigen.conformance.run.shards import parse_shard
 from diopigen.diagnostics import Sink, Span
 
 _Say = Callable[..., None]

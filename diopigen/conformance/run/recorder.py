@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from diopigen.conformance.model import FAILURES, OUTCOMES, CaseResult, Ending, Results, Sentinel
+from diopigen.conformance.run.records import result_of
 from diopigen.diagnostics import Span, failure
 from diopigen.spec.json_form import Form, FormFault
 from diopigen.spec.text_file import read_regular, unreadable
@@ -188,8 +189,6 @@ class _Reading:
     start: int = -1
 
     def take(self, line: Form) -> None:
-        from diopigen.conformance.run.shards import result_of
-
         if "outcome" in line and "id" in line:
             found = result_of(line)
             found = replace(found, worker=self._card(line.get("worker", 0)))
