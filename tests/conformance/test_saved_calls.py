@@ -32,13 +32,14 @@ def test_the_package_follows_from_the_name_of_the_device(tmp_path: Path) -> None
 
 
 def test_the_backend_runs_the_call_and_gives_its_exit_code(tmp_path: Path) -> None:
-    package = tmp_path / "torch_pebble_for_a_test"
-    package.mkdir()
-    (package / "__init__.py").write_text("")
-    (package / "repro.py").write_text("import sys\nprint('ran', sys.argv[1:])\nsys.exit(3)\n")
+    for name in ("torch_pebble_for_a_test", "diopi_torch"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("")
+    (tmp_path / "diopi_torch/repro.py").write_text("import sys\nprint('ran', sys.argv[1:])\nsys.exit(3)\n")
     folder = saved_call(tmp_path / "call", "pebble_for_a_test\n")
     done = repro(folder, tmp_path)
-    assert (done.returncode, done.stdout) == (3, f"ran [{str(folder)!r}]\n"), done.stderr
+    words = ["--package", "torch_pebble_for_a_test", str(folder)]
+    assert (done.returncode, done.stdout) == (3, f"ran {words}\n"), done.stderr
 
 
 def test_a_backend_that_is_not_there_is_named(tmp_path: Path) -> None:
