@@ -88,15 +88,16 @@ def _facts(
 
 def _changes(session: Session, against: str) -> Changes:
     from diopigen.emit.docs.facts import Changes
-    from diopigen.header.breaking import breaking_changes
-    from diopigen.header.check import read_any
+    from diopigen.header.check import Version, read_version
+    from diopigen.header.contract_changes import version_changes
     from diopigen.header.signature import c_interface
 
-    old = read_any(Path(against), session.sink)
+    old = read_version(Path(against), session.sink)
     if old is None:
         session.give_up()
     found = Sink()
-    breaking_changes(old, c_interface(session.load().interface), found)
+    interface = session.load().interface
+    version_changes(old, Version(c_interface(interface), interface), found)
     return Changes(against, tuple(found.sorted()))
 
 

@@ -12,7 +12,6 @@ from diopigen.console import Session, common_options, verbose_option
 
 if TYPE_CHECKING:
     from diopigen.diagnostics import Sink
-    from diopigen.header.cdecl import CInterface
     from diopigen.ir.model import Interface
     from diopigen.vendor.scan import Public
 
@@ -175,16 +174,21 @@ def _folders(names: tuple[str, ...]) -> list[Path]:
 def breaking(
     against: str, new: str | None, spec: str | None, templates: str | None, output_format: str, strict: bool
 ) -> None:
-    """Report what a new version of the interface breaks: binaries (errors), sources (warnings), nothing (notes)."""
-    from diopigen.header.breaking import breaking_changes
-    from diopigen.header.check import read_any
-    from diopigen.header.signature import c_interface
+    """Report what a new version of the interface breaks: binaries and legal calls (errors), sources (warnings), nothing
+    (notes). Between two spec folders contracts are compared as well: dtypes, shapes, ranges, constraints, kernels.
+
+    Exit codes: 0 nothing breaks, 1 something does, 2 a version cannot be read. What `check` finds does not count.
+    """
+    from diopigen.diagnostics import Sink
+    from diopigen.header.check import read_version
+    from diopigen.header.contract_changes import version_changes
 
     session = Session(spec, templates, output_format, strict)
-    old_side = read_any(Path(against), session.sink)
-    new_side: CInterface | None
-    new_side = read_any(Path(new), session.sink) if new else c_interface(session.load().interface)
+    read = Sink()
+    old_side = read_version(Path(against), read)
+    new_side = read_version(Path(new) if new else session.workspace().spec, read)
     if old_side is None or new_side is None:
+        session.sink.extend(read.sorted())
         session.give_up()
-    breaking_changes(old_side, new_side, session.sink)
+    version_changes(old_side, new_side, session.sink)
     session.finish(clean=f"{against}: nothing breaks")

@@ -17,7 +17,7 @@ from diopigen.header.compare import (
 )
 from diopigen.header.renames import renames
 from diopigen.header.rules import ERROR, NOTE, WARNING, Reporter, Rule, Rules
-from diopigen.header.type_expr import accepts, parse_type
+from diopigen.header.type_expr import TypeExpr, accepts, parse_type
 
 RULES: Rules = {
     # What is compiled against the old version fails with the new one.
@@ -37,7 +37,11 @@ RULES: Rules = {
     "struct-layout-changed": Rule(ERROR, "a struct's size, alignment or members changed"),
     "typedef-changed": Rule(ERROR, "a typedef stands for another type"),
     # Sources need an edit or a look, binaries go on working.
-    "parameter-renamed": Rule(WARNING, "a parameter has another name"),
+    "parameter-const-added": Rule(
+        WARNING, "a parameter points to const now: callers pass what they passed, definitions need an edit"
+    ),
+    "parameter-const-moved": Rule(WARNING, "const is at another level of a pointer: sources need an edit"),
+    "parameter-reference-changed": Rule(WARNING, "a reference became a pointer, or a pointer a reference"),
     "parameter-const-removed": Rule(WARNING, "a parameter takes no pointer to const any more: sources need an edit"),
     "return-const-changed": Rule(
         WARNING, "a function returns a pointer with const elsewhere: sources may need an edit"
@@ -51,7 +55,7 @@ RULES: Rules = {
     "function-added": Rule(NOTE, "a function is new"),
     "function-restored": Rule(NOTE, "a function is no longer deprecated"),
     "parameter-const-changed": Rule(NOTE, "a parameter that is passed by value gained or lost const"),
-    "parameter-const-added": Rule(NOTE, "a parameter points to const now: callers pass it what they passed"),
+    "parameter-renamed": Rule(NOTE, "a parameter has another name"),
     "parameter-type-respelled": Rule(NOTE, "a parameter's type is written in another way and is the same"),
     "enum-added": Rule(NOTE, "an enum is new"),
     "enum-value-added": Rule(NOTE, "an enumerator is new"),
@@ -183,9 +187,15 @@ class _Changes:
             if accepts(after, before):
                 fix = "nothing for callers; `diopigen sync` gives definitions the new type"
                 self._report("parameter-const-added", text, span, notes=notes, fix=fix)
+            elif not accepts(before, after):
+                fix = "say in the release notes which level is const"
+                self._report("parameter-const-moved", text, span, notes=notes, fix=fix)
             else:
                 fix = "restore const where nothing is written, so that callers with const data compile"
                 self._report("parameter-const-removed", text, span, notes=notes, fix=fix)
+        elif _as_pointer(before) == _as_pointer(after):
+            fix = "nothing in binaries: both are an address; callers and definitions are written otherwise"
+            self._report("parameter-reference-changed", text, span, notes=notes, fix=fix)
         else:
             self._report("parameter-type-changed", text, span, notes=notes, fix=_new_function(function.name))
 
@@ -309,6 +319,11 @@ class _Changes:
 
     def _gone(self, rule: str, message: str, old_span: Span | None, fix: str) -> None:
         self._report(rule, message, self._locations.file(), notes=_was(old_span), fix=fix)
+
+
+def _as_pointer(type_: TypeExpr) -> TypeExpr:
+    """A type with a reference as the pointer that it is in a call, without const."""
+    return parse_type(str(type_).replace("&", "*")).without_const()
 
 
 def _was(span: Span | None) -> Iterable[Note]:

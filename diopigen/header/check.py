@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from diopigen.contract.dtypes import literal, opmath
@@ -20,6 +20,14 @@ from diopigen.ir.rules import ONE_OF
 from diopigen.spec.expression import Call, Expression, Name
 
 LABEL = "the spec"
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version of an interface: its declarations, and its contracts where a spec says them."""
+
+    declared: CInterface
+    spec: Interface | None = None
 
 
 def check_headers(
@@ -68,9 +76,20 @@ def _declared_in(interface: Interface, headers: Set[str]) -> Interface:
 
 def read_any(path: Path, sink: Sink) -> CInterface | None:
     """The interface in a spec folder, a `diopi.json`, a header or a folder of headers; None after an error."""
+    version = read_version(path, sink)
+    return None if version is None else version.declared
+
+
+def read_version(path: Path, sink: Sink) -> Version | None:
+    """The same, and what the spec says where it is a spec folder. What rules of `check` find is not looked for."""
     if path.is_dir() and (path / "types.yaml").exists():
         loaded = load_interface(path, sink, str(path))
-        return c_interface(loaded.interface) if loaded.complete else None
+        return Version(c_interface(loaded.interface), loaded.interface) if loaded.complete else None
+    declared = _declared(path, sink)
+    return None if declared is None else Version(declared)
+
+
+def _declared(path: Path, sink: Sink) -> CInterface | None:
     if path.is_dir():
         headers = sorted(path.rglob("*.h"))
         if not headers:

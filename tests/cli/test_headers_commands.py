@@ -131,12 +131,12 @@ def test_nothing_breaks_against_the_own_json_headers_and_spec() -> None:
         assert run("breaking", "--against", old).stdout == f"{old}: nothing breaks\n"
 
 
-def test_a_removed_function_breaks_and_a_renamed_parameter_warns(copied: Path, tmp_path: Path) -> None:
+def test_a_removed_function_breaks_and_a_renamed_parameter_is_a_note(copied: Path, tmp_path: Path) -> None:
     edit(copied / "functions.h", "diopiError_t diopiRelu(", "diopiError_t diopiReluOld(int unlike_any_other, ")
     edit(copied / "functions_sparse.h", "diopiConstTensorHandle_t mat2", "diopiConstTensorHandle_t matrix")
     done = run("breaking", "--against", str(copied), code=1)
     assert "error[function-removed]" in done.stderr
-    assert "warning[parameter-renamed]" in done.stderr
+    assert "note[parameter-renamed]" in done.stderr
     assert "note[function-added]" in done.stderr
 
 

@@ -117,7 +117,7 @@ def test_commands_serve_drafts_and_check_lists_what_is_open(folder: Path, capsys
     assert code == 0 and note in said
     for old in ("generated/diopi.json", "specs"):
         code, said = run(capsys, "breaking", "--spec", "specs", "--against", old)
-        assert code == 0 and note in said and "nothing breaks" in said
+        assert code == 0 and "nothing breaks" in said
     code, said = run(capsys, "check-proto", "--spec", "specs", *headers, "--no-docs", "-v")
     assert code == 0 and note in said, said
 

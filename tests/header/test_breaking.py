@@ -88,11 +88,11 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         "typedef struct T* H;\ntypedef const struct T* C;\nvoid f(H a, int* b, int** c);\n",
         "typedef struct T* H;\ntypedef const struct T* C;\nvoid f(C a, const int* b, int* const* c);\n",
         [
-            "new/a.h:3:10: note parameter-const-added: 'f': parameter 'a' was 'H' and is 'C' now"
+            "new/a.h:3:10: warning parameter-const-added: 'f': parameter 'a' was 'H' and is 'C' now"
             " | nothing for callers; `diopigen sync` gives definitions the new type | old/a.h:3:10: it was here",
-            "new/a.h:3:24: note parameter-const-added: 'f': parameter 'b' was 'int *' and is 'const int *' now"
+            "new/a.h:3:24: warning parameter-const-added: 'f': parameter 'b' was 'int *' and is 'const int *' now"
             " | nothing for callers; `diopigen sync` gives definitions the new type | old/a.h:3:18: it was here",
-            "new/a.h:3:39: note parameter-const-added: 'f': parameter 'c' was 'int **' and is 'int *const *' now"
+            "new/a.h:3:39: warning parameter-const-added: 'f': parameter 'c' was 'int **' and is 'int *const *' now"
             " | nothing for callers; `diopigen sync` gives definitions the new type | old/a.h:3:27: it was here",
         ],
     ),
@@ -103,10 +103,28 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
             "new/a.h:3:10: warning parameter-const-removed: 'f': parameter 'a' was 'C' and is 'H' now"
             " | restore const where nothing is written, so that callers with const data compile"
             " | old/a.h:3:10: it was here",
-            # Callers with an `int**` do not compile either.
-            "new/a.h:3:25: warning parameter-const-removed: 'f': parameter 'b' was 'int **' and is 'const int **' now"
-            " | restore const where nothing is written, so that callers with const data compile"
-            " | old/a.h:3:19: it was here",
+            # Callers with an `int**` do not compile either, nor would those with a `const int**` in the other direction.
+            "new/a.h:3:25: warning parameter-const-moved: 'f': parameter 'b' was 'int **' and is 'const int **' now"
+            " | say in the release notes which level is const | old/a.h:3:19: it was here",
+        ],
+    ),
+    "parameter-const-moved": (
+        "void f(const int** a);\n",
+        "void f(int** a);\n",
+        [
+            "new/a.h:1:14: warning parameter-const-moved: 'f': parameter 'a' was 'const int **' and is 'int **' now"
+            " | say in the release notes which level is const | old/a.h:1:20: it was here",
+        ],
+    ),
+    "parameter-reference-changed": (
+        'extern "C" void f(unsigned long& a, long b);\n',
+        "void f(unsigned long* a, long* b);\n",
+        [
+            "new/a.h:1:23: warning parameter-reference-changed: 'f': parameter 'a' was 'unsigned long &' and is"
+            " 'unsigned long *' now | nothing in binaries: both are an address; callers and definitions are written"
+            " otherwise | old/a.h:1:34: it was here",
+            "new/a.h:1:32: error parameter-type-changed: 'f': parameter 'b' was 'long' and is 'long *' now"
+            " | restore 'f', and add the new form as a function of another name | old/a.h:1:42: it was here",
         ],
     ),
     "return-const-changed": (
@@ -205,7 +223,7 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         "void f(int a, int b);\n",
         "void f(int a, int beta);\n",
         [
-            "new/a.h:1:19: warning parameter-renamed: 'f': parameter 'b' is named 'beta' now"
+            "new/a.h:1:19: note parameter-renamed: 'f': parameter 'b' is named 'beta' now"
             " | restore the name where bindings pass arguments by name | old/a.h:1:19: it was here"
         ],
     ),
@@ -288,7 +306,7 @@ def read(path: Path, text: str) -> CInterface:
     path.parent.mkdir(exist_ok=True)
     path.write_text(text, encoding="utf-8")
     sink = Sink()
-    found = parse_headers([path], language="c", sink=sink)
+    found = parse_headers([path], language="c++" if "&" in text else "c", sink=sink)
     assert shown(sink) == []
     assert found is not None
     return found

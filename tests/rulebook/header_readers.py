@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
+
+import small_spec
 
 from diopigen.diagnostics import Diagnostic, Sink
 from diopigen.header.breaking import breaking_changes
 from diopigen.header.cdecl import CInterface
+from diopigen.header.check import read_version
 from diopigen.header.clang import parse_headers
+from diopigen.header.contract_changes import version_changes
 from diopigen.header.doc_drift import doc_drift
 from diopigen.header.interface_diff import compare_interfaces
 from diopigen.ir.model import Interface
@@ -15,6 +20,7 @@ from diopigen.rulebook.examples import Example
 
 TYPES = "typedef struct diopiTensor* Tensor;\ntypedef const struct diopiTensor* ConstTensor;\n"
 """What comments talk of; above the snippets."""
+ENTRIES = "family: example\nheader: functions.h\noperators:\n"
 DTYPES = {("diopiRelu", "input"): ("float32", "float64")}
 
 
@@ -33,6 +39,19 @@ def breaking(example: Example, snippet: str, _: Interface, folder: Path) -> tupl
     sink = Sink()
     breaking_changes(_interface(folder / "old/a.h", example.good), _interface(folder / "a.h", snippet), sink)
     return sink.sorted(), 0
+
+
+def contracts(example: Example, snippet: str, _: Interface, folder: Path) -> tuple[list[Diagnostic], int]:
+    """What changes in the contract of an entry, of the entry as it was."""
+    sink = Sink()
+    versions = []
+    for name, text in (("old", example.good), ("new", snippet)):
+        small_spec.write(folder / name, ENTRIES + textwrap.indent(text, "  "))
+        version = read_version(folder / name, sink)
+        assert version is not None and sink.sorted() == []
+        versions.append(version)
+    version_changes(*versions, sink)
+    return sink.sorted(), ENTRIES.count("\n")
 
 
 def header(example: Example, snippet: str, _: Interface, folder: Path) -> tuple[list[Diagnostic], int]:

@@ -119,6 +119,7 @@ READERS: Mapping[str, Reader] = {
     "spec": _spec,
     "convert_config": _convert_config,
     "breaking": header_readers.breaking,
+    "contracts": header_readers.contracts,
     "header": header_readers.header,
     "comments": header_readers.comments,
     "chip": _chip,
