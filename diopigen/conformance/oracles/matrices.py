@@ -89,21 +89,29 @@ def _linear_backward(call: Call) -> Answer:
 
 @oracle("Cholesky")
 def _cholesky(call: Call) -> Answer:
-    """From one triangle alone. Of a matrix that has no factor only the order of the minor that fails is compared."""
+    """From one triangle alone. Of a matrix that has no factor only the order of the minor that fails is compared.
+
+    The error of a factor is that of a matrix which is off by rounding errors of the products, |L||L^H|: to first order
+    |L| times the lower triangle of |L^-1| |L||L^H| |L^-H| (Sun, Perturbation bounds for the Cholesky factorization).
+    """
     x = call.wide("mat")
     lower = np.tril(adjoint(x) if call["upper"] else x, -1)
     diagonal = np.einsum("...ii->...i", x).real
     n = x.shape[-1]
     whole = lower + adjoint(lower) + diagonal[..., None] * np.eye(n)
     factors, info = decompositions.long(np.zeros_like(x)), np.zeros(x.shape[:-2], dtype=np.int64)
+    sizes = np.zeros(x.shape)
     free = np.zeros(x.shape, dtype=np.bool_)
     for position in np.ndindex(x.shape[:-2]):
         factor, info[position] = decompositions.cholesky(whole[position])
         free[position] = info[position] != 0
         factors[position] = 0 if info[position] else factor
-    found = adjoint(factors) if call["upper"] else factors
-    scale = np.broadcast_to(np.abs(found).max(axis=(-1, -2), initial=0, keepdims=True), x.shape)
-    return {"out": Expected(found, np.where(found == 0, 0, scale), n, free=free), "info": Expected(info)}
+        if not info[position]:
+            size, inverse = np.abs(factor), np.abs(decompositions.inverse_triangular(factor, upper=False))
+            spread = product(product(inverse, product(size, adjoint(size))), adjoint(inverse))
+            sizes[position] = product(size, np.tril(spread))
+    found, sizes = (adjoint(factors), adjoint(sizes)) if call["upper"] else (factors, sizes)
+    return {"out": Expected(found, np.where(found == 0, 0, sizes), n, free=free), "info": Expected(info)}
 
 
 @oracle("CholeskyBackward")
