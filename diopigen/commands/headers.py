@@ -155,6 +155,8 @@ def import_proto(
     plan = first_spec([Path(header) for header in headers], session.sink, _folders(include_dirs))
     if plan is None:
         session.give_up()
+    if session.sink.has_errors:
+        session.finish()
     result = apply(plan, Path(out), session.sink, force=force, command="diopigen import-proto")
     files = f"{out}: {len(result.written)} files written; next: diopigen check --spec {out}"
     session.finish(files)

@@ -8,10 +8,11 @@ have the dtypes that their comment lists (`type = [...]`) or none, outputs no sh
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from diopigen.diagnostics import Sink
+from diopigen.diagnostics import Sink, Span
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.header.cdecl import CDocParam, CEnum, CFunction, CInterface, CParam, documented_params
 from diopigen.header.clang import parse_headers
@@ -23,6 +24,7 @@ from diopigen.ir.load import known_dtypes
 from diopigen.ir.types import TYPES
 
 RULES = {
+    "import-nothing": "A header that is imported has functions of DIOPI.",
     "import-unsupported": "A declaration that the grammar cannot hold is left out of an imported spec and named.",
 }
 
@@ -60,7 +62,21 @@ def quoted(text: str) -> str:
 def first_spec(paths: Sequence[Path], sink: Sink, include_dirs: Sequence[Path] = ()) -> Plan | None:
     """The files of a first spec for the headers at `paths`; None after an error."""
     actual = parse_headers(paths, sink=sink, include_dirs=include_dirs)
-    return None if actual is None else spec_files(actual, [path.name for path in paths], sink)
+    if actual is None:
+        return None
+    found = Sink()
+    plan = spec_files(actual, [path.name for path in paths], found)
+    if any(map(_is_named_and_returned, actual.functions)) or not actual.functions:
+        sink.extend(found.sorted())
+        return plan
+    begins = Counter(re.sub(r"(?<=[a-z0-9_])[A-Z].*|(?<=_).*", "", one.name) for one in actual.functions)
+    returned = Counter(one.returns for one in actual.functions)
+    most = begins.most_common(1)[0][0]
+    message = f"none of the {len(actual.functions)} functions is one of DIOPI: most begin with '{most}'"
+    fix = "import headers whose functions are called diopi... and return diopiError_t"
+    span = Span(str(paths[0]), 0, 0)
+    sink.error("import-nothing", f"{message} and return '{returned.most_common(1)[0][0]}'", span, fix=fix)
+    return plan
 
 
 def spec_files(interface: CInterface, headers: Sequence[str], sink: Sink) -> Plan:
@@ -80,6 +96,10 @@ def spec_files(interface: CInterface, headers: Sequence[str], sink: Sink) -> Pla
             text = _operators(stem, header, own, enums, comments)
             files.append(PlannedFile(f"ops/{stem}.yaml", text.encode(), (), _EMITTER))
     return Plan(tuple(files))
+
+
+def _is_named_and_returned(function: CFunction) -> bool:
+    return bool(re.fullmatch(r"diopi[A-Z]\w*", function.name)) and function.returns in ("diopiError_t", "const char *")
 
 
 def _is_supported(function: CFunction, sink: Sink) -> bool:
