@@ -50,7 +50,8 @@ def contracts(example: Example, snippet: str, _: Interface, folder: Path) -> tup
         version = read_version(folder / name, sink)
         assert version is not None and sink.sorted() == []
         versions.append(version)
-    version_changes(*versions, sink)
+    old, new = versions
+    version_changes(old, new, sink)
     return sink.sorted(), ENTRIES.count("\n")
 
 
