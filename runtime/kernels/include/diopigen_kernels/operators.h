@@ -56,9 +56,9 @@ Status layerNorm(const Launch& launch, Context ctx, Out out, Out save_mean, Out 
                  In bias, diopiSize_t normalized_shape, double eps);
 Status layerNormBackward(const Launch& launch, Context ctx, Out grad_input, Out grad_weight, Out grad_bias,
                          In grad_output, In input, In weight, In bias, In mean, In rstd, diopiSize_t normalized_shape);
-Status rMSNorm(const Launch& launch, Context ctx, Out out, Out inv_rms, In input, diopiSize_t normalized_shape,
+Status rmsNorm(const Launch& launch, Context ctx, Out out, Out inv_rms, In input, diopiSize_t normalized_shape,
                In weight, In bias, double eps);
-Status rMSNormBackward(const Launch& launch, Context ctx, Out grad_input, Out grad_weight, Out grad_bias,
+Status rmsNormBackward(const Launch& launch, Context ctx, Out grad_input, Out grad_weight, Out grad_bias,
                        In grad_output, In input, In weight, In bias, In inv_rms, diopiSize_t normalized_shape,
                        double eps);
 
@@ -69,6 +69,10 @@ Status softmax(const Launch& launch, Context ctx, Out out, In input, int64_t dim
 Status softmaxBackward(const Launch& launch, Context ctx, Out grad_input, In grad_output, In output, int64_t dim);
 Status logSoftmax(const Launch& launch, Context ctx, Out out, In input, int64_t dim);
 Status logSoftmaxBackward(const Launch& launch, Context ctx, Out grad_input, In grad_output, In output, int64_t dim);
+
+// What shims convert with. What becomes of numbers that do not fit into integers is left.
+Status castDtype(const Launch& launch, Context ctx, Out out, In input);
+Status copyInp(const Launch& launch, Context ctx, In src, Out dest);
 
 // Losses and attention.
 Status crossEntropyLoss(const Launch& launch, Context ctx, Out out, In input, In target, In weight,

@@ -193,12 +193,12 @@ Status layerNormBackward(const Launch& launch, Context ctx, Out grad_input, Out 
     return normalizeBackward(launch, call, overTrailing(call.shape(4), shapeOf(normalized_shape)));
 }
 
-Status rMSNorm(const Launch& launch, Context ctx, Out out, Out inv_rms, In input, diopiSize_t normalized_shape,
+Status rmsNorm(const Launch& launch, Context ctx, Out out, Out inv_rms, In input, diopiSize_t normalized_shape,
                In weight, In bias, double eps) {
     const Call call(ctx, "diopiRMSNorm", {out, inv_rms, nullptr}, {input, weight, bias}, {2, 4, 5});
     return normalize(launch, call, overTrailing(call.shape(3), shapeOf(normalized_shape)), eps);
 }
-Status rMSNormBackward(const Launch& launch, Context ctx, Out grad_input, Out grad_weight, Out grad_bias,
+Status rmsNormBackward(const Launch& launch, Context ctx, Out grad_input, Out grad_weight, Out grad_bias,
                        In grad_output, In input, In weight, In bias, In inv_rms, diopiSize_t normalized_shape,
                        double /*eps*/) {
     const Call call(ctx, "diopiRMSNormBackward", {grad_input, grad_weight, grad_bias},

@@ -87,12 +87,12 @@ diopiError_t diopiLayerNormBackward(Context ctx, Out grad_input, Out grad_weight
 }
 diopiError_t diopiRMSNorm(Context ctx, Out out, Out inv_rms, In input, diopiSize_t normalized_shape, In weight, In bias,
                           double eps) {
-    return answer(operators::rMSNorm(diopigen::sim::launchAtOnceIfSmall, ctx, out, inv_rms, input, normalized_shape,
+    return answer(operators::rmsNorm(diopigen::sim::launchAtOnceIfSmall, ctx, out, inv_rms, input, normalized_shape,
                                      weight, bias, eps));
 }
 diopiError_t diopiRMSNormBackward(Context ctx, Out grad_input, Out grad_weight, Out grad_bias, In grad_output, In input,
                                   In weight, In bias, In inv_rms, diopiSize_t normalized_shape, double eps) {
-    return answer(operators::rMSNormBackward(diopigen::sim::launchAtOnceIfSmall, ctx, grad_input, grad_weight,
+    return answer(operators::rmsNormBackward(diopigen::sim::launchAtOnceIfSmall, ctx, grad_input, grad_weight,
                                              grad_bias, grad_output, input, weight, bias, inv_rms, normalized_shape,
                                              eps));
 }
