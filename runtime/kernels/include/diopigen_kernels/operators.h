@@ -74,6 +74,19 @@ Status logSoftmaxBackward(const Launch& launch, Context ctx, Out grad_input, In 
 Status castDtype(const Launch& launch, Context ctx, Out out, In input);
 Status copyInp(const Launch& launch, Context ctx, In src, Out dest);
 
+// What moves elements, or names them by their positions. Positions on the device are known when the kernel runs: one
+// outside its dimension makes the kernel fail.
+Status permute(const Launch& launch, Context ctx, Out out, In input, diopiSize_t dims);
+Status cat(const Launch& launch, Context ctx, Out out, In* tensors, int64_t num_inputs, int64_t dim);
+Status arange(const Launch& launch, Context ctx, Out out, const diopiScalar_t* start, const diopiScalar_t* end,
+              const diopiScalar_t* step);
+Status indexSelect(const Launch& launch, Context ctx, Out out, In input, int64_t dim, In index);
+Status embedding(const Launch& launch, Context ctx, Out out, In weight, In indices, int64_t padding_idx,
+                 bool scale_grad_byfreq, bool sparse);
+Status argmax(const Launch& launch, Context ctx, Out out, In input, const int64_t* dim, bool keepdim);
+Status topk(const Launch& launch, Context ctx, Out values, Out indices, In input, int64_t k, int64_t dim, bool largest,
+            bool sorted);
+
 // Losses and attention.
 Status crossEntropyLoss(const Launch& launch, Context ctx, Out out, In input, In target, In weight,
                         diopiReduction_t reduction, int64_t ignore_index, double label_smoothing);

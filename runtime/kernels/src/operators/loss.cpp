@@ -48,14 +48,16 @@ struct CrossEntropy {
 // Sees the classes of the logits, of what has their shape, and of shares in the target behind all other dimensions.
 bool moveClassesLast(Call* call, int like, CrossEntropy* plan) {
     const Shape logits = call->shape(kLogits);
-    if (logits.empty() || !call->haveShape({kWeight}, {logits[logits.size() == 1 ? 0 : 1]}) ||
+    if (logits.empty() || !(plan->smoothing >= 0 && plan->smoothing <= 1) ||
+        !call->haveShape({kWeight}, {logits[logits.size() == 1 ? 0 : 1]}) ||
         !call->haveDtype({0, 1, kWeight}, call->dtype(kLogits)) || !isFloat(call->dtype(kLogits))) {
         return false;
     }
     const Shape classes{logits.size() == 1 ? 0 : 1};
     plan->isOfShares = call->rank(kTarget) == call->rank(kLogits);
-    if (plan->isOfShares && (!call->haveShape({kTarget}, logits) || !call->haveDtype({kTarget}, call->dtype(kLogits)) ||
-                             !call->moveLast(classes, {kTarget}))) {
+    if (plan->isOfShares &&
+        (plan->ignored >= 0 || !call->haveShape({kTarget}, logits) ||
+         !call->haveDtype({kTarget}, call->dtype(kLogits)) || !call->moveLast(classes, {kTarget}))) {
         return false;
     }
     if (!call->haveShape({like}, logits) || !call->moveLast(classes, {kLogits}) ||
@@ -67,7 +69,7 @@ bool moveClassesLast(Call* call, int like, CrossEntropy* plan) {
     plan->rows = product(samples);
     plan->classes = moved.back();
     const int loss = like == kLogits ? 0 : 1;
-    return (plan->isOfShares || (call->haveShape({kTarget}, samples) && !isFloat(call->dtype(kTarget)))) &&
+    return (plan->isOfShares || (call->haveShape({kTarget}, samples) && !isReal(call->dtype(kTarget)))) &&
            call->haveShape({loss}, plan->reduction == ReductionNone ? samples : Shape{});
 }
 
@@ -119,7 +121,7 @@ Status crossEntropyLossBackward(const Launch& launch, Context ctx, Out grad_inpu
             }
         });
         for (double& each : result) {
-            each /= plan.reduction == ReductionMean ? total : 1;
+            each = each == 0 || plan.reduction != ReductionMean ? each : each / total;  // no row may count
         }
         store(k, 0, result);
     });

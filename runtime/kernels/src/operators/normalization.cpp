@@ -51,55 +51,52 @@ Status normalize(const Launch& launch, const Call& call, const Norm& norm, doubl
         return call.rejected();
     }
     return call.launch(launch, [=, shape = call.shape(0)](const Kernel& k) {
-        withRowType(k.buffer(0).dtype, [&](auto zero) {
-            using Value = decltype(zero);
-            Values mean(static_cast<size_t>(norm.rows)), variance(mean.size()), inverse(mean.size());
-            const Values weight = loadOr(k, in + 1, norm.weights(), 1), bias = loadOr(k, in + 2, norm.weights(), 0);
-            const bool isCentred = k.buffer(2).isTensor;
-            const auto size = static_cast<double>(norm.size);
-            const Input<Value> input(k, in, shape);
-            Output<Value> out(k, 0, shape);
-            const auto rows = [&](int64_t first, int64_t last) {
-                // Of its own: the compiler need not ask whether what is written changes them.
-                const int64_t count = norm.size;
-                const double *const factors = weight.data(), *const shifts = bias.data();
-                for (int64_t row = first; row < last; ++row) {
-                    const Value* const x = input.data() + row * count;
-                    Value* const to = out.data() + row * count;
-                    const double center = isCentred ? sumOf(x, count) / size : 0;
-                    const double squares =
-                        sumOf(count, [=](int64_t i) { return (x[i] - center) * (x[i] - center); }) / size;
-                    const double scale = 1 / std::sqrt(squares + eps);
-                    if (norm.isPerRow) {
-                        const double factor = factors[row], shift = shifts[row];
-                        for (int64_t i = 0; i < count; ++i) {
-                            to[i] = static_cast<Value>((x[i] - center) * scale * factor + shift);
-                        }
-                    } else {
-                        for (int64_t i = 0; i < count; ++i) {
-                            to[i] = static_cast<Value>((x[i] - center) * scale * factors[i] + shifts[i]);
-                        }
+        Values mean(static_cast<size_t>(norm.rows)), variance(mean.size()), inverse(mean.size());
+        const Values weight = loadOr(k, in + 1, norm.weights(), 1), bias = loadOr(k, in + 2, norm.weights(), 0);
+        const bool isCentred = k.buffer(2).isTensor;
+        const auto size = static_cast<double>(norm.size);
+        const FloatInput input(k, in, shape);
+        FloatOutput out(k, 0, shape);
+        const auto rows = [&](int64_t first, int64_t last) {
+            // Of its own: the compiler need not ask whether what is written changes them.
+            const int64_t count = norm.size;
+            const double *const factors = weight.data(), *const shifts = bias.data();
+            for (int64_t row = first; row < last; ++row) {
+                const float* const x = input.data() + row * count;
+                float* const to = out.data() + row * count;
+                const double center = isCentred ? sumOf(x, count) / size : 0;
+                const double squares =
+                    sumOf(count, [=](int64_t i) { return (x[i] - center) * (x[i] - center); }) / size;
+                const double scale = 1 / std::sqrt(squares + eps);
+                if (norm.isPerRow) {
+                    const double factor = factors[row], shift = shifts[row];
+                    for (int64_t i = 0; i < count; ++i) {
+                        to[i] = static_cast<float>((x[i] - center) * scale * factor + shift);
                     }
-                    mean[row] = center;
-                    variance[row] = squares;
-                    inverse[row] = scale;
+                } else {
+                    for (int64_t i = 0; i < count; ++i) {
+                        to[i] = static_cast<float>((x[i] - center) * scale * factors[i] + shifts[i]);
+                    }
                 }
-            };
-            forRanges(norm.rows, grainOf(norm.size),
-                      [&](int64_t first, int64_t last) { withVectors([&] { rows(first, last); }); });
-            if (norm.isPerRow && k.buffer(3).isTensor) {
-                Values runningMean = load(k, in + 3), runningVariance = load(k, in + 4);
-                for (size_t row = 0; row < mean.size(); ++row) {
-                    runningMean[row] += momentum * (mean[row] - runningMean[row]);
-                    runningVariance[row] += momentum * (variance[row] * size / (size - 1) - runningVariance[row]);
-                }
-                store(k, 3, runningMean);
-                store(k, 4, runningVariance);
+                mean[row] = center;
+                variance[row] = squares;
+                inverse[row] = scale;
             }
-            out.finish();
-            store(k, 1, inverse);
-            storeIfAny(k, 2, mean);
-        });
+        };
+        forRanges(norm.rows, grainOf(norm.size),
+                  [&](int64_t first, int64_t last) { withVectors([&] { rows(first, last); }); });
+        if (norm.isPerRow && k.buffer(3).isTensor) {
+            Values runningMean = load(k, in + 3), runningVariance = load(k, in + 4);
+            for (size_t row = 0; row < mean.size(); ++row) {
+                runningMean[row] += momentum * (mean[row] - runningMean[row]);
+                runningVariance[row] += momentum * (variance[row] * size / (size - 1) - runningVariance[row]);
+            }
+            store(k, 3, runningMean);
+            store(k, 4, runningVariance);
+        }
+        out.finish();
+        store(k, 1, inverse);
+        storeIfAny(k, 2, mean);
     });
 }
 
@@ -112,50 +109,46 @@ Status normalizeBackward(const Launch& launch, const Call& call, const Norm& nor
         return call.rejected();
     }
     return call.launch(launch, [=, shape = call.shape(0)](const Kernel& k) {
-        withRowType(k.buffer(0).dtype, [&](auto zero) {
-            using Value = decltype(zero);
-            const Values weight = loadOr(k, 5, norm.weights(), 1), inverse = load(k, 6);
-            const Values mean = loadOr(k, 7, norm.rows, 0);
-            const Input<Value> grad(k, 3, shape), input(k, 4, shape);
-            Output<Value> out(k, 0, shape);
-            Values weightGrad(weight.size()), biasGrad(weight.size());
-            const bool isCentred = k.buffer(7).isTensor;
-            const auto compute = [&](int64_t row) {
-                const Value *const g = grad.data() + row * norm.size, *const x = input.data() + row * norm.size;
-                Value* const to = out.data() + row * norm.size;
-                const double center = mean[row], scale = inverse[row];
-                const auto normalised = [&](int64_t i) { return (x[i] - center) * scale; };
-                // The gradient of the normalised values, their mean, and that of their products with these values.
-                const auto between = [&](auto gradient) {
-                    const auto size = static_cast<double>(norm.size);
-                    const double shift = isCentred ? sumOf(norm.size, gradient) / size : 0;
-                    const double slope =
-                        sumOf(norm.size, [&](int64_t i) { return gradient(i) * normalised(i); }) / size;
-                    for (int64_t i = 0; i < norm.size; ++i) {
-                        to[i] = static_cast<Value>(scale * (gradient(i) - shift - normalised(i) * slope));
-                    }
-                };
-                if (norm.isPerRow) {
-                    weightGrad[row] = sumOf(norm.size, [&](int64_t i) { return g[i] * normalised(i); });
-                    biasGrad[row] = sumOf(g, norm.size);
-                    between([&, factor = weight[row]](int64_t i) { return g[i] * factor; });
-                } else {
-                    for (int64_t i = 0; i < norm.size; ++i) {
-                        weightGrad[i] += g[i] * normalised(i);
-                        biasGrad[i] += g[i];
-                    }
-                    between([&](int64_t i) { return g[i] * weight[i]; });
+        const Values weight = loadOr(k, 5, norm.weights(), 1), inverse = load(k, 6);
+        const Values mean = loadOr(k, 7, norm.rows, 0);
+        const FloatInput grad(k, 3, shape), input(k, 4, shape);
+        FloatOutput out(k, 0, shape);
+        Values weightGrad(weight.size()), biasGrad(weight.size());
+        const bool isCentred = k.buffer(7).isTensor;
+        const auto compute = [&](int64_t row) {
+            const float *const g = grad.data() + row * norm.size, *const x = input.data() + row * norm.size;
+            float* const to = out.data() + row * norm.size;
+            const double center = mean[row], scale = inverse[row];
+            const auto normalised = [&](int64_t i) { return (x[i] - center) * scale; };
+            // The gradient of the normalised values, their mean, and that of their products with these values.
+            const auto between = [&](auto gradient) {
+                const auto size = static_cast<double>(norm.size);
+                const double shift = isCentred ? sumOf(norm.size, gradient) / size : 0;
+                const double slope = sumOf(norm.size, [&](int64_t i) { return gradient(i) * normalised(i); }) / size;
+                for (int64_t i = 0; i < norm.size; ++i) {
+                    to[i] = static_cast<float>(scale * (gradient(i) - shift - normalised(i) * slope));
                 }
             };
-            withVectors([&] {
-                for (int64_t row = 0; row < norm.rows; ++row) {
-                    compute(row);
+            if (norm.isPerRow) {
+                weightGrad[row] = sumOf(norm.size, [&](int64_t i) { return g[i] * normalised(i); });
+                biasGrad[row] = sumOf(g, norm.size);
+                between([&, factor = weight[row]](int64_t i) { return g[i] * factor; });
+            } else {
+                for (int64_t i = 0; i < norm.size; ++i) {
+                    weightGrad[i] += g[i] * normalised(i);
+                    biasGrad[i] += g[i];
                 }
-            });
-            out.finish();
-            storeIfAny(k, 1, weightGrad);
-            storeIfAny(k, 2, biasGrad);
+                between([&](int64_t i) { return g[i] * weight[i]; });
+            }
+        };
+        withVectors([&] {
+            for (int64_t row = 0; row < norm.rows; ++row) {
+                compute(row);
+            }
         });
+        out.finish();
+        storeIfAny(k, 1, weightGrad);
+        storeIfAny(k, 2, biasGrad);
     });
 }
 

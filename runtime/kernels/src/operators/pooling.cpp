@@ -61,7 +61,7 @@ Sliding slidingOf(const Shape& image, const Shape& result, diopiSize_t kernel_si
 // Result 0 has the maxima of the last tensor, and the optional result 1 their positions.
 Status maxima(const Launch& launch, const Call& call, const Sliding& plan, bool roundsUp) {
     if (!plan.isSound(roundsUp) || !call.haveDtype({2}, call.dtype(0)) || !call.haveShape({1}, plan.result) ||
-        (call.has(1) && isFloat(call.dtype(1)))) {
+        (call.has(1) && isReal(call.dtype(1)))) {
         return call.rejected();
     }
     return call.launch(launch, [plan](const Kernel& k) {
@@ -147,7 +147,7 @@ Status maxPool2dBackward(const Launch& launch, Context ctx, Out grad_input, In g
     const Call call(ctx, "diopiMaxPool2dBackward", {grad_input}, {grad_output, input, indices});
     const Sliding plan = slidingOf(call.shape(2), call.shape(1), kernel_size, stride, padding, dilation);
     if (!plan.isSound(ceil_mode) || !isFloat(call.dtype(2)) || !call.haveDtype({0, 1}, call.dtype(2)) ||
-        !call.haveShape({0}, plan.image) || !call.haveShape({3}, plan.result) || isFloat(call.dtype(3))) {
+        !call.haveShape({0}, plan.image) || !call.haveShape({3}, plan.result) || isReal(call.dtype(3))) {
         return call.rejected();
     }
     return call.launch(launch, [plan](const Kernel& k) {
