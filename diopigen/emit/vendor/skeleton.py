@@ -42,11 +42,16 @@ def operators(interface: Interface) -> tuple[Operator, ...]:
 
 
 def first_versions(interface: Interface, runtime: Path) -> Mapping[str, str]:
-    """The functions of which the kernel library has a first version, with its name there."""
-    functions = {function.name.lower(): function.name for function in interface.functions}
+    """The functions of which the kernel library has a first version with the same parameters, and its name there."""
+    functions = {function.name.lower(): function for function in interface.functions}
     text = (runtime / OPERATORS_HEADER).read_text(encoding="utf-8")
-    names = re.findall(r"^Status (\w+)\(const Launch& launch,", text, re.MULTILINE)
-    return {functions[f"diopi{name.lower()}"]: name for name in names}
+    found: dict[str, str] = {}
+    for name, parameters in re.findall(r"^Status (\w+)\(const Launch& launch, ([^)]*)\);", text, re.MULTILINE):
+        function = functions.get(f"diopi{name.lower()}")
+        names = re.findall(r"(\w+)(?:,|$)", parameters)
+        if function is not None and names == [param.name for param in c_function(function).params]:
+            found[function.name] = name
+    return found
 
 
 def skeleton_path(vendor: str, operator: Operator) -> str:
