@@ -19,6 +19,7 @@ from diopigen.config.entries import (
 )
 from diopigen.config.model import FunctionRule, TensorRule
 from diopigen.config.subject import HELPERS, cannot_convert
+from diopigen.contract.dtypes import MANTISSA
 from diopigen.diagnostics import Note, Sink, Span
 from diopigen.header.rules import ERROR, WARNING, Reporter, Rule, Rules
 from diopigen.ir.model import DtypeList, Function, Interface, Parameter
@@ -36,6 +37,7 @@ RULES: Rules = {
 _LARGEST_ELEMENT = 16
 """Bytes of the largest element, a complex128."""
 _INDEX_DTYPES = frozenset({"bool", "uint8", "int32", "int64"})
+_FLOATS = frozenset(MANTISSA)
 
 
 def chip_of(directory: Path, vendor: str, interface: Interface, sink: Sink) -> Chip | None:
@@ -79,9 +81,10 @@ def _cast(source: str, target: str, span: Span) -> WrittenCast:
 
 
 def _is_index(param: Parameter) -> bool:
-    """Whether a tensor has indices, or masks in their place, and no other values."""
-    dtypes = param.dtype.dtypes if isinstance(param.dtype, DtypeList) else ()
-    return "int64" in dtypes and _INDEX_DTYPES.issuperset(dtypes)
+    """Whether the whole numbers of a tensor are indices or counts: it takes those of 64 bits alone, beside floats such as
+    the shares of classes, or masks in the place of indices and no other values."""
+    dtypes = frozenset(param.dtype.dtypes if isinstance(param.dtype, DtypeList) else ())
+    return "int64" in dtypes and (dtypes <= _INDEX_DTYPES or dtypes - _FLOATS == {"int64"})
 
 
 def _lacks_int64(dtypes: Sequence[str]) -> bool:

@@ -168,7 +168,9 @@ def _planned(
     generated = native.kernels(interface, where, vendor, written.all) if native is not None else KernelPlans()
     new = _unwritten(operators, (*written.all, *generated.functions))
     content = native.content if native is not None else None
-    options = VendorOptions(vendor, new, tree.selection, tree.shimmed, tree.torch, tree.tvm, content)
+    options = VendorOptions(
+        vendor, new, tree.selection, tree.shimmed, tree.torch, tree.tvm, content, len(generated.functions)
+    )
     plan = emit_vendor(interface, where.templates, runtime, options)
     public = None
     if tree.shimmed:

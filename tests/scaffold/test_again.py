@@ -38,7 +38,7 @@ def test_a_second_run_touches_nothing(make: Scaffold, tmp_path: Path) -> None:
     assert snapshot(tmp_path) == before
     assert (second.generated.written, second.generated.removed, second.started) == ((), (), ())
     assert second.retained == first.started
-    assert len(first.started) == 43 + 16
+    assert len(first.started) == 53 + 16
 
 
 def test_edited_files_stay_and_new_operators_come(make: Scaffold, tmp_path: Path) -> None:

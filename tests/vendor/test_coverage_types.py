@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import shutil
+import re
 from pathlib import Path
 
 import pytest
@@ -83,7 +83,8 @@ def test_totals_count_every_function_once(interface: Interface) -> None:
 
 @pytest.fixture
 def kestrel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    shutil.copytree(ROOT / "examples/kestrel", tmp_path / "kestrel")
+    words = ["scaffold", "--chip", str(ROOT / "examples/kestrel/kestrel.yaml"), "--out", str(tmp_path / "kestrel")]
+    assert CliRunner().invoke(cli, words).exit_code == 0
     monkeypatch.chdir(tmp_path)
     return tmp_path / "kestrel"
 
@@ -93,7 +94,7 @@ def test_the_command_shows_tables_and_json(kestrel: Path) -> None:
     done = CliRunner().invoke(cli, [*command, "--functions"])
     assert done.exit_code == 0, done.output
     assert "\ndtype       functions  native  shim  composite  fallback  missing\n" in done.output
-    assert "diopiConvolution2d          float16 float32  -            bfloat16 float64" in done.output
+    assert re.search(r"^diopiConvolution2d +float16 float32 +- +bfloat16 float64 ", done.output, re.M)
     done = CliRunner().invoke(cli, [*command, "--format", "json"])
     document = json.loads(done.output)
     assert document["vendor"] == "kestrel" and "diagnostics" in document

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from diopigen.emit.c_text import COLUMNS, call_lines, declarator, doc_comment, wrapped
 from diopigen.emit.plan import PlannedFile
@@ -17,21 +19,8 @@ from diopigen.spec.expression import to_text
 
 _TEMPLATE = "vendor/function.cpp.j2"
 _INDENT = " " * 4
-_WRITTEN = {
-    "diopiCastDtype": """    const Call call(ctx, "diopiCastDtype", {out}, {input});
-    if (!call.haveShape({0}, call.shape(1)) || (isReal(call.dtype(1)) && !isReal(call.dtype(0)))) {
-        return leave(call);  // what becomes of numbers that do not fit into integers is the reference library's to say
-    }
-    return run(call, [](const Kernel& kernel) { convert(kernel, 0, 1); });""",
-    "diopiCopyInp": """    const Call call(ctx, "diopiCopyInp", {dest}, {src});
-    Shape shape = call.shape(0);
-    if (!broadcast(&shape, call.shape(1)) || !call.haveShape({0}, shape) ||
-        (isReal(call.dtype(1)) && !isReal(call.dtype(0)))) {
-        return leave(call);
-    }
-    return run(call, [](const Kernel& kernel) { convert(kernel, 0, 1); });""",
-}
-"""Bodies of the functions that shims convert with."""
+OPERATORS_HEADER = "kernels/include/diopigen_kernels/operators.h"
+"""Declares the first versions of operators, below the folder of the host runtime."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +41,19 @@ def operators(interface: Interface) -> tuple[Operator, ...]:
     return tuple(Operator(name, family, tuple(functions)) for (family, name), functions in found.items())
 
 
+def first_versions(interface: Interface, runtime: Path) -> Mapping[str, str]:
+    """The functions of which the kernel library has a first version with the same parameters, and its name there."""
+    functions = {function.name.lower(): function for function in interface.functions}
+    text = (runtime / OPERATORS_HEADER).read_text(encoding="utf-8")
+    found: dict[str, str] = {}
+    for name, parameters in re.findall(r"^Status (\w+)\(const Launch& launch, ([^)]*)\);", text, re.MULTILINE):
+        function = functions.get(f"diopi{name.lower()}")
+        names = re.findall(r"(\w+)(?:,|$)", parameters)
+        if function is not None and names == [param.name for param in c_function(function).params]:
+            found[function.name] = name
+    return found
+
+
 def skeleton_path(vendor: str, operator: Operator) -> str:
     """Where the operator's file is below the root of a vendor's tree."""
     return f"impl/{vendor}/functions/{operator.family}/{operator.name}.cpp"
@@ -65,11 +67,12 @@ def skeleton_file(
     *,
     shimmed: bool = True,
     kernels: bool = False,
+    library: Mapping[str, str] = MappingProxyType({}),
 ) -> PlannedFile:
     """The skeleton of an operator, with the functions that `operator` holds.
 
     `shimmed`: they are in the vendor's namespace, behind shims that are exported; else they are exported themselves.
-    `kernels`: the tree builds on the kernel library, and the functions that shims convert with are written already.
+    `kernels`: the tree builds on the kernel library, and functions call their first versions in it (`library`).
     """
     source = interface.file_of[operator.functions[0].name]
     if operator.functions[0].is_collective:  # no tensor that a shim converts or a kernel computes on
@@ -88,14 +91,15 @@ def skeleton_file(
         "vendor": vendor,
         "shimmed": shimmed,
         "kernels": kernels,
+        "library": kernels and any(function.name in library for function in operator.functions),
         "functions": [
             {
                 "name": function.name,
                 "contract": contract(function),
                 "definition": _definition(
                     _head(function, shimmed),
-                    _WRITTEN[function.name]
-                    if kernels and function.name in _WRITTEN
+                    _call(function, library[function.name])
+                    if kernels and function.name in library
                     else _body(function, vendor, shimmed),
                 ),
             }
@@ -188,6 +192,13 @@ def _definition(head: str, body: str) -> str:
     """A definition, in one line where clang-format has it so."""
     line = f"{head} {body.strip()} }}"
     return line if "\n" not in line and len(line) <= COLUMNS else f"{head}\n{body}\n}}"
+
+
+def _call(function: Function, name: str) -> str:
+    """The statement that calls the first version of the kernel library."""
+    arguments = ["launch", *(param.name for param in c_function(function).params if param.name)]
+    call = call_lines(f"return answer(operators::{name}", arguments, ");", COLUMNS - len(_INDENT))
+    return textwrap.indent(call, _INDENT)
 
 
 def _body(function: Function, vendor: str, shimmed: bool) -> str:

@@ -20,7 +20,7 @@ from diopigen.emit.tvm import table as tvm_table
 from diopigen.emit.tvm_ffi import functions as packed_functions
 from diopigen.emit.vendor.device_functions import device_function
 from diopigen.emit.vendor.selection import NOTHING, Selection
-from diopigen.emit.vendor.skeleton import Operator, operators, skeleton_file
+from diopigen.emit.vendor.skeleton import Operator, first_versions, operators, skeleton_file
 from diopigen.ir.model import Interface
 
 MARK = "vendor.json"
@@ -89,6 +89,8 @@ class VendorOptions:
     tvm: bool = False
     chip: bytes | None = None
     """The chip's file that a tree starts with, of trees that build on the kernel library."""
+    elementwise: int = 0
+    """How many functions get generated kernels, besides `operators`."""
 
 
 CHIP_FOLDER = "generated/chip"
@@ -118,6 +120,7 @@ def is_generated(path: str) -> bool:
 
 def emit_vendor(interface: Interface, templates: Path, runtime: Path, options: VendorOptions) -> Plan:
     """The whole tree. `runtime` is the folder of the host runtime, which is copied."""
+    library = first_versions(interface, runtime) if options.chip is not None else {}
     files = [
         *headers.emit(interface, templates).files,
         *dtypes.emit(interface, templates).files,
@@ -127,7 +130,7 @@ def emit_vendor(interface: Interface, templates: Path, runtime: Path, options: V
         _file(templates, "runtime/README.md", "runtime_readme.md.j2", {}),
         _operator_list(interface, templates),
         PlannedFile(MARK, _mark(interface, options), ("specs/types.yaml",), "vendor"),
-        *_starts(interface, templates, options),
+        *_starts(interface, templates, options, library),
         *(
             skeleton_file(
                 interface,
@@ -136,6 +139,7 @@ def emit_vendor(interface: Interface, templates: Path, runtime: Path, options: V
                 operator,
                 shimmed=options.shimmed,
                 kernels=options.chip is not None,
+                library=library,
             )
             for operator in options.operators
         ),
@@ -143,7 +147,12 @@ def emit_vendor(interface: Interface, templates: Path, runtime: Path, options: V
     return Plan(tuple(files))
 
 
-def _starts(interface: Interface, templates: Path, options: VendorOptions) -> list[PlannedFile]:
+def _starts(
+    interface: Interface, templates: Path, options: VendorOptions, library: Mapping[str, str]
+) -> list[PlannedFile]:
+    names = [function.name for operator in options.operators for function in operator.functions]
+    called = sum(name in library for name in names)
+    unwritten = [one for one in options.operators if any(each.name not in library for each in one.functions)]
     functions = [device_function(function) for function in interface.device_functions]
     values = {
         "vendor": options.vendor,
@@ -152,7 +161,10 @@ def _starts(interface: Interface, templates: Path, options: VendorOptions) -> li
         "shims": shims_folder(options.vendor),
         "functions": functions,
         "exported": [*(function["name"] for function in functions), *_LIBRARY_FUNCTIONS],
-        "first": (options.operators or operators(interface))[0],
+        "first": (unwritten or options.operators or operators(interface))[0],
+        "elementwise": options.elementwise,
+        "called": called,
+        "open": len(names) - called,
     }
     starts = {
         **_STARTS,

@@ -1,6 +1,7 @@
 // Sums of products: matrices and convolution.
 #include <diopigen/elementwise/functions.h>
 #include <diopigen_kernels/image.h>
+#include <diopigen_kernels/operators.h>
 #include <diopigen_kernels/products.h>
 
 #include "droplet/kernel.h"
@@ -54,21 +55,9 @@ diopiError_t diopiConvolution2d(Context ctx, Out out, In input, In weight, In bi
 diopiError_t diopiConvolution2dBackward(Context ctx, Out grad_input, Out grad_weight, Out grad_bias, In grad_output,
                                         In input, In weight, diopiSize_t* bias_sizes, diopiSize_t stride,
                                         diopiSize_t padding, diopiSize_t dilation, int64_t groups) {
-    const Call call(ctx, "diopiConvolution2dBackward", {grad_input, grad_weight, grad_bias},
-                    {grad_output, input, weight}, {2});
-    const Convolution plan{call.shape(4),    call.shape(5),     call.shape(3), shapeOf(stride),
-                           shapeOf(padding), shapeOf(dilation), groups};
-    if (!plan.isSound() || !call.isOneFloat() || !call.haveShape({0}, plan.image) ||
-        !call.haveShape({1}, plan.filter) || !call.haveShape({2}, {plan.filter[0]}) ||
-        (bias_sizes != nullptr && shapeOf(*bias_sizes) != Shape{plan.filter[0]})) {
-        return leave(call);
-    }
-    return run(call, [plan](const Kernel& k) {
-        const Values g = load(k, 3);
-        store(k, 0, plan.imageGradient(g, load(k, 5)));
-        store(k, 1, plan.filterGradient(g, load(k, 4)));
-        storeIfAny(k, 2, plan.biasGradient(g));
-    });
+    return answer(operators::convolution2dBackward(diopigen::sim::launchAtOnceIfSmall, ctx, grad_input, grad_weight,
+                                                   grad_bias, grad_output, input, weight, bias_sizes, stride, padding,
+                                                   dilation, groups));
 }
 
 }  // namespace droplet
