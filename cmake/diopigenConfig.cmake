@@ -46,19 +46,36 @@ function(diopigen_adaptors)
     _diopigen_step(adaptors "${arg_TARGET}" "${arg_OUT}" "${options}" ${kernels})
 endfunction()
 
-# diopigen_add_runtime([INCLUDE_DIR <folder>])
+# diopigen_add_runtime([<part>...] [INCLUDE_DIR <folder>])
 #
-# Adds the host runtime: the targets diopigen_runtime, diopigen_runtime_whole, diopigen_runtime_shared and
-# diopigen_host_device. INCLUDE_DIR contains diopi/diopirt.h; without it the headers of diopigen's own checkout count.
+# Adds the host runtime, the targets diopigen_runtime, diopigen_runtime_whole, diopigen_runtime_shared and
+# diopigen_host_device; diopigen_headers, an interface library with the headers that kernels and shims include; and
+# parts, which are folders of the runtime: kernels (target diopi_kernels), torch (function diopi_torch), tvm, tvm_ffi,
+# sim, dispatch. It can be called again for more parts. INCLUDE_DIR contains diopi/diopirt.h; without it the headers
+# that come with diopigen count.
 function(diopigen_add_runtime)
     cmake_parse_arguments(PARSE_ARGV 0 arg "" "INCLUDE_DIR" "")
-    if(arg_UNPARSED_ARGUMENTS)
-        message(FATAL_ERROR "diopigen_add_runtime: unknown argument '${arg_UNPARSED_ARGUMENTS}'")
-    endif()
     if(arg_INCLUDE_DIR)
         get_filename_component(DIOPIGEN_INCLUDE_DIR "${arg_INCLUDE_DIR}" ABSOLUTE)
+    else()
+        get_filename_component(DIOPIGEN_INCLUDE_DIR "${DIOPIGEN_ROOT}/generated/include" ABSOLUTE)
     endif()
-    add_subdirectory("${DIOPIGEN_ROOT}/runtime" "${CMAKE_CURRENT_BINARY_DIR}/diopigen_runtime")
+    foreach(part IN LISTS arg_UNPARSED_ARGUMENTS)
+        if(NOT EXISTS "${DIOPIGEN_ROOT}/runtime/${part}/CMakeLists.txt")
+            message(FATAL_ERROR "diopigen_add_runtime: there is no runtime/${part} in ${DIOPIGEN_ROOT}")
+        endif()
+    endforeach()
+    if(NOT TARGET diopigen_runtime)
+        add_subdirectory("${DIOPIGEN_ROOT}/runtime" "${CMAKE_BINARY_DIR}/runtime")
+        add_library(diopigen_headers INTERFACE)
+        target_include_directories(diopigen_headers INTERFACE "${DIOPIGEN_INCLUDE_DIR}"
+            "${DIOPIGEN_ROOT}/runtime/include" "${DIOPIGEN_ROOT}/runtime/adaptor/include")
+    endif()
+    foreach(part IN LISTS arg_UNPARSED_ARGUMENTS)
+        if(NOT TARGET diopi_${part} AND NOT COMMAND diopi_${part})
+            add_subdirectory("${DIOPIGEN_ROOT}/runtime/${part}" "${CMAKE_BINARY_DIR}/${part}")
+        endif()
+    endforeach()
 endfunction()
 
 # ---- Inside ---------------------------------------------------------------------------------------------------------

@@ -81,6 +81,7 @@ for command in (
     headers.breaking,
     init.init,
     scaffold.scaffold,
+    scaffold.cmake_dir,
     adaptors.adaptors,
     vendor.coverage,
     chip.chip,

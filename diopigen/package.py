@@ -1,12 +1,17 @@
-"""Where the files are that diopigen brings along: specs, templates, the host runtime."""
+"""Where the files are that diopigen brings along: specs, templates, the host runtime, the CMake package."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 
-def package_data(name: str) -> Path:
-    """A folder that is distributed with the package: next to it in a checkout, inside it in a wheel."""
+def package_root() -> Path:
+    """The folder of all of them: the root of a checkout, or a folder of the package in a wheel."""
     package = Path(__file__).parent
-    inside = package / "_data" / name
-    return inside if inside.is_dir() else package.parent / name
+    inside = package / "_data"
+    return inside if inside.is_dir() else package.parent
+
+
+def package_data(name: str) -> Path:
+    """A folder that is distributed with the package."""
+    return package_root() / name

@@ -109,7 +109,7 @@ def compiled(tree: Path, folder: Path) -> Backend:
     found = located(folder)
     build = found.vendor.parent
     configured(
-        tree, build, prefix, "-DDIOPI_WITH_TORCH=ON", f"-DDIOPI_TORCH_LIBRARIES={build}", f"-DDIOPIGEN_DIR={ROOT}"
+        tree, build, prefix, "-DDIOPI_WITH_TORCH=ON", f"-DDIOPI_TORCH_LIBRARIES={build}", f"-Ddiopigen_DIR={ROOT}/cmake"
     )
     make(build, "torch_droplet", "diopi_impl")
     configured(ROOT / "impl/cpu", found.reference.parent, "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DDIOPI_CPU_ONE_ARCH")

@@ -1,4 +1,4 @@
-"""The command that a new vendor starts with: scaffold."""
+"""The commands that a vendor's tree starts with and builds with: scaffold, cmake-dir."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from diopigen.console import Session, common_options
 @click.option("--all", "everything", is_flag=True, help="Every operator of the interface.")
 @click.option("--with-torch", "torch", is_flag=True, help="A backend for PyTorch too: the package torch_NAME.")
 @click.option("--with-tvm", "tvm", is_flag=True, help="Packed functions of tvm-ffi and TVM's ext_dev too.")
+@click.option("--vendored", is_flag=True, help="A copy of headers, runtime and kernel library in third_party/diopigen.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; list what would be written.")
 @click.option("--force", is_flag=True, help="Overwrite generated files that were edited; never files of your own.")
 @common_options
@@ -38,6 +39,7 @@ def scaffold(
     everything: bool,
     torch: bool,
     tvm: bool,
+    vendored: bool,
     dry_run: bool,
     force: bool,
     spec: str | None,
@@ -48,13 +50,14 @@ def scaffold(
     """Write a vendor's tree that builds at once, or add to one what is new.
 
     Without --ops, --family, --model and --all a new tree gets a starter set of operators, or the native ones of --chip,
-    and an older one is brought up to date. Of --chip, elementwise operators get kernels and the others skeletons. Files
-    that are yours (all but generated/, include/, runtime/, impl/NAME/functions_elementwise/, test/operators.inc and
-    vendor.json) are written once and never touched again.
+    and an older one is brought up to date. Their kernels are generated: elementwise ones, and calls of the kernel
+    library. What is named gets a file of your own. Files that are yours (all but generated/, third_party/diopigen/,
+    impl/NAME/functions_elementwise/, impl/NAME/functions_library/, test/operators.inc and vendor.json) are written once
+    and never touched again. With a spec of your own the tree is --vendored: its headers are not those of the package.
     """
     from diopigen.emit.vendor.selection import Selection, require_vendor_name
     from diopigen.output.check import listing
-    from diopigen.package import package_data
+    from diopigen.package import package_data, package_root
     from diopigen.vendor.scaffold import scaffold as run
 
     session = Session(spec, templates, output_format, strict)
@@ -64,31 +67,32 @@ def scaffold(
         require_vendor_name(vendor)
     interface = session.load().interface
     start = None if chip_path is None else _start(session, chip_path, vendor)
+    where = session.workspace()
     name = vendor or (start.name if start is not None else "")
     require_vendor_name(name)
-    native = () if start is None else start.operators
-    selected = Selection((*patterns, *_called(session, models), *native), families, everything)
+    selected = Selection((*patterns, *_called(session, models)), families, everything)
     done = run(
         interface,
-        session.workspace(),
-        package_data("runtime"),
+        where,
+        package_root(),
         name,
         Path(out),
         session.sink,
         selected=selected,
         torch=torch,
         tvm=tvm,
+        vendored=vendored or where.spec.resolve() != package_data("specs").resolve(),
         chip=None if start is None else start.content,
         force=force,
         write=not dry_run,
     )
     if dry_run and not session.sink.has_errors:
         click.echo(listing(done.generated, dry=True), nl=False)
-        for result in (*done.kernels, *([done.shims] if done.shims is not None else [])):
+        for result in (*done.folders, *([done.shims] if done.shims is not None else [])):
             click.echo(listing(result, dry=True), nl=False)
         click.echo("".join(f"would start   {path}\n" for path in done.started), nl=False)
         session.finish()
-    results = [done.generated, *done.kernels, *([done.shims] if done.shims is not None else [])]
+    results = [done.generated, *done.folders, *([done.shims] if done.shims is not None else [])]
     counts = {name: sum(len(getattr(each, name)) for each in results) for name in ("written", "removed", "unchanged")}
     generated = "generated: " + ", ".join(f"{count} {name}" for name, count in counts.items())
     session.finish(f"{out}: {generated}; yours: {len(done.started)} started, {len(done.retained)} kept")
@@ -99,7 +103,6 @@ class _Start:
     """The chip's file that a tree starts from."""
 
     name: str
-    operators: tuple[str, ...]
     content: bytes
 
 
@@ -114,7 +117,7 @@ def _start(session: Session, path: str, vendor: str | None) -> _Start:
         session.finish()
     if vendor is not None and vendor != chip.name:
         raise click.UsageError(f"--vendor {vendor} and the chip '{chip.name}' of {path} differ: leave --vendor out")
-    return _Start(chip.name, tuple(operator.name for operator in chip.operators), text.encode())
+    return _Start(chip.name, text.encode())
 
 
 def _called(session: Session, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -125,3 +128,12 @@ def _called(session: Session, names: tuple[str, ...]) -> tuple[str, ...]:
     for model in session.models_named(names):
         found.update(dict.fromkeys(model.functions()))
     return tuple(found)
+
+
+@click.command("cmake-dir")
+def cmake_dir() -> None:
+    """Print the folder of the CMake package, for find_package(diopigen) with -Ddiopigen_DIR."""
+    from diopigen.emit.vendor.vendored import CMAKE_DIR
+    from diopigen.package import package_data
+
+    click.echo(package_data(CMAKE_DIR))

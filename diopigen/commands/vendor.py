@@ -155,15 +155,23 @@ def sync(
 ) -> None:
     """Show, as a diff, what a vendor's definitions (impl/NAME) need where the interface changed their signatures.
 
-    Parameters are replaced, bodies are left alone: what they used of old parameters is left to a person. Exit code
-    1 where something differs. New operators come from `diopigen scaffold`.
+    Parameters are replaced, bodies are left alone: what they used of old parameters is left to a person. A copy of
+    diopigen in third_party/diopigen is brought up to date too. Exit code 1 where something differs. New operators
+    come from `diopigen scaffold`.
     """
+    from diopigen.emit.vendor.vendored import VENDORED_FOLDER
+    from diopigen.output.apply import apply
+    from diopigen.output.check import dry_run
     from diopigen.output.disk import write_file
+    from diopigen.vendor.doctor import tree_root
     from diopigen.vendor.scan import check_vendor
+    from diopigen.vendor.shims import vendor_name
     from diopigen.vendor.sync import changes
+    from diopigen.vendor.vendored_copy import planned_copy
 
     session = Session(spec, templates, output_format, strict)
-    public = public_of(session, session.load().interface, proto)
+    interface = session.load().interface
+    public = public_of(session, interface, proto)
     found = Sink()
     check_vendor(public, session.workspace(), Path(directory), found)
     # What is wrong with signatures is shown as a diff; the rest keeps signatures from being seen.
@@ -171,10 +179,27 @@ def sync(
         item for item in found.sorted() if item.severity is Severity.ERROR and not item.code.startswith("impl-")
     )
     edits = changes(found.sorted(), {function.name: function for function in public.declared.functions})
+    root = tree_root(Path(directory))
+    plan = planned_copy(root, interface, session.workspace())
+    copy = None
+    if plan is not None:
+        run = apply if write else dry_run
+        copy = run(
+            plan,
+            root / VENDORED_FOLDER,
+            session.sink,
+            command=f"diopigen scaffold --vendor {vendor_name(Path(directory))} --out {root}",
+        )
     if session.sink.has_errors:
         session.finish()
-    if not edits:
+    stale = 0 if copy is None else len(copy.written) + len(copy.removed)
+    if not edits and not stale:
         session.finish(clean=f"{directory}: every signature is that of the interface")
+    if stale:
+        done = "written or removed" if write else "differ"
+        click.echo(f"{VENDORED_FOLDER}: {stale} files {done}", err=not write)
+    if not edits and write:
+        session.finish()
     count = sum(len(change.functions) for change in edits)
     if write:
         for change in edits:

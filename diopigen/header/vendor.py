@@ -22,6 +22,7 @@ from diopigen.header.compare import Types, count, nearest_function, param_label,
 from diopigen.header.declarations import DeclarationReader
 from diopigen.header.rules import ERROR, NOTE, WARNING, Reporter, Rule, Rules
 from diopigen.header.source import SourceText, read_source
+from diopigen.package import package_root
 
 RULES: Rules = {
     "vendor-unreadable": Rule(ERROR, "a vendor's folder or source file cannot be read"),
@@ -140,10 +141,15 @@ def scan_vendor(
 
 
 def _tree_folders(directory: Path) -> list[Path]:
-    """The headers that `diopigen scaffold` has put into the tree `.../impl/NAME`, which know the aliases of types."""
+    """The headers that the tree `.../impl/NAME` builds with, where it was scaffolded: they know aliases of types."""
     root = directory.absolute().parent.parent
-    folders = ("include", "runtime/adaptor/include", "runtime/kernels/include", "generated/chip")
-    return [root / folder for folder in folders if (root / "runtime/kernels").is_dir()]
+    chip = root / "generated/chip"
+    if not chip.is_dir():
+        return []
+    copy = root / "third_party/diopigen"
+    brought = copy if copy.is_dir() else package_root()
+    folders = ("generated/include", "runtime/include", "runtime/adaptor/include", "runtime/kernels/include")
+    return [chip, *(brought / folder for folder in folders)]
 
 
 def source_files(directory: Path) -> list[Path]:

@@ -81,8 +81,8 @@ def _cast(source: str, target: str, span: Span) -> WrittenCast:
 
 
 def _is_index(param: Parameter) -> bool:
-    """Whether the whole numbers of a tensor are indices or counts: it takes those of 64 bits alone, beside floats such as
-    the shares of classes, or masks in the place of indices and no other values."""
+    """Whether the integers of a tensor are indices or counts: only those of 64 bits, next to floats such as shares of
+    classes, or masks instead of indices and no other values."""
     dtypes = frozenset(param.dtype.dtypes if isinstance(param.dtype, DtypeList) else ())
     return "int64" in dtypes and (dtypes <= _INDEX_DTYPES or dtypes - _FLOATS == {"int64"})
 

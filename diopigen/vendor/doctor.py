@@ -7,16 +7,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from diopigen import __version__
 from diopigen.api import Workspace
 from diopigen.config.model import ResolvedConfig
 from diopigen.diagnostics import Note, Sink, Span
-from diopigen.emit.c import headers as emit_headers
+from diopigen.emit.vendor.vendored import VENDORED_FOLDER, VERSION_FILE
 from diopigen.header.rules import ERROR, WARNING, Reporter, Rule, Rules
 from diopigen.header.vendor import VendorFunction
 from diopigen.ir.model import Interface
 from diopigen.output.check import check as check_plan
+from diopigen.output.check import dry_run
 from diopigen.vendor.elf import Symbols, read_symbols
 from diopigen.vendor.shims import MARK, shims
+from diopigen.vendor.vendored_copy import planned_copy
 
 RULES: Rules = {
     "doctor-no-library": Rule(WARNING, "a vendor's tree has been built"),
@@ -28,7 +31,7 @@ RULES: Rules = {
     "doctor-no-init": Rule(ERROR, "a library exports initLibrary, in which it meets its host"),
     "doctor-device-function": Rule(ERROR, "a library offers every device function, by registration or by name"),
     "doctor-always-called": Rule(ERROR, "a library exports the texts that hosts ask for without a null test"),
-    "doctor-old-headers": Rule(WARNING, "a tree's headers are those of the spec"),
+    "doctor-old-copy": Rule(WARNING, "a tree's third_party/diopigen is that of the installed diopigen"),
     "doctor-stale-shims": Rule(ERROR, "shims are what the configuration and the kernels say now"),
 }
 
@@ -77,7 +80,7 @@ def find_shims(directory: Path, name: str) -> Path | None:
 def examine(patient: Patient, interface: Interface, where: Workspace, sink: Sink) -> None:
     """Adds a finding to `sink` for everything that is wrong. Raises `Failure` where the library cannot be read."""
     report = Reporter(RULES, sink)
-    _headers(patient, interface, where, report)
+    _copy(patient, interface, where, report)
     _stale(patient, interface, where, report)
     if patient.library is None:
         fix = (
@@ -155,17 +158,20 @@ def _device(interface: Interface, symbols: Symbols, location: Span, report: Repo
         report("doctor-device-function", message, location, fix=fix)
 
 
-def _headers(patient: Patient, interface: Interface, where: Workspace, report: Reporter) -> None:
-    """Headers that the tree carries, compared with those of the spec, byte for byte."""
-    stale = []
-    for path, content in emit_headers.emit(interface, where.templates).items():
-        own = patient.root / path
-        if own.is_file() and own.read_bytes() != content:
-            stale.append(own)
-    if stale:
-        message = f"headers are not those of interface {interface.version}: {_names(path.name for path in stale)}"
-        fix = f"diopigen scaffold --vendor {patient.name} --out {patient.root}"
-        report("doctor-old-headers", message, Span(str(stale[0])), fix=fix)
+def _copy(patient: Patient, interface: Interface, where: Workspace, report: Reporter) -> None:
+    """The copy of diopigen that the tree carries, compared byte for byte with what would be written now."""
+    folder = patient.root / VENDORED_FOLDER
+    plan = planned_copy(patient.root, interface, where)
+    if plan is None:
+        return
+    aside = Sink()
+    stale = dry_run(plan, folder, aside)
+    paths = [*stale.written, *stale.removed, *(finding.span.file for finding in aside.sorted() if finding.span)]
+    if paths:
+        version = folder / VERSION_FILE
+        made = version.read_text(encoding="utf-8", errors="replace").strip() if version.is_file() else "unknown"
+        message = f"{VENDORED_FOLDER} (version {made}) is not that of diopigen {__version__}: {_names(paths)}"
+        report("doctor-old-copy", message, Span(str(folder)), fix=f"diopigen sync {patient.directory} --apply")
 
 
 def _stale(patient: Patient, interface: Interface, where: Workspace, report: Reporter) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -10,8 +10,9 @@ from diopigen.api import Workspace
 from diopigen.chip.model import Chip
 from diopigen.config.entries import ConfigFile
 from diopigen.config.reader import read_config
-from diopigen.diagnostics import Failure, Sink, Span
+from diopigen.diagnostics import Failure, Sink, Span, failure
 from diopigen.emit.plan import MANIFEST_NAME, Plan
+from diopigen.emit.vendor.library_kernels import first_versions
 from diopigen.emit.vendor.selection import (
     NOTHING,
     Selection,
@@ -19,8 +20,9 @@ from diopigen.emit.vendor.selection import (
     require_vendor_name,
     select,
 )
-from diopigen.emit.vendor.skeleton import Operator, skeleton_path
+from diopigen.emit.vendor.skeleton import Operator, operators, skeleton_path
 from diopigen.emit.vendor.tree import VendorOptions, emit_vendor, is_generated, shims_folder
+from diopigen.emit.vendor.vendored import VENDORED_FOLDER, emit_vendored
 from diopigen.header.compare import prototype
 from diopigen.header.signature import c_function
 from diopigen.ir.model import Interface
@@ -30,44 +32,49 @@ from diopigen.output.check import dry_run
 from diopigen.output.once import missing, write_once
 from diopigen.vendor.scan import scan_and_check, spec_interface
 from diopigen.vendor.shims import CONFIG_NAME, resolved_for, shimmed_functions, shims
-from diopigen.vendor.tree_chip import KernelPlans, TreeChip, read_tree_chip
+from diopigen.vendor.tree_chip import GENERATED_FOLDERS, TreeChip, read_tree_chip
 from diopigen.vendor.tree_state import TreeState, read_state
 
 RULES = {
     "function-missing": "an operator with a file of its own has all its functions",
     "package-outdated": "a vendor's package for PyTorch is one over diopi_torch",
+    "tree-outdated": "a vendor's tree builds with the installed diopigen, or with its copy in third_party/diopigen",
 }
 
 _STARTER = Selection(starter=True)
+_Run = Callable[..., Result]
+"""`apply`, or `dry_run`, which only finds out what it would do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scaffolded:
     """What a run did: what belongs to diopigen, and the paths that were started or kept as they are, sorted.
 
-    `shims` is None for a tree whose kernels are exported by themselves, and where the configuration is in error.
-    `kernels` are the table of the chip and the elementwise kernels.
+    `shims` is None where the configuration is in error. `folders` are generated folders of the tree: the table of the
+    chip, kernels, and a copy of what the package brings along.
     """
 
     generated: Result
     started: tuple[str, ...] = ()
     retained: tuple[str, ...] = ()
     shims: Result | None = None
-    kernels: tuple[Result, ...] = ()
+    folders: tuple[Result, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """The functions that the vendor's sources define, and those of them that shims can call."""
+    """The functions that the vendor's sources define: `by_hand`, those of them that shims can call, and those with
+    elementwise kernels, which are generated."""
 
-    all: tuple[str, ...] = ()
+    by_hand: frozenset[str] = frozenset()
     shimmed: frozenset[str] = frozenset()
+    generated: tuple[str, ...] = ()
 
 
 def scaffold(
     interface: Interface,
     where: Workspace,
-    runtime: Path,
+    package: Path,
     vendor: str,
     root: Path,
     sink: Sink,
@@ -75,15 +82,18 @@ def scaffold(
     selected: Selection | None = None,
     torch: bool = False,
     tvm: bool = False,
+    vendored: bool = False,
     chip: bytes | None = None,
     force: bool = False,
     write: bool = True,
 ) -> Scaffolded:
     """Makes the tree of `vendor` at `root`, or adds to it what is new; files of the vendor's own stay as they are.
 
-    Without a selection a new tree gets the starter set, and an older one what it was scaffolded with before. `torch`
-    adds a backend for PyTorch and `tvm` what TVM needs, which the tree keeps from then on. `chip` is the chip's
-    file that a new tree starts with: its elementwise operators get kernels, the others skeletons.
+    Without a selection and a chip a new tree gets the starter set, and an older one what it was scaffolded with
+    before. What is `selected` gets files of the vendor's own. Of the starter set, and of what the file of the chip
+    lists, operators get generated kernels where there are any. `torch` adds a backend for PyTorch, `tvm` what TVM
+    needs, `vendored` a copy of what `package` holds (`package_root`), all of which the tree keeps from then on.
+    `chip` is the chip's file that a new tree starts with.
     `force` overwrites generated files that were edited; `write` false only says what would be done. Functions whose
     signature differs from the interface become errors in `sink` (`impl-signature`), though what is new is written
     all the same. Edited generated files are errors too, and then nothing is written. Raises `Failure` for a name,
@@ -94,117 +104,148 @@ def scaffold(
     require_known(interface, selected)
     existed = root.is_dir()
     tree = read_state(root, vendor)
+    _require_current(root)
     selection = tree.selection.union(selected)
-    if selection.is_empty:
+    if selection.is_empty and chip is None and tree.is_new:
         selection = _STARTER
-    tree = replace(tree, selection=selection, torch=torch or tree.torch, tvm=tvm or tree.tvm)
-    native = read_tree_chip(interface, where, vendor, root, chip, sink) if tree.has_kernels else None
-    if tree.has_kernels and native is None:
-        return Scaffolded(Result())
-    work = _planned(interface, where, runtime, vendor, root, tree, native, sink)
-    command = f"diopigen scaffold --vendor {vendor} --out {root.as_posix()}"
-    output = _Output(root / shims_folder(vendor), command, force, write, Sink())
-    result = output.apply(work.generated, root)
-    # Without writing, the findings about all files come together.
-    shim_result = output.apply(work.public, output.shim_root) if work.public and not write else None
-    kernels = tuple(
-        _placed_in(output.apply(plan, root / folder), folder) for folder, plan in work.kernels.items() if not write
+    tree = replace(
+        tree,
+        selection=selection,
+        torch=torch or tree.torch,
+        tvm=tvm or tree.tvm,
+        vendored=vendored or tree.vendored,
     )
-    if output.sink.has_errors:
-        sink.extend(output.sink.sorted())
-        return Scaffolded(result)
-    _report_missing(work.there, work.written.all, vendor, root, tree.shimmed, sink)
-    _report_outdated(root / f"torch_{vendor}/__init__.py", vendor, sink)
-    if write:
-        try:
-            started = write_once(work.starts, root, executable=(".ci/run",))
-            kernels = tuple(
-                _placed_in(output.apply(plan, root / folder), folder) for folder, plan in work.kernels.items()
-            )
-            shim_result = output.apply(work.public, output.shim_root) if work.public else None
-        except Failure:
-            if tree.is_new:
-                _take_back(root, output.shim_root, existed)
-            raise
-    else:
-        started = missing(work.starts, root)
-    sink.extend(output.sink.sorted())
+    native = read_tree_chip(interface, where, vendor, root, chip, sink)
+    if native is None:
+        return Scaffolded(Result())
+    work = _planned(interface, where, package, root, tree, selected, native, sink)
+    command = f"diopigen scaffold --vendor {vendor} --out {root.as_posix()}"
     own = {*work.starts, *(skeleton_path(vendor, operator) for operator in work.operators)}
-    retained = {path for path in own - set(started) if (root / path).exists()}
-    shims_written = None if shim_result is None else _placed_in(shim_result, shims_folder(vendor))
-    return Scaffolded(result, started, tuple(sorted(retained)), shims_written, kernels)
+
+    def scaffolded(run: _Run, into: Sink, started: Sequence[str]) -> Scaffolded:
+        """Runs over all generated files, the starts being done."""
+        result, *results = (
+            _placed_in(run(plan, root / folder, into, force=force, command=command), folder)
+            for folder, plan in {"": work.generated, **work.folders}.items()
+        )
+        retained = {path for path in own - set(started) if (root / path).exists()}
+        shims_written = results.pop() if work.has_shims else None
+        return Scaffolded(result, tuple(started), tuple(sorted(retained)), shims_written, tuple(results))
+
+    # The findings about all files come together, before anything is written.
+    aside = Sink()
+    planned = scaffolded(dry_run, aside, missing(work.starts, root))
+    sink.extend(aside.sorted())
+    if aside.has_errors:
+        return Scaffolded(planned.generated)
+    _report_missing(work.there, work.implemented, vendor, root, sink)
+    _report_outdated(root / f"torch_{vendor}/__init__.py", vendor, sink)
+    if not write:
+        return planned
+    try:
+        return scaffolded(apply, sink, write_once(work.starts, root, executable=(".ci/run",)))
+    except Failure:
+        if tree.is_new:
+            _take_back(root, [root / folder for folder in work.folders], existed)
+        raise
 
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What a run has to write: the operators that are selected, those of them that have files already, what the
-    vendor's sources define, and the files of each kind."""
+    """What a run has to write: the operators of the tree, those of them that have files already, the functions with
+    kernels, and the files of each kind."""
 
     operators: tuple[Operator, ...]
     there: tuple[Operator, ...]
-    written: _Written
+    implemented: frozenset[str]
     generated: Plan
     starts: Mapping[str, bytes]
-    public: Plan | None
-    kernels: Mapping[str, Plan]
+    folders: Mapping[str, Plan]
+    """Of folders with a list of generated files of their own; the last are the shims, unless they are in error."""
+    has_shims: bool
 
 
 def _planned(
     interface: Interface,
     where: Workspace,
-    runtime: Path,
-    vendor: str,
+    package: Path,
     root: Path,
     tree: TreeState,
-    native: TreeChip | None,
+    selected: Selection,
+    native: TreeChip,
     sink: Sink,
 ) -> _Work:
-    operators = tuple(select(interface, tree.selection))
-    if native is not None:
-        operators = native.listed(operators)
-    # Before the scan: of a file that another run adds in the meantime nothing is known.
-    there = tuple(op for op in operators if not tree.is_new and (root / skeleton_path(vendor, op)).exists())
-    written = _Written() if tree.is_new else _written(interface, where, root, vendor, sink)
-    generated = native.kernels(interface, where, vendor, written.all) if native is not None else KernelPlans()
-    new = _unwritten(operators, (*written.all, *generated.functions))
-    content = native.content if native is not None else None
-    options = VendorOptions(
-        vendor, new, tree.selection, tree.shimmed, tree.torch, tree.tvm, content, len(generated.functions)
+    vendor = native.chip.name
+    based = native.native or _functions(select(interface, _STARTER) if tree.selection.starter else ())
+    chosen = {operator.name for operator in select(interface, tree.selection)}
+    listed = native.listed(
+        operator
+        for operator in operators(interface)
+        if operator.name in chosen or based.intersection(function.name for function in operator.functions)
     )
-    plan = emit_vendor(interface, where.templates, runtime, options)
-    public = None
-    if tree.shimmed:
-        functions = {*written.shimmed, *generated.functions}
-        functions |= {function.name for operator in new for function in operator.functions}
-        public = _shims(interface, where, vendor, root, functions, None if native is None else native.chip, sink)
+    # Before the scan: of a file that another run adds in the meantime nothing is known.
+    there = tuple(op for op in listed if not tree.is_new and (root / skeleton_path(vendor, op)).exists())
+    written = _Written() if tree.is_new else _written(interface, where, root, vendor, sink)
+    library = first_versions(interface, package / "runtime")
+    requested = select(interface, selected)
+    have_files = {operator.name for operator in there}
+    own = _functions(operator for operator in requested if operator.name not in have_files)
+    wanted = based - written.by_hand - own
+    kernels = native.kernels(interface, where, root, wanted, written.generated, library)
+    implemented = written.by_hand.union(kernels.functions)
+    new = _unwritten(listed, implemented)
+    options = VendorOptions(
+        vendor,
+        new,
+        native.content,
+        tree.selection,
+        torch=tree.torch,
+        tvm=tree.tvm,
+        vendored=tree.vendored,
+        elementwise=len(kernels.elementwise),
+        library=len(kernels.library),
+    )
+    plan = emit_vendor(interface, where.templates, library, options)
+    functions = {*written.shimmed, *kernels.functions, *_functions(new)}
+    public = _shims(interface, where, vendor, root, functions, native.chip, sink)
+    folders = {**kernels.plans, **_vendored(interface, where, package, tree)}
     return _Work(
-        operators,
+        listed,
         there,
-        written,
+        implemented,
         Plan(tuple(file for file in plan.files if is_generated(file.path))),
         {path: content for path, content in plan.items() if not is_generated(path)},
-        public,
-        generated.plans,
+        {**folders, **({} if public is None else {shims_folder(vendor): public})},
+        public is not None,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Output:
-    """Writes generated files, or only says what would be written; findings are in `sink`."""
+def _functions(operators: Iterable[Operator]) -> frozenset[str]:
+    return frozenset(function.name for operator in operators for function in operator.functions)
 
-    shim_root: Path
-    command: str
-    force: bool
-    write: bool
-    sink: Sink
 
-    def apply(self, plan: Plan, root: Path) -> Result:
-        run = apply if self.write else dry_run
-        return run(plan, root, self.sink, force=self.force, command=self.command)
+def _vendored(interface: Interface, where: Workspace, package: Path, tree: TreeState) -> Mapping[str, Plan]:
+    if not tree.vendored:
+        return {}
+    plan = emit_vendored(interface, where.templates, package, torch_too=tree.torch, tvm_too=tree.tvm)
+    return {VENDORED_FOLDER: plan}
+
+
+def _require_current(root: Path) -> None:
+    """Raises `Failure` for a tree of a time when each had its own runtime/ and include/."""
+    path = root / "CMakeLists.txt"
+    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    position = text.find("add_subdirectory(runtime)")
+    if position >= 0:
+        message = "the tree builds a runtime/ of its own, which comes with the installed diopigen now"
+        fix = "write CMakeLists.txt as in a new tree (docs/vendor-tree.md#an-older-tree), and scaffold again"
+        raise failure("tree-outdated", message, Span(path.as_posix(), text.count("\n", 0, position) + 1, 1), fix)
 
 
 def _placed_in(result: Result, folder: str) -> Result:
     """The paths of a result from the root of the tree."""
+    if not folder:
+        return result
     return Result(*(tuple(f"{folder}/{path}" for path in getattr(result, each.name)) for each in fields(Result)))
 
 
@@ -214,7 +255,7 @@ def _shims(
     vendor: str,
     root: Path,
     functions: Collection[str],
-    chip: Chip | None,
+    chip: Chip,
     sink: Sink,
 ) -> Plan | None:
     """The shims over `functions`, as `diopigen adaptors` writes them; None where the configuration is in error."""
@@ -232,9 +273,16 @@ def _written(interface: Interface, where: Workspace, root: Path, vendor: str, si
     if not folder.is_dir():
         return _Written()
     found = Sink()
-    sources, names = scan_and_check(spec_interface(interface), where, folder, found)
+    sources, _ = scan_and_check(spec_interface(interface), where, folder, found)
     sink.extend(finding for finding in found.sorted() if finding.code in ("impl-signature", "vendor-unreadable"))
-    return _Written(names, shimmed_functions(sources, vendor) & frozenset(names))
+    by_folder: dict[str, list[str]] = {}
+    for each in sources.functions:
+        span = each.function.span
+        inside = [] if span is None else [name for name in GENERATED_FOLDERS if f"/{vendor}/{name}/" in span.file]
+        by_folder.setdefault(inside[0] if inside else "", []).append(each.function.name)
+    by_hand = frozenset(by_folder.get("", ())) & {function.name for function in interface.functions}
+    generated = tuple(by_folder.get(GENERATED_FOLDERS[0], ()))
+    return _Written(by_hand, shimmed_functions(sources, vendor) & by_hand, generated)
 
 
 def _unwritten(operators: Sequence[Operator], implemented: Collection[str]) -> tuple[Operator, ...]:
@@ -247,7 +295,7 @@ def _unwritten(operators: Sequence[Operator], implemented: Collection[str]) -> t
 
 
 def _report_missing(
-    there: Sequence[Operator], implemented: Collection[str], vendor: str, root: Path, shimmed: bool, sink: Sink
+    there: Sequence[Operator], implemented: Collection[str], vendor: str, root: Path, sink: Sink
 ) -> None:
     """Notes the functions that an operator with a file lacks: the file is its owner's, and nothing is added to it."""
     for operator in there:
@@ -255,8 +303,7 @@ def _report_missing(
         for function in operator.functions:
             if function.name not in implemented:
                 declared = prototype(c_function(function))
-                what = f"'{declared}' to namespace impl::{vendor}" if shimmed else f"""'extern "C" {declared}'"""
-                fix = f"add {what}, if the kernel exists"
+                fix = f"add '{declared}' to namespace impl::{vendor}, if the kernel exists"
                 sink.note("function-missing", f"{function.name} is not implemented", Span(path.as_posix()), fix=fix)
 
 
@@ -272,10 +319,10 @@ def _report_outdated(package: Path, vendor: str, sink: Sink) -> None:
         )
 
 
-def _take_back(root: Path, shim_root: Path, existed: bool) -> None:
+def _take_back(root: Path, generated: Sequence[Path], existed: bool) -> None:
     """Removes what a failed first run has written, and the root unless it `existed`, as far as the disk lets it."""
     try:
-        for output in (shim_root, root):
+        for output in (*generated, root):
             if not output.is_dir():
                 continue
             result = apply(Plan(()), output, Sink())

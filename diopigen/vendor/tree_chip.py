@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from diopigen.api import Workspace
@@ -11,50 +11,90 @@ from diopigen.chip.model import Chip
 from diopigen.chip.reader import parse_chip
 from diopigen.diagnostics import Sink
 from diopigen.emit.chip.header import emit_chip
-from diopigen.emit.elementwise.kernels import FOLDER, emit_elementwise, expressible
+from diopigen.emit.elementwise import kernels as elementwise
 from diopigen.emit.plan import Plan
+from diopigen.emit.vendor import library_kernels
 from diopigen.emit.vendor.skeleton import Operator
 from diopigen.emit.vendor.tree import CHIP_FOLDER, chip_file, default_chip
 from diopigen.ir.model import Interface
 from diopigen.spec.text_file import read_text
 
+GENERATED_FOLDERS = (elementwise.FOLDER, library_kernels.FOLDER)
+"""The folders below impl/NAME with kernels that are not the vendor's own."""
+
 
 @dataclass(frozen=True, slots=True)
 class KernelPlans:
-    """The functions that get elementwise kernels, and what is to be written by folder of the tree."""
+    """The functions with elementwise kernels and with first versions of the kernel library, and what is to be written
+    by folder of the tree."""
 
-    functions: tuple[str, ...] = ()
-    plans: Mapping[str, Plan] = field(default_factory=dict)
+    elementwise: tuple[str, ...]
+    library: tuple[str, ...]
+    plans: Mapping[str, Plan]
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """All functions with generated kernels."""
+        return self.elementwise + self.library
 
 
 @dataclass(frozen=True, slots=True)
 class TreeChip:
-    """The chip of a tree. `is_new`: its file is not there yet, and is started with `content`."""
+    """The chip of a tree, with the content of its file."""
 
     chip: Chip
     content: bytes
-    is_new: bool
+
+    @property
+    def native(self) -> frozenset[str]:
+        """The functions that its file lists."""
+        return frozenset(operator.name for operator in self.chip.operators)
 
     def listed(self, operators: Iterable[Operator]) -> tuple[Operator, ...]:
         """The operators; of one that the chip's file lists in part, the functions that it lists."""
-        names = {operator.name for operator in self.chip.operators}
         found = []
         for operator in operators:
-            selected = tuple(function for function in operator.functions if function.name in names)
+            selected = tuple(function for function in operator.functions if function.name in self.native)
             found.append(replace(operator, functions=selected or operator.functions))
         return tuple(found)
 
-    def kernels(self, interface: Interface, where: Workspace, vendor: str, written: Collection[str]) -> KernelPlans:
-        """The table, and where the file is new the elementwise kernels of what it lists; without those that are
-        `written` already. Later the command `diopigen elementwise` keeps them up to date."""
-        command = f"diopigen chip {chip_file(vendor)}"
-        plans = {CHIP_FOLDER: emit_chip(self.chip, where.templates, command)}
-        listed = {operator.name for operator in self.chip.operators} if self.is_new else set()
-        selected = [one for one in expressible(interface) if one.name in listed and one.name not in written]
-        if selected:
-            command = f"diopigen elementwise impl/{vendor} --chip {chip_file(vendor)}"
-            plans[f"impl/{vendor}/{FOLDER}"] = emit_elementwise(interface, where.templates, vendor, selected, command)
-        return KernelPlans(tuple(function.name for function in selected), plans)
+    def kernels(
+        self,
+        interface: Interface,
+        where: Workspace,
+        root: Path,
+        wanted: Collection[str],
+        defined: Collection[str],
+        first_versions: Mapping[str, str],
+    ) -> KernelPlans:
+        """The table, and the kernels of the functions `wanted`: elementwise kernels, else first versions.
+
+        Elementwise kernels that a command with other options wrote stay: `defined` are the functions that they are of.
+        """
+        name = self.chip.name
+        plans = {CHIP_FOLDER: emit_chip(self.chip, where.templates, f"diopigen chip {chip_file(name)}")}
+        elementwise_command = f"diopigen elementwise impl/{name} --chip {chip_file(name)}"
+        command = elementwise_command if self.native else "diopigen scaffold"
+        folder = f"impl/{name}/{elementwise.FOLDER}"
+        sources = root / folder / "kernels.cpp"
+        if sources.is_file() and f"`{command}`" not in read_text(sources, str(sources)):
+            computed = tuple(defined)
+        else:
+            selected = [one for one in elementwise.expressible(interface) if one.name in wanted]
+            computed = tuple(function.name for function in selected)
+            if selected or sources.is_file():
+                plans[folder] = elementwise.emit_elementwise(interface, where.templates, name, selected, command)
+        called = [
+            function
+            for function in interface.functions
+            if function.name in first_versions and function.name in wanted and function.name not in computed
+        ]
+        folder = f"impl/{name}/{library_kernels.FOLDER}"
+        if called or (root / folder).is_dir():
+            plans[folder] = library_kernels.emit_library_kernels(
+                interface, where.templates, name, called, first_versions
+            )
+        return KernelPlans(computed, tuple(function.name for function in called), plans)
 
 
 def read_tree_chip(
@@ -64,7 +104,9 @@ def read_tree_chip(
     where it is in error."""
     name = chip_file(vendor)
     path = root / name
-    is_new = not path.exists()
-    content = (start or default_chip(interface, where.templates, vendor)) if is_new else read_text(path, name).encode()
+    if path.exists():
+        content = read_text(path, name).encode()
+    else:
+        content = start or default_chip(interface, where.templates, vendor)
     chip = parse_chip(content.decode(), name, interface, sink)
-    return None if chip is None else TreeChip(chip, content, is_new)
+    return None if chip is None else TreeChip(chip, content)

@@ -24,23 +24,14 @@ RULES = {
 
 @dataclass(frozen=True, slots=True)
 class TreeState:
-    """What is at the output folder: whether nothing is, and what the tree was scaffolded with.
-
-    Trees of before the shims have kernels that are exported by themselves, and keep that form.
-    """
+    """What is at the output folder: whether nothing is, and what the tree was scaffolded with."""
 
     is_new: bool
     selection: Selection = NOTHING
-    shimmed: bool = True
     torch: bool = False
     tvm: bool = False
-    kernels: bool = True
-    """Whether it builds on the kernel library and has a chip's file; trees of before them keep that form too."""
-
-    @property
-    def has_kernels(self) -> bool:
-        """Whether kernels behind shims build on the kernel library."""
-        return self.shimmed and self.kernels
+    vendored: bool = False
+    """Whether it has a copy of what the package brings along, in third_party/diopigen."""
 
 
 def read_state(root: Path, vendor: str) -> TreeState:
@@ -78,14 +69,8 @@ def _read_mark(path: Path) -> tuple[str, TreeState]:
         if not isinstance(owner, str):
             raise ValueError("'vendor' is a text")
         selection = selection_from_json(document["operators"])
-        return owner, TreeState(
-            False,
-            selection,
-            document.get("shims") is True,
-            document.get("torch") is True,
-            document.get("tvm") is True,
-            document.get("kernels") is True,
-        )
+        added = [document.get(name) is True for name in ("torch", "tvm", "vendored")]
+        return owner, TreeState(False, selection, *added)
     except (ValueError, KeyError, TypeError, RecursionError):
         message = f"'{path.as_posix()}' does not say whose tree it is and what it was scaffolded with"
         raise failure(

@@ -16,7 +16,7 @@ from programs import SUITE
 from diopigen.chip.reader import read_chip
 from diopigen.diagnostics import Sink
 from diopigen.emit.elementwise.kernels import expressible
-from diopigen.emit.vendor.skeleton import first_versions
+from diopigen.emit.vendor.library_kernels import first_versions
 from diopigen.ir.model import Interface
 
 

@@ -21,15 +21,16 @@ def make(interface: Interface, workspace: api.Workspace, tmp_path_factory: pytes
     """Scaffolds droplet: `make(root)` the starter set, `make(root, "Add", "Conv*")` operators by pattern."""
 
     # A copy, so that an edit of the runtime while tests run is no difference between two trees.
-    runtime = tmp_path_factory.mktemp("runtime") / "runtime"
-    shutil.copytree(ROOT / "runtime", runtime)
+    package = tmp_path_factory.mktemp("package")
+    for name in ("cmake", "runtime"):
+        shutil.copytree(ROOT / name, package / name)
 
     def run(
         root: Path, *patterns: str, sink: Sink | None = None, spec: Interface | None = None, **options: Any
     ) -> Scaffolded:
         found = Sink() if sink is None else sink
         selected = Selection(patterns, everything=options.pop("everything", False))
-        result = scaffold(spec or interface, workspace, runtime, "droplet", root, found, selected=selected, **options)
+        result = scaffold(spec or interface, workspace, package, "droplet", root, found, selected=selected, **options)
         if sink is None:
             assert found.sorted() == []
         return result

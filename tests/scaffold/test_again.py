@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from vendor_trees import ROOT, Scaffold, command, snapshot
 
-from diopigen.diagnostics import Sink
+from diopigen.diagnostics import Failure, Sink, Span
 from diopigen.findings.render import render
 from diopigen.ir.model import Function, Interface
 
@@ -38,7 +39,30 @@ def test_a_second_run_touches_nothing(make: Scaffold, tmp_path: Path) -> None:
     assert snapshot(tmp_path) == before
     assert (second.generated.written, second.generated.removed, second.started) == ((), (), ())
     assert second.retained == first.started
-    assert len(first.started) == 53 + 16
+
+
+def test_a_new_tree_is_small(make: Scaffold, tmp_path: Path) -> None:
+    """With PyTorch and TVM as well: what is diopigen's own comes from the installed package."""
+    make(tmp_path, torch=True, tvm=True)
+    assert len(snapshot(tmp_path)) <= 40
+
+
+def test_what_is_named_gets_a_file_in_place_of_a_generated_kernel(make: Scaffold, tmp_path: Path) -> None:
+    """Of both kinds; the other generated kernels stay."""
+    make(tmp_path)
+    folder = tmp_path / "impl/droplet"
+    computed, called = folder / "functions_elementwise/kernels.cpp", folder / "functions_library/kernels.cpp"
+    assert "diopiRelu(" in computed.read_text() and "diopiSum(" in called.read_text()
+    done = make(tmp_path, "Relu", "Sum")
+    assert done.started == (RELU, "impl/droplet/functions/reduction/Sum.cpp")
+    assert "diopiRelu(" not in computed.read_text() and "diopiSum(" not in called.read_text()
+    assert "diopiNeg(" in computed.read_text() and "diopiSoftmax(" in called.read_text()
+    again = make(tmp_path)
+    assert {name for result in (again.generated, *again.folders) for name in result.written} == set()
+    # A function that the file has lost is generated again.
+    (tmp_path / done.started[1]).write_text("")
+    make(tmp_path)
+    assert "diopiSum(" in called.read_text()
 
 
 def test_edited_files_stay_and_new_operators_come(make: Scaffold, tmp_path: Path) -> None:
@@ -89,20 +113,40 @@ def test_of_an_operator_that_is_half_defined_elsewhere_the_rest_is_written(make:
     assert "diopiReluInp(" in text and "diopiRelu(" not in text
 
 
-def test_a_tree_of_before_the_shims_keeps_its_form(make: Scaffold, tmp_path: Path) -> None:
+OLD_CMAKE = "project(mine)\nadd_subdirectory(runtime)\nadd_subdirectory(runtime/kernels)\n"
+
+
+def test_a_tree_with_its_own_runtime_is_told_what_to_do(make: Scaffold, tmp_path: Path) -> None:
     make(tmp_path, "Add")
-    mark = tmp_path / "vendor.json"
-    older = {key: value for key, value in json.loads(mark.read_text()).items() if key != "shims"}
-    mark.write_text(json.dumps(older, indent=2) + "\n")
-    shutil.rmtree(tmp_path / "generated")
-    (tmp_path / "CMakeLists.txt").unlink()
-    # The mark is diopigen's: that it differs from what was written is the test's doing.
-    done = make(tmp_path, "Relu", force=True)
-    assert done.shims is None and not (tmp_path / "generated").exists()
-    text = (tmp_path / RELU).read_text()
-    assert '\nextern "C" diopiError_t diopiRelu(' in text and "namespace" not in text
-    assert "adaptor" not in (tmp_path / "CMakeLists.txt").read_text()
-    assert json.loads(mark.read_text())["shims"] is False
+    (tmp_path / "CMakeLists.txt").write_text(OLD_CMAKE)
+    before = snapshot(tmp_path)
+    with pytest.raises(Failure) as caught:
+        make(tmp_path, "Relu")
+    (finding,) = caught.value.diagnostics
+    assert (finding.code, finding.span) == ("tree-outdated", Span(f"{tmp_path}/CMakeLists.txt", 2, 1))
+    assert "docs/vendor-tree.md#an-older-tree" in (finding.fix or "")
+    assert snapshot(tmp_path) == before
+
+
+def test_an_older_tree_loses_its_copies_once_its_build_is_new(make: Scaffold, tmp_path: Path) -> None:
+    """`vendor.json` and the list of generated files are as they were written when each tree had a runtime/."""
+    make(tmp_path, "Add")
+    mark, manifest = tmp_path / "vendor.json", tmp_path / "MANIFEST.json"
+    old = tmp_path / "runtime/src/tensor.cpp"
+    old.parent.mkdir(parents=True)
+    old.write_text("// a copy\n")
+    mark.write_text(json.dumps({**json.loads(mark.read_text()), "shims": True, "kernels": True}, indent=2) + "\n")
+    files = json.loads(manifest.read_text())["files"]
+    names = ("runtime/src/tensor.cpp", "test/operators.inc", "vendor.json")
+    contents = {name: (tmp_path / name).read_bytes() for name in names}
+    records = [
+        {"path": name, "sha256": hashlib.sha256(content).hexdigest(), "inputs": files[0]["inputs"]}
+        for name, content in contents.items()
+    ]
+    manifest.write_text(json.dumps({"format": 1, "files": records}, indent=2) + "\n")
+    done = make(tmp_path)
+    assert done.generated.removed == ("runtime/src/tensor.cpp",) and not (tmp_path / "runtime").exists()
+    assert set(json.loads(mark.read_text())) == {"vendor", "interface", "operators"}
 
 
 def test_shims_are_those_of_the_command(make: Scaffold, tmp_path: Path) -> None:
@@ -147,11 +191,13 @@ def test_a_kernel_that_is_exported_gets_no_shim(make: Scaffold, tmp_path: Path) 
 
 
 def test_generated_files_follow_the_spec(make: Scaffold, interface: Interface, tmp_path: Path) -> None:
-    make(tmp_path, "Add")
+    make(tmp_path, "Add", vendored=True)
     changed = with_function(interface, "diopiRelu", lambda f: replace(f, doc="Something new."))
     done = make(tmp_path, spec=changed)
-    assert done.generated.written == ("MANIFEST.json", "include/diopi/functions.h")
-    assert " * @brief Something new." in (tmp_path / "include/diopi/functions.h").read_text()
+    folder = "third_party/diopigen"
+    written = [name for result in done.folders for name in result.written]
+    assert written == [f"{folder}/MANIFEST.json", f"{folder}/generated/include/diopi/functions.h"]
+    assert " * @brief Something new." in (tmp_path / written[1]).read_text()
 
 
 def test_a_changed_signature_is_reported(make: Scaffold, interface: Interface, tmp_path: Path) -> None:
@@ -171,7 +217,6 @@ def test_a_changed_signature_is_reported(make: Scaffold, interface: Interface, t
         "1 error\n"
     )
     assert (tmp_path / RELU).read_bytes() == before
-    assert "diopiReluInp(diopiTensorHandle_t input);" in (tmp_path / "include/diopi/functions.h").read_text()
 
 
 def test_a_new_variant_of_an_operator_is_noted(make: Scaffold, interface: Interface, tmp_path: Path) -> None:
@@ -194,8 +239,8 @@ def test_a_new_variant_of_an_operator_is_noted(make: Scaffold, interface: Interf
 
 
 def test_an_edited_generated_file_stops_the_run_unless_forced(make: Scaffold, tmp_path: Path) -> None:
-    make(tmp_path, "Add")
-    header = tmp_path / "include/diopi/diopirt.h"
+    make(tmp_path, "Add", vendored=True)
+    header = tmp_path / "third_party/diopigen/generated/include/diopi/diopirt.h"
     original = header.read_text()
     header.write_text(original + "// mine\n")
     before = snapshot(tmp_path)

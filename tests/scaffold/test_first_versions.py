@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from diopigen.cli import cli
 from diopigen.emit.elementwise.kernels import expressible
-from diopigen.emit.vendor.skeleton import OPERATORS_HEADER, first_versions
+from diopigen.emit.vendor.library_kernels import OPERATORS_HEADER, first_versions
 from diopigen.emit.vendor.starter_set import STARTER_OPERATORS
 from diopigen.ir.model import Interface
 

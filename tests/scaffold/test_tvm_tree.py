@@ -12,24 +12,26 @@ import pytest
 
 from diopigen import api
 from diopigen.diagnostics import Sink
-from diopigen.package import package_data
+from diopigen.package import package_root
 from diopigen.vendor.scaffold import Scaffolded, scaffold
 
 
-def _scaffolded(root: Path, *, tvm: bool) -> Scaffolded:
+def _scaffolded(root: Path, *, tvm: bool, vendored: bool = False) -> Scaffolded:
     where, sink = api.workspace(), Sink()
     interface = api.load(where, sink, check=False).interface
-    done = scaffold(interface, where, package_data("runtime"), "wren", root, sink, tvm=tvm)
+    done = scaffold(interface, where, package_root(), "wren", root, sink, tvm=tvm, vendored=vendored)
     assert sink.sorted() == []
     return done
 
 
 def test_a_tree_has_what_tvm_needs_where_it_was_asked_for_and_keeps_it(tmp_path: Path) -> None:
-    _scaffolded(tmp_path, tvm=False)
-    assert not (tmp_path / "runtime/tvm_ffi").exists() and not (tmp_path / "test/relax_mlp.py").exists()
+    _scaffolded(tmp_path, tvm=False, vendored=True)
+    copy = tmp_path / "third_party/diopigen"
+    assert not (copy / "runtime/tvm_ffi").exists() and not (tmp_path / "test/relax_mlp.py").exists()
     _scaffolded(tmp_path, tvm=True)
-    for name in ("tvm_ffi/packed_functions.cpp", "tvm_ffi/call.cpp", "tvm/device_api.cpp", "tvm/relax.json"):
-        assert (tmp_path / "runtime" / name).is_file()
+    for name in ("generated/tvm_ffi/packed_functions.cpp", "runtime/tvm_ffi/call.cpp", "runtime/tvm/device_api.cpp"):
+        assert (copy / name).is_file()
+    assert (copy / "generated/tvm/relax.json").is_file()
     assert json.loads((tmp_path / "vendor.json").read_text())["tvm"] is True
     again = _scaffolded(tmp_path, tvm=False)
     assert again.generated.written == () and again.generated.removed == ()

@@ -59,7 +59,7 @@ def libraries(jobs: int) -> Libraries:
     for name, source in sources.items():
         folder = FOLDER / (source.relative_to(ROOT) if name in _ALL else "vendor-build")
         for command in (
-            ["cmake", "-S", str(source), "-B", str(folder), "-G", "Ninja", *options, f"-DDIOPIGEN_DIR={ROOT}"],
+            ["cmake", "-S", str(source), "-B", str(folder), "-G", "Ninja", *options, f"-Ddiopigen_DIR={ROOT}/cmake"],
             ["cmake", "--build", str(folder), "--parallel", str(jobs)],
         ):
             if run_logged(command, log, environment) != 0:

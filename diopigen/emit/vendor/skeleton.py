@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 from diopigen.emit.c_text import COLUMNS, call_lines, declarator, doc_comment, wrapped
 from diopigen.emit.plan import PlannedFile
@@ -19,8 +17,6 @@ from diopigen.spec.expression import to_text
 
 _TEMPLATE = "vendor/function.cpp.j2"
 _INDENT = " " * 4
-OPERATORS_HEADER = "kernels/include/diopigen_kernels/operators.h"
-"""Declares the first versions of operators, below the folder of the host runtime."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,43 +37,18 @@ def operators(interface: Interface) -> tuple[Operator, ...]:
     return tuple(Operator(name, family, tuple(functions)) for (family, name), functions in found.items())
 
 
-def first_versions(interface: Interface, runtime: Path) -> Mapping[str, str]:
-    """The functions of which the kernel library has a first version with the same parameters, and its name there."""
-    functions = {function.name.lower(): function for function in interface.functions}
-    text = (runtime / OPERATORS_HEADER).read_text(encoding="utf-8")
-    found: dict[str, str] = {}
-    for name, parameters in re.findall(r"^Status (\w+)\(const Launch& launch, ([^)]*)\);", text, re.MULTILINE):
-        function = functions.get(f"diopi{name.lower()}")
-        names = re.findall(r"(\w+)(?:,|$)", parameters)
-        if function is not None and names == [param.name for param in c_function(function).params]:
-            found[function.name] = name
-    return found
-
-
 def skeleton_path(vendor: str, operator: Operator) -> str:
     """Where the operator's file is below the root of a vendor's tree."""
     return f"impl/{vendor}/functions/{operator.family}/{operator.name}.cpp"
 
 
 def skeleton_file(
-    interface: Interface,
-    templates: Path,
-    vendor: str,
-    operator: Operator,
-    *,
-    shimmed: bool = True,
-    kernels: bool = False,
-    library: Mapping[str, str] = MappingProxyType({}),
+    interface: Interface, templates: Path, vendor: str, operator: Operator, library: Mapping[str, str]
 ) -> PlannedFile:
-    """The skeleton of an operator, with the functions that `operator` holds.
-
-    `shimmed`: they are in the vendor's namespace, behind shims that are exported; else they are exported themselves.
-    `kernels`: the tree builds on the kernel library, and functions call their first versions in it (`library`).
-    """
+    """The skeleton of an operator, with the functions that `operator` holds, which call their first versions in the
+    kernel library (`library`). Collectives are exported as they are: there is no tensor that a shim converts."""
     source = interface.file_of[operator.functions[0].name]
-    if operator.functions[0].is_collective:  # no tensor that a shim converts or a kernel computes on
-        shimmed = kernels = False
-    includes = dict.fromkeys(function.header for function in operator.functions)
+    shimmed = not operator.functions[0].is_collective
     text = f"A start, made by `diopigen scaffold` from {source}. This file is yours: it is not written a second time."
     values = {
         "heading": "\n".join(
@@ -87,21 +58,17 @@ def skeleton_file(
                 *wrapped(text, " * ", " * "),
             ]
         ),
-        "includes": sorted(includes),
+        "includes": sorted({function.header for function in operator.functions}),
         "vendor": vendor,
         "shimmed": shimmed,
-        "kernels": kernels,
-        "library": kernels and any(function.name in library for function in operator.functions),
+        "library": any(function.name in library for function in operator.functions),
         "functions": [
             {
                 "name": function.name,
-                "contract": contract(function),
-                "definition": _definition(
-                    _head(function, shimmed),
-                    _call(function, library[function.name])
-                    if kernels and function.name in library
-                    else _body(function, vendor, shimmed),
-                ),
+                "contract": contract(function, is_written=function.name in library),
+                "definition": library_call(function, library[function.name])
+                if function.name in library
+                else _definition(_head(function, shimmed), _body(function, vendor, shimmed)),
             }
             for function in operator.functions
         ],
@@ -110,8 +77,15 @@ def skeleton_file(
     return PlannedFile(skeleton_path(vendor, operator), render(templates, _TEMPLATE, values), inputs, "vendor")
 
 
-def contract(function: Function) -> str:
-    """What the spec demands of an implementation of `function`, as a comment."""
+def library_call(function: Function, name: str) -> str:
+    """The definition of a function that calls its first version in the kernel library, which has the `name` there."""
+    arguments = ["launch", *(param.name for param in c_function(function).params if param.name)]
+    call = call_lines(f"return answer(operators::{name}", arguments, ");", COLUMNS - len(_INDENT))
+    return _definition(_head(function, shimmed=True), textwrap.indent(call, _INDENT))
+
+
+def contract(function: Function, *, is_written: bool = False) -> str:
+    """What the spec demands of an implementation of `function`, as a comment. `is_written`: there is a kernel below."""
     paragraphs = [("", function.doc.strip())]
     if function.source:
         paragraphs.append(("@note ", f"Source: {function.source.strip()}"))
@@ -128,7 +102,7 @@ def contract(function: Function) -> str:
         paragraphs.append(("@deprecated ", function.deprecated.strip()))
     if function.aten:
         paragraphs.append(("@see ", f"ATen: {', '.join(overload.name for overload in function.aten)}"))
-    paragraphs.append(("@return ", _status_text(function)))
+    paragraphs.append(("@return ", _status_text(function, is_written)))
     return doc_comment(paragraphs)
 
 
@@ -174,10 +148,12 @@ def _is(names: Sequence[str]) -> str:
     return "is" if len(names) == 1 else "are"
 
 
-def _status_text(function: Function) -> str:
+def _status_text(function: Function, is_written: bool) -> str:
     errors = dict.fromkeys(constraint.error for constraint in function.constraints)
     others = f"; {', '.join(errors)} where a condition above is broken" if errors else ""
-    return f"diopiSuccess{others}; diopiNoImplement as long as there is no kernel: the framework falls back then."
+    left = "diopiForceFallbackToCPU for a call that the chip does not take"
+    unwritten = "diopiNoImplement as long as there is no kernel: the framework falls back then"
+    return f"diopiSuccess{others}; {left if is_written else unwritten}."
 
 
 def _head(function: Function, shimmed: bool) -> str:
@@ -192,13 +168,6 @@ def _definition(head: str, body: str) -> str:
     """A definition, in one line where clang-format has it so."""
     line = f"{head} {body.strip()} }}"
     return line if "\n" not in line and len(line) <= COLUMNS else f"{head}\n{body}\n}}"
-
-
-def _call(function: Function, name: str) -> str:
-    """The statement that calls the first version of the kernel library."""
-    arguments = ["launch", *(param.name for param in c_function(function).params if param.name)]
-    call = call_lines(f"return answer(operators::{name}", arguments, ");", COLUMNS - len(_INDENT))
-    return textwrap.indent(call, _INDENT)
 
 
 def _body(function: Function, vendor: str, shimmed: bool) -> str:
