@@ -159,6 +159,7 @@ def sync(
     diopigen in third_party/diopigen is brought up to date too. Exit code 1 where something differs. New operators
     come from `diopigen scaffold`.
     """
+    from diopigen.emit.plan import MANIFEST_NAME
     from diopigen.emit.vendor.vendored import VENDORED_FOLDER
     from diopigen.output.apply import apply
     from diopigen.output.check import dry_run
@@ -184,19 +185,15 @@ def sync(
     copy = None
     if plan is not None:
         run = apply if write else dry_run
-        copy = run(
-            plan,
-            root / VENDORED_FOLDER,
-            session.sink,
-            command=f"diopigen scaffold --vendor {vendor_name(Path(directory))} --out {root}",
-        )
+        command = f"diopigen scaffold --vendor {vendor_name(Path(directory))} --out {root}"
+        copy = run(plan, root / VENDORED_FOLDER, session.sink, command=command)
     if session.sink.has_errors:
         session.finish()
-    stale = 0 if copy is None else len(copy.written) + len(copy.removed)
+    stale = 0 if copy is None else len({*copy.written, *copy.removed} - {MANIFEST_NAME})
     if not edits and not stale:
         session.finish(clean=f"{directory}: every signature is that of the interface")
     if stale:
-        done = "written or removed" if write else "differ"
+        done = "written" if write else "differ"
         click.echo(f"{VENDORED_FOLDER}: {stale} files {done}", err=not write)
     if not edits and write:
         session.finish()

@@ -103,7 +103,7 @@ def test_the_generator_runs_when_it_must_and_only_then(generator: str, tmp_path:
         ("diopigen_generate(TARGET x OUT out NONSENSE)", "diopigen_generate: unknown argument 'NONSENSE'"),
         ("diopigen_generate(TARGET x OUT out SPEC nowhere)", "diopigen_generate: SPEC: there is no folder"),
         ("diopigen_generate(TARGET x OUT out ONLY headrs)", "did you mean 'headers'?"),
-        ("diopigen_add_runtime(NONSENSE)", "diopigen_add_runtime: unknown argument 'NONSENSE'"),
+        ("diopigen_add_runtime(NONSENSE)", "diopigen_add_runtime: there is no runtime/NONSENSE in"),
     ],
 )
 def test_wrong_calls(call: str, message: str, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -135,16 +136,28 @@ def test_no_library_yet(tree: Tree, tmp_path: Path) -> None:
     assert "cmake --build" in found["doctor-no-library"]["fix"]
 
 
-def test_old_headers(tree: Tree, tmp_path: Path) -> None:
+def test_an_old_copy_of_diopigen(tree: Tree, tmp_path: Path) -> None:
+    """Named with its version, whether a file differs, is missing or is left over; `sync` shows and mends it."""
     folder = tree()
-    target = tmp_path / "include/diopi/diopirt.h"
-    target.parent.mkdir(parents=True)
-    target.write_bytes((ROOT / "generated/include/diopi/diopirt.h").read_bytes())
-    assert not findings(folder)
-    target.write_text("#define DIOPI_VER_MAJOR 0\n")
-    found = findings(folder)
-    assert list(found) == ["doctor-old-headers"]
-    assert found["doctor-old-headers"]["fix"].startswith("diopigen scaffold --vendor test --out ")
+    command = ["scaffold", "--vendor", "test", "--out", str(tmp_path / "other"), "--ops", "Add", "--vendored"]
+    assert CliRunner().invoke(cli, command).exit_code == 0
+    copy = tmp_path / "third_party/diopigen"
+    shutil.copytree(tmp_path / "other/third_party/diopigen", copy)
+    assert "doctor-old-copy" not in findings(folder)
+    (copy / "VERSION").unlink()
+    found = findings(folder)["doctor-old-copy"]
+    assert found["message"].startswith("third_party/diopigen (version unknown) is not that of diopigen ")
+    assert found["message"].endswith(": VERSION")
+    assert found["fix"] == f"diopigen sync {folder} --apply"
+    shown = CliRunner().invoke(cli, ["sync", str(folder)])
+    assert (shown.exit_code, shown.output) == (1, "third_party/diopigen: 1 files differ\n")
+    mended = CliRunner().invoke(cli, ["sync", str(folder), "--apply"])
+    assert (mended.exit_code, mended.output) == (0, "third_party/diopigen: 1 files written\n")
+    assert "doctor-old-copy" not in findings(folder)
+    (copy / "runtime/src/tensor.cpp").write_text("// mine\n")
+    assert "tensor.cpp" in findings(folder)["doctor-old-copy"]["message"]
+    refused = CliRunner().invoke(cli, ["sync", str(folder), "--apply"])
+    assert refused.exit_code == 1 and "error[generated-file-edited]" in refused.output
 
 
 def test_stale_shims(tree: Tree, tmp_path: Path) -> None:

@@ -80,7 +80,11 @@ def skeleton_file(
 def library_call(function: Function, name: str) -> str:
     """The definition of a function that calls its first version in the kernel library, which has the `name` there."""
     arguments = ["launch", *(param.name for param in c_function(function).params if param.name)]
-    call = call_lines(f"return answer(operators::{name}", arguments, ");", COLUMNS - len(_INDENT))
+    whole = f"operators::{name}({', '.join(arguments)}));"
+    if len(f"{_INDENT}return answer({whole}") > COLUMNS >= len(2 * _INDENT + whole):  # as clang-format breaks it
+        call = f"return answer(\n{_INDENT}{whole}"
+    else:
+        call = call_lines(f"return answer(operators::{name}", arguments, ");", COLUMNS - len(_INDENT))
     return _definition(_head(function, shimmed=True), textwrap.indent(call, _INDENT))
 
 
