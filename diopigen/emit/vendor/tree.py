@@ -80,8 +80,8 @@ def chip_file(vendor: str) -> str:
 
 
 def default_chip(interface: Interface, templates: Path, vendor: str) -> bytes:
-    """The file of a chip that takes everything."""
-    dtypes = [dtype.name for dtype in interface.dtypes]
+    """The file of a chip that takes whatever a framework computes with."""
+    dtypes = next(one.dtypes for one in interface.dtype_sets if one.name == "any")
     return render(templates, "vendor/chip.yaml.j2", {"vendor": vendor, "dtypes": dtypes})
 
 

@@ -53,8 +53,8 @@ struct Bool {
     }
 };
 
-template <typename Visit>
-void withFormat(diopiDtype_t dtype, Visit&& visit) {
+template <typename Visit, typename Otherwise>
+void withFormat(diopiDtype_t dtype, Visit&& visit, Otherwise&& otherwise) {
     switch (dtype) {
         case diopi_dtype_float32:
             return visit(Float32());
@@ -83,9 +83,16 @@ void withFormat(diopiDtype_t dtype, Visit&& visit) {
         case diopi_dtype_uint8:
             return visit(Integral<uint8_t>());
         default:
-            throw std::invalid_argument(std::string("elements of the dtype ") + dtypeName(dtype) +
-                                        " cannot be loaded or stored");
+            return otherwise();
     }
+}
+
+template <typename Visit>
+void withFormat(diopiDtype_t dtype, Visit&& visit) {
+    withFormat(dtype, visit, [dtype] {
+        throw std::invalid_argument(std::string("elements of the dtype ") + dtypeName(dtype) +
+                                    " cannot be loaded or stored");
+    });
 }
 
 // Sizes and strides without dimensions of one element; those that are laid out in memory as one are one.
@@ -272,6 +279,12 @@ void write(const Kernel& kernel, std::size_t position, const Value* values) {
 }
 
 }  // namespace
+
+bool isLoadable(diopiDtype_t dtype) {
+    bool is = true;
+    withFormat(dtype, [](auto) {}, [&is] { is = false; });
+    return is;
+}
 
 std::vector<double> load(const Kernel& kernel, std::size_t position) {
     return load(kernel, position, kernel.buffer(position).shape);

@@ -113,6 +113,16 @@ class Call {
     bool hasDtype(int k, diopiDtype_t expected) const {
         return !has(k) || dtype(k) == expected || fails(k, "has another dtype than the kernel takes");
     }
+    /// Whether all tensors that are there have a dtype of which `takes(dtype)` holds.
+    template <typename Takes>
+    bool all(Takes takes) const {
+        for (int k = 0; k < static_cast<int>(buffers_.size()); ++k) {
+            if (has(k) && !takes(dtype(k))) {
+                return fails(k, "is of no dtype that the kernel takes");
+            }
+        }
+        return true;
+    }
     bool haveShape(Positions tensors, const Shape& expected) const {
         return std::all_of(tensors.begin(), tensors.end(), [&](int k) { return hasShape(k, expected); });
     }

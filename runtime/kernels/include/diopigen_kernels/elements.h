@@ -24,6 +24,9 @@ void withValues(diopiDtype_t dtype, Visit visit) {
     }
 }
 
+/// Whether elements of the dtype can be loaded and stored: floats, integers and bool.
+bool isLoadable(diopiDtype_t dtype);
+
 /// The elements of a tensor of the launch in row-major order, as doubles: exact for all dtypes but large 64-bit
 /// integers. Dtypes: all of floats, integers and bool; complex ones throw, and so fail the kernel.
 std::vector<double> load(const Kernel& kernel, std::size_t position);

@@ -5,12 +5,14 @@
 #include <cmath>
 #include <numeric>
 
+#include "launched.h"
+
 namespace diopigen::kernels::operators {
 
 // Heads of keys may be fewer than those of queries, which share them in groups.
-Status flashAttention(const Launch& launch, Context ctx, Out attention_out, Out softmax_lse, diopiGeneratorHandle_t gen,
-                      In q, In k, In v, In alibi_slopes, float p_dropout, float softmax_scale, bool is_causal,
-                      int32_t window_size_left, int32_t window_size_right) {
+Status flashAttention(const Launch& launch, Context ctx, Out attention_out, Out softmax_lse,
+                      diopiGeneratorHandle_t /*gen*/, In q, In k, In v, In alibi_slopes, float p_dropout,
+                      float softmax_scale, bool is_causal, int32_t window_size_left, int32_t window_size_right) {
     const Call call(ctx, "diopiFlashAttention", {attention_out, softmax_lse}, {q, k, v});
     if (!call.haveRank({2, 3}, 4) || !isFloat(call.dtype(2)) || !call.haveDtype({0, 3, 4}, call.dtype(2)) ||
         !call.haveDtype({1}, diopi_dtype_float32)) {
@@ -18,15 +20,14 @@ Status flashAttention(const Launch& launch, Context ctx, Out attention_out, Out 
     }
     const Shape queries = call.shape(2), keys = call.shape(3);
     const int64_t b = queries[0], sq = queries[1], h = queries[2], d = queries[3], sk = keys[1], hk = keys[2];
-    if (gen == nullptr || alibi_slopes != nullptr || p_dropout != 0 || window_size_left >= 0 ||
-        window_size_right >= 0) {
-        return call.rejected("no generator, or bias, dropout or a window");
+    if (alibi_slopes != nullptr || p_dropout != 0 || window_size_left >= 0 || window_size_right >= 0) {
+        return call.rejected("bias, dropout or a window");
     }
     if (hk == 0 || h % hk != 0 || !call.haveShape({0}, queries) || !call.haveShape({3, 4}, {b, sk, hk, d}) ||
         !call.haveShape({1}, {b, h, sq})) {
         return call.rejected();
     }
-    return call.launch(launch, [=](const Kernel& kernel) {
+    return launched(call, launch, [=](const Kernel& kernel) {
         const Values x = load(kernel, 2), y = load(kernel, 3), z = load(kernel, 4);
         Values result(x.size()), lse(static_cast<std::size_t>(b * h * sq)), scores(static_cast<std::size_t>(sk));
         for (int64_t row = 0; row < b * h * sq; ++row) {

@@ -2,6 +2,8 @@
 #include <diopigen_kernels/image.h>
 #include <diopigen_kernels/operators.h>
 
+#include "launched.h"
+
 namespace diopigen::kernels::operators {
 namespace {
 
@@ -20,7 +22,7 @@ Status convolution2d(const Launch& launch, Context ctx, Out out, In input, In we
     if (!plan.isSound() || !call.isOneFloat() || !call.haveShape({3}, {plan.filter[0]})) {
         return call.rejected();
     }
-    return call.launch(launch, [plan](const Kernel& k) {
+    return launched(call, launch, [plan](const Kernel& k) {
         store(k, 0, plan.forward(load(k, 1), load(k, 2), loadOr(k, 3, plan.filter[0], 0)));
     });
 }
@@ -39,7 +41,7 @@ Status convolution2dBackward(const Launch& launch, Context ctx, Out grad_input, 
     if (bias_sizes != nullptr && shapeOf(*bias_sizes) != Shape{plan.filter[0]}) {
         return call.rejected("bias_sizes is not the number of filters");
     }
-    return call.launch(launch, [plan](const Kernel& k) {
+    return launched(call, launch, [plan](const Kernel& k) {
         const Values gradient = load(k, 3);
         if (k.buffer(0).isTensor) {
             store(k, 0, plan.imageGradient(gradient, load(k, 5)));

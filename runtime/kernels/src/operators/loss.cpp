@@ -4,6 +4,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "launched.h"
+
 namespace diopigen::kernels::operators {
 namespace {
 
@@ -82,7 +84,7 @@ Status crossEntropyLoss(const Launch& launch, Context ctx, Out out, In input, In
     if (!moveClassesLast(&call, kLogits, &plan)) {
         return call.rejected();
     }
-    return call.launch(launch, [plan](const Kernel& k) {
+    return launched(call, launch, [plan](const Kernel& k) {
         const Values logits = load(k, kLogits);
         Values losses(static_cast<std::size_t>(plan.rows));
         const double total = plan.forEach(k, [&](int64_t row, const Values& t) {
@@ -107,7 +109,7 @@ Status crossEntropyLossBackward(const Launch& launch, Context ctx, Out grad_inpu
     if (!moveClassesLast(&call, 0, &plan)) {
         return call.rejected();
     }
-    return call.launch(launch, [plan](const Kernel& k) {
+    return launched(call, launch, [plan](const Kernel& k) {
         const Values logits = load(k, kLogits), gradient = load(k, 1);
         Values result(logits.size());
         const double total = plan.forEach(k, [&](int64_t row, const Values& t) {

@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "launched.h"
+
 namespace diopigen::kernels::operators {
 namespace {
 
@@ -18,7 +20,7 @@ Status converted(const Launch& launch, const Call& call) {
         (isReal(call.dtype(1)) && !isReal(call.dtype(0)))) {
         return call.rejected();
     }
-    return call.launch(launch, [](const Kernel& k) { convert(k, 0, 1); });
+    return launched(call, launch, [](const Kernel& k) { convert(k, 0, 1); });
 }
 
 }  // namespace
@@ -52,7 +54,7 @@ Status cat(const Launch& launch, Context ctx, Out out, In* tensors, int64_t num_
     if (left != 0) {
         return call.rejected("the sizes of the tensors do not add up to that of the result");
     }
-    return call.launch(launch, [=, outer = product(Shape(whole.begin(), whole.begin() + along))](const Kernel& k) {
+    return launched(call, launch, [=, outer = product(Shape(whole.begin(), whole.begin() + along))](const Kernel& k) {
         withValues(k.buffer(0).dtype, [&](auto zero) {
             using Value = decltype(zero);
             Output<Value> all(k, 0, whole);
@@ -87,7 +89,7 @@ Status arange(const Launch& launch, Context ctx, Out out, const diopiScalar_t* s
     if (count != static_cast<double>(product(call.shape(0)))) {
         return call.rejected("the result has another number of elements");
     }
-    return call.launch(launch, [=, shape = call.shape(0)](const Kernel& k) {
+    return launched(call, launch, [=, shape = call.shape(0)](const Kernel& k) {
         withValues(k.buffer(0).dtype, [&](auto zero) {
             using Value = decltype(zero);
             Output<Value> all(k, 0, shape);
@@ -108,7 +110,7 @@ Status selected(const Launch& launch, const Call& call, int64_t dim, const Shape
     if (dim < 0 || !call.haveShape({0}, expected) || !call.haveDtype({1}, call.dtype(0)) || isReal(call.dtype(2))) {
         return call.rejected();
     }
-    return call.launch(launch, [=, shape = call.shape(1)](const Kernel& k) {
+    return launched(call, launch, [=, shape = call.shape(1)](const Kernel& k) {
         withValues(k.buffer(0).dtype, [&](auto zero) {
             using Value = decltype(zero);
             const Input<Value> from(k, 1, shape);
@@ -144,7 +146,7 @@ void rank(const Value* x, int64_t size, int64_t count, bool largestFirst, std::v
 // The positions, and with result 1 the elements, of the `count` first of each row, of `size` elements, of the last
 // tensor.
 Status ranked(const Launch& launch, const Call& call, int64_t size, int64_t count, bool largestFirst) {
-    return call.launch(launch, [=, shape = call.shape(2)](const Kernel& k) {
+    return launched(call, launch, [=, shape = call.shape(2)](const Kernel& k) {
         withValues(k.buffer(2).dtype, [&](auto zero) {
             using Value = decltype(zero);
             const Input<Value> x(k, 2, shape);

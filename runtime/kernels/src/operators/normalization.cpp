@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "launched.h"
+
 namespace diopigen::kernels::operators {
 namespace {
 
@@ -50,7 +52,7 @@ Status normalize(const Launch& launch, const Call& call, const Norm& norm, doubl
         (norm.isPerRow && !call.haveShape({3, 4}, norm.statistics))) {
         return call.rejected();
     }
-    return call.launch(launch, [=, shape = call.shape(0)](const Kernel& k) {
+    return launched(call, launch, [=, shape = call.shape(0)](const Kernel& k) {
         Values mean(static_cast<size_t>(norm.rows)), variance(mean.size()), inverse(mean.size());
         const Values weight = loadOr(k, in + 1, norm.weights(), 1), bias = loadOr(k, in + 2, norm.weights(), 0);
         const bool isCentred = k.buffer(2).isTensor;
@@ -108,7 +110,7 @@ Status normalizeBackward(const Launch& launch, const Call& call, const Norm& nor
         (!norm.isPerRow && (!call.haveShape({8}, norm.weight) || call.has(2) != call.has(8)))) {
         return call.rejected();
     }
-    return call.launch(launch, [=, shape = call.shape(0)](const Kernel& k) {
+    return launched(call, launch, [=, shape = call.shape(0)](const Kernel& k) {
         const Values weight = loadOr(k, 5, norm.weights(), 1), inverse = load(k, 6);
         const Values mean = loadOr(k, 7, norm.rows, 0);
         const FloatInput grad(k, 3, shape), input(k, 4, shape);
@@ -159,7 +161,7 @@ Status evaluate(const Launch& launch, const Call& call, double eps) {
         !call.haveShape({2, 3, 4, 5}, {shape[1]})) {
         return call.rejected();
     }
-    return call.launch(launch, [=, channels = shape[1]](const Kernel& k) {
+    return launched(call, launch, [=, channels = shape[1]](const Kernel& k) {
         const Values weight = loadOr(k, 2, channels, 1), bias = loadOr(k, 3, channels, 0);
         const Values mean = load(k, 4), variance = load(k, 5);
         const int64_t inner = product(shape) / (shape[0] * channels);

@@ -5,6 +5,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "launched.h"
+
 namespace diopigen::kernels::operators {
 namespace {
 
@@ -64,7 +66,7 @@ Status maxima(const Launch& launch, const Call& call, const Sliding& plan, bool 
         (call.has(1) && isReal(call.dtype(1)))) {
         return call.rejected();
     }
-    return call.launch(launch, [plan](const Kernel& k) {
+    return launched(call, launch, [plan](const Kernel& k) {
         withValues(k.buffer(0).dtype, [&](auto zero) {
             using Value = decltype(zero);
             const Input<Value> image(k, 2, plan.image);
@@ -150,7 +152,7 @@ Status maxPool2dBackward(const Launch& launch, Context ctx, Out grad_input, In g
         !call.haveShape({0}, plan.image) || !call.haveShape({3}, plan.result) || isReal(call.dtype(3))) {
         return call.rejected();
     }
-    return call.launch(launch, [plan](const Kernel& k) {
+    return launched(call, launch, [plan](const Kernel& k) {
         const Values gradient = load(k, 1), positions = load(k, 3);
         const int64_t plane = product(plan.image) / planesOf(plan.image);
         const int64_t windows = product(plan.result) / planesOf(plan.result);
@@ -175,7 +177,7 @@ Status adaptiveAvgPool2d(const Launch& launch, Context ctx, Out out, In input, d
         shapeOf(output_size) != Shape(plan.result.end() - 2, plan.result.end())) {
         return call.rejected();
     }
-    return call.launch(launch, [plan](const Kernel& k) {
+    return launched(call, launch, [plan](const Kernel& k) {
         const Values x = load(k, 1);
         Values sums(static_cast<std::size_t>(product(plan.result))), sizes(sums.size());
         plan.forEach([&](int64_t to, int64_t from, double size) {
@@ -195,7 +197,7 @@ Status adaptiveAvgPool2dBackward(const Launch& launch, Context ctx, Out grad_inp
     if (!plan.isSound() || !call.isOneFloat() || !call.haveShape({0}, plan.image)) {
         return call.rejected();
     }
-    return call.launch(launch, [plan](const Kernel& k) {
+    return launched(call, launch, [plan](const Kernel& k) {
         const Values gradient = load(k, 1);
         Values sums(static_cast<std::size_t>(product(plan.image)));
         plan.forEach([&](int64_t from, int64_t to, double size) { sums[to] += gradient[from] / size; });

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "launched.h"
+
 namespace diopigen::kernels::operators {
 
 Status mm(const Launch& launch, Context ctx, Out out, In input, In mat2) {
@@ -47,7 +49,7 @@ Status linearBackward(const Launch& launch, Context ctx, Out grad_input, Out gra
         !call.haveShape({2}, {n}) || !call.haveShape({3}, given)) {
         return call.rejected();
     }
-    return call.launch(launch, [=, rows = product(given) / n](const Kernel& kernel) {
+    return launched(call, launch, [=, rows = product(given) / n](const Kernel& kernel) {
         const Values g = load(kernel, 3);
         if (kernel.buffer(0).isTensor) {
             Values result(static_cast<std::size_t>(rows * k));
@@ -94,7 +96,7 @@ Status matmul(const Launch& launch, Context ctx, Out out, In input, In other) {
     left.insert(left.end(), 1, k);
     right.insert(right.end(), 1, k);
     right.insert(right.end(), 1, n);
-    return call.launch(launch, [=](const Kernel& kernel) {
+    return launched(call, launch, [=](const Kernel& kernel) {
         const Values x = load(kernel, 1, left), y = load(kernel, 2, isColumn ? Shape{k} : right);
         Values z(static_cast<std::size_t>(product(expected)));
         for (int64_t i = 0; i < product(batch); ++i) {
