@@ -80,8 +80,9 @@ def chip_file(vendor: str) -> str:
 
 
 def default_chip(interface: Interface, templates: Path, vendor: str) -> bytes:
-    """The file of a chip that takes whatever a framework computes with."""
-    dtypes = next(one.dtypes for one in interface.dtype_sets if one.name == "any")
+    """The file of a chip that takes whatever a framework computes with: the dtypes of the set `any`, else all."""
+    sets = {one.name: one.dtypes for one in interface.dtype_sets}
+    dtypes = sets.get("any", tuple(dtype.name for dtype in interface.dtypes))
     return render(templates, "vendor/chip.yaml.j2", {"vendor": vendor, "dtypes": dtypes})
 
 
