@@ -35,7 +35,6 @@ def test_no_kernel_is_written_by_hand(interface: Interface) -> None:
         "README.md",
         "README.zh-CN.md",
         "kestrel.yaml",
-        "train.py",
     ]
 
 

@@ -1,5 +1,5 @@
-"""examples/kestrel trains a CNN with PyTorch: its losses are the CPU's, and every call that kestrel does not run says
-why."""
+"""examples/kestrel and examples/quartz train a CNN with PyTorch: losses are the CPU's, and every call that kestrel does
+not run says why."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples/kestrel"
 CALL = re.compile(r"^diopi: (\S+) -> (.+)$", re.MULTILINE)
 STEPS, CONVOLUTIONS = 5, 2
-"""Those of train.py: each convolution has a batch norm."""
+"""Those of train_cnn.py: each convolution has a batch norm."""
 
 
 @dataclass(frozen=True)
@@ -41,32 +41,38 @@ class Run:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return trained("kestrel", tmp_path_factory.mktemp("kestrel"))
+
+
+def trained(vendor: str, folder: Path) -> Run:
     """The example as its page starts it, with the switches that say what each call led to."""
-    library = artefact("kestrel/libtorch_kestrel.so")
-    package = artefact("build/tests/kestrel/written/kestrel/torch_kestrel").parent
-    report = tmp_path_factory.mktemp("kestrel") / "fallbacks.jsonl"
+    library = artefact(f"{vendor}/libtorch_{vendor}.so")
+    package = artefact(f"build/tests/{vendor}/written/{vendor}/torch_{vendor}").parent
+    report = folder / "fallbacks.jsonl"
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("DIOPI_")},
         "PYTHONPATH": os.pathsep.join([str(package), torch_build.PATHS[1]]),
         "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
-        "TORCH_KESTREL_LIBRARIES": str(library.parent),
+        f"TORCH_{vendor.upper()}_LIBRARIES": str(library.parent),
         "DIOPI_DUMP_OP_ARGS": "1",
         "DIOPI_FALLBACK_REPORT": str(report),
     }
-    command = [sys.executable, str(EXAMPLE / "train.py")]
+    command = [sys.executable, str(ROOT / "examples/train_cnn.py"), vendor]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
     return Run(done.stdout, tuple(CALL.findall(done.stderr)), report)
 
 
-def test_losses_are_those_of_the_cpu(run: Run) -> None:
+@pytest.mark.parametrize("vendor", ["kestrel", "quartz"])
+def test_losses_are_those_of_the_cpu(run: Run, vendor: str, tmp_path: Path) -> None:
+    printed = (run if vendor == "kestrel" else trained(vendor, tmp_path)).printed
     losses = {
         words[0]: [float(word) for word in words[1:]]
-        for words in map(str.split, run.printed.splitlines())
-        if words[0] in ("cpu", "kestrel")
+        for words in map(str.split, printed.splitlines())
+        if words[0] in ("cpu", vendor)
     }
     assert len(losses["cpu"]) == STEPS and len(set(losses["cpu"])) == STEPS
-    assert losses["kestrel"] == pytest.approx(losses["cpu"], rel=1e-5)
+    assert losses[vendor] == pytest.approx(losses["cpu"], rel=1e-5)
 
 
 def test_convolution_and_batch_norm_run_on_kestrel_alone(run: Run) -> None:
@@ -108,18 +114,21 @@ def test_coverage_shows_the_reasons(run: Run) -> None:
     assert re.search(r"^ *\d+ +diopiMaxPool2d\w* +fallback +diopiMaxPool2d\w*: the chip has no such", recorded, re.M)
 
 
-def test_every_command_of_the_page_is_shell() -> None:
-    assert syntax_errors(blocks(EXAMPLE / "README.md")) == "" and len(blocks(EXAMPLE / "README.md")) == 5
+@pytest.mark.parametrize(("vendor", "count"), [("kestrel", 5), ("quartz", 3)])
+def test_every_command_of_the_page_is_shell(vendor: str, count: int) -> None:
+    page = blocks(ROOT / f"examples/{vendor}/README.md")
+    assert syntax_errors(page) == "" and len(page) == count
 
 
 @pytest.mark.slow
-def test_the_page_is_true(tmp_path: Path) -> None:
+@pytest.mark.parametrize("vendor", ["kestrel", "quartz"])
+def test_the_page_is_true(vendor: str, tmp_path: Path) -> None:
     """With the libraries that the root build made of the same sources, where the page builds the backend."""
-    built = artefact("kestrel/libtorch_kestrel.so").parent
-    copy = f"mkdir -p torch_kestrel/lib\ncp {built}/*.so torch_kestrel/lib/\n"
+    built = artefact(f"{vendor}/libtorch_{vendor}.so").parent
+    copy = f"mkdir -p torch_{vendor}/lib\ncp {built}/*.so torch_{vendor}/lib/\n"
     page = [
         (copy if "cmake --preset torch" in commands else commands, text)
-        for commands, text in blocks(EXAMPLE / "README.md")
+        for commands, text in blocks(ROOT / f"examples/{vendor}/README.md")
     ]
     printed = run_page(page, tmp_path, {"DIOPIGEN_DIR": str(ROOT), "PYTHONPATH": ""})
     found = differences(page, printed)

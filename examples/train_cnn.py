@@ -1,9 +1,11 @@
-"""A small CNN trained on kestrel and on the CPU, and what of it did not run on kestrel: `python train.py`."""
+"""A small CNN trained on a vendor's device and on the CPU, and what of it did not run there: `train_cnn.py VENDOR`."""
 
 from __future__ import annotations
 
+import importlib
+import sys
+
 import torch
-import torch_kestrel
 from torch import nn
 
 STEPS, BATCH, CLASSES = 5, 8, 10
@@ -34,13 +36,14 @@ def train(device: str) -> list[float]:
     return losses
 
 
-def main() -> None:
-    for device in ("cpu", "kestrel"):
+def main(vendor: str) -> None:
+    package = importlib.import_module(f"torch_{vendor}")
+    for device in ("cpu", vendor):
         print(f"{device:8}", *(f"{loss:.6f}" for loss in train(device)))
-    for name, reasons in torch_kestrel.fallback_report(reasons=True).items():
+    for name, reasons in package.fallback_report(reasons=True).items():
         for reason, calls in reasons.items():
             print(f"{calls:4}  {name}: {reason}")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1])
