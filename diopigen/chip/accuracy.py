@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from diopigen.contract.dtypes import real_of
+from diopigen.contract.dtypes import MANTISSA, real_of
 from diopigen.diagnostics import Span
 from diopigen.ir.model import Function
 from diopigen.spec.expression import Binary, Call, Expression, Unary
@@ -121,6 +121,18 @@ def accuracy_of(declarations: Sequence[Declaration], function: Function, dtype: 
         product_bits=None if bits is None else bits.product_bits,
         flush=flush is not None and bool(flush.flush_denormals),
         sources=tuple(dict.fromkeys(sources)),
+    )
+
+
+def covered(chosen: Declaration, all_: Sequence[Declaration], functions: Iterable[Function]) -> tuple[str, ...]:
+    """The functions, by C name, whose results in some dtype are held to an entry of `accuracy`."""
+    return tuple(
+        function.name
+        for function in functions
+        if any(
+            (found := accuracy_of(all_, function, dtype)) is not None and chosen.where in found.sources
+            for dtype in chosen.dtypes or MANTISSA
+        )
     )
 
 

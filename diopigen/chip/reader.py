@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+from diopigen.chip.accuracy import Declaration, covered, elementary_calls
 from diopigen.chip.accuracy_reader import read_accuracy
 from diopigen.chip.grammar import shape
 from diopigen.chip.model import LARGEST_ALIGNMENT, Chip, NativeOperator
@@ -22,6 +23,7 @@ RULES = {
     "chip-word-twice": "A dtype or layout of a chip is listed once.",
     "chip-rank-beyond": "The kernels of an operator take no more dimensions than the chip does.",
     "chip-layout-idle": "The layout ND, which accepts any layout, is the only one.",
+    "chip-accuracy-uncovered": "An entry of `accuracy` holds for a native operator, where the chip lists them.",
     "chip-alignment": "An alignment is a power of two, and at most that of an allocation (512) or of the chip.",
 }
 
@@ -66,6 +68,8 @@ class _Reader:
         groups = self.root.get("operators")
         native = [one for group in _items(groups) for one in self._group(group)]
         memory = self.root.get("memory")
+        accuracy = read_accuracy(self.root.get("accuracy"), self.interface, self.sink)
+        self._uncovered(accuracy, {one.name for one in native})
         return Chip(
             name=str(_scalar(self.root, "chip").value),
             doc=str(_scalar(self.root, "doc").value),
@@ -76,8 +80,19 @@ class _Reader:
             operators=tuple(sorted(native, key=lambda one: one.name)),
             file=display,
             contiguous=bool(_flag(self.root, "contiguous")),
-            accuracy=read_accuracy(self.root.get("accuracy"), self.interface, self.sink),
+            accuracy=accuracy,
         )
+
+    def _uncovered(self, accuracy: Sequence[Declaration], native: Collection[str]) -> None:
+        """Warns of entries that no native operator is held to, of a chip that lists its operators."""
+        functions = [function for function in self.interface.functions if function.name in native]
+        for entry in accuracy if native else ():
+            if not covered(entry, accuracy, functions):
+                called = {name for function in functions for name in elementary_calls(function)}
+                rest = f"; their kernels call {', '.join(sorted(called))}" if entry.elementary and called else ""
+                message = f"no native operator of the chip is held to this entry ({entry})"
+                fix = f"name what native operators compute with, or take it out{rest}"
+                self.sink.warning("chip-accuracy-uncovered", message, entry.span, fix=fix)
 
     def _group(self, group: Node) -> Iterator[NativeOperator]:
         assert isinstance(group, MappingNode)

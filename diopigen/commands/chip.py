@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from diopigen.commands.writing import carry_out, writing_options
 from diopigen.console import Session, common_options
 from diopigen.diagnostics import Sink, Span
+
+if TYPE_CHECKING:
+    from diopigen.chip.model import Chip
+    from diopigen.ir.model import Interface
+
+_SHOWN = 4
+"""Functions in a row of the table."""
 
 RULES = {"chip-other-folder": "The folder of a chip's header holds no other generated files, which a run would remove."}
 
@@ -31,10 +39,13 @@ def chip(
 ) -> None:
     """Check the file of a chip (dtypes, layouts, native operators), and write the table for the simulated device.
 
-    With an error nothing is written. The folder holds nothing else that diopigen generates.
+    With an error nothing is written. The folder holds nothing else that diopigen generates. For each entry of
+    `accuracy` the functions are listed whose results are held to it.
     """
     from diopigen.chip.reader import read_chip
     from diopigen.emit.chip.header import emit_chip
+    from diopigen.output.table import ruled
+    from diopigen.package import package_data
 
     if mode and out is None:
         raise click.UsageError(f"--{mode} needs --out, which says where the header lies")
@@ -44,10 +55,15 @@ def chip(
     if found is None:
         session.finish()
     summary = f"{found.name}: {len(found.operators)} native operators, {len(found.dtypes)} dtypes"
+    where = session.workspace()
+    if where.spec.resolve() != package_data("specs").resolve():
+        summary += f" (spec: {where.spec_name})"
+    if found.accuracy and output_format == "text":
+        click.echo("\n".join(ruled(_accuracy(found, interface), left=(0, 2))))
     if out is None:
         session.finish(clean=summary)
     command = f"diopigen chip {Path(file).name}"
-    plan = emit_chip(found, session.workspace().templates, command)
+    plan = emit_chip(found, where.templates, command)
     root = Path(out)
     _check_folder(root, session.sink)
     if session.sink.has_errors:
@@ -55,6 +71,20 @@ def chip(
     checked = f"{out}: as {file} says"
     changed = carry_out(session, plan, root, mode, force=force, command=command, checked=checked)
     session.finish(f"{summary}; {out}: {changed}")
+
+
+def _accuracy(chip: Chip, interface: Interface) -> list[tuple[str, ...]]:
+    """The rows of a table: each entry, and the functions whose results are held to it."""
+    from diopigen.chip.accuracy import covered
+
+    native = {one.name for one in chip.operators}
+    functions = [one for one in interface.functions if one.name in native or not native]
+    rows: list[tuple[str, ...]] = [("accuracy", "functions", "of them")]
+    for entry in chip.accuracy:
+        names = covered(entry, chip.accuracy, functions)
+        rest = f", and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        rows.append((str(entry), str(len(names)), ", ".join(names[:_SHOWN]) + rest))
+    return rows
 
 
 def _check_folder(root: Path, sink: Sink) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from diopigen.config.model import Cast, FunctionRule, ResolvedConfig, TensorRule
 from diopigen.diagnostics import Span, did_you_mean, failure
 from diopigen.header.rules import ERROR, Rule, Rules
 from diopigen.ir.model import Function, Interface, Parameter
+from diopigen.output import table
 
 RULES: Rules = {"config-explain-name": Rule(ERROR, "--explain is asked about a function that has tensors")}
 
@@ -33,7 +34,8 @@ def explain_function(resolved: ResolvedConfig, interface: Interface, name: str) 
     """Each tensor of the function `name`, a row for each, under a line that says what becomes of the function."""
     rule = _rule(resolved, name)
     rows = [_HEADS, *_rows(rule, _functions(interface))]
-    return "\n".join([f"{name}: {_fate(rule, resolved)}", "", *(f"  {line}" for line in _aligned(rows))])
+    lines = table.lines(rows, left=range(len(_HEADS)))
+    return "\n".join([f"{name}: {_fate(rule, resolved)}", "", *(f"  {line}" for line in lines)])
 
 
 def explain_all(resolved: ResolvedConfig, interface: Interface) -> str:
@@ -45,7 +47,13 @@ def explain_all(resolved: ResolvedConfig, interface: Interface) -> str:
         for number, row in enumerate(_rows(rule, functions)):
             rows.append((rule.function if number == 0 else "", *row))
     others = len(resolved.functions) - len(shims)
-    return "\n".join([*_aligned(rows), "", f"{len(shims)} functions with a shim, {others} without an implementation"])
+    return "\n".join(
+        [
+            *table.lines(rows, left=range(len(rows[0]))),
+            "",
+            f"{len(shims)} functions with a shim, {others} without an implementation",
+        ]
+    )
 
 
 def as_json(resolved: ResolvedConfig, interface: Interface, name: str | None = None) -> dict[str, Any]:
@@ -137,13 +145,6 @@ def _layout_cells(tensor: TensorRule) -> tuple[str, str]:
 
 def _location(span: Span | None) -> str:
     return f"{span.file}:{span.line}" if span else NOTHING
-
-
-def _aligned(rows: Iterable[Sequence[str]]) -> list[str]:
-    """Rows as lines, each column as wide as its widest cell."""
-    table = list(rows)
-    widths = [max(len(cell) for cell in column) for column in zip(*table, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
 
 
 def _json_tensor(rule: TensorRule, param: Parameter) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from diopigen.emit.templates import render
+from diopigen.output import table
 from diopigen.vendor.coverage import STATES, Coverage
 from diopigen.vendor.coverage_types import TypeCoverage, totals
 from diopigen.vendor.fallbacks import Fallback
@@ -130,14 +131,4 @@ def _fraction(count: int, total: int) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns that line up: numbers to the right, words to the left."""
-    widths = [max(len(row[k]) for row in (head, *rows)) for k in range(len(head))]
-    right = [all(row[k][:1] in "0123456789." for row in rows) for k in range(len(head))]
-
-    def line(cells: Sequence[str]) -> str:
-        texts = (
-            cell.rjust(width) if r else cell.ljust(width) for cell, width, r in zip(cells, widths, right, strict=True)
-        )
-        return "  ".join(texts).rstrip()
-
-    return "\n".join([line(head), "-" * (sum(widths) + 2 * len(widths) - 2), *(line(row) for row in rows)])
+    return "\n".join(table.ruled([head, *rows]))

@@ -6,6 +6,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
+from diopigen.output.table import ruled
 from lab.mutation.model import REQUIRED, Report, Trial, Verdict
 
 _NAMED = 8
@@ -109,15 +110,7 @@ def _found_as(injected: Sequence[Verdict]) -> str:
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> str:
     """Rows under a header; columns are right-aligned but for those in `left`."""
-    widths = [max(len(row[index]) for row in [header, *rows]) for index in range(len(header))]
-    lines = []
-    for row in [header, *rows]:
-        cells = [
-            cell.ljust(w) if i in left else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    lines.insert(1, "-" * (sum(widths) + 2 * (len(widths) - 1)))
-    return "\n".join(lines)
+    return "\n".join(ruled([header, *rows], left))
 
 
 def to_json(report: Report) -> str:

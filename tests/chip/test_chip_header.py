@@ -140,3 +140,19 @@ def test_a_chip_that_is_renamed_takes_its_old_header_away(tmp_path: Path) -> Non
     file.write_text(RICH.replace("chip: pebble", "chip: stone"), encoding="utf-8")
     assert "1 removed" in invoke(0, str(file), "--out", str(out))
     assert sorted(path.suffix for path in out.iterdir() if path.name.endswith("_chip.h")) == [".h"]
+
+
+def test_each_entry_of_accuracy_lists_its_functions(tmp_path: Path) -> None:
+    """A class names five functions, of which four are shown; the entry of one function takes it from its class."""
+    file = tmp_path / "pebble.yaml"
+    file.write_text(
+        "chip: pebble\ndoc: A small chip.\ndtypes: [float32]\nmax_rank: 4\nalignment: 32\n"
+        "operators:\n  - names: [diopiSin, diopiCos, diopiTanh, diopiErf, diopiAsin, diopiAcos]\n"
+        "accuracy:\n  - {classes: [transcendental], ulp: 4}\n  - {functions: [diopiTanh], ulp: 9}\n"
+    )
+    assert invoke(0, str(file)).splitlines()[:4] == [
+        "accuracy               functions  of them",
+        "-" * len("transcendental: 4 ULP          5  diopiSin, diopiAsin, diopiCos, diopiAcos, and 1 more"),
+        "transcendental: 4 ULP          5  diopiSin, diopiAsin, diopiCos, diopiAcos, and 1 more",
+        "diopiTanh: 9 ULP               1  diopiTanh",
+    ]

@@ -16,6 +16,7 @@ from typing import Any
 
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import CaseResult, Measured
+from diopigen.output import table
 
 RECORDED = Path(__file__).with_name("recorded.json")
 
@@ -130,22 +131,22 @@ def accuracy_text(results: Sequence[CaseResult], *, full: bool = False) -> list[
 def _full(rows: Sequence[Row]) -> str:
     names = [one.name for one in recorded()]
     head = ["function", "dtype", "worst", "mean", *(f"{name} {word}" for name in names for word in ("worst", "mean"))]
-    table = [[*head, "elements", "worst in"]]
+    cells = [[*head, "elements", "worst in"]]
     for row in rows:
         others = [shown(value) for name in names for value in row.others.get(name, (None, None))]
-        table.append([row.function, row.dtype, shown(row.worst), shown(row.mean), *others, str(row.elements), row.case])
-    return _aligned(table, left=(0, 1, len(table[0]) - 1))
+        cells.append([row.function, row.dtype, shown(row.worst), shown(row.mean), *others, str(row.elements), row.case])
+    return "\n".join(table.ruled(cells, left=(0, 1, len(cells[0]) - 1)))
 
 
 def _summary(rows: Sequence[Row]) -> str:
-    table = summary_rows(rows)
-    return _aligned(table, left=(0, len(table[0]) - 1))
+    cells = summary_rows(rows)
+    return "\n".join(table.ruled(cells, left=(0, len(cells[0]) - 1)))
 
 
 def summary_rows(rows: Sequence[Row]) -> list[list[str]]:
     """The largest errors of the functions by dtype, as cells below a head; the first and the last column are words."""
     names = [one.name for one in recorded()]
-    table = [
+    found = [
         ["dtype", "functions", "median", "worst", *(f"{n} {w}" for n in names for w in ("median", "worst")), "worst of"]
     ]
     for dtype in dict.fromkeys(sorted((row.dtype for row in rows), key=_order)):
@@ -154,8 +155,8 @@ def summary_rows(rows: Sequence[Row]) -> list[list[str]]:
         cells = [dtype, str(len(members)), *_middle([row.worst for row in members])]
         for name in names:
             cells += _middle([row.others[name][0] for row in members if name in row.others])
-        table.append([*cells, largest.function])
-    return table
+        found.append([*cells, largest.function])
+    return found
 
 
 def _order(dtype: str) -> tuple[int, str]:
@@ -166,16 +167,3 @@ def _order(dtype: str) -> tuple[int, str]:
 
 def _middle(values: Sequence[float]) -> tuple[str, str]:
     return (shown(statistics.median(values)), shown(max(values))) if values else ("-", "-")
-
-
-def _aligned(table: Sequence[Sequence[str]], left: Sequence[int]) -> str:
-    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
-    lines = []
-    for row in table:
-        cells = [
-            cell.ljust(width) if column in left else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    lines.insert(1, "-" * (sum(widths) + 2 * (len(widths) - 1)))
-    return "\n".join(lines)

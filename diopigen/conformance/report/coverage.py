@@ -18,6 +18,7 @@ from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import SUCCESS, Case, operands_of
 from diopigen.conformance.oracles import oracle_of
 from diopigen.ir.model import Function
+from diopigen.output import table
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,12 +139,7 @@ def text(found: Sequence[FunctionCoverage], *, by: str = "dtype", holes_only: bo
         columns = list(dict.fromkeys(key[1] for row in found for key in row.counts))
     header = ["function", "oracle", "cases", *columns]
     rows = [_row(row, columns, by) for row in found if row.holes or not holes_only]
-    widths = [max(len(row[index]) for row in [header, *rows]) for index in range(len(header))]
-    lines = [
-        "  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])
-        for row in [header, *rows]
-    ]
-    lines.insert(1, "-" * (sum(widths) + 2 * (len(widths) - 1)))
+    lines = table.ruled([header, *rows], left=[0])
     holes = [f"{row.function}: {hole.message} ({hole.kind})" for row in found for hole in row.unknown]
     known = _known(found)
     return "\n".join([*lines, "", *known, *holes, *([""] if holes else []), summary(found)]) + "\n"

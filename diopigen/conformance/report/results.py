@@ -16,6 +16,7 @@ from diopigen.conformance.report.accuracy import accuracy_text, rows_of, to_reco
 from diopigen.conformance.report.left import left_text
 from diopigen.conformance.report.vendor import casts_of, converted_text, declared_text, declared_uses
 from diopigen.ir.model import Function
+from diopigen.output import table
 
 _RED, _GREEN, _YELLOW, _PLAIN = "\033[31m", "\033[32m", "\033[33m", "\033[0m"
 _COLUMNS = (
@@ -93,7 +94,7 @@ def text(
     left = len(results.failures) - len(parts)
     if left > 0:
         parts.append(f"... and {left} more failures; write all of them with --json or --junit")
-    table = _table(results.results, by, colour)
+    outcomes = _table(results.results, by, colour)
     library = " ".join(word for word in (results.library, results.vendor, results.library_version) if word)
     total = len(results.results)
     done = ", ".join(f"{results.counts[word]} {word}" for word in OUTCOMES if results.counts.get(word))
@@ -110,7 +111,7 @@ def text(
     parts += [suspect_text(suspect) for suspect in results.suspects]
     vendor = (*declared_text(results), *converted_text(results), *_exceptions_text(results))
     errors = accuracy_text(results.results, full=accuracy)
-    return "\n\n".join([*parts, table, *left_text(results.results), *vendor, *errors, summary]) + "\n"
+    return "\n\n".join([*parts, outcomes, *left_text(results.results), *vendor, *errors, summary]) + "\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,14 +158,11 @@ def _table(results: Sequence[CaseResult], by: str, colour: bool) -> str:
     header = [by, "functions", "cases", *used, "seconds"]
     rows = [_row(name, members, used) for name, members in groups.items()]
     rows.append(_row("total", list(results), used))
-    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
-    lines = []
-    for row in [header, *rows]:
-        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
-        if colour and row is not header:
-            cells = [_coloured(cell, header[index]) for index, cell in enumerate(cells)]
-        lines.append("  ".join(cells).rstrip())
-    rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
+    head, *padded = table.columns([header, *rows], left=[0])
+    rule = table.rule(head)
+    if colour:
+        padded = [[_coloured(cell, header[index]) for index, cell in enumerate(row)] for row in padded]
+    lines = [table.GAP.join(row).rstrip() for row in (head, *padded)]
     return "\n".join([lines[0], rule, *lines[1:-1], rule, lines[-1]])
 
 

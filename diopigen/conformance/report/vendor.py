@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from diopigen.conformance.model import Case, CaseResult, Results
+from diopigen.output import table
 
 _SHOWN = 12
 _NAMED = 3
@@ -94,9 +95,7 @@ def converted_text(results: Results) -> list[str]:
     ran, alone = (sum(pair[index] for pair in counts.values()) for index in (0, 1))
     lines = [f"converted by shims: {ran} calls, {alone} of them right only for the dtypes that they are converted to"]
     rows = [(str(pair[0]), str(pair[1]), *key) for key, pair in counts.items()]
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    for calls, of_them, function, casts in rows[:_SHOWN]:
-        lines.append(f"  {calls:>{widths[0]}}  {of_them:>{widths[1]}}  {function:<{widths[2]}}  {casts}")
+    lines += [f"  {line}" for line in table.lines(rows[:_SHOWN], left=(2, 3))]
     if len(rows) > _SHOWN:
         lines.append(f"  and {len(rows) - _SHOWN} more functions; --json has all")
     return ["\n".join(lines)]
