@@ -183,6 +183,10 @@ Drawn = list[tuple[str, int, int]]
 """Of steps: the operator, and its operands among the latest values."""
 
 
+IN_FLOAT32 = frozenset({"norm of its dtype"})
+"""Operators that compute in float32 and give the dtype of their operand."""
+
+
 def drawn(seed: int) -> tuple[Described, Drawn]:
     """Inputs and steps. Each table of operators counts alike."""
     draw = random.Random(seed)
@@ -243,17 +247,19 @@ class Program:
                 values.append(OPERATORS[name](*own))
                 continue
             result = OPERATORS[name](*[_moved(one, draw) for one in own])
-            values.append(_moved(result, draw, 4, name in PATTERNS))
+            values.append(_moved(result, draw, 4, name in PATTERNS, name in IN_FLOAT32))
         return tuple(values[-3:])
 
 
-def _moved(value: Any, draw: torch.Generator, count: int = 1, is_whole: bool = False) -> Any:
-    """Each element of a floating tensor by at most `count` roundings, of the largest element where it `is_whole`."""
+def _moved(value: Any, draw: torch.Generator, count: int = 1, is_whole: bool = False, is_coarse: bool = False) -> Any:
+    """Each element of a floating tensor by at most `count` roundings, of the largest element where it `is_whole`, and
+    not finer than those of float32 where it `is_coarse`."""
     if not value.is_floating_point() or value.numel() == 0:
         return value
     size = value.detach().abs()
     noise = torch.rand(value.shape, generator=draw, dtype=torch.float64) * 2 - 1
-    moved = noise * count * torch.finfo(value.dtype).eps * (size.max() if is_whole else size)
+    eps = max(torch.finfo(value.dtype).eps, torch.finfo(torch.float32).eps if is_coarse else 0.0)
+    moved = noise * count * eps * (size.max() if is_whole else size)
     return value + moved.nan_to_num(0, 0, 0).to(value.dtype)
 
 
@@ -295,7 +301,8 @@ def program(inputs: list[Any], drawn: Drawn) -> Program:
         for k, j in sharing(values):  # a write to a view is one to its base
             exact[k] = exact[j] = exact[k] and exact[j]
         taken.append((name, operands))
-    eps = [torch.finfo(value.dtype).eps for value in values if value.is_floating_point()]
+    dtypes = [value.dtype for value in values] + [torch.float32 for name, _ in taken if name in IN_FLOAT32]
+    eps = [torch.finfo(dtype).eps for dtype in dtypes if dtype.is_floating_point]
     return Program(taken, exact[: len(inputs)] + exact[-3:], max(eps, default=0.0))
 
 

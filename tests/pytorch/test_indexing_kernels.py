@@ -197,3 +197,27 @@ def test_elements_by_position_are_written_once(droplet: Any) -> None:
     wide = torch.zeros(4, 4, dtype=torch.float64, device=droplet)
     with pytest.raises(RuntimeError, match=r"dtype|type"):
         torch.ops.aten.index.Tensor_out(x, [p], out=wide)
+
+
+@pytest.mark.parametrize("name", ["index_add_", "index_copy_"])
+def test_a_matrix_without_elements_looks_at_no_position(droplet: Any, name: str) -> None:
+    """As on the CPU: of index_copy_ where its dimension has some."""
+    for shape, position in [((3, 0), 7), *([((0, 5), 0)] if name == "index_add_" else [])]:
+        for device in ("cpu", droplet):
+            empty = torch.empty(shape, device=device)
+            row = torch.ones(1, shape[1], device=device)
+            getattr(empty, name)(0, torch.tensor([position], device=device), row)
+            assert empty.shape == shape
+
+
+@pytest.mark.parametrize("name", ["index_add_", "index_copy_"])
+def test_a_source_that_shares_memory_unseen(droplet: Any, name: str) -> None:
+    """Views whose elements interleave, which PyTorch does not examine."""
+
+    def changed(device: Any) -> Any:
+        whole = torch.arange(24.0, device=device)
+        target, source = whole.as_strided((3, 4), (8, 2)), whole.as_strided((1, 4), (8, 2), 1)
+        getattr(target, name)(0, torch.tensor([1], device=device), source)
+        return whole.cpu()
+
+    assert torch.equal(changed(droplet), changed("cpu"))

@@ -171,6 +171,15 @@ at::Tensor& indexFillInplaceIntTensor(at::Tensor& self, int64_t dim, const at::T
     return indexFillInplaceIntScalar(self, dim, index, value.item());
 }
 
+namespace {
+
+// A tensor that may be read while `written` is written: views of one memory that PyTorch cannot tell apart are copied.
+at::Tensor apartFrom(const at::Tensor& written, const at::Tensor& read) {
+    return read.is_alias_of(written) ? read.clone() : read;
+}
+
+}  // namespace
+
 void indexAdd(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source,
               const at::Scalar& alpha) {
     const at::Tensor selected = positions(self, index);
@@ -180,11 +189,13 @@ void indexAdd(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Te
     }
     const bool isOne = !alpha.isComplex() && alpha.toDouble() == 1;
     const bool isWhole = at::isIntegralType(source.scalar_type(), /*includeBool=*/false);  // the factor is cut off
-    const at::Tensor summand = isOne ? source : source.mul(isWhole ? at::Scalar(alpha.toLong()) : alpha);
+    const at::Tensor summand =
+        isOne ? apartFrom(out, source) : source.mul(isWhole ? at::Scalar(alpha.toLong()) : alpha);
     if (!out.is_same(self)) {
         out.copy_(self);
     }
-    if (selected.numel() != 0) {
+    // As on the CPU, positions in a matrix without elements are not looked at.
+    if (selected.numel() != 0 && (out.numel() != 0 || out.dim() < 2)) {
         indexPutImplInplace(out, along(at::maybe_wrap_dim(dim, self.dim()), selected), summand, /*accumulate=*/true,
                             false);
     }
@@ -193,12 +204,13 @@ void indexAdd(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Te
 void indexCopy(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index,
                const at::Tensor& source) {
     const at::Tensor selected = positions(self, index);
+    const at::Tensor values = apartFrom(out, source);
     if (!out.is_same(self)) {
         out.copy_(self);
     }
-    if (selected.numel() != 0) {
-        indexPutImplInplace(out, along(at::maybe_wrap_dim(dim, self.dim()), selected), source, /*accumulate=*/false,
-                            false);
+    const int64_t wrapped = at::maybe_wrap_dim(dim, self.dim());
+    if (selected.numel() != 0 && (out.numel() != 0 || out.dim() < 2 || out.size(wrapped) == 0)) {
+        indexPutImplInplace(out, along(wrapped, selected), values, /*accumulate=*/false, false);
     }
 }
 
