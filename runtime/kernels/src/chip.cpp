@@ -42,7 +42,9 @@ std::string layoutNames(uint32_t mask) {
 bool fits(const Buffer& buffer, bool channelsLast) {
     const std::size_t rank = buffer.shape.size();
     int64_t expected = 1;
-    const auto dense = [&](std::size_t dim) {
+    const auto dense = [&](std::size_t own) {
+        const auto found = std::find(buffer.order.begin(), buffer.order.end(), static_cast<int64_t>(own));
+        const std::size_t dim = buffer.order.empty() ? own : static_cast<std::size_t>(found - buffer.order.begin());
         const bool good = buffer.shape[dim] <= 1 || buffer.stride[dim] == expected;
         expected *= buffer.shape[dim];
         return good;

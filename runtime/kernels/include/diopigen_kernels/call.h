@@ -155,11 +155,13 @@ class Call {
     }
 
     /// From here on these tensors are seen with the dimensions `dims`, in this order, behind all others, so that
-    /// load() gives rows. False, with some of them moved, where a dimension does not exist or is named twice.
+    /// load() gives rows; the layouts of the chip are about them as they were. False, with some of them moved, where a
+    /// dimension does not exist or is named twice.
     bool moveLast(const Shape& dims, Positions tensors) {
         for (const int k : tensors) {
             const Shape oldShape = shape(k);
             const Shape oldStride = buffers_[k].stride;
+            const Shape oldOrder = buffers_[k].order;
             Shape order(oldShape.size());
             std::iota(order.begin(), order.end(), 0);
             auto moved = order.end();
@@ -174,7 +176,9 @@ class Call {
             for (std::size_t d = 0; d < order.size(); ++d) {
                 buffers_[k].shape[d] = oldShape[order[d]];
                 buffers_[k].stride[d] = oldStride[order[d]];
+                order[d] = oldOrder.empty() ? order[d] : oldOrder[order[d]];
             }
+            buffers_[k].order = std::move(order);
         }
         return true;
     }
