@@ -25,7 +25,7 @@ RULES = {
     "wrong-reference": "A parameter that is named is of the kind that is needed.",
     "unknown-rule": "A dtype rule, shape rule or dimension uses functions that exist.",
     "wrong-arity": "A function has as many arguments as it takes.",
-    "reference-cycle": "No parameter's dtype or shape follows from itself.",
+    "reference-cycle": "No parameter's dtype or shape follows from itself, and no header includes itself.",
     "unbound-dimension": "A dimension of an output is bound by an input or an integer parameter.",
 }
 
@@ -353,6 +353,9 @@ def _check_headers(subject: Subject, sink: Sink) -> None:
                 message = f"{header.file} includes '{included}', which is not a header of the interface"
                 fix = did_you_mean(included, files) or "remove it"
                 sink.error("unknown-reference", message, span, fix=fix)
+            elif included == header.file or header.file in _reached(subject, included):
+                message = f"{header.file} includes itself by '{included}'"
+                sink.error("reference-cycle", message, span, fix="remove one of the includes on the way")
         seen: set[str] = set()
         for name, span in header.order:
             function = subject.by_name.get(name)
@@ -365,3 +368,15 @@ def _check_headers(subject: Subject, sink: Sink) -> None:
                 message = f"the order of {header.file} names {name}, which the spec does not have there"
                 sink.error("unknown-reference", message, span, fix=fix)
             seen.add(name)
+
+
+def _reached(subject: Subject, file: str) -> set[str]:
+    """The headers that a header includes, directly or by others."""
+    includes = {header.file: header.includes for header in subject.interface.headers}
+    found: set[str] = set()
+    pending = [file]
+    while pending:
+        new = set(includes.get(pending.pop(), ())) - found
+        found |= new
+        pending += new
+    return found
