@@ -32,7 +32,7 @@ RULES: Rules = {
     "enum-removed": Rule(ERROR, "an enum is gone"),
     "enum-value-removed": Rule(ERROR, "an enumerator is gone"),
     "enum-value-changed": Rule(ERROR, "an enumerator has another value"),
-    "enum-type-changed": Rule(ERROR, "an enum has another underlying type"),
+    "enum-type-changed": Rule(ERROR, "an enum has an underlying type of another size"),
     "struct-removed": Rule(ERROR, "a struct is gone"),
     "struct-layout-changed": Rule(ERROR, "a struct's size, alignment or members changed"),
     "typedef-changed": Rule(ERROR, "a typedef stands for another type"),
@@ -40,6 +40,7 @@ RULES: Rules = {
     "parameter-const-added": Rule(
         WARNING, "a parameter points to const now: callers pass what they passed, definitions need an edit"
     ),
+    "enum-sign-changed": Rule(WARNING, "an enum of the same size is signed now, or unsigned: comparisons need a look"),
     "parameter-const-moved": Rule(WARNING, "const is at another level of a pointer: sources need an edit"),
     "parameter-reference-changed": Rule(WARNING, "a reference became a pointer, or a pointer a reference"),
     "parameter-const-removed": Rule(WARNING, "a parameter takes no pointer to const any more: sources need an edit"),
@@ -218,7 +219,9 @@ class _Changes:
         if old.underlying != new.underlying:
             message = f"the enum '{new.name}' was of type '{old.underlying}' and is '{new.underlying}' now"
             fix = "keep its values within the old type"
-            self._report("enum-type-changed", message, new.span, notes=_was(old.span), fix=fix)
+            is_alike = _without_sign(old.underlying) == _without_sign(new.underlying)
+            rule = "enum-sign-changed" if is_alike else "enum-type-changed"
+            self._report(rule, message, new.span, notes=_was(old.span), fix=fix)
         for name, value in before.items():
             notes = _was(old_spans.get(name, old.span))
             if name not in after:
@@ -332,3 +335,8 @@ def _was(span: Span | None) -> Iterable[Note]:
 
 def _new_function(name: str) -> str:
     return f"restore '{name}', and add the new form as a function of another name"
+
+
+def _without_sign(type_: str) -> str:
+    """An integer type as C has it, signed and unsigned alike."""
+    return type_.removeprefix("unsigned ").removeprefix("signed ")

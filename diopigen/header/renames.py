@@ -29,7 +29,9 @@ def _matched(removed: Mapping[str, CFunction], added: Mapping[str, CFunction], t
             if by_purpose:
                 said = function.purpose
                 alike = [other for other in alike if said and left[other].purpose == said]
-            like = nearest_function(name, alike) or (alike[0] if by_purpose and len(alike) == 1 else None)
+            longer = [other for other in alike if other.startswith(name) or name.startswith(other)]
+            only = alike if by_purpose else longer  # diopiPlusScalar and diopiPlusScalarInp
+            like = nearest_function(name, alike) or (only[0] if len(only) == 1 else None)
             if like is not None:
                 found[name] = like
                 del left[like]

@@ -182,13 +182,22 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
             " | write 'END = 1', and give new names new values | old/a.h:1:13: it was here",
         ],
     ),
-    "enum-type-changed": (
+    "enum-sign-changed": (
         "enum E { A };\n",
         "enum E { A, B = -1 };\n",
         [
-            "new/a.h:1:6: error enum-type-changed: the enum 'E' was of type 'unsigned int' and is 'int' now"
+            "new/a.h:1:6: warning enum-sign-changed: the enum 'E' was of type 'unsigned int' and is 'int' now"
             " | keep its values within the old type | old/a.h:1:6: it was here",
             "new/a.h:1:13: note enum-value-added: 'B' (-1) is new in 'E'",
+        ],
+    ),
+    "enum-type-changed": (
+        "enum E { A };\n",
+        "enum E { A, B = 0x100000000 };\n",
+        [
+            "new/a.h:1:6: error enum-type-changed: the enum 'E' was of type 'unsigned int' and is 'unsigned long' now"
+            " | keep its values within the old type | old/a.h:1:6: it was here",
+            "new/a.h:1:13: note enum-value-added: 'B' (4294967296) is new in 'E'",
         ],
     ),
     "struct-removed": (
