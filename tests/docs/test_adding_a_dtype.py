@@ -6,7 +6,18 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("diopi_ffi", "diopi_torch", "diopigen", "examples", "impl", "lab", "optools", "runtime", "specs", "templates")
+FOLDERS = (
+    "diopi_ffi",
+    "diopi_torch",
+    "diopigen",
+    "examples",
+    "impl",
+    "lab",
+    "optools",
+    "runtime",
+    "specs",
+    "templates",
+)
 SUFFIXES = {".cpp", ".cu", ".h", ".j2", ".py", ".yaml"}
 LARGEST = 15
 """Files that a dtype may touch."""

@@ -43,13 +43,23 @@ def left_cases(results: Iterable[CaseResult]) -> Sequence[Left]:
 
 def left_text(results: Iterable[CaseResult]) -> list[str]:
     """A paragraph for the report; none where nothing was left with a reason."""
-    found = left_cases(results)
+    results = list(results)
+    found, foreign = left_cases(results), _foreign_text(results)
     if not found:
-        return []
+        return foreign
     lines = ["left to the reference library, by reason (the first of each; --json has all):"]
     width = len(str(found[0].cases))
     lines += [f"  {left.cases:>{width}}  {left.reason}" for left in found[:_SHOWN]]
     if len(found) > _SHOWN:
         rest = sum(left.cases for left in found[_SHOWN:])
         lines.append(f"  {rest:>{width}}  for {len(found) - _SHOWN} other reasons")
-    return ["\n".join(lines)]
+    return ["\n".join(lines), *foreign]
+
+
+def _foreign_text(results: Iterable[CaseResult]) -> list[str]:
+    """A paragraph about functions that are missing in the library and are in one that it needs."""
+    functions = sorted({one.case.function for one in results if one.outcome == "missing" and one.reason})
+    if not functions:
+        return []
+    named = ", ".join(functions[:_SHOWN]) + (f" and {len(functions) - _SHOWN} more" if len(functions) > _SHOWN else "")
+    return [f"not tested, since only libraries that this one needs define them; name these with --lib: {named}"]

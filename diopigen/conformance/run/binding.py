@@ -12,6 +12,7 @@ from diopigen.conformance.model import Case
 from diopigen.diagnostics import failure
 from diopigen.header.signature import c_params
 from diopigen.ir.model import Function, Interface
+from diopigen.vendor.elf import read_symbols
 
 
 class SizeStruct(ctypes.Structure):
@@ -161,14 +162,21 @@ class Host:
 
 
 class Library:
-    """The kernel library under test. `initLibrary` is called where it is exported, `close` calls `finalizeLibrary`."""
+    """The kernel library under test. `initLibrary` is called where it is exported, `close` calls `finalizeLibrary`.
+
+    `functions` are those that the library itself defines, `foreign` those that only libraries define which it needs.
+    """
 
     def __init__(self, path: Path, types: Types, functions: Iterable[Function]) -> None:
         self.library = load_shared(path, "the library under test", os.RTLD_LOCAL | os.RTLD_NOW)
         self.functions: dict[str, Any] = {}
+        self.foreign: set[str] = set()
+        own = read_symbols(path).defined
         for function in functions:
             found = self._symbol(function.name)
-            if found is not None:
+            if found is not None and function.name not in own:
+                self.foreign.add(function.name)
+            elif found is not None:
                 found.argtypes = types.arguments(function)
                 found.restype = ctypes.c_char_p if function.returns == "string" else ctypes.c_int
                 self.functions[function.name] = found

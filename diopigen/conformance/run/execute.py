@@ -24,6 +24,8 @@ from diopigen.conformance.run.verdict import Accuracies, Validator, Verdict
 from diopigen.conformance.run.views import loses_integers
 from diopigen.ir.model import Function, Interface, Parameter
 
+FOREIGN = "defined by another library, which this one needs"
+"""Why a function is missing that a process would find all the same."""
 _ELSEWHERE = ("diopiNoImplement", "diopiForceFallbackToCPU")
 
 
@@ -63,7 +65,8 @@ class Executor:
         function = self.functions[case.function]
         target = self.library.functions.get(case.function)
         if target is None:
-            return CaseResult(case, "missing", self.clock.seconds())
+            reason = FOREIGN if case.function in self.library.foreign else ""
+            return CaseResult(case, "missing", self.clock.seconds(), reason=reason)
         on_host = any(operand.on_host for operand in operands_of(case.arguments.values()))
         if (on_host and self.arena.device == 0) or not self.library.expresses(function, case):
             return CaseResult(case, "inapplicable", self.clock.seconds())

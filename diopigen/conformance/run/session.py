@@ -9,7 +9,7 @@ import selectors
 import signal
 import subprocess
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any
@@ -30,6 +30,8 @@ _LONG_BATCH = 4
 """Calls of models that are handed out at once: some take a minute, and no process should be left with the last ones."""
 _START_LIMIT = 120.0
 """Seconds that a worker may take to load the library; more where a case may take long, as in an emulator."""
+CRASH_LIMIT = 20
+"""Crashes of one function after which its other cases count as crashed without being called: each costs a process."""
 _START_CASES = 6
 """As many times the limit of a case a worker may take to load the library."""
 
@@ -102,6 +104,8 @@ class Session:
         """Whether the user interrupted `run` (SIGINT): cases may be without a result."""
         self.open = False
         """Whether more cases may come: a worker without work waits for them."""
+        self._crashes: Counter[str] = Counter()
+        """Of each function."""
         self.vendor = self.version = ""
 
     def run(self, cases: Sequence[Case], jobs: int) -> list[CaseResult | None]:
@@ -228,7 +232,12 @@ class Session:
         lines = (worker.buffer + data).split(b"\n")
         worker.buffer = lines.pop()
         for line in lines:
-            self._answer(worker, json.loads(line))
+            try:
+                self._answer(worker, json.loads(line))
+            except (ValueError, KeyError, TypeError, IndexError, AttributeError):
+                self._not_asked_for(worker)
+            if worker not in self.workers:
+                return
         worker.since = time.monotonic()
         # The next batch is on its way before the last one is done, so that a worker never waits.
         few = 2 if worker.waiting and worker.waiting[-1][1].axis == MODEL_AXIS else _BATCH // 4
@@ -254,10 +263,9 @@ class Session:
                 self._regret(worker, str(line["ended"]))
             return
         index = int(line["case"])
-        while worker.waiting and worker.waiting[0][0] != index:
-            worker.waiting.popleft()
-        if worker.waiting:
-            worker.waiting.popleft()
+        if not worker.waiting or worker.waiting[0][0] != index:
+            self._not_asked_for(worker)
+            return
         case = self.cases[index] if index < len(self.cases) else self._sentinel(index)
         faults = tuple(Fault(**fault) for fault in line.get("faults", ()))
         operands = tuple(line.get("operands", ()))
@@ -269,6 +277,7 @@ class Session:
         errors = tuple(Measured(*one) for one in line.get("errors", ()))
         digest = str(line.get("digest", ""))
         result = CaseResult(case, outcome, seconds, faults, operands, reason, declared, errors, digest, worker.number)
+        worker.waiting.popleft()
         self._finish(index, result)
 
     def _sentinel(self, index: int) -> Case:
@@ -301,11 +310,30 @@ class Session:
             raise failure("library-init", f"the library under test ended its process ({_ending(code)}) {text}", fix=fix)
         # Whatever the status: a library that ends the process with that of success has not done its work.
         if worker.waiting and not worker.leaving:
-            index, case = worker.waiting.popleft()
-            message = f"the process ended with {_ending(code)}{': ' + text if text else ''}"
-            fault = Fault("crash", "", message)
-            self._finish(index, CaseResult(case, "crashed", 0.0, (fault,), describe(case), worker=worker.number))
+            self._crashed(worker, f"the process ended with {_ending(code)}{': ' + text if text else ''}")
         self._requeue(worker)
+
+    def _not_asked_for(self, worker: _Worker) -> None:
+        """Ends a process in which somebody else than the suite writes answers: only the case that was handed out and
+        is open can have one."""
+        self._end(worker, kill=True)
+        self._crashed(worker, "the library has written what is not its to write: an answer to a case that is not open")
+        self._requeue(worker)
+
+    def _crashed(self, worker: _Worker, message: str) -> None:
+        """Counts the open case of a worker as crashed, and with the last of many crashes all others of its function."""
+        if not worker.waiting:
+            return
+        index, case = worker.waiting.popleft()
+        self._finish(index, _crash(case, message, worker.number))
+        self._crashes[case.function] += 1
+        if self._crashes[case.function] != CRASH_LIMIT:
+            return
+        message = f"not called: {case.function} has crashed {CRASH_LIMIT} times"
+        for entries in (worker.waiting, self.queue):
+            for number, other in [entry for entry in entries if entry[1].function == case.function]:
+                entries.remove((number, other))
+                self._finish(number, _crash(other, message, worker.number))
 
     def _regret(self, worker: _Worker, message: str) -> None:
         """Keeps what went wrong at the end of a process, with what was printed then."""
@@ -363,6 +391,10 @@ def _all_text(errors: Any) -> str:
     errors.seek(max(0, errors.tell() - 16000))
     text = errors.read().decode(errors="replace").strip()
     return "".join(f"\n    {line.rstrip()}" for line in text.splitlines())
+
+
+def _crash(case: Case, message: str, worker: int) -> CaseResult:
+    return CaseResult(case, "crashed", 0.0, (Fault("crash", "", message),), describe(case), worker=worker)
 
 
 def _tail(errors: Any, lines: int = 3) -> str:
