@@ -238,6 +238,19 @@ class Program:
             values.append(OPERATORS[name](*[values[k] for k in operands]))
         return tuple(values[-3:])
 
+    def watched(self, sizes: list[float], *inputs: Any) -> tuple[Any, ...]:
+        """The results; a backward pass adds the largest element of each gradient on its way to `sizes`."""
+        values = list(inputs)
+
+        def note(gradient: Any) -> None:
+            sizes.append(float(gradient.abs().nan_to_num(0, 0, 0).max()) if gradient.numel() else 0.0)
+
+        for name, operands in self.steps:
+            values.append(OPERATORS[name](*[values[k] for k in operands]))
+            if values[-1].requires_grad:
+                values[-1].register_hook(note)
+        return tuple(values[-3:])
+
     def rounded(self, seed: int, *inputs: Any) -> tuple[Any, ...]:
         """The results where operators that round do so in another way."""
         values, draw = list(inputs), torch.Generator().manual_seed(seed)
@@ -259,8 +272,21 @@ def _moved(value: Any, draw: torch.Generator, count: int = 1, is_whole: bool = F
     size = value.detach().abs()
     noise = torch.rand(value.shape, generator=draw, dtype=torch.float64) * 2 - 1
     eps = max(torch.finfo(value.dtype).eps, torch.finfo(torch.float32).eps if is_coarse else 0.0)
-    moved = noise * count * eps * (size.max() if is_whole else size)
-    return value + moved.nan_to_num(0, 0, 0).to(value.dtype)
+    moved = (noise * count * eps * (size.max() if is_whole else size)).nan_to_num(0, 0, 0).to(value.dtype)
+    return _Rounded.apply(value, moved, draw) if value.requires_grad else value + moved
+
+
+class _Rounded(torch.autograd.Function):
+    """A sum whose gradient is rounded in another way as well."""
+
+    @staticmethod
+    def forward(ctx: Any, value: Any, moved: Any, draw: torch.Generator) -> Any:
+        ctx.draw = draw
+        return value + moved
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        return _moved(gradients[0], ctx.draw, 4), None, None
 
 
 def _is_undefined(operands: Sequence[Any]) -> bool:
@@ -318,9 +344,10 @@ def spreads(run: Callable[..., list[Any]], expected: Sequence[Any]) -> list[Any]
     return found
 
 
-def assert_alike(own: Any, expected: Any, spread: Any = None, eps: float = 0.0) -> None:
+def assert_alike(own: Any, expected: Any, spread: Any = None, eps: float = 0.0, largest: float = 0.0) -> None:
     """Equal bit for bit; with a spread, up to 16 times of it and four roundings. Where steps in between are not those
-    of the spread, `eps` is that of their dtype: up to 32 roundings of the largest element more."""
+    of the spread, `eps` is that of their dtype, and `largest` the largest of their elements: up to 32 roundings of that,
+    or of the largest element, more."""
     assert (own.dtype, own.shape) == (expected.dtype, expected.shape)
     own, expected = own.detach().cpu(), expected.detach().cpu()
     if spread is None or not own.is_floating_point():
@@ -329,6 +356,6 @@ def assert_alike(own: Any, expected: Any, spread: Any = None, eps: float = 0.0) 
     rounding = 4 * torch.finfo(own.dtype).eps
     own, expected = own.double(), expected.double()
     size = expected.abs().nan_to_num(0, 0, 0)
-    allowed = 16 * spread + rounding * size + 32 * eps * (size.max() if size.numel() else 0)
+    allowed = 16 * spread + rounding * size + 32 * eps * max(float(size.max()) if size.numel() else 0.0, largest)
     same = (own == expected) | (own.isnan() & expected.isnan()) | ((own - expected).abs() <= allowed) | spread.isinf()
     assert bool(same.all()), [one[~same][:5].tolist() for one in (own, expected, allowed)]

@@ -47,6 +47,10 @@ Tensors emptied(PyObject* list) {
     taken.reserve(static_cast<size_t>(count));
     for (Py_ssize_t i = 0; i < count; ++i) {
         PyObject* const item = PyList_GET_ITEM(list, i);
+        if (item == Py_None) {  // the gradient of a result that nothing was computed from: the graph does not read it
+            taken.emplace_back();
+            continue;
+        }
         TORCH_CHECK_TYPE(THPVariable_Check(item), "input ", i, " of a graph is a ", Py_TYPE(item)->tp_name,
                          ", not a tensor");
         taken.push_back(THPVariable_Unpack(item));
