@@ -346,8 +346,8 @@ def spreads(run: Callable[..., list[Any]], expected: Sequence[Any]) -> list[Any]
 
 def assert_alike(own: Any, expected: Any, spread: Any = None, eps: float = 0.0, largest: float = 0.0) -> None:
     """Equal bit for bit; with a spread, up to 16 times of it and four roundings. Where steps in between are not those
-    of the spread, `eps` is that of their dtype, and `largest` the largest of their elements: up to 32 roundings of that,
-    or of the largest element, more."""
+    of the spread, `eps` is that of their dtype and `largest` the largest of their elements: up to 32 roundings more of
+    that, or of the largest element."""
     assert (own.dtype, own.shape) == (expected.dtype, expected.shape)
     own, expected = own.detach().cpu(), expected.detach().cpu()
     if spread is None or not own.is_floating_point():
