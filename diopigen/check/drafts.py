@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from diopigen.check import directions, types
+from diopigen.check import directions, documentation, types
 from diopigen.check.rule import OPEN, Subject
 from diopigen.diagnostics import Correction, Sink
 
-RULES = {"draft-done": "An entry is called a draft only while one of its directions, dtypes or shapes is open."}
+RULES = {
+    "draft-done": "An entry is called a draft only while a direction, dtype or shape is open or its text names nothing."
+}
 
 
 _REMOVE = Correction.of("remove 'draft'", "draft: true", "")
@@ -18,7 +20,7 @@ def check(subject: Subject, sink: Sink) -> None:
     if not drafts:
         return
     found = Sink()
-    for family in (directions, types):
+    for family in (directions, documentation, types):
         family.check(subject, found)
     waiting = {finding.message.partition(":")[0] for finding in found.sorted() if finding.code in OPEN}
     for function in drafts:

@@ -83,8 +83,9 @@ def _check_enums(subject: Subject, sink: Sink) -> None:
             if value.name in owners:
                 message = f"enum value '{value.name}' is in {owners[value.name]} and in {enum.name}"
                 sink.error("duplicate-enum-value", message, value.span, fix="C enums share one scope: rename one")
-            if value.value in numbers:
+            if value.value in numbers and not value.alias:
                 message = f"{value.name} and {numbers[value.value]} of {enum.name} are both {value.value}"
-                sink.error("duplicate-enum-value", message, value.span, fix="give each value a number of its own")
+                fix = "give each value a number of its own, or say 'alias: true'"
+                sink.error("duplicate-enum-value", message, value.span, fix=fix)
             owners[value.name] = enum.name
             numbers[value.value] = value.name

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Union
 
 from diopigen.diagnostics import Span
 
@@ -138,6 +139,9 @@ class CTypedef:
     span: Span | None = field(default=None, compare=False)
 
 
+CType = Union[CEnum, CStruct, CTypedef]
+
+
 @dataclass(frozen=True, slots=True)
 class CInterface:
     """Everything that a set of headers declares, in order of declaration.
@@ -154,6 +158,11 @@ class CInterface:
     files: tuple[str, ...] = field(default=(), compare=False)
     macro_spans: tuple[tuple[str, Span], ...] = field(default=(), compare=False)
     visible: frozenset[str] = field(default=frozenset(), compare=False)
+
+    @property
+    def types(self) -> tuple[CType, ...]:
+        """Enums, structs and typedefs."""
+        return (*self.enums, *self.structs, *self.typedefs)
 
 
 def documented_params(by_name: Mapping[str, CFunction], function: CFunction) -> dict[str, CDocParam]:

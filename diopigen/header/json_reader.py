@@ -7,6 +7,7 @@ from pathlib import Path
 
 from diopigen.diagnostics import Failure, Sink, Span
 from diopigen.header.cdecl import CEnum, CField, CFunction, CInterface, CParam, CStruct, CTypedef, canonical_type
+from diopigen.spec.grammar_words import C_TYPE
 from diopigen.spec.json_form import Form, FormFault, read_json
 
 FORMATS = (1,)
@@ -17,7 +18,7 @@ JSON_RULES = {
 
 _CODE = "interface-unreadable"
 _NAME = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
-_TYPE = re.compile(r"[A-Za-z_][\w ]*(?: ?\*+(?: const)?)*(?:\[\d+\])?\Z", re.ASCII)
+_TYPE = re.compile(C_TYPE.pattern or "", re.ASCII)
 _LINKAGES = ("weak", "strong")
 
 
@@ -109,6 +110,6 @@ def _name(form: Form) -> str:
 
 
 def _type(form: Form) -> str:
-    if not _TYPE.match(form.text()):
+    if not _TYPE.fullmatch(form.text()):
         raise form.fault("a type in C")
     return canonical_type(form.text())

@@ -39,6 +39,8 @@ _POINTED = {
 
 def c_type(param: Parameter) -> str:
     """The C type of a parameter, in canonical spelling (`T *`)."""
+    if param.c_type:
+        return canonical_type(param.c_type)
     read_only = param.direction == "in" and not param.mutable
     if param.type in ("tensor", "tensors"):
         handle = "diopiConstTensorHandle_t" if read_only else "diopiTensorHandle_t"
@@ -83,7 +85,8 @@ def c_params(function: Function) -> tuple[CParam, ...]:
 
 def c_function(function: Function) -> CFunction:
     """The C declaration of a function."""
-    returns = "const char *" if function.returns == "string" else "diopiError_t"
+    words = {"string": "const char *", "status": function.naming.status}
+    returns = canonical_type(words.get(function.returns, function.returns))
     deprecated = function.deprecated is not None
     params = c_params(function)
     return CFunction(

@@ -8,6 +8,7 @@ The sizes are those of 64-bit Linux, which is also the target that every parse n
 from __future__ import annotations
 
 import functools
+import re
 
 FOLDER = "/diopigen-stubs"
 TARGET = "x86_64-unknown-linux-gnu"
@@ -82,6 +83,22 @@ typedef int wchar_t;
 #define offsetof(type, member) __builtin_offsetof(type, member)
 #define assert(condition) ((void)0)
 """
+
+_KEYWORDS = frozenset(
+    _words(
+        "bool char const double enum float int long restrict short signed struct union unsigned void volatile "
+        "_Bool _Complex __restrict wchar_t"
+    )
+)
+STANDARD_TYPES = frozenset(re.findall(r"^typedef .*?(\w+);", _TYPES_TEXT, re.MULTILINE))
+STANDARD_HEADERS = {"FILE": "stdio.h", "va_list": "stdarg.h", "time_t": "time.h", "ssize_t": "sys/types.h"}
+"""The headers of types that <stddef.h>, <stdint.h> and <stdbool.h> do not declare."""
+
+
+def is_c_word(word: str) -> bool:
+    """Whether a word of a type is one of C or of its standard headers."""
+    return word in _KEYWORDS or word in STANDARD_TYPES
+
 
 # Complete, empty class templates: enough for a signature, which is all that is read here.
 _CLASS_TEMPLATES = _words(
