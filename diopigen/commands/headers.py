@@ -195,9 +195,16 @@ def _folders(names: tuple[str, ...]) -> list[Path]:
 @click.command()
 @click.option("--against", required=True, metavar="OLD", help="A spec folder, a diopi.json or headers' folder or file.")
 @click.option("--new", metavar="NEW", help="Likewise (default: the spec).")
+@include_option
 @common_options
 def breaking(
-    against: str, new: str | None, spec: str | None, templates: str | None, output_format: str, strict: bool
+    against: str,
+    new: str | None,
+    include_dirs: tuple[str, ...],
+    spec: str | None,
+    templates: str | None,
+    output_format: str,
+    strict: bool,
 ) -> None:
     """Report what a new version of the interface breaks: binaries and legal calls (errors), sources (warnings), nothing
     (notes). Between two spec folders contracts are compared as well: dtypes, shapes, ranges, constraints, kernels.
@@ -210,8 +217,9 @@ def breaking(
 
     session = Session(spec, templates, output_format, strict)
     read = Sink()
-    old_side = read_version(Path(against), read)
-    new_side = read_version(Path(new) if new else session.workspace().spec, read)
+    folders = _folders(include_dirs)
+    old_side = read_version(Path(against), read, folders)
+    new_side = read_version(Path(new) if new else session.workspace().spec, read, folders)
     if old_side is None or new_side is None:
         session.sink.extend(read.sorted())
         session.give_up()

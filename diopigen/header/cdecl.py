@@ -7,7 +7,7 @@ these values are equal. Spans are left out of comparisons.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Union
 
@@ -102,6 +102,11 @@ class CEnum:
     underlying: str = "unsigned int"
     span: Span | None = field(default=None, compare=False)
     value_spans: tuple[Span, ...] = field(default=(), compare=False)
+
+
+def enum_type(values: Iterable[int]) -> str:
+    """The type that a C compiler gives an enum with these values."""
+    return "int" if min(values, default=0) < 0 else "unsigned int"
 
 
 @dataclass(frozen=True, slots=True)

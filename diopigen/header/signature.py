@@ -13,9 +13,11 @@ from diopigen.header.cdecl import (
     CStruct,
     CTypedef,
     canonical_type,
+    enum_type,
 )
 from diopigen.ir.c_types import HandleType
 from diopigen.ir.model import Function, Interface, Parameter
+from diopigen.ir.naming import DIOPI
 
 CONTEXT = CParam("ctx", "diopiContextHandle_t")
 
@@ -107,7 +109,12 @@ def c_interface(interface: Interface) -> CInterface:
     return CInterface(
         functions=tuple(c_function(function) for function in interface.functions),
         enums=tuple(
-            CEnum(enum.name, tuple((value.name, value.value) for value in enum.values), span=enum.span)
+            CEnum(
+                enum.name,
+                tuple((value.name, value.value) for value in enum.values),
+                enum_type(value.value for value in enum.values),
+                enum.span,
+            )
             for enum in interface.enums
         ),
         structs=tuple(
@@ -125,7 +132,9 @@ def c_interface(interface: Interface) -> CInterface:
         typedefs=tuple(CTypedef(enum.name, enum.name, enum.span) for enum in interface.enums)
         + tuple(CTypedef(struct.name, struct.name, struct.span) for struct in interface.structs)
         + tuple(CTypedef(h.name, canonical_type(h.c_type), h.span) for h in interface.handles),
-        macros=(
+        macros=()
+        if interface.naming != DIOPI
+        else (
             ("DIOPI_ATTR_WEAK", "__attribute__ ( ( weak ) )"),
             ("DIOPI_API", "DIOPI_ATTR_WEAK"),
             ("DIOPI_RT_API", ""),

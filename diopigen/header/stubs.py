@@ -40,6 +40,7 @@ typedef long ptrdiff_t;
 typedef long time_t;
 typedef struct _IO_FILE FILE;
 typedef __builtin_va_list va_list;
+typedef struct { unsigned long bits[16]; } cpu_set_t;
 #ifndef __cplusplus
 typedef int wchar_t;
 #define bool _Bool
@@ -87,11 +88,17 @@ typedef int wchar_t;
 _KEYWORDS = frozenset(
     _words(
         "bool char const double enum float int long restrict short signed struct union unsigned void volatile "
-        "_Bool _Complex __restrict wchar_t"
+        "_Bool _Complex __restrict wchar_t __int128 _Float16 __bf16"
     )
 )
 STANDARD_TYPES = frozenset(re.findall(r"^typedef .*?(\w+);", _TYPES_TEXT, re.MULTILINE))
-STANDARD_HEADERS = {"FILE": "stdio.h", "va_list": "stdarg.h", "time_t": "time.h", "ssize_t": "sys/types.h"}
+STANDARD_HEADERS = {
+    "FILE": "stdio.h",
+    "va_list": "stdarg.h",
+    "time_t": "time.h",
+    "ssize_t": "sys/types.h",
+    "cpu_set_t": "sched.h",
+}
 """The headers of types that <stddef.h>, <stdint.h> and <stdbool.h> do not declare."""
 
 
@@ -140,7 +147,7 @@ def _std_text() -> str:
 
 _C_HEADERS = _words(
     "assert complex ctype errno fenv float inttypes limits locale math setjmp signal stdalign stdarg stdatomic "
-    "stdbool stddef stdint stdio stdlib stdnoreturn string threads time uchar wchar wctype"
+    "sched stdbool stddef stdint stdio stdlib stdnoreturn string threads time uchar wchar wctype"
 )
 _CXX_HEADERS = _words(
     "algorithm any array atomic bitset cassert cctype cerrno cfenv cfloat chrono cinttypes climits clocale cmath "

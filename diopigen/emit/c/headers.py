@@ -17,6 +17,7 @@ from diopigen.header.signature import c_function, opaque_structs
 from diopigen.header.stubs import STANDARD_HEADERS
 from diopigen.ir.c_types import EnumType, HandleType, StructType
 from diopigen.ir.model import Function, Header, Interface
+from diopigen.ir.naming import DIOPI
 
 TARGET = "headers"
 DRAFTS = True
@@ -54,11 +55,13 @@ def function_declaration(function: Function) -> str:
     """The declaration of a function, with its linkage and attributes."""
     declared = c_function(function)
     linkage = "DIOPI_API" if function.weak else "DIOPI_RT_API"
+    if function.naming != DIOPI:
+        linkage = "__attribute__((weak))" if function.weak else ""
     if function.deprecated:
         linkage = f"__attribute__((deprecated)) {linkage}"
     returns = declarator(declared.returns, function.name)
     params = [declarator(param.type, param.name) for param in declared.params]
-    return call_lines(f"{linkage} {returns}", params or ["void"], ";")
+    return call_lines(f"{linkage} {returns}".lstrip(), params or ["void"], ";")
 
 
 def _struct_members(struct: StructType) -> list[str]:
@@ -122,6 +125,7 @@ def _header_file(interface: Interface, header: Header, templates: Path) -> Plann
         "guard": guard,
         "sources": spec_files(interface, header.functions),
         "interface": interface if is_types else None,
+        "macros": is_types and interface.naming == DIOPI,
         "enums": enums,
         "opaque": list(opaque_structs(handles)),
         "standard": sorted({file for word, file in STANDARD_HEADERS.items() if word in words}),

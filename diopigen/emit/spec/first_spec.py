@@ -16,6 +16,7 @@ from diopigen.check.documentation import function_names
 from diopigen.diagnostics import Sink, Span
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.spec.selection import declared_in, naming_of, supported
+from diopigen.emit.spec.tables import with_table
 from diopigen.emit.spec.types_file import dtypes_of, types_text
 from diopigen.emit.spec.yaml_text import OPEN, quoted, sentence
 from diopigen.header.cdecl import CDocParam, CFunction, CInterface, CParam, documented_params
@@ -65,14 +66,16 @@ def first_spec(
     parsed = parse_headers(paths, sink=sink, include_dirs=include_dirs, language=language, included=True)
     if parsed is None:
         return None
-    declared = declared_in(parsed, parsed.files)
-    naming = naming_of(declared.functions, {enum.name for enum in declared.enums}, prefix, status)
     found = Sink()
+    declared = with_table(declared_in(parsed, parsed.files), found)
+    naming = naming_of(declared.functions, {enum.name for enum in declared.enums}, prefix, status)
     plan = spec_files(declared, [path.name for path in paths], naming, found)
     if not plan.files:
         fix = "import headers that declare functions"
         if declared.functions:
             fix = f"name another --prefix: '{declared.functions[0].name}' is one of them"
+        elif parsed.functions and parsed.functions[0].span is not None:
+            fix = f"import what it includes: {parsed.functions[0].span.file}"
         count = len(declared.functions)
         message = f"none of the {count} functions can be imported" if count else "declares no function"
         sink.error("import-nothing", message, Span(str(paths[0]), 0, 0), fix=fix)
@@ -85,7 +88,7 @@ def spec_files(interface: CInterface, headers: Sequence[str], naming: Naming, si
     """`types.yaml`, `headers.yaml` and one file of operators for each header, no file without a function; what was left
     out goes to `sink`."""
     types = {declared.name for declared in interface.types}
-    retained = supported(interface.functions, naming, types, sink)
+    retained = supported(interface, naming, sink)
     if not retained:
         return Plan()
     types_header = _types_header(interface, headers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from diopigen.diagnostics import Sink, Span
@@ -44,11 +44,14 @@ def _is_of_diopi(function: CFunction) -> bool:
     return _DIOPI_NAME.fullmatch(function.name) is not None and function.returns in (DIOPI.status, "const char *")
 
 
-def supported(functions: Iterable[CFunction], naming: Naming, types: Collection[str], sink: Sink) -> list[CFunction]:
+def supported(interface: CInterface, naming: Naming, sink: Sink) -> list[CFunction]:
     """The functions that the grammar can hold; the others are named with the reason."""
+    types = {declared.name for declared in interface.types} | named_in(interface)
     retained = []
-    for function in functions:
-        problem, fix = _problem(function, naming, types)
+    for function in interface.functions:
+        problem, fix = _problem(function, naming)
+        if function.name in types:
+            problem, fix = "a type has its name", "give one of the two another name"
         if problem:
             sink.warning("import-unsupported", f"{function.name} is left out: {problem}", function.span, fix=fix)
         else:
@@ -56,7 +59,7 @@ def supported(functions: Iterable[CFunction], naming: Naming, types: Collection[
     return retained
 
 
-def _problem(function: CFunction, naming: Naming, types: Collection[str]) -> tuple[str, str]:
+def _problem(function: CFunction, naming: Naming) -> tuple[str, str]:
     """Why a function cannot be in the spec, and what to do; empty where it can."""
     outside = "keep it outside the spec"
     if naming.prefix == DIOPI.prefix and not _DIOPI_NAME.fullmatch(function.name):
@@ -70,9 +73,6 @@ def _problem(function: CFunction, naming: Naming, types: Collection[str]) -> tup
     for c_type in (function.returns, *(param.type for param in function.params)):
         if not _C_TYPE.fullmatch(c_type):
             return f"the grammar has no type '{c_type}'", "give the type a name by a typedef, or " + outside
-        unknown = [word for word in words_of(c_type) if word not in types]
-        if unknown:
-            return f"no header declares '{unknown[0]}'", outside
     return "", ""
 
 
@@ -122,9 +122,9 @@ def _type_words(declared: CType) -> Iterator[str]:
             yield from words_of(field.type)
 
 
-def named_elsewhere(interface: CInterface) -> set[str]:
-    """The names in types of parameters, results and members, and in function types."""
+def named_in(interface: CInterface, *, everywhere: bool = False) -> set[str]:
+    """The names in types of parameters, results and members, and in function types; `everywhere`: in all typedefs."""
     found = {word for function in interface.functions for word in _function_words(function)}
     found |= {word for struct in interface.structs for word in _type_words(struct)}
-    types = (typedef.underlying for typedef in interface.typedefs if "(" in typedef.underlying)
+    types = (typedef.underlying for typedef in interface.typedefs if everywhere or "(" in typedef.underlying)
     return found | {word for c_type in types for word in words_of(c_type)}

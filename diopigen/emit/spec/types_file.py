@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from diopigen.diagnostics import Sink
-from diopigen.emit.spec.selection import named_elsewhere
+from diopigen.emit.spec.selection import named_in, words_of
 from diopigen.emit.spec.yaml_text import OPEN, quoted
 from diopigen.header.cdecl import CEnum, CInterface, CStruct
 from diopigen.ir.c_types import DtypeInfo
@@ -40,7 +40,8 @@ def types_text(interface: CInterface, header: str, naming: Naming, sink: Sink) -
     dtypes = dtypes_of(interface.enums, naming)
     sets = {name: [dtype for dtype in members if dtype in dtypes] for name, members in _SETS.items()}
     lines += ["", *_list("enums", (line for enum in enums for line in _enum(enum)))]
-    lines += ["", *_list("structs", (line for struct in structs for line in _struct(struct, sink)))]
+    complete = {one.name for one in interface.types if not (isinstance(one, CStruct) and one.opaque)}
+    lines += ["", *_list("structs", (line for struct in structs for line in _struct(struct, complete, sink)))]
     lines += ["", *_list("handles", _handles(interface, sink))]
     rows = (f"  - {{{_dtype(known_dtypes()[name], enum_value)}}}" for name, enum_value in dtypes.items())
     lines += ["", *_list("dtypes", rows)]
@@ -72,10 +73,10 @@ def _report_unnamed(enums: Iterable[CEnum], sink: Sink) -> None:
         sink.warning("import-unsupported", message, unnamed[0].span, fix="keep such constants outside the spec")
 
 
-def _struct(struct: CStruct, sink: Sink) -> Iterator[str]:
+def _struct(struct: CStruct, complete: Collection[str], sink: Sink) -> Iterator[str]:
     yield from (f"  - name: {quoted(struct.name)}", f"    doc: {OPEN}", f"    size: {struct.size}")
     yield from (f"    align: {struct.align}", "    fields:")
-    problem = _layout_problem(struct)
+    problem = _layout_problem(struct, complete)
     if problem:
         message = f"the members of {struct.name} are left out: {problem}"
         sink.warning("import-unsupported", message, struct.span, fix="its size and alignment stay: pass it by pointer")
@@ -91,13 +92,15 @@ def _unit_size(align: int) -> int:
     return align if align in _UNITS else 1
 
 
-def _layout_problem(struct: CStruct) -> str:
+def _layout_problem(struct: CStruct, complete: Collection[str]) -> str:
     """Why the members of a struct cannot be in the spec; empty where they can."""
     if not struct.fields:
         return "it has none"
     for field in struct.fields:
         if not _NAME.fullmatch(field.name) or not _C_TYPE.fullmatch(field.type):
             return f"the grammar cannot hold '{field.name}' of type '{field.type}'"
+        if "*" not in field.type and any(word not in complete for word in words_of(field.type)):
+            return f"the type of '{field.name}' is declared inside it"
         if "*" in field.type and "[" not in field.type and field.offset % 8:
             return "they are packed"
     return ""
@@ -108,9 +111,10 @@ def _handles(interface: CInterface, sink: Sink) -> Iterator[str]:
     structs that other declarations name without it become typedefs. Enums that are no `int` become what they are."""
     enums = {enum.name for enum in interface.enums if enum.underlying in _INTS}
     own = enums | {struct.name for struct in interface.structs if not struct.opaque}
-    opaque = {struct.name for struct in interface.structs if struct.opaque}
+    tags = {struct.name for struct in interface.structs if struct.opaque}
+    opaque = tags | named_in(interface, everywhere=True) - {declared.name for declared in interface.types}
     types = {typedef.name: typedef.underlying for typedef in interface.typedefs if typedef.name not in own}
-    bare = named_elsewhere(interface) & opaque
+    bare = named_in(interface) & opaque
     for name, c_type in {**{name: name for name in sorted(bare)}, **types, **_odd_enums(interface, sink)}.items():
         if "(" not in c_type:
             c_type = " ".join(f"struct {word}" if word in opaque else word for word in c_type.split())
