@@ -137,7 +137,7 @@ def _check_exceptions(directory: Path, interface: Interface, sink: Sink) -> None
 @click.option("--out", default="specs", show_default=True, metavar="DIR", help="Folder to write.")
 @click.option("--force", is_flag=True, help="Overwrite files that were edited by hand.")
 @click.option("--prefix", metavar="TEXT", help="What names begin with (default: what nearly all do, if anything).")
-@click.option("--status", metavar="TYPE", help="What functions return (default: the enum that most return, or void).")
+@click.option("--status", metavar="TEXT", help="What functions return (default: the enum that most return, or void).")
 @language_option
 @include_option
 @common_options

@@ -70,7 +70,7 @@ def parse_headers(
     if unit is None:
         return None
     if included:
-        files = Files([*sources, *_included(unit)])
+        files = Files([*_included(unit), *sources])
     return DeclarationReader(unit, files).interface(tuple(source.name for source in sources), docs=docs)
 
 

@@ -141,7 +141,7 @@ _PARAM_FIELDS = {
     "doc": Field(TEXT, "one line that says its role", required=True),
 }
 PARAM = RecordShape("parameter", _PARAM_FIELDS)
-_OF_THE_BASE = ("name", "shares", "elements", "of", "on", "in_place")
+_OF_THE_BASE = ("name", "c_type", "shares", "elements", "of", "on", "in_place")
 """Keys that say what a parameter is to others, in every variant."""
 PARAM_OVERRIDE = RecordShape(
     "parameter override",
