@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from diopigen.diagnostics import Span
 
-_POINTER = re.compile(r"(.*[^*& ]) ?[*&](?: ?const)?", re.DOTALL)
+_POINTER = re.compile(r"(.*\w[* ]*)[*&](?: ?(?:const|restrict|__restrict))*")
 
 
 def is_written_through(c_type: str) -> bool:
@@ -16,7 +16,8 @@ def is_written_through(c_type: str) -> bool:
     if found is None:
         return False
     # In `T *const *` the const is that of the pointer that is pointed to.
-    return not found[1].endswith("const") and ("*" in found[1] or "const" not in found[1].split())
+    inner = found[1].rstrip()
+    return not inner.endswith("const") and ("*" in inner or "const" not in inner.split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from diopigen.emit.c.type_order import in_order, named_types
 from diopigen.emit.c_text import call_lines, declarator, doc_comment
 from diopigen.emit.escaping import comment_text
 from diopigen.emit.plan import Plan, PlannedFile
-from diopigen.emit.prose import constraint_text, direction_tag, param_text
+from diopigen.emit.prose import constraint_text, param_command, param_text
 from diopigen.emit.sources import spec_files
 from diopigen.emit.templates import render
 from diopigen.header.signature import c_function, opaque_structs
@@ -31,13 +31,12 @@ def function_doc(function: Function) -> str:
     paragraphs += [("@note ", constraint_text(constraint)) for constraint in function.constraints]
     if function.context:
         paragraphs.append(("@param[in] ctx ", "Context of the call."))
-    paragraphs += [
-        (f"@param[{direction_tag(param)}] {param.name} ", param_text(param))
-        for param in function.params
-        if not param.unnamed
-    ]
+    paragraphs += [(param_command(param), param_text(param)) for param in function.params if not param.unnamed]
     unnamed = [param for param in function.params if param.unnamed]
-    paragraphs += [("@note ", f"Last parameter ({param.direction}): {param_text(param)}") for param in unnamed]
+    paragraphs += [
+        ("@note ", f"Last parameter{f' ({param.direction})' * bool(param.direction)}: {param_text(param)}")
+        for param in unnamed
+    ]
     if function.returns == "string":
         paragraphs.append(("@return ", "A null-terminated text that the library owns."))
     elif not function.is_foreign:

@@ -13,12 +13,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from diopigen.check.documentation import function_names
+from diopigen.check.names import KEYWORDS
 from diopigen.diagnostics import Sink, Span
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.spec.selection import declared_in, naming_of, supported
 from diopigen.emit.spec.tables import with_table
 from diopigen.emit.spec.types_file import dtypes_of, types_text
-from diopigen.emit.spec.yaml_text import OPEN, quoted, sentence
+from diopigen.emit.spec.yaml_text import OPEN, c_text, quoted, sentence
 from diopigen.header.cdecl import CDocParam, CFunction, CInterface, CParam, documented_params
 from diopigen.header.clang import Language, parse_headers
 from diopigen.header.compare import quoted as listed
@@ -30,6 +31,7 @@ from diopigen.ir.model import Parameter
 from diopigen.ir.naming import DIOPI, Naming
 from diopigen.ir.types import TYPES
 from diopigen.ir.variants import with_direction
+from diopigen.spec.grammar_words import HEADER_NAME
 
 RULES = {
     "import-nothing": "A header that is imported declares functions.",
@@ -63,6 +65,12 @@ def first_spec(
 ) -> Plan | None:
     """The files of a first spec for the headers at `paths`; None where one cannot be read. `prefix` begins the names of
     the functions that are imported, `status` is the type that they return unless their entries say otherwise."""
+    for path in paths:
+        if not re.fullmatch(HEADER_NAME.pattern or "", path.name):
+            fix = "give it a name of letters, digits, '_', '-', '+' and '.' that ends in .h, .hh, .hpp or .hxx"
+            sink.error("import-unsupported", f"'{path.name}' cannot be the name of a header", Span(str(path)), fix=fix)
+    if sink.has_errors:
+        return Plan()
     parsed = parse_headers(paths, sink=sink, include_dirs=include_dirs, language=language, included=True)
     if parsed is None:
         return None
@@ -173,7 +181,7 @@ def _operators(
         if function.returns == "const char *":
             lines.append("    returns: string")
         elif function.returns != naming.status:
-            lines.append(f"    returns: {quoted(function.returns)}")
+            lines.append(f"    returns: {c_text(function.returns)}")
         if not function.weak:
             lines.append("    linkage: strong")
         if function.deprecated:
@@ -220,7 +228,8 @@ def _param(
     param = params[position]
     known = documented.get(param.name)
     tag = known.direction.replace(" ", "") if known else ""
-    keys = {"name": quoted(param.name or f"unnamed{position}")}
+    name = f"{param.name}_" if param.name in KEYWORDS else param.name
+    keys = {"name": quoted(name or f"unnamed{position}")}
     keys |= _type_keys(param.type, tag, params, position, named, naming)
     if not param.name:
         keys["unnamed"] = "true"
@@ -246,7 +255,7 @@ def _type_keys(
     if keys and (keys["type"] in TYPES or keys["type"] in named) and _spelled(keys) == spelling:
         return keys
     said = {"direction": written} if written and is_written_through(spelling) else {}
-    return {"type": "opaque", "c_type": quoted(spelling), **said}
+    return {"type": "opaque", "c_type": c_text(spelling), **said}
 
 
 def _spelled(keys: Mapping[str, str]) -> str:

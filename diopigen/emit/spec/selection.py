@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
+from diopigen.check.names import KEYWORDS
 from diopigen.diagnostics import Sink, Span
 from diopigen.header.cdecl import CFunction, CInterface, CStruct, CType, CTypedef
 from diopigen.header.stubs import is_c_word
@@ -68,6 +69,8 @@ def _problem(function: CFunction, naming: Naming) -> tuple[str, str]:
         return f"its name does not begin with '{naming.prefix}'", "name another --prefix; --prefix '' takes all"
     if not _NAME.fullmatch(naming.short(function.name)):
         return f"'{naming.short(function.name)}' is no name", "name a shorter --prefix; --prefix '' takes all"
+    if function.name in KEYWORDS:
+        return "its name is a keyword of C++", outside
     if any(param.type == "..." for param in function.params):
         return "it takes a variable number of arguments", outside
     for c_type in (function.returns, *(param.type for param in function.params)):

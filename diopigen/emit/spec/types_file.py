@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
+from diopigen.check.names import KEYWORDS
 from diopigen.diagnostics import Sink
 from diopigen.emit.spec.selection import named_in, words_of
-from diopigen.emit.spec.yaml_text import OPEN, quoted
+from diopigen.emit.spec.yaml_text import OPEN, c_text, quoted
 from diopigen.header.cdecl import CEnum, CInterface, CStruct
 from diopigen.ir.c_types import DtypeInfo
 from diopigen.ir.load import known_dtypes
@@ -69,7 +70,8 @@ def _report_unnamed(enums: Iterable[CEnum], sink: Sink) -> None:
     unnamed = [enum for enum in enums if not enum.name]
     if unnamed:
         first = unnamed[0].values[0][0] if unnamed[0].values else "none"
-        message = f"{len(unnamed)} enums without a name are left out, the first with the value {first}"
+        what = "1 enum without a name is" if len(unnamed) == 1 else f"{len(unnamed)} enums without a name are"
+        message = f"{what} left out, the first with the value {first}"
         sink.warning("import-unsupported", message, unnamed[0].span, fix="keep such constants outside the spec")
 
 
@@ -84,7 +86,7 @@ def _struct(struct: CStruct, complete: Collection[str], sink: Sink) -> Iterator[
         yield f"      - {{name: opaque, c_type: '{c_type}', offset: 0, doc: {OPEN}}}"
         return
     for field in struct.fields:
-        c_type = quoted(field.type)
+        c_type = c_text(field.type)
         yield f"      - {{name: {quoted(field.name)}, c_type: {c_type}, offset: {field.offset}, doc: {OPEN}}}"
 
 
@@ -97,7 +99,7 @@ def _layout_problem(struct: CStruct, complete: Collection[str]) -> str:
     if not struct.fields:
         return "it has none"
     for field in struct.fields:
-        if not _NAME.fullmatch(field.name) or not _C_TYPE.fullmatch(field.type):
+        if not _NAME.fullmatch(field.name) or field.name in KEYWORDS or not _C_TYPE.fullmatch(field.type):
             return f"the grammar cannot hold '{field.name}' of type '{field.type}'"
         if "*" not in field.type and any(word not in complete for word in words_of(field.type)):
             return f"the type of '{field.name}' is declared inside it"
@@ -119,7 +121,7 @@ def _handles(interface: CInterface, sink: Sink) -> Iterator[str]:
         if "(" not in c_type:
             c_type = " ".join(f"struct {word}" if word in opaque else word for word in c_type.split())
         if _C_TYPE.fullmatch(c_type):
-            yield f"  - {{name: {quoted(name)}, c_type: {quoted(c_type)}, doc: {OPEN}}}"
+            yield f"  - {{name: {quoted(name)}, c_type: {c_text(c_type)}, doc: {OPEN}}}"
 
 
 def _odd_enums(interface: CInterface, sink: Sink) -> Mapping[str, str]:

@@ -19,6 +19,11 @@ def quoted(text: str) -> str:
     return "'" + flat.replace("'", "''") + "'"
 
 
+def c_text(c_type: str) -> str:
+    """A YAML scalar for a C type, in words that C and C++ share."""
+    return quoted(re.sub(r"\brestrict\b", "__restrict", c_type))
+
+
 def sentence(text: str) -> str:
     """The text with a full stop."""
     flat = " ".join(text.split())

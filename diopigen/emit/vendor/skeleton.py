@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from diopigen.emit.c_text import COLUMNS, call_lines, declarator, doc_comment, wrapped
 from diopigen.emit.plan import PlannedFile
-from diopigen.emit.prose import constraint_text, direction_tag, param_text
+from diopigen.emit.prose import constraint_text, param_command, param_text
 from diopigen.emit.templates import render
 from diopigen.header.signature import c_function
 from diopigen.ir.model import Function, Interface
@@ -122,7 +122,7 @@ def contract(function: Function) -> str:
         paragraphs.append(("@note ", f"Backward of {function.naming.full(function.backward_of)}."))
     if function.context:
         paragraphs.append(("@param[in] ctx ", "Context: gives the stream and owns temporaries."))
-    paragraphs += [(f"@param[{direction_tag(param)}] {param.name} ", param_text(param)) for param in function.params]
+    paragraphs += [(param_command(param), param_text(param)) for param in function.params]
     paragraphs += [("@pre ", constraint_text(constraint)) for constraint in function.constraints]
     aliasing = aliasing_text(function)
     if aliasing:
