@@ -1,4 +1,4 @@
-"""Headers of libraries other than DIOPI: what `import-proto` writes loads, and gives headers with the same functions."""
+"""Headers of libraries other than DIOPI: what `import-proto` writes loads, and declares the same functions."""
 
 from __future__ import annotations
 
