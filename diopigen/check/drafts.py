@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from diopigen.check import directions, documentation, types
 from diopigen.check.rule import OPEN, Subject
 from diopigen.diagnostics import Correction, Sink
@@ -11,6 +13,8 @@ RULES = {
 }
 
 
+_FUNCTION = re.compile(r"(?:the documentation of )?(\w+)")
+"""The function that a finding is about."""
 _REMOVE = Correction.of("remove 'draft'", "draft: true", "")
 
 
@@ -22,7 +26,8 @@ def check(subject: Subject, sink: Sink) -> None:
     found = Sink()
     for family in (directions, documentation, types):
         family.check(subject, found)
-    waiting = {finding.message.partition(":")[0] for finding in found.sorted() if finding.code in OPEN}
+    messages = (finding.message for finding in found.sorted() if finding.code in OPEN)
+    waiting = {match[1] for message in messages if (match := _FUNCTION.match(message)) is not None}
     for function in drafts:
         if function.name not in waiting:
             message = f"{function.name} is called a draft, but nothing in it is open"

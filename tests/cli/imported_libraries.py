@@ -17,6 +17,7 @@ struct plan_nested { int kind; struct { float low; float high; } range; };
 typedef struct plan_outer { char tag; struct plan_nested inner; } plan_outer;
 typedef void (*plan_visitor)(const plan_node *node, void *data);
 typedef int plan_filter(const plan_node *node);
+/** Executes; see diopiNowhere. */
 void plan_execute(const plan_t p);
 plan_t plan_create(int rank, const int *n, plan_complex *in, plan_complex *out, plan_sign sign, unsigned flags);
 double plan_cost(const struct plan_s *p, enum plan_state);

@@ -118,6 +118,8 @@ def test_types_are_written_as_c_has_them(folder: Path, capsys: pytest.CaptureFix
     code, said = run(capsys, "check")
     assert code == 0
     assert said.count("warning[doc-reference]: the documentation of plan_visit names diopiVisitAll") == 1
+    assert "warning[doc-reference]: the documentation of plan_execute names diopiNowhere" in said
+    assert "draft-done" not in said
     open_places = {line.rpartition("]: ")[2] for line in said.splitlines() if "missing-direction" in line}
     assert open_places == {
         "plan_create: 'in' has no direction",
