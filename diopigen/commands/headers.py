@@ -162,10 +162,10 @@ def import_proto(
     from diopigen.emit.spec.first_spec import first_spec
     from diopigen.header.cdecl import canonical_type
     from diopigen.output.apply import apply
-    from diopigen.spec.grammar_words import C_TYPE, PREFIX
+    from diopigen.spec.grammar_words import PREFIX, RESULT_TYPE
 
     session = Session(spec, templates, output_format, strict)
-    for option, value, shape in (("--prefix", prefix, PREFIX), ("--status", status, C_TYPE)):
+    for option, value, shape in (("--prefix", prefix, PREFIX), ("--status", status, RESULT_TYPE)):
         if value is not None and not re.fullmatch(shape.pattern or "", value):
             raise click.UsageError(f"{option}: '{value}' is not {shape.what}")
     plan = first_spec(

@@ -40,7 +40,6 @@ typedef long ptrdiff_t;
 typedef long time_t;
 typedef struct _IO_FILE FILE;
 typedef __builtin_va_list va_list;
-typedef struct { unsigned long bits[16]; } cpu_set_t;
 #ifndef __cplusplus
 typedef int wchar_t;
 #define bool _Bool
@@ -91,13 +90,22 @@ _KEYWORDS = frozenset(
         "_Bool _Complex __restrict wchar_t __int128 _Float16 __bf16"
     )
 )
-STANDARD_TYPES = frozenset(re.findall(r"^typedef .*?(\w+);", _TYPES_TEXT, re.MULTILINE))
+_OWN_TEXTS = {
+    "sched": "typedef struct { unsigned long bits[16]; } cpu_set_t;\n",
+    "uchar": "#ifndef __cplusplus\ntypedef uint16_t char16_t;\ntypedef uint32_t char32_t;\n#endif\n",
+}
+"""What a header of the standard or of POSIX adds to the basic types."""
+STANDARD_TYPES = frozenset(
+    re.findall(r"^typedef .*?(\w+);", "".join((_TYPES_TEXT, *_OWN_TEXTS.values())), re.MULTILINE)
+)
 STANDARD_HEADERS = {
     "FILE": "stdio.h",
     "va_list": "stdarg.h",
     "time_t": "time.h",
     "ssize_t": "sys/types.h",
     "cpu_set_t": "sched.h",
+    "char16_t": "uchar.h",
+    "char32_t": "uchar.h",
 }
 """The headers of types that <stddef.h>, <stdint.h> and <stdbool.h> do not declare."""
 
@@ -147,7 +155,7 @@ def _std_text() -> str:
 
 _C_HEADERS = _words(
     "assert complex ctype errno fenv float inttypes limits locale math setjmp signal stdalign stdarg stdatomic "
-    "sched stdbool stddef stdint stdio stdlib stdnoreturn string threads time uchar wchar wctype"
+    "sched stdbool stddef stdint stdio stdlib stdnoreturn string sys/types threads time uchar wchar wctype"
 )
 _CXX_HEADERS = _words(
     "algorithm any array atomic bitset cassert cctype cerrno cfenv cfloat chrono cinttypes climits clocale cmath "
@@ -169,7 +177,7 @@ def stub_files(language: str) -> tuple[tuple[str, str], ...]:
     files = {TYPES: _TYPES_TEXT}
     only_types = f"#pragma once\n#include <{TYPES}>\n"
     for name in _C_HEADERS:
-        files[f"{name}.h"] = only_types
+        files[f"{name}.h"] = only_types + _OWN_TEXTS.get(name, "")
     if language == "c++":
         files[_STD] = _std_text()
     for name in _CXX_HEADERS:

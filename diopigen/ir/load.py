@@ -221,8 +221,9 @@ def _version(types: MappingNode) -> Version:
 
 
 def _naming(types: MappingNode) -> Naming:
-    given = {key: text_of(types.get(key)) for key in ("prefix", "status") if types.get(key) is not None}
-    return replace(DIOPI, **given)
+    return replace(
+        DIOPI, **{key: text_of(types.get(key)) for key in ("prefix", "status") if types.get(key) is not None}
+    )
 
 
 def _dtypes(types: MappingNode, sink: Sink) -> tuple[tuple[DtypeInfo, ...], tuple[DtypeSet, ...]]:

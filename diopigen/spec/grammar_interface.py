@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from diopigen.spec.grammar_operators import OPERATORS_FILE
-from diopigen.spec.grammar_words import C_TYPE, FLAG, HEADER_NAME, NAMES, PREFIX, TEXT, WORD
+from diopigen.spec.grammar_words import C_TYPE, FLAG, HEADER_NAME, NAMES, PREFIX, RESULT_TYPE, TEXT, WORD
 from diopigen.spec.schema import Field, IntegerShape, ListShape, RecordShape, TextShape
 
 RUNTIME_FILE = RecordShape(
@@ -63,7 +63,7 @@ TYPES_FILE = RecordShape(
         ),
         "header": Field(HEADER_NAME, "the header that declares the types", required=True),
         "prefix": Field(PREFIX, "what the names of all functions begin with (default: diopi)"),
-        "status": Field(C_TYPE, "what functions return unless they say otherwise (default: diopiError_t)"),
+        "status": Field(RESULT_TYPE, "what functions return unless they say otherwise (default: diopiError_t)"),
         "enums": Field(
             ListShape(
                 RecordShape(

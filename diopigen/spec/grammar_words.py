@@ -19,9 +19,10 @@ from diopigen.spec.schema import (
 TEXT = TextShape()
 C_TYPE = TextShape(
     # A type with the sizes of an array, or with the parameters of a function or of a pointer to one.
-    r"[A-Za-z_][A-Za-z0-9_ *&]*(?:(?:\[[0-9]+\])*|(?:\( ?\*\))?\([A-Za-z0-9_ *&,.()\[\]]*\))",
+    r"[A-Za-z_][A-Za-z0-9_ *&]*(?:(?:\[[0-9]+\])*|(?:\( ?\*\))?\((?! ?\*)[A-Za-z0-9_ *&,.()\[\]]*\))",
     what="a C type",
 )
+RESULT_TYPE = TextShape(r"[A-Za-z_][A-Za-z0-9_ *&]*", what="a C type that a function can return")
 PREFIX = TextShape(r"(?:[A-Za-z_][A-Za-z0-9_]*)?", what="the beginning of a name, or nothing")
 WORD = TextShape(r"[A-Za-z_][A-Za-z0-9_]*", what="a name (letters, digits, _)")
 DTYPE_NAME = replace(WORD, vocabulary="dtype")

@@ -28,10 +28,11 @@ const char *plan_name(plan_t p);
 void plan_visit(plan_node *first, plan_visitor visit, plan_filter *filter,
                 void (*done)(void *data, int code), void *data);
 void plan_print(plan_t p, FILE *file);
+void (*plan_handler(int code))(int code);
 void plan_log(const char *format, ...);
 int planner_version(void);
 """
-"""A library without a status and with a mixed first word; `plan_log` and `planner_version` stay outside."""
+"""A library without a status and with a mixed first word; `plan_handler`, `plan_log` and `planner_version` stay outside."""
 
 STATUS = """\
 #include "nn-types.h"
@@ -72,6 +73,7 @@ typedef struct RT_Api {
     size_t struct_size;
     RT_Client_Create *RT_Client_Create;
     RT_Error_Destroy_Fn RT_Error_Destroy;
+    void (*(*RT_Find)(const char *name))(void);
     int (*RT_Register)(const char *name, void (*done)(void *, int));
 } RT_Api;
 """

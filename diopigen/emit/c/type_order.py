@@ -1,4 +1,4 @@
-"""The order in which C needs structs and typedefs: what a type names stands before it."""
+"""The order in which C needs structs and typedefs: a type comes after those that it names."""
 
 from __future__ import annotations
 

@@ -12,10 +12,11 @@ from diopigen.diagnostics import Sink, Span
 from diopigen.header.cdecl import CFunction, CInterface, CStruct, CType, CTypedef
 from diopigen.header.stubs import is_c_word
 from diopigen.ir.naming import DIOPI, Naming
-from diopigen.spec.grammar_words import C_TYPE, WORD
+from diopigen.spec.grammar_words import C_TYPE, RESULT_TYPE, WORD
 
 _DIOPI_NAME = re.compile(r"diopi[A-Z]\w*")
 _FIRST_WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*?(?:_+|(?<=[a-z0-9])(?=[A-Z]))")
+_RESULT_TYPE = re.compile(RESULT_TYPE.pattern or "")
 _C_TYPE, _NAME = re.compile(C_TYPE.pattern or ""), re.compile(WORD.pattern or "")
 _DOMINATES = 0.9
 """The part of the functions whose names begin with a word, from which on it is the prefix of all."""
@@ -73,7 +74,9 @@ def _problem(function: CFunction, naming: Naming) -> tuple[str, str]:
         return "its name is a keyword of C++", outside
     if any(param.type == "..." for param in function.params):
         return "it takes a variable number of arguments", outside
-    for c_type in (function.returns, *(param.type for param in function.params)):
+    if not _RESULT_TYPE.fullmatch(function.returns):
+        return f"no entry can return '{function.returns}'", "give the type a name by a typedef, or " + outside
+    for c_type in (param.type for param in function.params):
         if not _C_TYPE.fullmatch(c_type):
             return f"the grammar has no type '{c_type}'", "give the type a name by a typedef, or " + outside
     return "", ""
@@ -81,7 +84,8 @@ def _problem(function: CFunction, naming: Naming) -> tuple[str, str]:
 
 def words_of(c_type: str) -> list[str]:
     """The names in a type that are not of C itself."""
-    return [word for word in re.findall(r"[A-Za-z_]\w*", c_type) if not is_c_word(word)]
+    named = c_type.replace("(unnamed)", "")
+    return [word for word in re.findall(r"[A-Za-z_]\w*", named) if not is_c_word(word)]
 
 
 def declared_in(interface: CInterface, files: Collection[str]) -> CInterface:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -35,7 +36,8 @@ def with_table(interface: CInterface, sink: Sink) -> CInterface:
 def _functions(struct: CStruct, typedefs: Mapping[str, str]) -> Iterator[CFunction]:
     for field in struct.fields:
         found = _FUNCTION.fullmatch(_behind(field, typedefs))
-        if found is not None and field.span is not None:
+        # Unbalanced are the parameters of a function that returns a pointer to one.
+        if found is not None and field.span is not None and min(_depths(found[2]), default=0) >= 0:
             params = tuple(CParam("", c_type, field.span) for c_type in _split(found[2]) if c_type != "void")
             header = field.span.file.rpartition("/")[2]
             yield CFunction(field.name, found[1], params, weak=False, span=field.span, header=header)
@@ -51,11 +53,15 @@ def _behind(field: CField, typedefs: Mapping[str, str]) -> str:
 
 def _split(params: str) -> Iterator[str]:
     """The parameters of a function type: commas inside parentheses belong to one."""
-    depth, start = 0, 0
-    for position, character in enumerate(params):
-        depth += {"(": 1, ")": -1}.get(character, 0)
-        if character == "," and depth == 0:
+    start = 0
+    for position, depth in enumerate(_depths(params)):
+        if params[position] == "," and depth == 0:
             yield params[start:position].strip()
             start = position + 1
     if params[start:].strip():
         yield params[start:].strip()
+
+
+def _depths(text: str) -> Iterator[int]:
+    """How many parentheses are open behind each character."""
+    return itertools.accumulate({"(": 1, ")": -1}.get(character, 0) for character in text)
