@@ -15,6 +15,9 @@ typedef struct plan_node { struct plan_node *next; plan_t plan; enum plan_state 
 typedef union { float real; int whole; } plan_value;
 struct plan_nested { int kind; struct { float low; float high; } range; };
 typedef struct plan_outer { char tag; struct plan_nested inner; } plan_outer;
+#pragma pack(push, 1)
+typedef struct { char tag; int size; } plan_packed;
+#pragma pack(pop)
 typedef void (*plan_visitor)(const plan_node *node, void *data);
 typedef int plan_filter(const plan_node *node);
 /** Executes; see diopiNowhere. */
@@ -22,7 +25,7 @@ void plan_execute(const plan_t p);
 plan_t plan_create(int rank, const int *n, plan_complex *in, plan_complex *out, plan_sign sign, unsigned flags);
 double plan_cost(const struct plan_s *p, enum plan_state);
 long double plan_flops(plan_t p, long double *add);
-plan_value plan_best(plan_outer *outer, struct plan_cache *cache);
+plan_value plan_best(plan_outer *outer, const plan_packed *packed, struct plan_cache *cache);
 const char *plan_name(plan_t p);
 /** Visits. See diopiVisitAll and plan_walk, which do not exist. \\@{ ' # %} : */
 void plan_visit(plan_node *first, plan_visitor visit, plan_filter *filter,

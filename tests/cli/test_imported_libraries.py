@@ -85,6 +85,8 @@ def test_what_is_left_out_has_a_reason(folder: Path, capsys: pytest.CaptureFixtu
         "warning[import-unsupported]: 1 enum without a name is left out, the first with the value PLAN_UNNAMED",
         "warning[import-unsupported]: the members of plan_nested are left out: the grammar cannot hold 'range' of type"
         " '(unnamed)'",
+        "warning[import-unsupported]: the members of plan_packed are left out: their alignment is not that of their"
+        " types",
         "warning[import-unsupported]: plan_handler is left out: no entry can return 'void ( *)(int)'",
         "warning[import-unsupported]: plan_log is left out: it takes a variable number of arguments",
         "warning[import-unsupported]: planner_version is left out: its name does not begin with 'plan_'",
@@ -101,6 +103,7 @@ def test_types_are_written_as_c_has_them(folder: Path, capsys: pytest.CaptureFix
         "      - {name: PLAN_INVERSE, value: 1, alias: true, doc: To be described.}\n",
         "      - {name: sizes, c_type: 'float[2][3]', offset: 20, doc: To be described.}\n",
         "      - {name: opaque, c_type: 'uint32_t[3]', offset: 0, doc: To be described.}\n",
+        "      - {name: opaque, c_type: 'uint8_t[5]', offset: 0, doc: To be described.}\n",
         "      - {name: inner, c_type: plan_nested, offset: 4, doc: To be described.}\n",
         "  - {name: plan_complex, c_type: 'double[2]', doc: To be described.}\n",
         "  - {name: plan_t, c_type: 'struct plan_s *', doc: To be described.}\n",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from diopigen.check.names import KEYWORDS
 from diopigen.diagnostics import Sink
-from diopigen.emit.spec.selection import named_in, words_of
+from diopigen.emit.spec.alignments import UNITS, Alignments
+from diopigen.emit.spec.selection import named_in
 from diopigen.emit.spec.yaml_text import OPEN, c_text, quoted
 from diopigen.header.cdecl import CEnum, CInterface, CStruct
 from diopigen.ir.c_types import DtypeInfo
@@ -18,8 +19,6 @@ from diopigen.spec.grammar_words import C_TYPE, WORD
 _C_TYPE, _NAME = re.compile(C_TYPE.pattern or ""), re.compile(WORD.pattern or "")
 _INTS = frozenset({"unsigned int", "int"})
 """What an enum is as large as, unless it says otherwise."""
-_UNITS = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t", 16: "long double"}
-"""A type of each alignment, and of the same size."""
 _SETS = {
     "floating": ("float16", "bfloat16", "float32", "float64"),
     "integral": ("uint8", "int8", "int16", "int32", "int64"),
@@ -41,8 +40,8 @@ def types_text(interface: CInterface, header: str, naming: Naming, sink: Sink) -
     dtypes = dtypes_of(interface.enums, naming)
     sets = {name: [dtype for dtype in members if dtype in dtypes] for name, members in _SETS.items()}
     lines += ["", *_list("enums", (line for enum in enums for line in _enum(enum)))]
-    complete = {one.name for one in interface.types if not (isinstance(one, CStruct) and one.opaque)}
-    lines += ["", *_list("structs", (line for struct in structs for line in _struct(struct, complete, sink)))]
+    alignments = Alignments(interface)
+    lines += ["", *_list("structs", (line for struct in structs for line in _struct(struct, alignments, sink)))]
     lines += ["", *_list("handles", _handles(interface, sink))]
     rows = (f"  - {{{_dtype(known_dtypes()[name], enum_value)}}}" for name, enum_value in dtypes.items())
     lines += ["", *_list("dtypes", rows)]
@@ -75,14 +74,14 @@ def _report_unnamed(enums: Iterable[CEnum], sink: Sink) -> None:
         sink.warning("import-unsupported", message, unnamed[0].span, fix="keep such constants outside the spec")
 
 
-def _struct(struct: CStruct, complete: Collection[str], sink: Sink) -> Iterator[str]:
+def _struct(struct: CStruct, alignments: Alignments, sink: Sink) -> Iterator[str]:
     yield from (f"  - name: {quoted(struct.name)}", f"    doc: {OPEN}", f"    size: {struct.size}")
     yield from (f"    align: {struct.align}", "    fields:")
-    problem = _layout_problem(struct, complete)
+    problem = _layout_problem(struct, alignments)
     if problem:
         message = f"the members of {struct.name} are left out: {problem}"
         sink.warning("import-unsupported", message, struct.span, fix="its size and alignment stay: pass it by pointer")
-        c_type = f"{_UNITS.get(struct.align, 'uint8_t')}[{max(1, struct.size // _unit_size(struct.align))}]"
+        c_type = f"{UNITS.get(struct.align, 'uint8_t')}[{max(1, struct.size // _unit_size(struct.align))}]"
         yield f"      - {{name: opaque, c_type: '{c_type}', offset: 0, doc: {OPEN}}}"
         return
     for field in struct.fields:
@@ -91,21 +90,20 @@ def _struct(struct: CStruct, complete: Collection[str], sink: Sink) -> Iterator[
 
 
 def _unit_size(align: int) -> int:
-    return align if align in _UNITS else 1
+    return align if align in UNITS else 1
 
 
-def _layout_problem(struct: CStruct, complete: Collection[str]) -> str:
+def _layout_problem(struct: CStruct, alignments: Alignments) -> str:
     """Why the members of a struct cannot be in the spec; empty where they can."""
     if not struct.fields:
         return "it has none"
     for field in struct.fields:
         if not _NAME.fullmatch(field.name) or field.name in KEYWORDS or not _C_TYPE.fullmatch(field.type):
             return f"the grammar cannot hold '{field.name}' of type '{field.type}'"
-        if "*" not in field.type and any(word not in complete for word in words_of(field.type)):
-            return f"the type of '{field.name}' is declared inside it"
-        if "*" in field.type and "[" not in field.type and field.offset % 8:
-            return "they are packed"
-    return ""
+    known = [alignments.of(field.type) for field in struct.fields]
+    if 0 in known:
+        return f"the size of '{struct.fields[known.index(0)].name}' is not known outside of it"
+    return "" if max(known) == struct.align else "their alignment is not that of their types"
 
 
 def _handles(interface: CInterface, sink: Sink) -> Iterator[str]:
