@@ -35,7 +35,7 @@ void (*plan_handler(int code))(int code);
 void plan_log(const char *format, ...);
 int planner_version(void);
 """
-"""A library without a status and with a mixed first word; `plan_handler`, `plan_log` and `planner_version` stay outside."""
+"""A library without a status. `plan_handler`, `plan_log` and `planner_version` cannot be imported."""
 
 STATUS = """\
 #include "nn-types.h"
@@ -93,3 +93,17 @@ struct item { int class; };
 void item_copy(const float *restrict from, float *restrict new, struct item *item);
 """
 """What a C++ compiler does not take: `restrict`, and keywords of C++ as names."""
+
+DIOPI = """\
+#include <stdint.h>
+typedef struct diopiContext* diopiContextHandle_t;
+typedef struct diopiTensor* diopiTensorHandle_t;
+typedef const struct diopiTensor* diopiConstTensorHandle_t;
+typedef enum { diopiSuccess = 0, diopiErrorOccurred = 1 } diopiError_t;
+diopiError_t diopiRelu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input);
+/** Masks. */
+diopiError_t diopiMask(diopiContextHandle_t ctx, diopiTensorHandle_t out, const uint16_t* mask);
+int diopiCount(const int64_t* number);
+int helper(void);
+"""
+"""Functions of DIOPI with types that its grammar has no word for."""

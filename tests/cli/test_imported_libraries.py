@@ -19,12 +19,14 @@ FILES = {
     "rt.h": headers.TABLE,
     "box.hpp": headers.REFERENCE,
     "item.h": headers.C_ALONE,
+    "functions.h": headers.DIOPI,
 }
 SETS = {
     "plan-lib.h": ["plan-lib.h", "--prefix", "plan_"],
     "nn.h": ["nn.h"],
     "box.hpp": ["box.hpp"],
     "item.h": ["item.h", "--language", "c"],
+    "functions.h": ["functions.h"],
 }
 """The arguments that import each library."""
 
@@ -61,7 +63,7 @@ def test_the_generated_header_declares_the_same_functions(
     code, said = run(capsys, "generate")
     assert code == 0, said
     language: Language = "c" if "--language" in SETS[name] else "c++"
-    left_out = {"plan_handler", "plan_log", "planner_version"}
+    left_out = {"plan_handler", "plan_log", "planner_version", "helper"}
     expected = {one: types for one, types in signatures(folder / name, language).items() if one not in left_out}
     assert len(expected) >= 1
     assert signatures(generated(folder, name)) == expected
@@ -229,6 +231,19 @@ def test_a_scaffolded_tree_compiles_and_keeps_what_is_written(folder: Path, caps
     assert code == 0 and "0 started" in said and not skeletons[0].exists()
     code, said = run(capsys, "scaffold", "--vendor", "acme", "--out", "tree", "--with-tvm")
     assert code == 2 and "need an interface of DIOPI" in said
+
+
+def test_functions_of_diopi_keep_c_types_without_a_word(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, said = run(capsys, "import-proto", "functions.h")
+    assert code == 0 and "helper is left out: its name does not begin with diopi and a capital" in said
+    assert "prefix" not in (folder / "specs/types.yaml").read_text()
+    operators = (folder / "specs/ops/functions.yaml").read_text()
+    assert "      - {name: mask, type: opaque, c_type: 'const uint16_t *', doc: To be described.}\n" in operators
+    assert (
+        "  - name: Count\n    doc: To be described.\n    context: false\n    returns: int\n    linkage: strong\n"
+        "    params:\n      - {name: number, type: int64, nullable: true, doc: To be described.}\n"
+    ) in operators
+    assert "      - {name: input, type: tensor, direction: in, doc: To be described.}\n" in operators
 
 
 def test_the_other_targets_leave_foreign_functions_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
