@@ -11,7 +11,7 @@ RULES = {
     "duplicate-function": "A C function is in the spec once.",
     "duplicate-parameter": "A parameter's name is in a function once.",
     "duplicate-type": "An enum, struct, handle, dtype or dtype set has a name of its own.",
-    "duplicate-enum-value": "The name of an enum value is unique in the interface, its number in the enum.",
+    "duplicate-enum-value": "The name of an enum value is unique in the interface, its number in the enum (or an alias).",
     "reserved-word": "No parameter is called like a keyword of C or C++, or like a variable of generated code.",
 }
 
@@ -87,5 +87,8 @@ def _check_enums(subject: Subject, sink: Sink) -> None:
                 message = f"{value.name} and {numbers[value.value]} of {enum.name} are both {value.value}"
                 fix = "give each value a number of its own, or say 'alias: true'"
                 sink.error("duplicate-enum-value", message, value.span, fix=fix)
+            if value.alias and value.value not in numbers:
+                message = f"{value.name} is called an alias, but no value of {enum.name} before it is {value.value}"
+                sink.error("duplicate-enum-value", message, value.span, fix="remove 'alias', or correct the number")
             owners[value.name] = enum.name
             numbers[value.value] = value.name

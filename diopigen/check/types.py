@@ -9,6 +9,7 @@ from diopigen.diagnostics import Sink, Span, did_you_mean
 from diopigen.header.stubs import is_c_word
 from diopigen.ir.keys import KEY_TYPES
 from diopigen.ir.model import Default, Function, Parameter, ShapeList
+from diopigen.ir.naming import DIOPI
 from diopigen.ir.types import INTEGERS, TYPES
 
 RULES = {
@@ -40,6 +41,10 @@ def check(subject: Subject, sink: Sink) -> None:
     """Applies the rules of this family."""
     scalars = {(f.operator, param.name) for f in subject.functions for param in f.params if param.type == "scalar"}
     examples: set[Span] = set()
+    status = subject.interface.naming.status
+    user = next((one for one in subject.functions if status != DIOPI.status and one.returns == "status"), None)
+    if user is not None:
+        _check_words(subject, user, status, "it returns", user.span, sink)
     for function in subject.functions:
         if function.returns not in ("status", "string"):
             _check_words(subject, function, function.returns, "it returns", function.at("returns"), sink)

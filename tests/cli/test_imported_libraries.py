@@ -165,6 +165,16 @@ def test_prefix_and_status_can_be_given(folder: Path, capsys: pytest.CaptureFixt
     operators = (folder / "specs/ops/nn.yaml").read_text()
     assert "  - name: nnCreate\n" in operators and operators.count("    returns: nnStatus_t\n") == 3
     assert run(capsys, "check")[0] == 0
+    code, said = run(capsys, "import-proto", "nn.h", "--status", "nnStatus")
+    assert code == 1 and "error[import-unsupported]: no header declares the status 'nnStatus'" in said
+    types = folder / "specs/types.yaml"
+    types.write_text(types.read_text().replace("status: size_t\n", "status: sizes\n"))
+    operators_file = folder / "specs/ops/nn.yaml"
+    operators_file.write_text(operators.replace("    returns: nnStatus_t\n", ""))
+    code, said = run(capsys, "check")
+    assert (
+        code == 1 and said.count("error[unknown-type]: nnCreate: it returns the type 'sizes', but 'sizes' is not") == 1
+    )
     code, said = run(capsys, "import-proto", "nn.h", "--prefix", "1st")
     assert code == 2 and "--prefix: '1st' is not the beginning of a name, or nothing" in said
     code, said = run(capsys, "import-proto", "nn.h", "--status", "int;")

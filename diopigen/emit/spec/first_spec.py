@@ -16,7 +16,7 @@ from diopigen.check.documentation import function_names
 from diopigen.check.names import KEYWORDS
 from diopigen.diagnostics import Sink, Span
 from diopigen.emit.plan import Plan, PlannedFile
-from diopigen.emit.spec.selection import declared_in, naming_of, supported
+from diopigen.emit.spec.selection import declared_in, naming_of, supported, words_of
 from diopigen.emit.spec.tables import with_table
 from diopigen.emit.spec.types_file import dtypes_of, types_text
 from diopigen.emit.spec.yaml_text import OPEN, c_text, quoted, sentence
@@ -77,6 +77,11 @@ def first_spec(
     found = Sink()
     declared = with_table(declared_in(parsed, parsed.files), found)
     naming = naming_of(declared.functions, {enum.name for enum in declared.enums}, prefix, status)
+    types = {one.name for one in declared.types}
+    if status is not None and not types.issuperset(words_of(naming.status)):
+        fix = "name a type that the headers declare, or one of C"
+        sink.error("import-unsupported", f"no header declares the status '{status}'", Span(str(paths[0])), fix=fix)
+        return Plan()
     plan = spec_files(declared, [path.name for path in paths], naming, found)
     if not plan.files:
         fix = "import headers that declare functions"
