@@ -129,7 +129,7 @@ def _check_reserved(interface: Interface, sink: Sink) -> None:
         for name in getattr(module, "RESERVED", ()):
             users.setdefault(name, module.__name__.split(".")[2])
     for function in interface.functions:
-        for param in function.params:
+        for param in () if function.is_foreign else function.params:
             if param.name in users:
                 message = f"{function.name}: '{param.name}' is a variable of generated code ({users[param.name]})"
                 sink.error("reserved-word", message, param.span, fix="choose another name")

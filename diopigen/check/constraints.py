@@ -24,7 +24,7 @@ def check(subject: Subject, sink: Sink) -> None:
         reader = RecipeReader(function, dtypes, subject.enum_values, sink)
         for case in function.cases:
             reader.read(case)
-        base = subject.by_name.get(f"diopi{function.operator}")
+        base = subject.by_name.get(subject.interface.naming.full(function.operator))
         inherited = function.variant != BASE and base is not None and written(base) == written(function)
         if not inherited:
             _check_constraints(subject, function, reader, sink)
@@ -42,7 +42,7 @@ def _check_constraints(subject: Subject, function: Function, reader: RecipeReade
         last = max(last, number)
         if constraint.error not in subject.error_values or constraint.error == "diopiSuccess":
             fix = did_you_mean(constraint.error, subject.error_values) or "use diopiErrorOccurred"
-            message = f"{where}: '{constraint.error}' is not an error of diopiError_t"
+            message = f"{where}: '{constraint.error}' is not an error of {subject.interface.naming.status}"
             sink.error("constraint-error", message, constraint.error_span or constraint.span, fix=fix)
         if constraint.checked == "library":
             if constraint.require is not None or not constraint.note.strip():

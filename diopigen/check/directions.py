@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from diopigen.check.rule import Subject, open_entry
 from diopigen.diagnostics import Sink
+from diopigen.ir.c_types import is_written_through
 from diopigen.ir.model import Function
 from diopigen.ir.types import TYPES
 
@@ -28,6 +29,10 @@ def check(subject: Subject, sink: Sink) -> None:
                 message = f"{function.name}: '{param.name}' of type {param.type} cannot be '{param.direction}'"
                 fix = f"use {' or '.join(allowed)}"
                 sink.error("impossible-direction", message, param.at("direction"), fix=fix)
+            elif param.c_type and param.is_written and not is_written_through(param.c_type):
+                what = f"'{param.name}' is '{param.direction}', but its type is '{param.c_type}'"
+                message = f"{function.name}: {what}"
+                sink.error("impossible-direction", message, param.at("direction"), fix="make it 'in'")
             elif param.const and param.is_written and param.type != "opaque":
                 message = f"{function.name}: '{param.name}' is const and '{param.direction}'"
                 sink.error("impossible-direction", message, param.at("const"), fix="remove 'const', or make it 'in'")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from diopigen.check.rule import Subject
+from diopigen.check.rule import Subject, open_entry
 from diopigen.diagnostics import Correction, Sink, Span
+from diopigen.ir.model import Function
 
 RULES = {
     "doc-form": "A documentation text is one line that ends in a full stop.",
@@ -13,6 +14,11 @@ RULES = {
 }
 
 _FUNCTION = re.compile(r"\bdiopi[A-Z][A-Za-z0-9_]*")
+
+
+def function_names(text: str) -> list[str]:
+    """The functions of DIOPI that a text names."""
+    return _FUNCTION.findall(text)
 
 
 def check(subject: Subject, sink: Sink) -> None:
@@ -29,7 +35,7 @@ def check(subject: Subject, sink: Sink) -> None:
             if span in seen:
                 continue
             seen.add(span)
-            _check_references(owner, text, span, subject, known, sink)
+            _check_references(function, owner, text, span, subject, known, sink)
             if span not in clauses:
                 _check_form(owner, text, span, sink)
 
@@ -48,11 +54,13 @@ def _check_form(owner: str, text: str, span: Span, sink: Sink) -> None:
         sink.error("doc-form", f"the documentation of {owner} {problem}", span, fix=fix)
 
 
-def _check_references(owner: str, text: str, span: Span, subject: Subject, known: set[str], sink: Sink) -> None:
+def _check_references(
+    function: Function, owner: str, text: str, span: Span, subject: Subject, known: set[str], sink: Sink
+) -> None:
     if not subject.complete:
         return
     for match in _FUNCTION.finditer(text):
         if match.group() not in known:
             message = f"the documentation of {owner} names {match.group()}, which does not exist"
             fix = subject.suggestion(match.group(), known) or "name a function of the interface"
-            sink.error("doc-reference", message, span, fix=fix)
+            open_entry(function, sink, "doc-reference", message, span, fix)

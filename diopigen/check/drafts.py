@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from diopigen.check import directions, types
+import re
+
+from diopigen.check import directions, documentation, types
 from diopigen.check.rule import OPEN, Subject
 from diopigen.diagnostics import Correction, Sink
 
-RULES = {"draft-done": "An entry is called a draft only while one of its directions, dtypes or shapes is open."}
+RULES = {
+    "draft-done": "An entry is called a draft only while a direction, dtype or shape is open or its text names nothing."
+}
 
 
+_FUNCTION = re.compile(r"(?:the documentation of )?(\w+)")
+"""The function that a finding is about."""
 _REMOVE = Correction.of("remove 'draft'", "draft: true", "")
 
 
@@ -18,9 +24,10 @@ def check(subject: Subject, sink: Sink) -> None:
     if not drafts:
         return
     found = Sink()
-    for family in (directions, types):
+    for family in (directions, documentation, types):
         family.check(subject, found)
-    waiting = {finding.message.partition(":")[0] for finding in found.sorted() if finding.code in OPEN}
+    messages = (finding.message for finding in found.sorted() if finding.code in OPEN)
+    waiting = {match[1] for message in messages if (match := _FUNCTION.match(message)) is not None}
     for function in drafts:
         if function.name not in waiting:
             message = f"{function.name} is called a draft, but nothing in it is open"

@@ -11,11 +11,11 @@ RULES = {
     "duplicate-function": "A C function is in the spec once.",
     "duplicate-parameter": "A parameter's name is in a function once.",
     "duplicate-type": "An enum, struct, handle, dtype or dtype set has a name of its own.",
-    "duplicate-enum-value": "The name of an enum value is unique in the interface, its number in the enum.",
+    "duplicate-enum-value": "The name of an enum value is unique in the interface, its number in the enum or an alias.",
     "reserved-word": "No parameter is called like a keyword of C or C++, or like a variable of generated code.",
 }
 
-_KEYWORDS = frozenset(
+KEYWORDS = frozenset(
     """
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept
     const constexpr const_cast continue decltype default delete do double dynamic_cast else enum
@@ -54,7 +54,7 @@ def check(subject: Subject, sink: Sink) -> None:
             sink,
         )
         for param in function.params:
-            if param.name in _KEYWORDS:
+            if param.name in KEYWORDS:
                 message = f"{function.name}: '{param.name}' is a keyword of C or C++"
                 sink.error("reserved-word", message, param.span, fix="choose another name")
 
@@ -83,8 +83,12 @@ def _check_enums(subject: Subject, sink: Sink) -> None:
             if value.name in owners:
                 message = f"enum value '{value.name}' is in {owners[value.name]} and in {enum.name}"
                 sink.error("duplicate-enum-value", message, value.span, fix="C enums share one scope: rename one")
-            if value.value in numbers:
+            if value.value in numbers and not value.alias:
                 message = f"{value.name} and {numbers[value.value]} of {enum.name} are both {value.value}"
-                sink.error("duplicate-enum-value", message, value.span, fix="give each value a number of its own")
+                fix = "give each value a number of its own, or say 'alias: true'"
+                sink.error("duplicate-enum-value", message, value.span, fix=fix)
+            if value.alias and value.value not in numbers:
+                message = f"{value.name} is called an alias, but no value of {enum.name} before it is {value.value}"
+                sink.error("duplicate-enum-value", message, value.span, fix="remove 'alias', or correct the number")
             owners[value.name] = enum.name
             numbers[value.value] = value.name

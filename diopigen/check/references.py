@@ -333,10 +333,10 @@ def _cycle(start: str, edges: dict[str, list[str]]) -> list[str]:
 
 def _check_backward_of(subject: Subject, function: Function, sink: Sink) -> None:
     name = function.backward_of
-    if name is None or not subject.complete or f"diopi{name}" in subject.by_name:
+    if name is None or not subject.complete or subject.interface.naming.full(name) in subject.by_name:
         return
     names = [other.short_name for other in subject.functions]
-    fix = subject.suggestion(name, names) or "name an operator of the spec without 'diopi'"
+    fix = subject.suggestion(name, names) or f"name an operator of the spec without '{subject.interface.naming.prefix}'"
     message = f"{function.name}: 'backward_of' names '{name}', which does not exist"
     sink.error("unknown-reference", message, function.at("backward_of"), fix=fix)
 

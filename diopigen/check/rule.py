@@ -41,6 +41,11 @@ class Subject:
         return self.interface.named_types
 
     @cached_property
+    def c_types(self) -> frozenset[str]:
+        """The names that C types may have besides the words of C."""
+        return frozenset((*self.named_types, *(struct.name for struct in self.interface.structs)))
+
+    @cached_property
     def enum_values(self) -> Mapping[str, str]:
         """Enum value to the name of its enum."""
         return {value.name: enum.name for enum in self.interface.enums for value in enum.values}
@@ -48,7 +53,7 @@ class Subject:
     @cached_property
     def error_values(self) -> tuple[str, ...]:
         """The values of the status enum."""
-        return tuple(value for value, enum in self.enum_values.items() if enum == "diopiError_t")
+        return tuple(value for value, enum in self.enum_values.items() if enum == self.interface.naming.status)
 
     @cached_property
     def renames(self) -> Mapping[str, str]:
@@ -58,11 +63,12 @@ class Subject:
         return renames(self.published, c_interface(self.interface))
 
     def suggestion(self, function: str, candidates: Iterable[str]) -> str | None:
-        """A fix line for the name of a function that there is not, with or without `diopi`: what it was renamed to,
+        """A fix line for the name of a function that there is not, with or without its prefix: what it was renamed to,
         else the nearest of the candidates."""
+        naming = self.interface.naming
         new = self.renames.get(function)
-        if new is None and f"diopi{function}" in self.renames:
-            new = self.renames[f"diopi{function}"].removeprefix("diopi")
+        if new is None and naming.full(function) in self.renames:
+            new = naming.short(self.renames[naming.full(function)])
         if new is not None:
             return Correction.of(f"it was renamed to '{new}'", function, new)
         return did_you_mean(function, candidates)
@@ -71,8 +77,11 @@ class Subject:
         return name in TYPES or name in self.named_types
 
 
-OPEN = frozenset({"missing-direction", "missing-dtype", "missing-shape", "missing-count", "irregular-order"})
-"""The rules about what a C header cannot say. In an entry with `draft: true` their findings are warnings."""
+OPEN = frozenset(
+    {"missing-direction", "missing-dtype", "missing-shape", "missing-count", "irregular-order", "doc-reference"}
+)
+"""The rules about what a C header cannot say, or says wrongly. In an entry with `draft: true` their findings are
+warnings."""
 
 
 def open_entry(function: Function, sink: Sink, rule: str, message: str, span: Span, fix: str) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from diopigen.check.rule import Subject, open_entry
 from diopigen.diagnostics import Sink, Span, did_you_mean
+from diopigen.header.stubs import is_c_word
 from diopigen.ir.keys import KEY_TYPES
 from diopigen.ir.model import Default, Function, Parameter, ShapeList
+from diopigen.ir.naming import DIOPI
 from diopigen.ir.types import INTEGERS, TYPES
 
 RULES = {
@@ -37,8 +41,16 @@ def check(subject: Subject, sink: Sink) -> None:
     """Applies the rules of this family."""
     scalars = {(f.operator, param.name) for f in subject.functions for param in f.params if param.type == "scalar"}
     examples: set[Span] = set()
+    status = subject.interface.naming.status
+    user = next((one for one in subject.functions if status != DIOPI.status and one.returns == "status"), None)
+    if user is not None:
+        _check_words(subject, user, status, "it returns", user.span, sink)
     for function in subject.functions:
+        if function.returns not in ("status", "string"):
+            _check_words(subject, function, function.returns, "it returns", function.at("returns"), sink)
         for param in function.params:
+            if param.c_type:
+                _check_words(subject, function, param.c_type, f"'{param.name}' has", param.at("c_type"), sink)
             if subject.knows_type(param.type):
                 _check_keys(function, param, sink)
                 _check_default(subject, function, param, sink)
@@ -51,6 +63,15 @@ def check(subject: Subject, sink: Sink) -> None:
                 fix = did_you_mean(param.type, candidates) or "see the table of types in docs/spec.md"
                 message = f"{function.name}: unknown type '{param.type}' of '{param.name}'"
                 sink.error("unknown-type", message, param.at("type"), fix=fix)
+
+
+def _check_words(subject: Subject, function: Function, c_type: str, whose: str, span: Span, sink: Sink) -> None:
+    """A C type is made of words of C and of types of the interface."""
+    for word in re.findall(r"[A-Za-z_]\w*", re.sub(r"\bstruct \w+", "", c_type)):
+        if not is_c_word(word) and word not in subject.c_types:
+            fix = did_you_mean(word, subject.c_types) or "declare it in types.yaml"
+            message = f"{function.name}: {whose} the type '{c_type}', but '{word}' is not declared"
+            sink.error("unknown-type", message, span, fix=fix)
 
 
 def _check_keys(function: Function, param: Parameter, sink: Sink) -> None:
@@ -71,6 +92,8 @@ def _check_keys(function: Function, param: Parameter, sink: Sink) -> None:
         misplaced("count", "only an array has a count")
     if param.const and not is_value and param.type not in _CONST:
         misplaced("const", f"the type {param.type} cannot be const by value")
+    if param.c_type and param.type != "opaque":
+        misplaced("c_type", f"the word {param.type} says it")
     if param.mutable and param.type not in _MUTABLE:
         misplaced("mutable", f"the type {param.type} is not passed by pointer")
     for known in param.keys:

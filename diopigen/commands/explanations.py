@@ -21,10 +21,10 @@ def explain_function(interface: Interface, name: str) -> str:
 
 
 def named_function(interface: Interface, name: str) -> Function:
-    """A function by its name, with or without `diopi`. Raises `Failure` with the nearest name where there is none."""
-    function = interface.function(name) or interface.function(f"diopi{name}")
+    """A function by its name, with or without prefix. Raises `Failure` with the nearest name where there is none."""
+    function = interface.function(name) or interface.function(interface.naming.full(name))
     if function is None:
-        near = nearest(name if name.startswith("diopi") else f"diopi{name}", (f.name for f in interface.functions))
+        near = nearest(interface.naming.full(interface.naming.short(name)), (f.name for f in interface.functions))
         fix = f"did you mean '{near}'?" if near else "diopigen explain --rules lists the rules"
         raise failure("unknown-function-name", f"there is no function or rule '{name}'", fix=fix)
     return function

@@ -23,6 +23,11 @@ include_option = click.option(
 )
 
 
+language_option = click.option(
+    "--language", type=click.Choice(("c", "c++")), default="c++", show_default=True, help="Parse as."
+)
+
+
 proto_option = click.option(
     "--proto", multiple=True, metavar="HEADER", help="The public headers, or their folder (default: from the spec)."
 )
@@ -40,7 +45,7 @@ def public_of(session: Session, interface: Interface, proto: tuple[str, ...]) ->
 
 @click.command("check-proto")
 @click.argument("headers", nargs=-1, metavar="[HEADER]...")
-@click.option("--language", type=click.Choice(("c", "c++")), default="c++", show_default=True, help="Parse as.")
+@language_option
 @click.option("--no-docs", is_flag=True, help="Leave the comments out.")
 @include_option
 @verbose_option
@@ -131,28 +136,46 @@ def _check_exceptions(directory: Path, interface: Interface, sink: Sink) -> None
 @click.argument("headers", nargs=-1, required=True, metavar="HEADER...")
 @click.option("--out", default="specs", show_default=True, metavar="DIR", help="Folder to write.")
 @click.option("--force", is_flag=True, help="Overwrite files that were edited by hand.")
+@click.option("--prefix", metavar="TEXT", help="What names begin with (default: what nearly all do, if anything).")
+@click.option("--status", metavar="TEXT", help="What functions return (default: the enum that most return, or void).")
+@language_option
 @include_option
 @common_options
 def import_proto(
     headers: tuple[str, ...],
     out: str,
     force: bool,
+    prefix: str | None,
+    status: str | None,
+    language: str,
     include_dirs: tuple[str, ...],
     spec: str | None,
     templates: str | None,
     output_format: str,
     strict: bool,
 ) -> None:
-    """Write a first spec from C headers.
+    """Write a first spec from C headers, of DIOPI or of another library.
 
-    What a header cannot say (directions of mutable tensors, dtypes, shapes) is left open, and `diopigen check` names
-    every open place.
+    What a header cannot say (what is written through a pointer, dtypes, shapes) is left open, and `diopigen check`
+    names every open place. Types of included headers come along, their functions do not.
     """
     from diopigen.emit.spec.first_spec import first_spec
+    from diopigen.header.cdecl import canonical_type
     from diopigen.output.apply import apply
+    from diopigen.spec.grammar_words import PREFIX, RESULT_TYPE
 
     session = Session(spec, templates, output_format, strict)
-    plan = first_spec([Path(header) for header in headers], session.sink, _folders(include_dirs))
+    for option, value, shape in (("--prefix", prefix, PREFIX), ("--status", status, RESULT_TYPE)):
+        if value is not None and not re.fullmatch(shape.pattern or "", value):
+            raise click.UsageError(f"{option}: '{value}' is not {shape.what}")
+    plan = first_spec(
+        [Path(header) for header in headers],
+        session.sink,
+        _folders(include_dirs),
+        language="c" if language == "c" else "c++",
+        prefix=prefix,
+        status=None if status is None else canonical_type(status),
+    )
     if plan is None:
         session.give_up()
     if session.sink.has_errors:
@@ -172,9 +195,16 @@ def _folders(names: tuple[str, ...]) -> list[Path]:
 @click.command()
 @click.option("--against", required=True, metavar="OLD", help="A spec folder, a diopi.json or headers' folder or file.")
 @click.option("--new", metavar="NEW", help="Likewise (default: the spec).")
+@include_option
 @common_options
 def breaking(
-    against: str, new: str | None, spec: str | None, templates: str | None, output_format: str, strict: bool
+    against: str,
+    new: str | None,
+    include_dirs: tuple[str, ...],
+    spec: str | None,
+    templates: str | None,
+    output_format: str,
+    strict: bool,
 ) -> None:
     """Report what a new version of the interface breaks: binaries and legal calls (errors), sources (warnings), nothing
     (notes). Between two spec folders contracts are compared as well: dtypes, shapes, ranges, constraints, kernels.
@@ -187,8 +217,9 @@ def breaking(
 
     session = Session(spec, templates, output_format, strict)
     read = Sink()
-    old_side = read_version(Path(against), read)
-    new_side = read_version(Path(new) if new else session.workspace().spec, read)
+    folders = _folders(include_dirs)
+    old_side = read_version(Path(against), read, folders)
+    new_side = read_version(Path(new) if new else session.workspace().spec, read, folders)
     if old_side is None or new_side is None:
         session.sink.extend(read.sorted())
         session.give_up()

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from diopigen.commands import completion
 from diopigen.console import Session, common_options
+
+if TYPE_CHECKING:
+    from diopigen.vendor.scaffold import Scaffolded
 
 
 @click.command()
@@ -56,8 +60,9 @@ def scaffold(
     and never touched again. With a spec of your own the tree is --vendored: its headers are not those of the package.
     """
     from diopigen.emit.vendor.selection import Selection, require_vendor_name
-    from diopigen.output.check import listing
+    from diopigen.ir.naming import DIOPI
     from diopigen.package import package_data, package_root
+    from diopigen.vendor.foreign import scaffold as run_foreign
     from diopigen.vendor.scaffold import scaffold as run
 
     session = Session(spec, templates, output_format, strict)
@@ -71,6 +76,13 @@ def scaffold(
     name = vendor or (start.name if start is not None else "")
     require_vendor_name(name)
     selected = Selection((*patterns, *_called(session, models)), families, everything)
+    if interface.naming != DIOPI:
+        if torch or tvm or vendored or chip_path is not None or models:
+            message = "--with-torch, --with-tvm, --vendored, --chip and --model need an interface of DIOPI"
+            raise click.UsageError(message)
+        sink = session.sink
+        done = run_foreign(interface, where, name, Path(out), sink, selected=selected, force=force, write=not dry_run)
+        _finish(session, done, out, dry_run)
     done = run(
         interface,
         where,
@@ -86,6 +98,13 @@ def scaffold(
         force=force,
         write=not dry_run,
     )
+    _finish(session, done, out, dry_run)
+
+
+def _finish(session: Session, done: Scaffolded, out: str, dry_run: bool) -> NoReturn:
+    """Says what was written, or would be, and ends the command."""
+    from diopigen.output.check import listing
+
     if dry_run and not session.sink.has_errors:
         click.echo(listing(done.generated, dry=True), nl=False)
         for result in (*done.folders, *([done.shims] if done.shims is not None else [])):

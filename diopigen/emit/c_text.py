@@ -15,10 +15,15 @@ _WORDS = re.compile(r"[^\s]+(?: [^\s]+)*")
 
 def declarator(c_type: str, name: str) -> str:
     """A type with a name: `T* name`, pointers at the type."""
-    element, bracket, size = c_type.partition("[")
+    spelt = c_type.replace(" **", "**").replace(" *", "*").replace(" &", "&").replace("( *", "(*")
+    result, is_function, params = spelt.partition("(")
+    if params.startswith("*)"):
+        return f"{result.rstrip()} (*{name}{params[1:]}"
+    if is_function:
+        return f"{result.rstrip()} {name}({params}"
+    element, bracket, size = spelt.partition("[")
     if bracket:
-        return f"{declarator(element.rstrip(), name)}[{size}"
-    spelt = c_type.replace(" **", "**").replace(" *", "*")
+        return f"{element.rstrip()} {name}[{size}"
     return f"{spelt} {name}".rstrip()
 
 

@@ -120,9 +120,10 @@ def overload_text(overload: Overload) -> str:
     return f"{overload.name} ({', '.join(texts)})" if texts else overload.name
 
 
-def direction_tag(param: Parameter) -> str:
-    """The Doxygen direction: `in`, `out` or `in,out`."""
-    return {"in": "in", "out": "out"}.get(param.direction, "in,out")
+def param_command(param: Parameter) -> str:
+    """The Doxygen command of a parameter with its direction (`in`, `out` or `in,out`) where that is known."""
+    tag = {"in": "[in]", "out": "[out]", "": ""}.get(param.direction, "[in,out]")
+    return f"@param{tag} {param.name} "
 
 
 def constraint_text(constraint: Constraint) -> str:

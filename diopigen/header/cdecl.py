@@ -7,8 +7,9 @@ these values are equal. Spans are left out of comparisons.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Union
 
 from diopigen.diagnostics import Span
 
@@ -103,6 +104,11 @@ class CEnum:
     value_spans: tuple[Span, ...] = field(default=(), compare=False)
 
 
+def enum_type(values: Iterable[int]) -> str:
+    """The type that a C compiler gives an enum with these values."""
+    return "int" if min(values, default=0) < 0 else "unsigned int"
+
+
 @dataclass(frozen=True, slots=True)
 class CField:
     """A struct member; `offset` in bytes. Members of an anonymous union share an offset.
@@ -138,6 +144,9 @@ class CTypedef:
     span: Span | None = field(default=None, compare=False)
 
 
+CType = Union[CEnum, CStruct, CTypedef]
+
+
 @dataclass(frozen=True, slots=True)
 class CInterface:
     """Everything that a set of headers declares, in order of declaration.
@@ -154,6 +163,11 @@ class CInterface:
     files: tuple[str, ...] = field(default=(), compare=False)
     macro_spans: tuple[tuple[str, Span], ...] = field(default=(), compare=False)
     visible: frozenset[str] = field(default=frozenset(), compare=False)
+
+    @property
+    def types(self) -> tuple[CType, ...]:
+        """Enums, structs and typedefs."""
+        return (*self.enums, *self.structs, *self.typedefs)
 
 
 def documented_params(by_name: Mapping[str, CFunction], function: CFunction) -> dict[str, CDocParam]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -51,14 +51,15 @@ def parse_headers(
     sink: Sink,
     include_dirs: Sequence[Path] = (),
     docs: bool = True,
+    included: bool = False,
 ) -> CInterface | None:
     """Everything that the headers at `paths` declare, read as C11 or C++17; None after an error in `sink`.
 
     The folder of every header and the folder above it are searched for includes, so that a header parses alone
     that names its siblings as `"diopirt.h"` or `<diopi/diopirt.h>`. What siblings outside `paths` declare is
-    known while parsing and left out of the result. `docs` reads the comments too, a third of the time. A parse
-    with errors gives nothing, because clang then guesses types. Raises `Failure` (libclang-missing) where
-    libclang does not load.
+    known while parsing and left out of the result, unless `included` asks for it. `docs` reads the comments too, a
+    third of the time. A parse with errors gives nothing, because clang then guesses types. Raises `Failure`
+    (libclang-missing) where libclang does not load.
     """
     sources = read_all(paths, sink)
     if sources is None:
@@ -68,7 +69,18 @@ def parse_headers(
     unit = parse_clean([source.name for source in sources], files, sink, language, includes)
     if unit is None:
         return None
+    if included:
+        files = Files([*_included(unit), *sources])
     return DeclarationReader(unit, files).interface(tuple(source.name for source in sources), docs=docs)
+
+
+def _included(unit: Any) -> Iterator[SourceText]:
+    """The texts of the headers that a unit includes, without those of the standard; what is no text is left out."""
+    names = dict.fromkeys(inclusion.include.name for inclusion in unit.get_includes())
+    for name in names:
+        source = None if name.startswith(stubs.FOLDER) else read_source(Path(name), Sink(), code="header-unreadable")
+        if source is not None:
+            yield source
 
 
 def read_all(paths: Sequence[Path], sink: Sink) -> list[SourceText] | None:

@@ -6,7 +6,18 @@ import re
 from pathlib import Path
 
 from diopigen.diagnostics import Failure, Sink, Span
-from diopigen.header.cdecl import CEnum, CField, CFunction, CInterface, CParam, CStruct, CTypedef, canonical_type
+from diopigen.header.cdecl import (
+    CEnum,
+    CField,
+    CFunction,
+    CInterface,
+    CParam,
+    CStruct,
+    CTypedef,
+    canonical_type,
+    enum_type,
+)
+from diopigen.spec.grammar_words import C_TYPE
 from diopigen.spec.json_form import Form, FormFault, read_json
 
 FORMATS = (1,)
@@ -17,7 +28,7 @@ JSON_RULES = {
 
 _CODE = "interface-unreadable"
 _NAME = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
-_TYPE = re.compile(r"[A-Za-z_][\w ]*(?: ?\*+(?: const)?)*(?:\[\d+\])?\Z", re.ASCII)
+_TYPE = re.compile(C_TYPE.pattern or "", re.ASCII)
 _LINKAGES = ("weak", "strong")
 
 
@@ -47,10 +58,7 @@ def _interface(document: Form, here: Span) -> CInterface:
         for header in document["headers"].items()
         for function in header["functions"].items()
     )
-    enums = tuple(
-        CEnum(_name(e["name"]), tuple((name, value.whole()) for name, value in e["values"].entries()), span=here)
-        for e in document["enums"].items()
-    )
+    enums = tuple(_enum(enum, here) for enum in document["enums"].items())
     structs = tuple(
         CStruct(
             _name(s["name"]),
@@ -76,6 +84,11 @@ def _interface(document: Form, here: Span) -> CInterface:
     structs += tuple(CStruct(name, True, span=here) for name in opaque)
     macros = tuple((name, body.text()) for name, body in document["macros"].entries())
     return CInterface(functions, enums, structs, typedefs, macros)
+
+
+def _enum(enum: Form, here: Span) -> CEnum:
+    values = tuple((name, value.whole()) for name, value in enum["values"].entries())
+    return CEnum(_name(enum["name"]), values, enum_type(value for _, value in values), here)
 
 
 def _function(entry: Form, header: str, here: Span) -> CFunction:
@@ -109,6 +122,6 @@ def _name(form: Form) -> str:
 
 
 def _type(form: Form) -> str:
-    if not _TYPE.match(form.text()):
+    if not _TYPE.fullmatch(form.text()):
         raise form.fault("a type in C")
     return canonical_type(form.text())

@@ -13,9 +13,11 @@ from diopigen.header.cdecl import (
     CStruct,
     CTypedef,
     canonical_type,
+    enum_type,
 )
 from diopigen.ir.c_types import HandleType
 from diopigen.ir.model import Function, Interface, Parameter
+from diopigen.ir.naming import DIOPI
 
 CONTEXT = CParam("ctx", "diopiContextHandle_t")
 
@@ -39,6 +41,8 @@ _POINTED = {
 
 def c_type(param: Parameter) -> str:
     """The C type of a parameter, in canonical spelling (`T *`)."""
+    if param.c_type:
+        return canonical_type(param.c_type)
     read_only = param.direction == "in" and not param.mutable
     if param.type in ("tensor", "tensors"):
         handle = "diopiConstTensorHandle_t" if read_only else "diopiTensorHandle_t"
@@ -83,7 +87,8 @@ def c_params(function: Function) -> tuple[CParam, ...]:
 
 def c_function(function: Function) -> CFunction:
     """The C declaration of a function."""
-    returns = "const char *" if function.returns == "string" else "diopiError_t"
+    words = {"string": "const char *", "status": function.naming.status}
+    returns = canonical_type(words.get(function.returns, function.returns))
     deprecated = function.deprecated is not None
     params = c_params(function)
     return CFunction(
@@ -104,7 +109,12 @@ def c_interface(interface: Interface) -> CInterface:
     return CInterface(
         functions=tuple(c_function(function) for function in interface.functions),
         enums=tuple(
-            CEnum(enum.name, tuple((value.name, value.value) for value in enum.values), span=enum.span)
+            CEnum(
+                enum.name,
+                tuple((value.name, value.value) for value in enum.values),
+                enum_type(value.value for value in enum.values),
+                enum.span,
+            )
             for enum in interface.enums
         ),
         structs=tuple(
@@ -122,7 +132,9 @@ def c_interface(interface: Interface) -> CInterface:
         typedefs=tuple(CTypedef(enum.name, enum.name, enum.span) for enum in interface.enums)
         + tuple(CTypedef(struct.name, struct.name, struct.span) for struct in interface.structs)
         + tuple(CTypedef(h.name, canonical_type(h.c_type), h.span) for h in interface.handles),
-        macros=(
+        macros=()
+        if interface.naming != DIOPI
+        else (
             ("DIOPI_ATTR_WEAK", "__attribute__ ( ( weak ) )"),
             ("DIOPI_API", "DIOPI_ATTR_WEAK"),
             ("DIOPI_RT_API", ""),

@@ -8,6 +8,7 @@ The sizes are those of 64-bit Linux, which is also the target that every parse n
 from __future__ import annotations
 
 import functools
+import re
 
 FOLDER = "/diopigen-stubs"
 TARGET = "x86_64-unknown-linux-gnu"
@@ -83,6 +84,37 @@ typedef int wchar_t;
 #define assert(condition) ((void)0)
 """
 
+_KEYWORDS = frozenset(
+    _words(
+        "bool char const double enum float int long restrict short signed struct union unsigned void volatile "
+        "_Bool _Complex __restrict wchar_t __int128 _Float16 __bf16"
+    )
+)
+_OWN_TEXTS = {
+    "sched": "typedef struct { unsigned long bits[16]; } cpu_set_t;\n",
+    "uchar": "#ifndef __cplusplus\ntypedef uint16_t char16_t;\ntypedef uint32_t char32_t;\n#endif\n",
+}
+"""What a header of the standard or of POSIX adds to the basic types."""
+STANDARD_TYPES = frozenset(
+    re.findall(r"^typedef .*?(\w+);", "".join((_TYPES_TEXT, *_OWN_TEXTS.values())), re.MULTILINE)
+)
+STANDARD_HEADERS = {
+    "FILE": "stdio.h",
+    "va_list": "stdarg.h",
+    "time_t": "time.h",
+    "ssize_t": "sys/types.h",
+    "cpu_set_t": "sched.h",
+    "char16_t": "uchar.h",
+    "char32_t": "uchar.h",
+}
+"""The headers of types that <stddef.h>, <stdint.h> and <stdbool.h> do not declare."""
+
+
+def is_c_word(word: str) -> bool:
+    """Whether a word of a type is one of C or of its standard headers."""
+    return word in _KEYWORDS or word in STANDARD_TYPES
+
+
 # Complete, empty class templates: enough for a signature, which is all that is read here.
 _CLASS_TEMPLATES = _words(
     "allocator array atomic basic_string basic_string_view complex deque forward_list function future hash "
@@ -123,7 +155,7 @@ def _std_text() -> str:
 
 _C_HEADERS = _words(
     "assert complex ctype errno fenv float inttypes limits locale math setjmp signal stdalign stdarg stdatomic "
-    "stdbool stddef stdint stdio stdlib stdnoreturn string threads time uchar wchar wctype"
+    "sched stdbool stddef stdint stdio stdlib stdnoreturn string sys/types threads time uchar wchar wctype"
 )
 _CXX_HEADERS = _words(
     "algorithm any array atomic bitset cassert cctype cerrno cfenv cfloat chrono cinttypes climits clocale cmath "
@@ -145,7 +177,7 @@ def stub_files(language: str) -> tuple[tuple[str, str], ...]:
     files = {TYPES: _TYPES_TEXT}
     only_types = f"#pragma once\n#include <{TYPES}>\n"
     for name in _C_HEADERS:
-        files[f"{name}.h"] = only_types
+        files[f"{name}.h"] = only_types + _OWN_TEXTS.get(name, "")
     if language == "c++":
         files[_STD] = _std_text()
     for name in _CXX_HEADERS:

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from diopigen.diagnostics import Span
+
+_POINTER = re.compile(r"(.*\w[* ]*)[*&](?: ?(?:const|restrict|__restrict))*")
+
+
+def is_written_through(c_type: str) -> bool:
+    """Whether a function can write through a parameter of this type: a pointer or reference to what is not const."""
+    found = _POINTER.fullmatch(c_type)
+    if found is None:
+        return False
+    # In `T *const *` the const is that of the pointer that is pointed to.
+    inner = found[1].rstrip()
+    return not inner.endswith("const") and ("*" in inner or "const" not in inner.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +28,8 @@ class EnumValue:
     value: int
     doc: str
     span: Span = field(compare=False)
+    alias: bool = False
+    """Whether a value before it has the same number."""
 
 
 @dataclass(frozen=True, slots=True)

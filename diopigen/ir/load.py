@@ -7,7 +7,7 @@ out, so that one run shows as many findings as possible.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -26,15 +26,16 @@ from diopigen.ir.c_types import (
     StructType,
     Version,
 )
-from diopigen.ir.lower import Lowering, items_of, mappings_of, optional_text, text_of
+from diopigen.ir.lower import Lowering, flag_of, items_of, mappings_of, optional_text, text_of
 from diopigen.ir.model import Function, Header, Interface
+from diopigen.ir.naming import DIOPI, Naming
 from diopigen.ir.relax import lower_relax
 from diopigen.ir.relax_model import Relax
 from diopigen.ir.variants import Section, expand
 from diopigen.package import package_data
 from diopigen.spec.folder import entries_below
 from diopigen.spec.grammar import FILES
-from diopigen.spec.grammar_operators import OPERATOR, OPERATORS_FILE
+from diopigen.spec.grammar_operators import FOREIGN_OPERATOR, OPERATOR, OPERATORS_FILE
 from diopigen.spec.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode
 from diopigen.spec.schema import AnyShape, Field, ListShape, RecordShape, validate
 from diopigen.spec.yaml_reader import load_yaml
@@ -58,6 +59,7 @@ class _State:
     sink: Sink
     files: list[str] = field(default_factory=list)
     complete: bool = True
+    naming: Naming = DIOPI
 
     def read(self, relative: str, kind: str) -> MappingNode | None:
         """The validated root of a file, or None (reported)."""
@@ -91,6 +93,7 @@ def load_interface(root: Path, sink: Sink, display: str | None = None) -> Loaded
     headers = state.read("headers.yaml", "headers")
     if types is None or headers is None:
         return Loaded(_empty(state), False)
+    state.naming = _naming(types)
     dtypes, sets = _dtypes(types, sink)
     lowering = Lowering([d.name for d in dtypes], {s.name: s.dtypes for s in sets}, sink)
     functions: list[Function] = []
@@ -98,11 +101,11 @@ def load_interface(root: Path, sink: Sink, display: str | None = None) -> Loaded
     family_docs: dict[str, str] = {}
     runtime = state.read("runtime.yaml", "runtime") if (root / "runtime.yaml").exists() else None
     if runtime is not None:
-        state.complete &= _collect(runtime, state.files[-1], lowering, sink, functions, file_of, family_docs)
+        state.complete &= _collect(runtime, state, lowering, functions, file_of, family_docs)
     for relative in _operator_files(state):
         node = _read_operators(state, relative)
         if node is not None:
-            state.complete &= _collect(node, state.files[-1], lowering, sink, functions, file_of, family_docs)
+            state.complete &= _collect(node, state, lowering, functions, file_of, family_docs)
     release, schemas, aten = _aten(state)
     relax = state.read("relax.yaml", "relax") if (root / "relax.yaml").exists() else None
     interface = Interface(
@@ -124,6 +127,7 @@ def load_interface(root: Path, sink: Sink, display: str | None = None) -> Loaded
         files=tuple(state.files),
         file_of=file_of,
         family_docs=family_docs,
+        naming=state.naming,
     )
     listed = {header.file for header in interface.headers}
     for function in functions:
@@ -164,9 +168,10 @@ def _read_operators(state: _State, relative: str) -> MappingNode | None:
         state.complete = False
         return None
     retained = []
+    shape = OPERATOR if state.naming.prefix == DIOPI.prefix else FOREIGN_OPERATOR
     for item in items_of(node.get("operators")):
         known = text_of(item.get("name")) if isinstance(item, MappingNode) else ""
-        if validate(item, OPERATOR, f"operator {known}" if known else "an operator", state.sink):
+        if validate(item, shape, f"operator {known}" if known else "an operator", state.sink):
             retained.append(item)
         else:
             state.complete = False
@@ -180,24 +185,23 @@ def _read_operators(state: _State, relative: str) -> MappingNode | None:
 
 def _collect(
     node: MappingNode,
-    file: str,
+    state: _State,
     lowering: Lowering,
-    sink: Sink,
     functions: list[Function],
     file_of: dict[str, str],
     family_docs: dict[str, str],
 ) -> bool:
-    """Adds the functions of a file; whether none had to be left out."""
-    section = Section(text_of(node.get("family")), text_of(node.get("header")))
+    """Adds the functions of the file that was read last; whether none had to be left out."""
+    section = Section(text_of(node.get("family")), text_of(node.get("header")), state.naming)
     if node.get("doc") is not None:
         family_docs.setdefault(section.family, text_of(node.get("doc")))
     complete = True
     for operator in mappings_of(node.get("operators")):
-        expanded = expand(operator, section, lowering, sink)
+        expanded = expand(operator, section, lowering, state.sink)
         complete &= len(expanded) == 1 + len(items_of(operator.get("variants")))
         for function in expanded:
             functions.append(function)
-            file_of.setdefault(function.name, file)
+            file_of.setdefault(function.name, state.files[-1])
     return complete
 
 
@@ -214,6 +218,12 @@ def _version(types: MappingNode) -> Version:
     node = types.get("version")
     assert isinstance(node, MappingNode)
     return Version(_number(node.get("major")), _number(node.get("minor")), _number(node.get("patch")))
+
+
+def _naming(types: MappingNode) -> Naming:
+    return replace(
+        DIOPI, **{key: text_of(types.get(key)) for key in ("prefix", "status") if types.get(key) is not None}
+    )
 
 
 def _dtypes(types: MappingNode, sink: Sink) -> tuple[tuple[DtypeInfo, ...], tuple[DtypeSet, ...]]:
@@ -268,7 +278,9 @@ def known_dtypes() -> Mapping[str, DtypeInfo]:
 
 def _enum(node: MappingNode) -> EnumType:
     values = tuple(
-        EnumValue(text_of(v.get("name")), _number(v.get("value")), text_of(v.get("doc")), _span(v))
+        EnumValue(
+            text_of(v.get("name")), _number(v.get("value")), text_of(v.get("doc")), _span(v), flag_of(v.get("alias"))
+        )
         for v in mappings_of(node.get("values"))
     )
     name, doc, header = (text_of(node.get(key)) for key in ("name", "doc", "header"))

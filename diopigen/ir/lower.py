@@ -109,6 +109,7 @@ class Lowering:
             mutable=flag_of(get("mutable")),
             pointer=flag_of(get("pointer")),
             unnamed=flag_of(get("unnamed")),
+            c_type=text_of(get("c_type")),
             sparse=flag_of(get("sparse")),
             shares=text_of(get("shares")),
             unordered=self._unordered(get("unordered")),

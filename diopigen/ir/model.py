@@ -14,6 +14,7 @@ from typing import Union
 from diopigen.diagnostics import Span
 from diopigen.ir.aten_model import Aten
 from diopigen.ir.c_types import DeviceFunction, DtypeInfo, DtypeSet, EnumType, HandleType, StructType, Version
+from diopigen.ir.naming import DIOPI, Naming
 from diopigen.ir.relax_model import Relax
 from diopigen.ir.types import STRUCT_WORDS
 from diopigen.spec.expression import Expression
@@ -180,6 +181,8 @@ class Parameter:
     mutable: bool = False
     pointer: bool = False
     unnamed: bool = False
+    c_type: str = ""
+    """The C type of an opaque parameter that is no pointer to void."""
     sparse: bool = False
     """Whether it is in compressed sparse rows."""
     shares: str = ""
@@ -316,11 +319,13 @@ class Function:
     deprecated: str | None = None
     weak: bool = True
     returns: str = "status"
+    """`status`, `string` or a C type."""
     context: bool = True
     irregular_order: str | None = None
     draft: bool = False
     """Whether directions, dtypes and shapes may be open: what needs them leaves the function out."""
     source: str | None = None
+    naming: Naming = DIOPI
     spans: Mapping[str, Span] = field(default_factory=dict, compare=False)
 
     def param(self, name: str) -> Parameter | None:
@@ -338,8 +343,14 @@ class Function:
 
     @property
     def short_name(self) -> str:
-        """The name without `diopi`."""
-        return self.name.removeprefix("diopi")
+        """The name without the prefix of the interface."""
+        return self.naming.short(self.name)
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether it is a C function beyond what DIOPI has: declarations alone can be generated for it."""
+        is_ours = self.naming == DIOPI and self.returns in ("status", "string")
+        return not is_ours or any(param.c_type for param in self.params)
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,6 +390,7 @@ class Interface:
     file_of: Mapping[str, str] = field(default_factory=dict)
     """The spec file of each function."""
     family_docs: Mapping[str, str] = field(default_factory=dict)
+    naming: Naming = DIOPI
 
     @cached_property
     def functions(self) -> tuple[Function, ...]:
@@ -426,11 +438,11 @@ class Interface:
         return {header.file: header.not_covered for header in self.headers if header.not_covered}
 
     def settled(self) -> Interface:
-        """The interface without its drafts."""
-        if not any(function.draft for function in self.functions):
+        """The interface without its drafts and without foreign functions."""
+        if not any(function.draft or function.is_foreign for function in self.functions):
             return self
         headers = (
-            replace(header, functions=tuple(function for function in header.functions if not function.draft))
+            replace(header, functions=tuple(one for one in header.functions if not (one.draft or one.is_foreign)))
             for header in self.headers
         )
         return replace(self, headers=tuple(headers))

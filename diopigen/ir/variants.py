@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from diopigen.diagnostics import Sink
+from diopigen.ir.c_types import is_written_through
 from diopigen.ir.keys import key_constraints
 from diopigen.ir.lower import (
     Lowering,
@@ -21,6 +22,7 @@ from diopigen.ir.lower import (
     text_of,
 )
 from diopigen.ir.model import BASE, Function, Kernel, Parameter
+from diopigen.ir.naming import DIOPI, Naming
 from diopigen.ir.promotion import promoted
 from diopigen.ir.types import TYPES
 from diopigen.ir.variant_params import first_output, variant_params
@@ -31,10 +33,11 @@ SUFFIXES = {"inplace": "Inp", "scalar": "Scalar", "inplace_scalar": "InpScalar"}
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """The file that an entry is in: its family and header."""
+    """The file that an entry is in: its family and header, and how its functions are called."""
 
     family: str
     header: str
+    naming: Naming = DIOPI
 
 
 def expand(node: MappingNode, section: Section, lowering: Lowering, sink: Sink) -> list[Function]:
@@ -77,9 +80,9 @@ def _function(
         found = variant.get(key)
         return found if found is not None else operator.get(key)
 
-    params = tuple(_with_direction(lowering.parameter(param)) for param in param_nodes)
+    params = tuple(with_direction(lowering.parameter(param)) for param in param_nodes)
     return Function(
-        name=f"diopi{name}",
+        name=section.naming.full(name),
         doc=text_of(get("doc")),
         operator=text_of(operator.get("name")),
         variant=kind,
@@ -103,13 +106,15 @@ def _function(
         irregular_order=optional_text(operator.get("irregular_order")),
         draft=flag_of(operator.get("draft")),
         source=optional_text(operator.get("source")),
+        naming=section.naming,
         spans=key_spans(operator) | key_spans(variant),
     )
 
 
-def _with_direction(param: Parameter) -> Parameter:
+def with_direction(param: Parameter) -> Parameter:
+    """The parameter with the direction that its type leaves no choice of."""
     info = TYPES.get(param.type)
-    if param.direction or (info is not None and info.needs_direction):
+    if param.direction or (info is not None and info.needs_direction) or is_written_through(param.c_type):
         return param
     return replace(param, direction="in")
 

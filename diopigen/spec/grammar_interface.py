@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from diopigen.spec.grammar_operators import OPERATORS_FILE
-from diopigen.spec.grammar_words import C_FUNCTION, C_TYPE, HEADER_NAME, NAMES, TEXT, WORD
+from diopigen.spec.grammar_words import C_TYPE, FLAG, HEADER_NAME, NAMES, PREFIX, RESULT_TYPE, TEXT, WORD
 from diopigen.spec.schema import Field, IntegerShape, ListShape, RecordShape, TextShape
 
 RUNTIME_FILE = RecordShape(
@@ -32,7 +32,7 @@ RUNTIME_FILE = RecordShape(
                             "its parameters",
                             required=True,
                         ),
-                        "register": Field(C_FUNCTION, "the function that registers it", required=True),
+                        "register": Field(WORD, "the function that registers it", required=True),
                         "linked_name": Field(WORD, "its name in the link-time form", required=True),
                         "missing_error": Field(WORD, "the status where it is not registered", required=True),
                     },
@@ -62,6 +62,8 @@ TYPES_FILE = RecordShape(
             required=True,
         ),
         "header": Field(HEADER_NAME, "the header that declares the types", required=True),
+        "prefix": Field(PREFIX, "what the names of all functions begin with (default: diopi)"),
+        "status": Field(RESULT_TYPE, "what functions return unless they say otherwise (default: diopiError_t)"),
         "enums": Field(
             ListShape(
                 RecordShape(
@@ -72,7 +74,11 @@ TYPES_FILE = RecordShape(
                             ListShape(
                                 RecordShape(
                                     "enum value",
-                                    {**_NAMED, "value": Field(IntegerShape(0), "its number", required=True)},
+                                    {
+                                        **_NAMED,
+                                        "value": Field(IntegerShape(), "its number", required=True),
+                                        "alias": Field(FLAG, "true where a value before it has the same number"),
+                                    },
                                 ),
                                 non_empty=True,
                             ),
@@ -171,7 +177,7 @@ HEADERS_FILE = RecordShape(
                         "doc": Field(TEXT, "what it declares", required=True),
                         "includes": Field(ListShape(HEADER_NAME), "headers of the interface that it includes"),
                         "order": Field(
-                            ListShape(C_FUNCTION),
+                            ListShape(WORD),
                             "functions in the order that is frozen; later ones follow in the order of the files",
                             required=True,
                         ),

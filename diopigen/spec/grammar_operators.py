@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from diopigen.spec.grammar_words import (
+    C_TYPE,
     CONSTRAINT_ID,
     DTYPE_OR_SET,
     FLAG,
@@ -11,6 +12,7 @@ from diopigen.spec.grammar_words import (
     OPERATOR_NAME,
     OVERLOADS,
     RECIPE,
+    RESULT_TYPE,
     TEXT,
     TYPE_NAME,
     VERSION,
@@ -111,6 +113,7 @@ _PARAM_FIELDS = {
         ListShape(TextShape(choices=FREEDOMS), non_empty=True),
         "in what respect a vendor may accept or reject more than the rules say: nullability, dtype, shape, device",
     ),
+    "c_type": Field(C_TYPE, "the C type of an opaque parameter, where it is no pointer to void"),
     "count": Field(EitherShape((WORD, IntegerShape(0))), "the parameter that holds the length, or the length"),
     "default": Field(EitherShape((LiteralShape(), ListShape(LiteralShape()))), "what a framework passes by default"),
     "example": Field(LiteralShape(), "a number that tells right results from wrong ones, where the suite needs one"),
@@ -139,7 +142,7 @@ _PARAM_FIELDS = {
     "doc": Field(TEXT, "one line that says its role", required=True),
 }
 PARAM = RecordShape("parameter", _PARAM_FIELDS)
-_OF_THE_BASE = ("name", "shares", "elements", "of", "on", "in_place")
+_OF_THE_BASE = ("name", "c_type", "shares", "elements", "of", "on", "in_place")
 """Keys that say what a parameter is to others, in every variant."""
 PARAM_OVERRIDE = RecordShape(
     "parameter override",
@@ -203,13 +206,23 @@ OPERATOR = RecordShape(
         "since": Field(VERSION, "the interface version that brought it"),
         "deprecated": Field(TEXT, "why, and what to use instead"),
         "linkage": Field(TextShape(choices=("weak", "strong")), "weak or strong symbol"),
-        "returns": Field(TextShape(choices=("status", "string")), "status (diopiError_t) or string"),
+        "returns": Field(RESULT_TYPE, "status (diopiError_t, or that of types.yaml), string, or a C type"),
         "context": Field(FLAG, "false where the C function takes no context"),
         "irregular_order": Field(TEXT, "why an output comes after an input"),
         "draft": Field(FLAG, "true while directions, dtypes or shapes are open: check warns of them, headers follow"),
         "source": Field(TEXT, "what defines the result"),
     },
 )
+
+FOREIGN_OPERATOR = RecordShape(
+    "operator",
+    {
+        **OPERATOR.fields,
+        "name": Field(WORD, "the C function's name without the prefix of types.yaml", required=True),
+        "backward_of": Field(WORD, "the operator whose gradient this is"),
+    },
+)
+"""An operator of an interface whose functions are not called as those of DIOPI are."""
 
 OPERATORS_FILE = RecordShape(
     "operators file",
@@ -219,4 +232,8 @@ OPERATORS_FILE = RecordShape(
         "doc": Field(TEXT, "what the family is"),
         "operators": Field(ListShape(OPERATOR), "the operators", required=True),
     },
+)
+FOREIGN_OPERATORS_FILE = RecordShape(
+    "operators file",
+    {**OPERATORS_FILE.fields, "operators": Field(ListShape(FOREIGN_OPERATOR), "the operators", required=True)},
 )

@@ -17,14 +17,19 @@ from diopigen.spec.schema import (
 )
 
 TEXT = TextShape()
-C_TYPE = TextShape(r"[A-Za-z_][A-Za-z0-9_ *&]*(?:\[[0-9]+\])?", what="a C type")
+C_TYPE = TextShape(
+    # A type with the sizes of an array, or with the parameters of a function or of a pointer to one.
+    r"[A-Za-z_][A-Za-z0-9_ *&]*(?:(?:\[[0-9]+\])*|(?:\( ?\*\))?\((?! ?\*)[A-Za-z0-9_ *&,.()\[\]]*\))",
+    what="a C type",
+)
+RESULT_TYPE = TextShape(r"[A-Za-z_][A-Za-z0-9_ *&]*", what="a C type that a function can return")
+PREFIX = TextShape(r"(?:[A-Za-z_][A-Za-z0-9_]*)?", what="the beginning of a name, or nothing")
 WORD = TextShape(r"[A-Za-z_][A-Za-z0-9_]*", what="a name (letters, digits, _)")
 DTYPE_NAME = replace(WORD, vocabulary="dtype")
 DTYPE_OR_SET = replace(WORD, vocabulary="dtype_or_set")
 TYPE_NAME = replace(WORD, vocabulary="type")
 OPERATOR_NAME = TextShape(r"[A-Z][A-Za-z0-9_]*", what="an UpperCamelCase name without 'diopi'")
-C_FUNCTION = TextShape(r"diopi[A-Z0-9][A-Za-z0-9_]*", what="the name of a C function (diopi...)")
-HEADER_NAME = TextShape(r"[a-z][a-z0-9_]*\.h", what="a header's file name")
+HEADER_NAME = TextShape(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*\.h(?:h|pp|xx)?", what="a header's file name")
 OVERLOAD = TextShape(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)?", what="an ATen overload such as add.out")
 CONSTRAINT_ID = TextShape(r"C[1-9][0-9]*", what="a constraint id such as C1")
 VERSION = TextShape(r"[0-9]+\.[0-9]+(?:\.[0-9]+)?", what="a version in quotes such as '1.0'")

@@ -11,6 +11,7 @@ from pathlib import Path
 from diopigen.api import Workspace
 from diopigen.diagnostics import Sink
 from diopigen.emit.c import headers as emit_headers
+from diopigen.emit.c_text import declarator
 from diopigen.emit.operands import is_operator
 from diopigen.header.cdecl import CFunction, CInterface
 from diopigen.header.clang import parse_headers
@@ -129,5 +130,5 @@ def _written_headers(public: Public, where: Workspace) -> Iterator[list[Path]]:
 
 
 def _declaration(function: CFunction) -> str:
-    params = ", ".join(f"{param.type} {param.name}" for param in function.params)
-    return f"{function.returns} {function.name}({params})"
+    params = ", ".join(declarator(param.type, param.name) for param in function.params)
+    return f"{declarator(function.returns, function.name)}({params})"

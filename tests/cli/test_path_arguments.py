@@ -80,6 +80,7 @@ TAKEN: dict[tuple[str, str], tuple[str, list[str]]] = {
     ("check-impl", "directory"): ("folder", ["check-impl", "{}", *SPEC]),
     ("check-impl", "--proto"): ("file", ["check-impl", VENDOR, "--proto", "{}", *SPEC]),
     ("check-proto", "-I"): ("folder", ["check-proto", HEADER, "-I", "{}", *SPEC]),
+    ("breaking", "-I"): ("folder", ["breaking", "--against", HEADER, "-I", "{}", *SPEC]),
     ("import-proto", "-I"): ("folder", ["import-proto", HEADER, "-I", "{}", "--out", "{out}"]),
     ("import-proto", "headers"): ("file", ["import-proto", "{}", "--out", "{out}"]),
     ("import-proto", "--out"): ("new folder", ["import-proto", HEADER, "--out", "{}"]),

@@ -58,6 +58,7 @@ def param_line(param: Parameter) -> str:
         parts += [f"on {held.on.text}"] if held.on else []
         parts += [f"in place at {held.in_place.buffer} + {held.in_place.offset.text}"] if held.in_place else []
     parts += [f"shares {param.shares}"] if param.shares else []
+    parts += [param.c_type] if param.c_type else []
     flags = ("nullable", "const", "mutable", "pointer", "unnamed", "sparse")
     parts += [flag for flag in flags if getattr(param, flag)]
     return "; ".join([*parts, param.doc])
@@ -114,7 +115,7 @@ def interface_lines(interface: Interface) -> Iterator[str]:
     yield from (f"family {family}: {doc}" for family, doc in i.family_docs.items())
     for enum in i.enums:
         yield f"enum {enum.name}{_header(enum)}: {enum.doc}"
-        yield from (f"  {value.name} = {value.value}: {value.doc}" for value in enum.values)
+        yield from (f"  {value.name} = {value.value}{' (alias)' * value.alias}: {value.doc}" for value in enum.values)
     for struct in i.structs:
         yield f"struct {struct.name}{_header(struct)}, {struct.size} bytes, aligned to {struct.align}: {struct.doc}"
         yield from (f"  at {field.offset} {field.c_type} {field.name}: {field.doc}" for field in struct.fields)

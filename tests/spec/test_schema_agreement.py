@@ -126,7 +126,7 @@ BAD = {
         "  - {name: a, doc: d, returns: int, register: diopiA, linked_name: a, missing_error: e}\n",
     ),
     "no device functions": ("runtime", "family: f\nheader: h.h\noperators: []\n"),
-    "order of odd names": ("headers", "headers: [{file: h.h, doc: d, order: [add]}]\n"),
+    "order of odd names": ("headers", "headers: [{file: h.h, doc: d, order: [a-b]}]\n"),
     "includes is a text": ("headers", "headers: [{file: h.h, doc: d, includes: x.h, order: []}]\n"),
     "release is a number": ("aten", "torch: 2.0\nschemas: []\n"),
     "schema is a number": ("aten", "torch: '2'\nschemas: [1]\n"),

@@ -9,10 +9,12 @@ from diopigen.chip import grammar as chip
 from diopigen.config.grammar import json_schema
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.ir.model import Interface
+from diopigen.ir.naming import DIOPI
 from diopigen.ir.rules import DTYPE_RULES
 from diopigen.ir.types import TYPES
 from diopigen.project import grammar as project
 from diopigen.spec.grammar import FILES
+from diopigen.spec.grammar_operators import FOREIGN_OPERATORS_FILE
 from diopigen.spec.schema import Words, to_json_schema
 
 TARGET = "schemas"
@@ -30,7 +32,8 @@ def emit(interface: Interface, templates: Path) -> Plan:
         content = (json.dumps(schema, indent=1) + "\n").encode()
         files.append(PlannedFile(f"schema/{kind}.schema.json", content, interface.files, TARGET))
     known = words(interface)
-    for kind, shape in FILES.items():
+    foreign = {} if interface.naming.prefix == DIOPI.prefix else {"ops": FOREIGN_OPERATORS_FILE}
+    for kind, shape in {**FILES, **foreign}.items():
         text = json.dumps(to_json_schema(shape, f"diopigen {kind} file", known), indent=1) + "\n"
         files.append(PlannedFile(f"schema/{kind}.schema.json", text.encode(), ("specs/types.yaml",), TARGET))
     return Plan(tuple(files))

@@ -148,7 +148,7 @@ def _unknown_pattern(interface: Interface, known: tuple[Operator, ...], pattern:
         whose = "the host" if other.family == "runtime" else "impl/<vendor>/library.cpp, which every tree has,"
         message = f"'{pattern}' is no operator: {whose} implements {other.name}"
         return _error("unknown-operator", message, "leave it out")
-    prefix = "diopi" if pattern.startswith("diopi") else ""
+    prefix = interface.naming.prefix if pattern.startswith(interface.naming.prefix) else ""
     names = [prefix + function.short_name for operator in known for function in operator.functions]
     near = _nearest_name(re.sub(r"[*?\[\]!]", "", pattern), names)
     fix = f"did you mean '{near}'?" if near else "use the name of an operator (Add, diopiAdd) or a pattern (Conv*)"

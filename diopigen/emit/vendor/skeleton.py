@@ -9,10 +9,11 @@ from pathlib import Path
 
 from diopigen.emit.c_text import COLUMNS, call_lines, declarator, doc_comment, wrapped
 from diopigen.emit.plan import PlannedFile
-from diopigen.emit.prose import constraint_text, direction_tag, param_text
+from diopigen.emit.prose import constraint_text, param_command, param_text
 from diopigen.emit.templates import render
 from diopigen.header.signature import c_function
 from diopigen.ir.model import Function, Interface
+from diopigen.ir.naming import DIOPI
 from diopigen.spec.expression import to_text
 
 _TEMPLATE = "vendor/function.cpp.j2"
@@ -29,10 +30,12 @@ class Operator:
 
 
 def operators(interface: Interface) -> tuple[Operator, ...]:
-    """The operators that a vendor may implement: neither services of the host nor texts about the library."""
+    """The operators that a vendor may implement: neither services of the host nor texts about the library, and of
+    another interface than DIOPI's all functions."""
     found: dict[tuple[str, str], list[Function]] = {}
     for function in interface.functions:
-        if function.weak and function.family != "runtime" and function.returns == "status":
+        is_ours = function.weak and function.family != "runtime" and function.returns == "status"
+        if interface.naming != DIOPI or (is_ours and not function.is_foreign):
             found.setdefault((function.family, function.operator), []).append(function)
     return tuple(Operator(name, family, tuple(functions)) for (family, name), functions in found.items())
 
@@ -94,10 +97,10 @@ def contract(function: Function, *, is_written: bool = False) -> str:
     if function.source:
         paragraphs.append(("@note ", f"Source: {function.source.strip()}"))
     if function.backward_of:
-        paragraphs.append(("@note ", f"Backward of diopi{function.backward_of.removeprefix('diopi')}."))
+        paragraphs.append(("@note ", f"Backward of {function.naming.full(function.backward_of)}."))
     if function.context:
         paragraphs.append(("@param[in] ctx ", "Context: gives the stream and owns temporaries."))
-    paragraphs += [(f"@param[{direction_tag(param)}] {param.name} ", param_text(param)) for param in function.params]
+    paragraphs += [(param_command(param), param_text(param)) for param in function.params]
     paragraphs += [("@pre ", constraint_text(constraint)) for constraint in function.constraints]
     aliasing = aliasing_text(function)
     if aliasing:
@@ -106,7 +109,8 @@ def contract(function: Function, *, is_written: bool = False) -> str:
         paragraphs.append(("@deprecated ", function.deprecated.strip()))
     if function.aten:
         paragraphs.append(("@see ", f"ATen: {', '.join(overload.name for overload in function.aten)}"))
-    paragraphs.append(("@return ", _status_text(function, is_written)))
+    if not function.is_foreign:
+        paragraphs.append(("@return ", _status_text(function, is_written)))
     return doc_comment(paragraphs)
 
 
