@@ -41,6 +41,8 @@ class CParam:
     type: str
     span: Span | None = field(default=None, compare=False)
     resolved: str = field(default="", compare=False)
+    has_default: bool = field(default=False, compare=False)
+    """Whether a default argument is declared, which C does not have."""
 
 
 @dataclass(frozen=True, slots=True)

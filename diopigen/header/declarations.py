@@ -290,7 +290,8 @@ class DeclarationReader:
             clang_type = argument.type
             written, resolved = self._type(clang_type.spelling, functools.partial(_same, clang_type))
             span = self._name_span(argument, source)
-            params.append(CParam(argument.spelling, written, span, resolved))
+            has_default = any(token.spelling == "=" for token in argument.get_tokens())
+            params.append(CParam(argument.spelling, written, span, resolved, has_default))
         if cursor.type.kind == self._cindex.TypeKind.FUNCTIONPROTO and cursor.type.is_function_variadic():
             params.append(CParam("...", "...", None, "..."))
         return tuple(params)

@@ -30,6 +30,7 @@ RULES: Rules = {
     "parameter-type": Rule(ERROR, "a parameter has another type; a warning where only the spelling differs"),
     "parameter-const": Rule(ERROR, "a parameter's type differs in const alone"),
     "parameter-name": Rule(WARNING, "a parameter has another name"),
+    "parameter-default": Rule(ERROR, "a parameter has a default argument"),
     "return-type": Rule(ERROR, "a function returns another type"),
     "linkage": Rule(ERROR, "a function is weak that should be strong, or the other way round"),
     "deprecated": Rule(WARNING, "a function is marked deprecated that should not be, or the other way round"),
@@ -186,6 +187,9 @@ class _Comparison:
                 self._report("parameter-const", text, span, fix=fix)
             else:
                 self._report("parameter-type", text, span, fix=fix)
+        if found.has_default:
+            message = f"'{function.name}': '{found.name}' has a default argument, which C does not have"
+            self._report("parameter-default", message, span, fix="let callers pass it")
         if expected.name and found.name and expected.name != found.name:
             text = f"'{function.name}': parameter {index + 1} is named '{found.name}'"
             self._report("parameter-name", f"{text}, {self._label} has '{expected.name}'", span, fix=fix)

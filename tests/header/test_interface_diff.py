@@ -10,7 +10,7 @@ from header_helpers import shown
 
 from diopigen.diagnostics import Severity, Sink
 from diopigen.header.cdecl import CFunction, CInterface, CParam
-from diopigen.header.clang import parse_headers
+from diopigen.header.clang import Language, parse_headers
 from diopigen.header.compare import count, moved, quoted
 from diopigen.header.interface_diff import RULES, compare_functions, compare_interfaces
 
@@ -82,6 +82,14 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
             " | write 'const bool flag'",
             "a.h:3:49: error parameter-const: 'f': parameter 'data' is 'float *', the spec has 'const float *'"
             " | write 'const float *data'",
+        ],
+    ),
+    "parameter-default": (
+        "void f(int n, float x);\n",
+        "void f(int n, float x = 2 * 3);\n",
+        [
+            "a.h:1:21: error parameter-default: 'f': 'x' has a default argument, which C does not have"
+            " | let callers pass it"
         ],
     ),
     "parameter-name": (
@@ -200,7 +208,8 @@ def read(path: Path, text: str) -> CInterface:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     sink = Sink()
-    found = parse_headers([path], language="c", sink=sink, docs=False)
+    language: Language = "c++" if " = " in text and "(" in text else "c"  # a default argument is C++
+    found = parse_headers([path], language=language, sink=sink, docs=False)
     assert shown(sink) == []
     assert found is not None
     return found

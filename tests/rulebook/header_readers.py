@@ -11,7 +11,7 @@ from diopigen.diagnostics import Diagnostic, Sink
 from diopigen.header.breaking import breaking_changes
 from diopigen.header.cdecl import CInterface
 from diopigen.header.check import read_version
-from diopigen.header.clang import parse_headers
+from diopigen.header.clang import Language, parse_headers
 from diopigen.header.contract_changes import version_changes
 from diopigen.header.doc_drift import doc_drift
 from diopigen.header.interface_diff import compare_interfaces
@@ -28,7 +28,8 @@ def _interface(path: Path, text: str) -> CInterface:
     path.parent.mkdir(exist_ok=True)
     path.write_text(text)
     sink = Sink()
-    found = parse_headers([path], language="c", sink=sink, docs=True)
+    language: Language = "c++" if " = " in text and "(" in text else "c"  # a default argument is C++
+    found = parse_headers([path], language=language, sink=sink, docs=True)
     assert found is not None
     assert sink.sorted() == []
     return found
