@@ -11,7 +11,7 @@ RULES = {
     "duplicate-function": "A C function is in the spec once.",
     "duplicate-parameter": "A parameter's name is in a function once.",
     "duplicate-type": "An enum, struct, handle, dtype or dtype set has a name of its own.",
-    "duplicate-enum-value": "The name of an enum value is unique in the interface, its number in the enum or an alias.",
+    "duplicate-enum-value": "The name of an enum value is unique in the interface, its number in the enum.",
     "reserved-word": "No parameter is called like a keyword of C or C++, or like a variable of generated code.",
 }
 

@@ -196,14 +196,24 @@ def test_a_table_of_functions_is_imported_as_functions(folder: Path, capsys: pyt
 @pytest.mark.parametrize(
     ("text", "options", "line"),
     [
-        ("typedef int one;\n", [], "lib.h: error[import-nothing]: declares no function"),
-        ('#include "nn.h"\n', [], "lib.h: error[import-nothing]: declares no function"),
+        ("typedef int one;\n", [], "lib.h: error[import-nothing]: declares no function\n"),
+        (
+            '#include "nn.h"\n',
+            [],
+            "lib.h: error[import-nothing]: declares no function\n  fix: import what it includes: ",
+        ),
         (
             "int one(void);\n",
             ["--prefix", "two"],
-            "lib.h: error[import-nothing]: none of the 1 functions can be imported",
+            "lib.h: error[import-nothing]: imports none of 1 functions: one is left out:"
+            " its name does not begin with 'two'\n  fix: name another --prefix; --prefix '' takes all\n",
         ),
-        ("int log_all(char *format, ...);\n", [], "none of the 1 functions can be imported"),
+        (
+            "int log_all(char *format, ...);\n",
+            [],
+            "lib.h: error[import-nothing]: imports none of 1 functions: log_all is left out:"
+            " it takes a variable number of arguments\n",
+        ),
     ],
     ids=["types alone", "a header that includes", "another prefix", "left out"],
 )

@@ -65,15 +65,15 @@ def first_spec(
 ) -> Plan | None:
     """The files of a first spec for the headers at `paths`; None where one cannot be read. `prefix` begins the names of
     the functions that are imported, `status` is the type that they return unless their entries say otherwise."""
+    parsed = parse_headers(paths, sink=sink, include_dirs=include_dirs, language=language, included=True)
+    if parsed is None:
+        return None
     for path in paths:
         if path.is_file() and not re.fullmatch(HEADER_NAME.pattern or "", path.name):
             fix = "give it a name of letters, digits, '_', '-', '+' and '.' that ends in .h, .hh, .hpp or .hxx"
             sink.error("import-unsupported", f"'{path.name}' cannot be the name of a header", Span(str(path)), fix=fix)
     if sink.has_errors:
         return Plan()
-    parsed = parse_headers(paths, sink=sink, include_dirs=include_dirs, language=language, included=True)
-    if parsed is None:
-        return None
     found = Sink()
     declared = with_table(declared_in(parsed, parsed.files), found)
     naming = naming_of(declared.functions, {enum.name for enum in declared.enums}, prefix, status)
@@ -84,13 +84,13 @@ def first_spec(
         return Plan()
     plan = spec_files(declared, [path.name for path in paths], naming, found)
     if not plan.files:
-        fix = "import headers that declare functions"
+        message, fix = "declares no function", "import headers that declare functions"
         if declared.functions:
-            fix = f"name another --prefix: '{declared.functions[0].name}' is one of them"
+            last = found.sorted()[-1]
+            message = f"imports none of {len(declared.functions)} functions: {last.message}"
+            fix = last.fix or fix
         elif parsed.functions and parsed.functions[0].span is not None:
             fix = f"import what it includes: {parsed.functions[0].span.file}"
-        count = len(declared.functions)
-        message = f"none of the {count} functions can be imported" if count else "declares no function"
         sink.error("import-nothing", message, Span(str(paths[0]), 0, 0), fix=fix)
     else:
         sink.extend(found.sorted())
