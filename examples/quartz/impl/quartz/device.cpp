@@ -108,9 +108,7 @@ int32_t device_memcpy_d2d_async(diopiStreamHandle_t stream, void* dst, const voi
 }
 
 // Text of the last device error.
-const char* device_get_last_error_string() {
-    return diopiGetLastErrorString();
-}
+const char* device_get_last_error_string() { return diopiGetLastErrorString(); }
 
 // Called once, before the first context. 0 on success.
 int32_t initLibrary() {
@@ -131,9 +129,7 @@ int32_t initLibrary() {
 }
 
 // Called once, after the last context. 0 on success.
-int32_t finalizeLibrary() {
-    return 0;
-}
+int32_t finalizeLibrary() { return 0; }
 
 // Writes the state of a fresh generator into a tensor that the host has made: seed 0, nothing drawn yet. 0 on success.
 int32_t buildGeneratorState(diopiContextHandle_t ctx, diopiTensorHandle_t out) {
