@@ -123,11 +123,17 @@ def _without_drafts(emit: Emitter) -> Emitter:
     return lambda interface, templates: emit(interface.settled(), templates)
 
 
-def _check_reserved(interface: Interface, sink: Sink) -> None:
+def reserved_names() -> Mapping[str, str]:
+    """The variables of generated code, which no parameter is called like, each with the target that has it."""
     users: dict[str, str] = {}
     for module in _emitting_modules():
         for name in getattr(module, "RESERVED", ()):
             users.setdefault(name, module.__name__.split(".")[2])
+    return users
+
+
+def _check_reserved(interface: Interface, sink: Sink) -> None:
+    users = reserved_names()
     for function in interface.functions:
         for param in function.params:
             if param.name in users:

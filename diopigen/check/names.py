@@ -15,7 +15,7 @@ RULES = {
     "reserved-word": "No parameter is called like a keyword of C or C++, or like a variable of generated code.",
 }
 
-_KEYWORDS = frozenset(
+KEYWORDS = frozenset(
     """
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept
     const constexpr const_cast continue decltype default delete do double dynamic_cast else enum
@@ -54,7 +54,7 @@ def check(subject: Subject, sink: Sink) -> None:
             sink,
         )
         for param in function.params:
-            if param.name in _KEYWORDS:
+            if param.name in KEYWORDS:
                 message = f"{function.name}: '{param.name}' is a keyword of C or C++"
                 sink.error("reserved-word", message, param.span, fix="choose another name")
 

@@ -1,0 +1,110 @@
+"""The outcome of a change of the interface: new texts of files, and what is left to a person. Nothing is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from diopigen.diagnostics import Diagnostic, Failure, Severity, Span
+from diopigen.refactoring.document import Document
+from diopigen.spec.text_edits import TextEdit, applied
+from diopigen.spec.text_file import read_text
+
+RULES = {"left-by-hand": "What `rename` and `remove` cannot change themselves is named, all at once."}
+
+_SUFFIXES = frozenset(
+    {".py", ".cpp", ".h", ".hpp", ".cu", ".cuh", ".c", ".cc", ".md", ".yaml", ".json", ".jsonl", ".txt"}
+)
+
+
+@dataclass(slots=True)
+class Tree:
+    """The files of a spec and of the folder that it is in, as texts that change. `name` is what the user calls the
+    spec; files are named from there, so that spans are paths which the user can open."""
+
+    spec: Path
+    name: str
+    before: dict[str, str] = field(default_factory=dict)
+    after: dict[str, str | None] = field(default_factory=dict)
+    left: list[Diagnostic] = field(default_factory=list)
+    _documents: dict[str, Document] = field(default_factory=dict)
+
+    def path(self, file: str) -> Path:
+        """The path of a file: below the spec, or below the folder that the spec is in."""
+        prefix = f"{self.name}/"
+        if file.startswith(prefix):
+            return self.spec / file[len(prefix) :]
+        return self._root() / file[len(self._around()) :]
+
+    def spec_file(self, relative: str) -> str:
+        return f"{self.name}/{relative}"
+
+    def _root(self) -> Path:
+        return self.spec.absolute().parent
+
+    def _around(self) -> str:
+        """The name of the folder that the spec is in, as a prefix."""
+        return self.name[: self.name.rfind("/") + 1]
+
+    def text(self, file: str) -> str:
+        """The text of a file as it is. Raises `Failure` where it cannot be read."""
+        if file not in self.before:
+            self.before[file] = read_text(self.path(file), file)
+        return self.before[file]
+
+    def span_at(self, file: str, position: int, length: int) -> Span:
+        """The span of characters on one line of a file."""
+        text = self.text(file)
+        line, column = text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)
+        return Span(file, line, column, line, column + length)
+
+    def document(self, file: str) -> Document:
+        """A YAML file, once: all edits of it are in one document."""
+        if file not in self._documents:
+            self._documents[file] = Document(file, self.text(file))
+        return self._documents[file]
+
+    def edit(self, file: str, edits: Sequence[TextEdit]) -> None:
+        """Edits of a file that is no YAML."""
+        if edits:
+            self.after[file] = applied(edits, self.text(file))
+
+    def drop(self, file: str) -> None:
+        """A file that is of no use any more."""
+        self.text(file)
+        self.after[file] = None
+
+    def finish(self) -> None:
+        """Carries out the edits of all documents."""
+        for file, document in self._documents.items():
+            if self.after.get(file, "") is not None:
+                self.after[file] = document.result()
+        self.after = {file: text for file, text in self.after.items() if text != self.before[file]}
+
+    # ---- what is left -----------------------------------------------------------------------------------------------
+
+    def by_hand(self, message: str, span: Span, fix: str, severity: Severity = Severity.WARNING) -> None:
+        """Something that a person has to do."""
+        self.left.append(Diagnostic("left-by-hand", severity, message, span, (), fix))
+
+    # ---- files ------------------------------------------------------------------------------------------------------
+
+    def spec_files(self, pattern: str) -> list[str]:
+        """Files of the spec by a pattern, by name."""
+        return [self.spec_file(path.relative_to(self.spec).as_posix()) for path in sorted(self.spec.glob(pattern))]
+
+    def files(self, *folders: str) -> Iterator[str]:
+        """The texts in folders next to the spec, generated ones left out; those that cannot be read do not count."""
+        for folder in folders:
+            for path in sorted((self._root() / folder).rglob("*")):
+                parts = path.relative_to(self._root()).parts
+                hidden = any(part.startswith(".") or part in ("generated", "build", "third_party") for part in parts)
+                if hidden or path.suffix not in _SUFFIXES or not path.is_file() or path.is_symlink():
+                    continue
+                file = self._around() + path.relative_to(self._root()).as_posix()
+                try:
+                    self.text(file)
+                except Failure:
+                    continue
+                yield file
