@@ -19,7 +19,7 @@ class Document:
     def __init__(self, path: str, text: str) -> None:
         self.path, self.text = path, text
         self.root = parse_yaml(text, path, Sink())
-        self._lines = re.findall(r"[^\n]*\n|[^\n]+", text)
+        self._lines: list[str] = re.findall(r"[^\n]*\n|[^\n]+", text)
         self._starts = line_starts(self._lines)
         self._edits: set[TextEdit] = set()
 
@@ -42,14 +42,11 @@ class Document:
         for match in pattern.finditer(self.text):
             self._edits.add(TextEdit(*match.span(), new(match)))
 
-    def insert_behind(self, node: Node, text: str) -> None:
-        """Adds text right behind a scalar or a collection between brackets."""
-        stop = self._range(node.span)[1]
-        self._edits.add(TextEdit(stop, stop, text))
-
-    def is_block(self, mapping: MappingNode) -> bool:
-        """Whether a mapping is without braces."""
-        return bool(self.text[self._range(mapping.span)[0]] != "{")
+    def add_behind(self, mapping: MappingNode, key: str, text: str) -> None:
+        """Adds `key: value` behind the scalar of a key of a mapping."""
+        stop = self._range(mapping.entries[key].value.span)[1]
+        is_flow = self.text.startswith("{", self._range(mapping.span)[0])
+        self._edits.add(TextEdit(stop, stop, f", {text}" if is_flow else f"\n{' ' * (mapping.span.column - 1)}{text}"))
 
     def substitute(self, node: ScalarNode, edits: Callable[[str, int], list[tuple[int, int, str]]]) -> None:
         """Edits in the source text of a scalar, without its quotes: `edits` gets it and its position in the file, and

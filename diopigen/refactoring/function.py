@@ -16,6 +16,7 @@ from diopigen.refactoring.cpp import without_comments
 from diopigen.refactoring.document import sequence
 from diopigen.refactoring.names import Entry, entry_of, function_named, require_free, require_word
 from diopigen.refactoring.oracles import oracle_span
+from diopigen.refactoring.uses import add_to_variant
 from diopigen.spec.nodes import MappingNode, Node, ScalarNode
 from diopigen.spec.text_edits import TextEdit
 
@@ -82,16 +83,11 @@ def _in_entry(entry: Entry, function: Function, new: str) -> None:
         document.replace(name, new)
         return
     item = variant_item(entry, function)
-    if isinstance(item, ScalarNode):
-        document.replace(item, f"{{kind: {item.text}, name: {new}}}")
-        return
-    assert isinstance(item, MappingNode)
-    name, kind = item.get("name"), item.get("kind")
+    name = item.get("name") if isinstance(item, MappingNode) else None
     if isinstance(name, ScalarNode):
         document.replace(name, new)
-    elif kind is not None:
-        indent = "\n" + " " * (item.span.column - 1)
-        document.insert_behind(kind, f"{indent}name: {new}" if document.is_block(item) else f", name: {new}")
+    else:
+        add_to_variant(document, item, f"name: {new}")
 
 
 def _in_spec(tree: Tree, names: Mapping[str, str]) -> None:

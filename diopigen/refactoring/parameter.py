@@ -12,6 +12,7 @@ from diopigen.emit.entry.functions import arguments_name
 from diopigen.ir.lower import items_of, mappings_of, text_of
 from diopigen.ir.model import Interface
 from diopigen.ir.types import INTEGERS
+from diopigen.ir.variant_params import OPERAND, TARGET
 from diopigen.refactoring.bindings import changed_bindings
 from diopigen.refactoring.changes import Tree
 from diopigen.refactoring.cpp import includes, member_edits, members_of_any
@@ -27,7 +28,7 @@ from diopigen.refactoring.names import (
     require_word,
 )
 from diopigen.refactoring.oracles import lines_that_read
-from diopigen.refactoring.uses import Uses, name_ranges, uses_of
+from diopigen.refactoring.uses import Uses, add_to_variant, name_ranges, uses_of
 from diopigen.spec.nodes import MappingNode, Node, ScalarNode
 from diopigen.spec.text_edits import TextEdit
 
@@ -45,6 +46,7 @@ def rename_parameter(
     entry = entry_of(tree, interface, function)
     uses = uses_of(entry.node)
     _require(entry, interface, uses, new, reserved)
+    _in_variants(entry, old, new)
     _in_entry(tree, entry.document, uses, old, new, is_integer=param.type in INTEGERS)
     _in_models(tree, entry, old, new)
     _in_relax(tree, entry, old, new)
@@ -85,6 +87,17 @@ def _in_entry(tree: Tree, document: Document, uses: Uses, old: str, new: str, *,
         _in_text(tree, document, node, old, new)
     for name, node in uses.own_texts.items():
         _in_text(tree, document, node, old, new, is_own=name == old)
+
+
+def _in_variants(entry: Entry, old: str, new: str) -> None:
+    """What variants mean where they name nothing is named."""
+    for item in items_of(entry.node.get("variants")):
+        variant = item if isinstance(item, MappingNode) else MappingNode.empty(item.span)
+        kind = text_of(variant.get("kind")) or text_of(item)
+        if old == TARGET and "inplace" in kind and variant.get("target") is None:
+            add_to_variant(entry.document, item, f"target: {new}")
+        if old == OPERAND and "scalar" in kind and variant.get("operands") is None:
+            add_to_variant(entry.document, item, f"operands: [{new}]")
 
 
 def _in_expression(document: Document, node: ScalarNode, old: str, new: str) -> None:

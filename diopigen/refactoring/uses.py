@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from diopigen.ir.lower import items_of, text_of
+from diopigen.refactoring.document import Document
 from diopigen.spec.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode
 
 _WORDS = frozenset({"count", "shares", "along", "of", "dim_of", "buffer", "target", "operands"})
@@ -38,6 +39,14 @@ class Uses:
         """All names in the entry, each with a scalar that has it."""
         found = {name: node for node in self.expressions for name in names_in(node.text)}
         return found | {node.text.removeprefix("*"): node for node in (*self.dimensions, *self.words)}
+
+
+def add_to_variant(document: Document, item: Node, text: str) -> None:
+    """Adds `key: value` to an item of `variants`, which may be its kind alone."""
+    if isinstance(item, MappingNode):
+        document.add_behind(item, "kind", text)
+    elif isinstance(item, ScalarNode):
+        document.replace(item, f"{{kind: {item.text}, {text}}}")
 
 
 def uses_of(operator: MappingNode) -> Uses:
