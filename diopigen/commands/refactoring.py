@@ -128,7 +128,11 @@ def _check(tree: Tree, where: Workspace) -> Sink:
         except Failure as fault:
             found.extend(fault.diagnostics)
     errors = Sink()
-    errors.extend(one for one in found.sorted() if one.severity is Severity.ERROR)
+    errors.extend(
+        replace(one, span=one.span and tree.as_it_was(one.span), notes=())
+        for one in found.sorted()
+        if one.severity is Severity.ERROR
+    )
     return errors
 
 

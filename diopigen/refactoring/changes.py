@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
 from pathlib import Path
 
 from diopigen.diagnostics import Diagnostic, Failure, Severity, Span
@@ -81,6 +82,22 @@ class Tree:
             if self.after.get(file, "") is not None:
                 self.after[file] = document.result()
         self.after = {file: text for file, text in self.after.items() if text != self.before[file]}
+
+    def as_it_was(self, span: Span) -> Span:
+        """The span in the file as it is of one in the file as it would be: that of its line, all of it where the line
+        changes."""
+        before, after = self.before.get(span.file, ""), self.after.get(span.file)
+        if after is None:
+            return span
+        old, new = before.splitlines(), after.splitlines()
+        for tag, first, last, start, stop in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+            if start < span.line <= stop:
+                line = min(first + span.line - start, max(last, 1))
+                shift = line - span.line
+                if tag == "equal":
+                    return replace(span, line=line, end_line=span.end_line and span.end_line + shift)
+                return Span(span.file, line, 1, line, len(old[line - 1]) + 1)
+        return span
 
     # ---- what is left -----------------------------------------------------------------------------------------------
 

@@ -31,6 +31,10 @@ class Document:
                 selected.append(edit)
         return applied(selected, self.text)
 
+    def loses(self, position: int) -> bool:
+        """Whether what is at a position is removed or replaced."""
+        return any(edit.start <= position < edit.stop for edit in self._edits)
+
     # ---- words ------------------------------------------------------------------------------------------------------
 
     def replace(self, node: ScalarNode, new: str) -> None:
@@ -108,9 +112,11 @@ class Document:
         depth = _depth(self._lines[first])
         while has_comment and first > 0 and self._is_comment(first - 1) and _depth(self._lines[first - 1]) == depth:
             first -= 1
-        is_apart = stop == len(self._lines) or not self._lines[stop].strip()
-        if is_apart and first > 0 and not self._lines[first - 1].strip():
-            first -= 1
+        above = self._lines[first - 1] if first > 0 else ""
+        if stop == len(self._lines):
+            first -= first > 0 and not above.strip()
+        elif not self._lines[stop].strip() and (not above.strip() or above.rstrip().endswith(":")):
+            stop += 1
         self._edits.add(TextEdit(self._starts[first], self._starts[stop], ""))
 
     def _end_of(self, first: int) -> int:

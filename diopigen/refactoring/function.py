@@ -92,12 +92,12 @@ def _in_entry(entry: Entry, function: Function, new: str) -> None:
 
 def _in_spec(tree: Tree, names: Mapping[str, str]) -> None:
     """Tables name functions without `diopi`; with it they are in orders of headers, in texts and in comments."""
-    pattern = _c_names(names)
+    pattern = mentions(names)
     for file in tree.spec_files("**/*.yaml"):
         if not any(name in tree.text(file) for name in names):
             continue
         document = tree.document(file)
-        document.replace_words(pattern, lambda match: f"diopi{names[match[1]]}")
+        document.replace_words(pattern, lambda match: f"diopi{names[match['c']]}" if match["c"] else names[match[0]])
         for node in short_names(document.root):
             if node.text in names:
                 document.replace(node, names[node.text])
@@ -145,8 +145,11 @@ def named_by_hand(tree: Tree, names: Iterable[str], fix: Callable[[str], str]) -
             tree.by_hand(f"{old} is named here", tree.span_at(file, match.start(), len(match[0])), fix(old))
 
 
-def _c_names(names: Mapping[str, str]) -> re.Pattern[str]:
-    return re.compile(rf"\bdiopi({'|'.join(names)})\b")
+def mentions(names: Iterable[str]) -> re.Pattern[str]:
+    """Names of functions in texts: with `diopi`, and without it those that cannot be a word of English."""
+    coined = [name for name in names if not name[1:].islower()]
+    without = rf"|\b(?P<coined>{'|'.join(coined)})\b" if coined else ""
+    return re.compile(rf"\bdiopi(?P<c>{'|'.join(names)})\b{without}")
 
 
 def code_lines(tree: Tree, pattern: re.Pattern[str], *folders: str) -> Iterator[tuple[str, Span]]:

@@ -105,19 +105,23 @@ def _in_expression(document: Document, node: ScalarNode, old: str, new: str) -> 
 
 
 def _in_text(tree: Tree, document: Document, node: ScalarNode, old: str, new: str, *, is_own: bool = False) -> None:
-    """A text for people. A word of English with an article, or in the text of the parameter itself, may be no
-    parameter: a person looks at it."""
+    """A text for people. A word of English with an article or between quotes, or in the text of the parameter itself,
+    may be no parameter: a person looks at it."""
 
     def edits(text: str, start: int) -> list[tuple[int, int, str]]:
         result = []
         for match in re.finditer(rf"(?<![\w.-]){old}(?![\w-])", text):
-            before = re.search(rf"\b({_ARTICLES})\s+\Z", text[: match.start()], re.IGNORECASE)
-            if not old.isalpha() or not (is_own or before is not None):
+            before = re.search(rf"(?:\b(?:{_ARTICLES})\s+|['\"])\Z", text[: match.start()], re.IGNORECASE)
+            stays = old.isalpha() and (is_own or before is not None)
+            if not stays:
                 result.append((*match.span(), new))
-                continue
-            span = tree.span_at(document.path, start + match.start(), len(old))
-            message = f"'{old}' stays in this text: it may be the word, not the parameter"
-            tree.by_hand(message, span, f"write '{new}' where the parameter is meant", Severity.NOTE)
+            if old.isalpha():
+                span = tree.span_at(document.path, start + match.start(), len(old))
+                message = f"'{old}' {'stays' if stays else f'is {new!r} now'} in this text: it may be the word, not the"
+                fix = (
+                    f"write '{new}' where the parameter is meant" if stays else f"keep '{old}' where the word is meant"
+                )
+                tree.by_hand(f"{message} parameter", span, fix, Severity.NOTE)
         return result
 
     document.substitute(node, edits)

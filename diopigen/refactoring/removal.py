@@ -12,7 +12,7 @@ from diopigen.ir.lower import items_of, mappings_of, text_of
 from diopigen.ir.model import BASE, Function, Interface
 from diopigen.refactoring.changes import Tree
 from diopigen.refactoring.document import Document, sequence
-from diopigen.refactoring.function import SOURCES, code_lines, named_by_hand, variant_item
+from diopigen.refactoring.function import SOURCES, code_lines, mentions, named_by_hand, variant_item
 from diopigen.refactoring.names import Entry, entry_of, function_named
 from diopigen.refactoring.oracles import oracle_span
 from diopigen.spec.nodes import MappingNode, Node, ScalarNode
@@ -33,6 +33,7 @@ def remove_function(tree: Tree, interface: Interface, name: str) -> str:
     _in_models(tree, names)
     _in_relax(tree, interface, left, names)
     _in_torch(tree, left, names)
+    _in_texts(tree, sorted(names))
     _in_sources(tree, gone)
     span = oracle_span(entry.operator) if function.variant == BASE else None
     if span is not None:
@@ -85,6 +86,12 @@ def _in_gradients(tree: Tree, interface: Interface, names: set[str]) -> None:
         done.add(function.operator)
         entry = entry_of(tree, interface, function)
         entry.document.remove_key(entry.node.entries["backward_of"])
+        unspecified = sequence(entry.node, "unspecified")
+        indices = [item for item in items_of(unspecified) if text_of(item) == "indices"]
+        if unspecified is not None and len(indices) == len(unspecified.items):
+            entry.document.remove_key(entry.node.entries["unspecified"])
+        elif unspecified is not None:
+            entry.document.remove_items(unspecified, indices)
         message = f"{function.name} was the gradient of {function.backward_of}, and is that of no operator now"
         tree.by_hand(message, function.span, f"keep it as it is, or: diopigen remove {function.operator}")
 
@@ -162,6 +169,19 @@ def _in_torch(tree: Tree, left: Interface, names: set[str]) -> None:
         handwritten = sequence(root, "handwritten")
         if handwritten is not None:
             document.remove_items(handwritten, gone)
+
+
+def _in_texts(tree: Tree, names: Sequence[str]) -> None:
+    """Texts and comments of other entries."""
+    pattern = mentions(names)
+    for file in tree.spec_files("**/*.yaml"):
+        if not pattern.search(tree.text(file)) or tree.after.get(file, "") is None:
+            continue
+        document = tree.document(file)
+        for match in pattern.finditer(tree.text(file)):
+            if not document.loses(match.start()):
+                message = f"'{match[0]}' is named here, which is no function any more"
+                tree.by_hand(message, tree.span_at(file, match.start(), len(match[0])), "write the text without it")
 
 
 # ---- sources --------------------------------------------------------------------------------------------------------
