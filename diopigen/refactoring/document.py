@@ -94,17 +94,19 @@ class Document:
         else:
             self._remove_lines(number, has_comment=False)
 
-    def append_item(self, key: Entry, line: str) -> None:
-        """Adds an item, which is one line, to the end of a list of lines; `[]` becomes a list of it."""
+    def append_items(self, key: Entry, lines: list[str]) -> None:
+        """Adds items, each of which is one line, to the end of a list of lines; `[]` becomes a list of them."""
         assert isinstance(key.value, SequenceNode)
         start, stop = self._range(key.value.span)
-        depth = self._range(key.key_span)[0] - self._starts[self._line_of(self._range(key.key_span)[0])]
-        if not key.value.items:
-            before = start - len(self.text[:start]) + len(self.text[:start].rstrip(" "))
-            self._edits.add(TextEdit(before, stop, f"\n{' ' * (depth + 2)}- {line}"))
-            return
-        last = self._end_of(self._line_of(self._range(key.value.items[-1].span)[0]))
-        self._edits.add(TextEdit(self._starts[last], self._starts[last], f"{' ' * (depth + 2)}- {line}\n"))
+        position = self._range(key.key_span)[0]
+        indent = " " * (position - self._starts[self._line_of(position)] + 2)
+        text = "".join(f"{indent}- {line}\n" for line in lines)
+        if key.value.items:
+            last = self._starts[self._end_of(self._line_of(self._range(key.value.items[-1].span)[0]))]
+            self._edits.add(TextEdit(last, last, text))
+        elif lines:
+            before = len(self.text[:start].rstrip(" "))
+            self._edits.add(TextEdit(before, stop, f"\n{text[:-1]}"))
 
     def _remove_lines(self, first: int, *, has_comment: bool) -> None:
         """The lines of what begins on a line; of blank lines around it one stays."""

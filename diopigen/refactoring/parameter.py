@@ -32,7 +32,7 @@ from diopigen.refactoring.uses import Uses, add_to_variant, name_ranges, uses_of
 from diopigen.spec.nodes import MappingNode, Node, ScalarNode
 from diopigen.spec.text_edits import TextEdit
 
-_ARTICLES = "the|a|an|each|every|its|this|that|no|one|both|all|which|first|second|third|last"
+_ARTICLES = "the|a|an|each|every|its|no|one|first|second|third|last"
 KERNELS = ("impl", "lab")
 """Folders with kernels that are written for `<Operator>Args`."""
 

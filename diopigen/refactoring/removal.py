@@ -107,13 +107,12 @@ def _in_models(tree: Tree, names: set[str]) -> None:
         counts: dict[tuple[str, str], int] = {}
         for call in calls:
             key = (text_of(call.get("phase")), text_of(call.get("aten")))
-            count = call.get("count")
-            assert isinstance(count, ScalarNode) and isinstance(count.value, int)
-            counts[key] = counts.get(key, 0) + count.value
+            number = call.get("count")
+            assert isinstance(number, ScalarNode) and isinstance(number.value, int)
+            counts[key] = counts.get(key, 0) + number.value
         assert isinstance(document.root, MappingNode)
-        for (phase, aten), number in counts.items():
-            line = f"{{phase: {phase}, aten: {aten}, count: {number}, why: {_WHY}}}"
-            document.append_item(document.root.entries["unmapped"], line)
+        lines = [f"{{phase: {key[0]}, aten: {key[1]}, count: {count}, why: {_WHY}}}" for key, count in counts.items()]
+        document.append_items(document.root.entries["unmapped"], lines)
 
 
 def _in_relax(tree: Tree, interface: Interface, left: Interface, names: set[str]) -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import trees
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from diopigen.cli import cli
-
-Run = Callable[..., Result]
 
 
 @pytest.fixture
@@ -22,11 +19,5 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def run() -> Run:
+def run() -> trees.Run:
     return lambda *arguments: CliRunner().invoke(cli, arguments)
-
-
-def left(result: Result) -> list[str]:
-    """Where something is left to a person, warnings and notes apart, without columns."""
-    lines = [line for line in result.stderr.splitlines() if "[left-by-hand]" in line]
-    return [f"{line.split(':')[0]}:{line.split(':')[1]} {line.split(': ')[1].split('[')[0]}" for line in lines]

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 import trees
-from conftest import Run
+from trees import Run
 
 from diopigen.diagnostics import Failure
+
+ANOTHER = "choose another name"
+WORD = "is a word of C or C++, or a variable of generated code"
 
 
 @pytest.mark.parametrize(
@@ -18,21 +21,21 @@ from diopigen.diagnostics import Failure
         (["rename", "diopiScael", "Product"], "there is no function 'diopiScael'", "did you mean 'diopiScale'?"),
         (["rename", "Scale.othr", "x"], "diopiScale has no parameter 'othr'", "did you mean 'other'?"),
         (["rename", "ScaleInp.out", "x"], "diopiScaleInp has no parameter 'out'", "parameters: input, other, mode"),
-        (["rename", "Scale.other", "out"], "'out' is a parameter of diopiScale already", "choose another name"),
-        (["rename", "ScaleInp.other", "out"], "'out' is a parameter of diopiScale already", "choose another name"),
-        (["rename", "Scale.other", "other"], "'other' is a parameter of diopiScale already", "choose another name"),
-        (["rename", "SqueezeRows.rows", "R"], "'R' is a name in the entry of SqueezeRows already", "choose another name"),
-        (["rename", "Scale.other", "inf"], "'inf' is a constant of expressions already", "choose another name"),
-        (["rename", "Scale.other", "ReductionNone"], "'ReductionNone' is a constant of expressions already", "choose another name"),
-        (["rename", "Scale.other", "float32"], "'float32' is a constant of expressions already", "choose another name"),
-        (["rename", "Scale.other", "register"], "'register' is a word of C or C++, or a variable of generated code", "choose another name"),
-        (["rename", "Scale.other", "contract"], "'contract' is a word of C or C++, or a variable of generated code", "choose another name"),
-        (["rename", "Scale.other", "ctx"], "'ctx' is a word of C or C++, or a variable of generated code", "choose another name"),
-        (["rename", "Scale.other", "two words"], "'two words' is no name of a parameter", "choose another name"),
-        (["rename", "Scale.other", "yes"], "'yes' is no name of a parameter", "choose another name"),
-        (["rename", "Scale.other", "2nd"], "'2nd' is no name of a parameter", "choose another name"),
-        (["rename", "Scale", "scaled"], "'scaled' is no name of a function, which is UpperCamelCase", "choose another name"),
-        (["rename", "Scale", "SqueezeRows"], "'diopiSqueezeRows' is a function already", "choose another name"),
+        (["rename", "Scale.other", "out"], "'out' is a parameter of diopiScale already", ANOTHER),
+        (["rename", "ScaleInp.other", "out"], "'out' is a parameter of diopiScale already", ANOTHER),
+        (["rename", "Scale.other", "other"], "'other' is a parameter of diopiScale already", ANOTHER),
+        (["rename", "SqueezeRows.rows", "R"], "'R' is a name in the entry of SqueezeRows already", ANOTHER),
+        (["rename", "Scale.other", "inf"], "'inf' is a constant of expressions already", ANOTHER),
+        (["rename", "Scale.other", "ReductionNone"], "'ReductionNone' is a constant of expressions already", ANOTHER),
+        (["rename", "Scale.other", "float32"], "'float32' is a constant of expressions already", ANOTHER),
+        (["rename", "Scale.other", "register"], f"'register' {WORD}", ANOTHER),
+        (["rename", "Scale.other", "contract"], f"'contract' {WORD}", ANOTHER),
+        (["rename", "Scale.other", "ctx"], f"'ctx' {WORD}", ANOTHER),
+        (["rename", "Scale.other", "two words"], "'two words' is no name of a parameter", ANOTHER),
+        (["rename", "Scale.other", "yes"], "'yes' is no name of a parameter", ANOTHER),
+        (["rename", "Scale.other", "2nd"], "'2nd' is no name of a parameter", ANOTHER),
+        (["rename", "Scale", "scaled"], "'scaled' is no name of a function, which is UpperCamelCase", ANOTHER),
+        (["rename", "Scale", "SqueezeRows"], "'diopiSqueezeRows' is a function already", ANOTHER),
         (["remove", "SqueezeRow"], "there is no function 'SqueezeRow'", "did you mean 'SqueezeRows'?"),
     ],
 )  # fmt: skip

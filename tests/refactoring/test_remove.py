@@ -1,11 +1,13 @@
 """`remove NAME`: the lines that go in each file, written by hand, and what is left to a person."""
 
+# ruff: noqa: E501 (lines of a spec are as they are)
+
 from __future__ import annotations
 
 from pathlib import Path
 
 import trees
-from conftest import Run, left
+from trees import Run, left
 
 ENTRY = trees.FILES["specs/ops/scaling.yaml"].split("operators:\n")[1].split("\n  # The gradient.")[0]
 """The entry of Scale, with the comment above it and the blank line behind it."""

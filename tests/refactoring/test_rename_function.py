@@ -1,11 +1,13 @@
 """`rename NAME NEW`: a function and the forms that follow its name."""
 
+# ruff: noqa: E501 (lines of a spec are as they are)
+
 from __future__ import annotations
 
 from pathlib import Path
 
 import trees
-from conftest import Run, left
+from trees import Run, left
 
 
 def test_a_function_is_renamed_with_its_forms(tree: Path, run: Run) -> None:

@@ -1,11 +1,13 @@
 """`rename NAME.PARAM NEW`: the lines that change in each file, written by hand, and what is left to a person."""
 
+# ruff: noqa: E501 (lines of a spec are as they are)
+
 from __future__ import annotations
 
 from pathlib import Path
 
 import trees
-from conftest import Run, left
+from trees import Run, left
 
 Change = tuple[list[str], list[str]]
 

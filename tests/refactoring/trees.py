@@ -1,10 +1,17 @@
 """A small tree in which everything that can name a function or a parameter names some: spec, tables, kernels, cases."""
 
+# ruff: noqa: E501 (lines of a spec are as they are)
+
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import small_spec
+from click.testing import Result
+
+Run = Callable[..., Result]
+"""A command line that is carried out."""
 
 FILES = {
     "specs/headers.yaml": """\
@@ -179,3 +186,9 @@ def changed(root: Path) -> dict[str, tuple[list[str], list[str]]]:
         if before != now:
             result[name] = ([x for x in before if x not in now], [x for x in now if x not in before])
     return result
+
+
+def left(result: Result) -> list[str]:
+    """Where something is left to a person, warnings and notes apart, without columns."""
+    lines = [line for line in result.stderr.splitlines() if "[left-by-hand]" in line]
+    return [f"{line.split(':')[0]}:{line.split(':')[1]} {line.split(': ')[1].split('[')[0]}" for line in lines]
