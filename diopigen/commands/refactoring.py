@@ -30,7 +30,7 @@ dry_run_option = click.option(
 
 @click.command()
 @click.argument("name", metavar="NAME[.PARAM]", shell_complete=completion.functions)
-@click.argument("new", metavar="NEW")
+@click.argument("new", metavar="NEW_NAME")
 @dry_run_option
 @common_options
 def rename(

@@ -75,17 +75,17 @@ def entry_of(tree: Tree, interface: Interface, function: Function) -> Entry:
     return Entry(document, node, tuple(sorted(own, key=lambda one: one.variant != "base")))
 
 
-def refused(message: str, fix: str = "choose another name") -> Failure:
+def rejected(message: str, fix: str = "choose another name") -> Failure:
     return failure("change-refused", message, fix=fix)
 
 
 def require_word(new: str, form: str, what: str) -> None:
     """Raises `Failure` where a new name has not the form that the grammar wants, or is something else in YAML."""
     if re.fullmatch(form, new) is None or is_ambiguous(new) or not isinstance(resolve(new), str):
-        raise refused(f"'{new}' is no name of {what}")
+        raise rejected(f"'{new}' is no name of {what}")
 
 
 def require_free(new: str, taken: Iterable[str], what: str) -> None:
     """Raises `Failure` where a new name is taken."""
     if new in set(taken):
-        raise refused(f"'{new}' is {what} already")
+        raise rejected(f"'{new}' is {what} already")

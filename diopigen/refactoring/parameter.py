@@ -23,7 +23,7 @@ from diopigen.refactoring.names import (
     entry_of,
     function_named,
     parameter_named,
-    refused,
+    rejected,
     require_free,
     require_word,
 )
@@ -64,7 +64,7 @@ def rename_parameter(
 def _require(entry: Entry, interface: Interface, uses: Uses, new: str, reserved: Iterable[str]) -> None:
     require_word(new, r"[A-Za-z_][A-Za-z0-9_]*", "a parameter")
     if new in reserved:
-        raise refused(f"'{new}' is a word of C or C++, or a variable of generated code")
+        raise rejected(f"'{new}' is a word of C or C++, or a variable of generated code")
     for function in entry.functions:
         require_free(new, (param.name for param in function.params), f"a parameter of {function.name}")
     require_free(new, uses.names(), f"a name in the entry of {entry.operator}")
