@@ -1,9 +1,11 @@
-"""Oracles that read a parameter by its name, found in their sources: the oracle and all functions that it calls."""
+"""Oracles and cases that read a parameter by its name, found in their sources: an oracle with all that it calls."""
 
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
+import pkgutil
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -11,9 +13,13 @@ from pathlib import Path
 from types import ModuleType
 
 import diopigen
+from diopigen.conformance import cases
 from diopigen.conformance.oracles import oracles
-from diopigen.diagnostics import Span
+from diopigen.diagnostics import Severity, Span
 from diopigen.refactoring.changes import Tree
+
+_OF_ATEN = "aten_calls"
+"""The module of cases whose names are those of ATen."""
 
 _Node = ast.FunctionDef | ast.ClassDef
 
@@ -23,6 +29,18 @@ def lines_that_read(tree: Tree, operator: str, old: str, new: str) -> None:
     for span in dict.fromkeys(_texts(operator, old)):
         fix = f"read '{new}'; what serves other operators as well needs both names"
         tree.by_hand(f"the oracle of {operator} reads '{old}'", span, fix)
+
+
+def cases_that_read(tree: Tree, old: str) -> None:
+    """Names for a look each place where the suite derives cases from a parameter of this name."""
+    for info in pkgutil.iter_modules(cases.__path__):
+        if info.name == _OF_ATEN:
+            continue
+        module = importlib.import_module(f"{cases.__name__}.{info.name}")
+        for part in ast.walk(ast.parse(inspect.getsource(module))):
+            if isinstance(part, ast.Constant) and part.value == old:
+                fix = "see whether the operator has these cases, and keeps them"
+                tree.by_hand(f"cases are derived from what is called '{old}'", _span(module, part), fix, Severity.NOTE)
 
 
 def oracle_span(operator: str) -> Span | None:
@@ -46,7 +64,7 @@ def _texts(operator: str, name: str) -> Iterator[Span]:
         node = _definitions(module).get(definition)
         for part in ast.walk(node) if node is not None else ():
             if isinstance(part, ast.Constant) and part.value == name:
-                yield Span(_shown(module), part.lineno, part.col_offset + 1, part.lineno, part.end_col_offset or 0)
+                yield _span(module, part)
             elif isinstance(part, ast.Name):
                 used = getattr(module, part.id, None)
                 owner = sys.modules.get(getattr(used, "__module__", None) or "")
@@ -66,6 +84,11 @@ def _definitions(module: ModuleType) -> dict[str, _Node | ast.Assign]:
         elif isinstance(node, ast.Assign):
             found |= {target.id: node for target in node.targets if isinstance(target, ast.Name)}
     return found
+
+
+def _span(module: ModuleType, part: ast.Constant) -> Span:
+    """The span of what is between the quotes of a text."""
+    return Span(_shown(module), part.lineno, part.col_offset + 2, part.lineno, part.end_col_offset or 0)
 
 
 def _shown(module: ModuleType) -> str:

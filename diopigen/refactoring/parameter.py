@@ -27,7 +27,7 @@ from diopigen.refactoring.names import (
     require_free,
     require_word,
 )
-from diopigen.refactoring.oracles import lines_that_read
+from diopigen.refactoring.oracles import cases_that_read, lines_that_read
 from diopigen.refactoring.uses import Uses, add_to_variant, name_ranges, uses_of
 from diopigen.spec.nodes import MappingNode, Node, ScalarNode
 from diopigen.spec.text_edits import TextEdit
@@ -56,6 +56,7 @@ def rename_parameter(
     _in_kernels(tree, entry, old, new)
     changed_bindings(tree, interface, entry.functions, old, new)
     lines_that_read(tree, entry.operator, old, new)
+    cases_that_read(tree, old)
     _mentions(tree, entry, old, new)
     forms = ", ".join(one.name for one in entry.functions if one.param(old) is not None)
     return f"'{old}' of {forms} is '{new}'"
