@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import naming_trees as trees
 import pytest
-import trees
 from click.testing import CliRunner
 
 from diopigen.cli import cli

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import trees
-from trees import Run, left
+import naming_trees as trees
+from naming_trees import Run, left
 
 ENTRY = trees.FILES["specs/ops/scaling.yaml"].split("operators:\n")[1].split("\n  # The gradient.")[0]
 """The entry of Scale, with the comment above it and the blank line behind it."""

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import trees
-from trees import Run, left
+import naming_trees as trees
+from naming_trees import Run, left
 
 
 def test_a_function_is_renamed_with_its_forms(tree: Path, run: Run) -> None:

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import trees
-from trees import Run, left
+import naming_trees as trees
+from naming_trees import Run, left
 
 Change = tuple[list[str], list[str]]
 

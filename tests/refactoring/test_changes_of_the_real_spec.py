@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from trees import Run
+from naming_trees import Run
 
 SPEC = Path(__file__).resolve().parents[2] / "specs"
 

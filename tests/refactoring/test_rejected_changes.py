@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import naming_trees as trees
 import pytest
-import trees
-from trees import Run
+from naming_trees import Run
 
 from diopigen.diagnostics import Failure
 
