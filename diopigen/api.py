@@ -38,7 +38,7 @@ class Workspace:
     @property
     def root(self) -> Path:
         """The folder above the spec: of a checkout, or of a project with a spec of its own."""
-        return self.spec.parent if self.spec.name not in ("", "..") else self.spec.absolute().parent
+        return self.spec.parent if self.spec.name not in ("", "..") else self.spec.resolve().parent
 
     def path_of(self, name: str) -> Path:
         """Where an input of a plan stands, which is named from the root of a checkout; others are from here."""

@@ -83,7 +83,7 @@ def _carry_out(session: Session, plan: _Plan, dry_run: bool) -> NoReturn:
     if session.spec is None and where.spec != Path("specs"):
         raise click.UsageError("there is no folder 'specs' here: name the spec with --spec")
     interface = session.load().interface
-    tree = Tree(where.spec, where.spec_name)
+    tree = Tree(where.spec, where.spec_name, where.root)
     said = plan(tree, interface)
     tree.finish()
     wrong = _check(tree, where)
@@ -111,9 +111,10 @@ def _check(tree: Tree, where: Workspace) -> Sink:
     found = Sink()
     with copied(where.spec) as folder:
         for file, text in tree.after.items():
-            if not file.startswith(f"{where.spec_name}/"):
+            relative = tree.below_spec(file)
+            if relative is None:
                 continue
-            path = folder / file[len(where.spec_name) + 1 :]
+            path = folder / relative
             if text is None:
                 path.unlink()
             else:

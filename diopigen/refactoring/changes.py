@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
@@ -26,27 +27,33 @@ class Tree:
 
     spec: Path
     name: str
+    root: Path
+    """The folder that the spec is in."""
     before: dict[str, str] = field(default_factory=dict)
     after: dict[str, str | None] = field(default_factory=dict)
     left: list[Diagnostic] = field(default_factory=list)
     _documents: dict[str, Document] = field(default_factory=dict)
+    _paths: dict[str, Path] = field(default_factory=dict)
 
     def path(self, file: str) -> Path:
-        """The path of a file: below the spec, or below the folder that the spec is in."""
-        prefix = f"{self.name}/"
-        if file.startswith(prefix):
-            return self.spec / file[len(prefix) :]
-        return self._root() / file[len(self._around()) :]
+        """The path of a file that was named by `spec_file` or `files`."""
+        return self._paths[file]
+
+    def below_spec(self, file: str) -> str | None:
+        """The path of a file below the spec; None for one next to it."""
+        path, spec = self._paths[file], self.spec
+        return path.relative_to(spec).as_posix() if path.is_relative_to(spec) else None
 
     def spec_file(self, relative: str) -> str:
-        return f"{self.name}/{relative}"
-
-    def _root(self) -> Path:
-        return self.spec.absolute().parent
+        """A file of the spec, by its path below it."""
+        file = f"{self.name}/{relative}"
+        self._paths[file] = self.spec / relative
+        return file
 
     def _around(self) -> str:
         """The name of the folder that the spec is in, as a prefix."""
-        return self.name[: self.name.rfind("/") + 1]
+        folder = posixpath.normpath(posixpath.join(self.name, ".."))
+        return "" if folder == "." else f"{folder.rstrip('/')}/"
 
     def text(self, file: str) -> str:
         """The text of a file as it is. Raises `Failure` where it cannot be read."""
@@ -114,12 +121,13 @@ class Tree:
     def files(self, *folders: str) -> Iterator[str]:
         """The texts in folders next to the spec, generated ones left out; those that cannot be read do not count."""
         for folder in folders:
-            for path in sorted((self._root() / folder).rglob("*")):
-                parts = path.relative_to(self._root()).parts
+            for path in sorted((self.root / folder).rglob("*")):
+                parts = path.relative_to(self.root).parts
                 hidden = any(part.startswith(".") or part in ("generated", "build", "third_party") for part in parts)
                 if hidden or path.suffix not in _SUFFIXES or not path.is_file() or path.is_symlink():
                     continue
-                file = self._around() + path.relative_to(self._root()).as_posix()
+                file = self._around() + path.relative_to(self.root).as_posix()
+                self._paths[file] = path
                 try:
                     self.text(file)
                 except Failure:

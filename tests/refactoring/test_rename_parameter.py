@@ -7,6 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import naming_trees as trees
+import pytest
 from naming_trees import Run, left
 
 Change = tuple[list[str], list[str]]
@@ -155,3 +156,17 @@ def test_a_dry_run_shows_the_changes_and_writes_nothing(tree: Path, run: Run) ->
     assert "+      - {input: [4, 2], row_count: 2}\n" in done.stdout
     assert done.stdout.endswith(": 3 files would change; next: diopigen generate\n")
     assert trees.changed(tree) == {}
+
+
+@pytest.mark.parametrize(
+    ("inside", "name"), [("specs", "."), ("specs/ops", ".."), ("impl", "../specs"), ("impl", "{}")]
+)
+def test_a_spec_is_named_from_anywhere(
+    tree: Path, run: Run, monkeypatch: pytest.MonkeyPatch, inside: str, name: str
+) -> None:
+    monkeypatch.chdir(tree / inside)
+    done = run("rename", "Scale.other", "factor", "--spec", name.format(tree / "specs"))
+    assert done.exit_code == 0, done.output
+    assert len(trees.changed(tree)) == 7
+    files = {line.split(":")[0] for line in done.stderr.splitlines() if "[left-by-hand]" in line}
+    assert all(Path(file).exists() for file in files)
