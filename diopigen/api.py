@@ -38,7 +38,7 @@ class Workspace:
     @property
     def root(self) -> Path:
         """The folder above the spec: of a checkout, or of a project with a spec of its own."""
-        return self.spec.parent if self.spec.name not in ("", "..") else self.spec.absolute().parent
+        return self.spec.parent if self.spec.name not in ("", "..") else self.spec.resolve().parent
 
     def path_of(self, name: str) -> Path:
         """Where an input of a plan stands, which is named from the root of a checkout; others are from here."""
@@ -123,11 +123,17 @@ def _without_drafts(emit: Emitter) -> Emitter:
     return lambda interface, templates: emit(interface.settled(), templates)
 
 
-def _check_reserved(interface: Interface, sink: Sink) -> None:
+def reserved_names() -> Mapping[str, str]:
+    """The variables of generated code, which no parameter is called like, each with the target that has it."""
     users: dict[str, str] = {}
     for module in _emitting_modules():
         for name in getattr(module, "RESERVED", ()):
             users.setdefault(name, module.__name__.split(".")[2])
+    return users
+
+
+def _check_reserved(interface: Interface, sink: Sink) -> None:
+    users = reserved_names()
     for function in interface.functions:
         for param in () if function.is_foreign else function.params:
             if param.name in users:

@@ -124,14 +124,14 @@ def accuracy_of(declarations: Sequence[Declaration], function: Function, dtype: 
     )
 
 
-def covered(chosen: Declaration, all_: Sequence[Declaration], functions: Iterable[Function]) -> tuple[str, ...]:
+def covered(selected: Declaration, all_: Sequence[Declaration], functions: Iterable[Function]) -> tuple[str, ...]:
     """The functions, by C name, whose results in some dtype are held to an entry of `accuracy`."""
     return tuple(
         function.name
         for function in functions
         if any(
-            (found := accuracy_of(all_, function, dtype)) is not None and chosen.where in found.sources
-            for dtype in chosen.dtypes or MANTISSA
+            (found := accuracy_of(all_, function, dtype)) is not None and selected.where in found.sources
+            for dtype in selected.dtypes or MANTISSA
         )
     )
 

@@ -7,18 +7,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from diopigen.diagnostics import Correction, Diagnostic, Sink, Span
+from diopigen.spec.text_edits import TextEdit, line_starts
 from diopigen.spec.yaml_reader import parse_yaml
 
 _TAB_WIDTHS = (2, 4, 8)
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Edit:
-    """Characters of a text, from `start` to `stop`, that become `text`."""
+class Edit(TextEdit):
+    """The edit that carries out the fix of a finding."""
 
-    start: int
-    stop: int
-    text: str
     finding: Diagnostic
 
 
@@ -32,15 +30,6 @@ def edits_of(findings: Iterable[Diagnostic], text: str) -> list[Edit]:
     return selected
 
 
-def applied(edits: Sequence[Edit], text: str) -> str:
-    """The text with edits, which are in order and do not overlap."""
-    parts, position = [], 0
-    for edit in edits:
-        parts += [text[position : edit.start], edit.text]
-        position = edit.stop
-    return "".join([*parts, text[position:]])
-
-
 def _edit(finding: Diagnostic, text: str) -> list[Edit]:
     """The edit of a finding; none where its fix is no correction, or the text is not as the finding says."""
     fix, span = finding.fix, finding.span
@@ -49,10 +38,7 @@ def _edit(finding: Diagnostic, text: str) -> list[Edit]:
     lines = re.findall(r"[^\n]*\n|[^\n]+", text)
     if not 1 <= span.line <= len(lines):
         return []
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line))
-    line = lines[span.line - 1]
+    starts = line_starts(lines)
     begin = starts[span.line - 1]
     if not fix.right:
         return _removal(finding, fix.wrong, text, lines, starts)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import posixpath
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from diopigen.diagnostics import Diagnostic
-from diopigen.fixes.edits import Edit, applied, edits_of
+from diopigen.fixes.edits import Edit, edits_of
+from diopigen.spec.text_edits import applied, unified_diff
 
 RULES = {"fixed": "What `diopigen check --fix` changed is named."}
 
@@ -34,16 +33,7 @@ class Fixed:
 
     def diff(self, name: str) -> str:
         """The changes as a unified diff; `name` is what the spec is called, empty where paths say all."""
-        return "".join(
-            line
-            for path, text in sorted(self.texts.items())
-            for line in difflib.unified_diff(
-                self.before[path].splitlines(keepends=True),
-                text.splitlines(keepends=True),
-                posixpath.join("a", name, path.lstrip("/")),
-                posixpath.join("b", name, path.lstrip("/")),
-            )
-        )
+        return unified_diff(self.before, self.texts, name)
 
 
 def fix(spec: Path, name: str, check: Check) -> Fixed:
@@ -51,7 +41,7 @@ def fix(spec: Path, name: str, check: Check) -> Fixed:
     before: dict[str, str] = {}
     texts: dict[str, str] = {}
     done: list[Edit] = []
-    with _copied(spec) as copy:
+    with copied(spec) as copy:
         left = list(check(copy))
         for _ in range(ROUNDS):
             changed = False
@@ -73,7 +63,8 @@ def fix(spec: Path, name: str, check: Check) -> Fixed:
 
 
 @contextmanager
-def _copied(spec: Path) -> Iterator[Path]:
+def copied(spec: Path) -> Iterator[Path]:
+    """A copy of the folder of a spec, until the context ends."""
     with tempfile.TemporaryDirectory(prefix="diopigen-fix-") as folder:
         yield Path(shutil.copytree(spec, Path(folder) / "spec"))
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from diopigen.diagnostics import Diagnostic
-from diopigen.fixes.edits import Edit, applied, edits_of
+from diopigen.fixes.edits import Edit, edits_of
 from diopigen.fixes.spec import ROUNDS, Fixed
+from diopigen.spec.text_edits import applied
 
 
 def fix_text(text: str, path: str, check: Callable[[str], Sequence[Diagnostic]]) -> Fixed:

@@ -15,7 +15,7 @@ from diopigen.header.compare import (
     param_label,
     quoted,
 )
-from diopigen.header.renames import renames
+from diopigen.header.renames import renamed_params, renames
 from diopigen.header.rules import ERROR, NOTE, WARNING, Reporter, Rule, Rules
 from diopigen.header.type_expr import TypeExpr, accepts, parse_type
 
@@ -139,21 +139,26 @@ class _Changes:
             for index, (was, now) in enumerate(zip(old.params, new.params, strict=True)):
                 self._param(new, index, was, now)
                 if was.name and now.name and was.name != now.name:
-                    message = f"'{new.name}': parameter '{was.name}' is named '{now.name}' now"
-                    fix = "restore the name where bindings pass arguments by name"
-                    span, notes = now.span or new.span, _was(was.span)
-                    self._report("parameter-renamed", message, span, notes=notes, fix=fix)
+                    self._renamed(new, was, now)
             return
         self._other_params(old, new, before, after)
 
+    def _renamed(self, function: CFunction, old: CParam, new: CParam) -> None:
+        message = f"'{function.name}': parameter '{old.name}' is named '{new.name}' now"
+        fix = "restore the name where bindings pass arguments by name"
+        self._report("parameter-renamed", message, new.span or function.span, notes=_was(old.span), fix=fix)
+
     def _other_params(self, old: CFunction, new: CFunction, before: dict[str, int], after: dict[str, int]) -> None:
         name, fix = new.name, _new_function(new.name)
+        renamed = renamed_params(old, new, self._types)
+        for was, now in renamed.items():
+            self._renamed(new, old.params[before[was]], new.params[after[now]])
         for param in old.params:
-            if param.name and param.name not in after:
+            if param.name and param.name not in {*after, *renamed}:
                 message = f"'{name}' lost its parameter '{param.name}' ({param.type})"
                 self._report("parameter-removed", message, new.span, notes=_was(param.span or old.span), fix=fix)
         for param in new.params:
-            if param.name and param.name not in before:
+            if param.name and param.name not in {*before, *renamed.values()}:
                 message = f"'{name}' gained the parameter '{param.name}' ({param.type})"
                 span = param.span or new.span
                 self._report("parameter-added", message, span, notes=_was(old.span), fix=fix)

@@ -7,6 +7,8 @@ from diopigen.ir.lower import items_of, text_of
 from diopigen.ir.model import Function
 from diopigen.spec.nodes import Entry, MappingNode, ScalarNode
 
+TARGET, OPERAND = "input", "other"
+"""What is written in place, and what is a number, where a variant names nothing."""
 _WRITTEN = ("out", "partial_out")
 # What a tensor has and a scalar has not.
 _TENSOR_KEYS = frozenset(
@@ -45,7 +47,7 @@ class _Changes:
     def write_in_place(self) -> None:
         """The first output goes; the target is written instead."""
         target_node = self.variant.get("target")
-        target = text_of(target_node) or "input"
+        target = text_of(target_node) or TARGET
         output = first_output(self.params)
         if output is None:
             fix = "remove the variant, or give the base an output"
@@ -56,9 +58,9 @@ class _Changes:
             self.keys[target]["direction"] = _entry("direction", "inout", self.variant.span)
 
     def make_scalars(self) -> None:
-        """The operands that the variant names are numbers; `other` where it names none."""
+        """The operands that the variant names are numbers; `OPERAND` where it names none."""
         nodes = [item for item in items_of(self.variant.get("operands")) if isinstance(item, ScalarNode)]
-        for name, span in [(text_of(item), item.span) for item in nodes] or [("other", self.variant.span)]:
+        for name, span in [(text_of(item), item.span) for item in nodes] or [(OPERAND, self.variant.span)]:
             if self._is_known(name, span, "operand"):
                 self.scalars.add(name)
                 self.keys[name]["type"] = _entry("type", "scalar", span)

@@ -25,7 +25,7 @@ from diopigen.ir.model import BASE, Function, Kernel, Parameter
 from diopigen.ir.naming import DIOPI, Naming
 from diopigen.ir.promotion import promoted
 from diopigen.ir.types import TYPES
-from diopigen.ir.variant_params import first_output, variant_params
+from diopigen.ir.variant_params import TARGET, first_output, variant_params
 from diopigen.spec.nodes import MappingNode, Node
 
 SUFFIXES = {"inplace": "Inp", "scalar": "Scalar", "inplace_scalar": "InpScalar"}
@@ -56,7 +56,7 @@ def expand(node: MappingNode, section: Section, lowering: Lowering, sink: Sink) 
         name = text_of(variant.get("name")) or base.operator + SUFFIXES[kind]
         function = _function(node, variant, kind, name, expanded, section, lowering)
         if "inplace" in kind and function.kernel is not None and variant.get("kernel") is None:
-            target = text_of(variant.get("target")) or "input"
+            target = text_of(variant.get("target")) or TARGET
             function = replace(function, kernel=_retarget(function.kernel, first_output(params), target))
         if function.kernel is not None:
             operands = base.kernel.promoted if base.kernel is not None else promoted(function.kernel, function.params)

@@ -169,8 +169,8 @@ def _copy(patient: Patient, interface: Interface, where: Workspace, report: Repo
     paths = [*stale.written, *stale.removed, *(finding.span.file for finding in aside.sorted() if finding.span)]
     if paths:
         version = folder / VERSION_FILE
-        made = version.read_text(encoding="utf-8", errors="replace").strip() if version.is_file() else "unknown"
-        message = f"{VENDORED_FOLDER} (version {made}) is not that of diopigen {__version__}: {_names(paths)}"
+        created_by = version.read_text(encoding="utf-8", errors="replace").strip() if version.is_file() else "unknown"
+        message = f"{VENDORED_FOLDER} (version {created_by}) is not that of diopigen {__version__}: {_names(paths)}"
         report("doctor-old-copy", message, Span(str(folder)), fix=f"diopigen sync {patient.directory} --apply")
 
 

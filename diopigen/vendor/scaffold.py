@@ -177,11 +177,11 @@ def _planned(
 ) -> _Work:
     vendor = native.chip.name
     based = native.native or _functions(select(interface, _STARTER) if tree.selection.starter else ())
-    chosen = {operator.name for operator in select(interface, tree.selection)}
+    in_tree = {operator.name for operator in select(interface, tree.selection)}
     listed = native.listed(
         operator
         for operator in operators(interface)
-        if operator.name in chosen or based.intersection(function.name for function in operator.functions)
+        if operator.name in in_tree or based.intersection(function.name for function in operator.functions)
     )
     # Before the scan: of a file that another run adds in the meantime nothing is known.
     there = tuple(op for op in listed if not tree.is_new and (root / skeleton_path(vendor, op)).exists())
@@ -190,8 +190,8 @@ def _planned(
     requested = select(interface, selected)
     have_files = {operator.name for operator in there}
     own = _functions(operator for operator in requested if operator.name not in have_files)
-    wanted = based - written.by_hand - own
-    kernels = native.kernels(interface, where, root, wanted, written.generated, library)
+    uncovered = based - written.by_hand - own
+    kernels = native.kernels(interface, where, root, uncovered, written.generated, library)
     implemented = written.by_hand.union(kernels.functions)
     new = _unwritten(listed, implemented)
     options = VendorOptions(

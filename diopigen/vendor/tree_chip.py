@@ -63,11 +63,11 @@ class TreeChip:
         interface: Interface,
         where: Workspace,
         root: Path,
-        wanted: Collection[str],
+        requested: Collection[str],
         defined: Collection[str],
         first_versions: Mapping[str, str],
     ) -> KernelPlans:
-        """The table, and the kernels of the functions `wanted`: elementwise kernels, else first versions.
+        """The table, and the kernels of the functions `requested`: elementwise kernels, else first versions.
 
         Elementwise kernels that a command with other options wrote stay: `defined` are the functions that they are of.
         """
@@ -80,14 +80,14 @@ class TreeChip:
         if sources.is_file() and f"`{command}`" not in read_text(sources, str(sources)):
             computed = tuple(defined)
         else:
-            selected = [one for one in elementwise.expressible(interface) if one.name in wanted]
+            selected = [one for one in elementwise.expressible(interface) if one.name in requested]
             computed = tuple(function.name for function in selected)
             if selected or sources.is_file():
                 plans[folder] = elementwise.emit_elementwise(interface, where.templates, name, selected, command)
         called = [
             function
             for function in interface.functions
-            if function.name in first_versions and function.name in wanted and function.name not in computed
+            if function.name in first_versions and function.name in requested and function.name not in computed
         ]
         folder = f"impl/{name}/{library_kernels.FOLDER}"
         if called or (root / folder).is_dir():

@@ -76,6 +76,8 @@ TAKEN: dict[tuple[str, str], tuple[str, list[str]]] = {
         ["generate", "--out", "{out}", "--stamp", "{out}/s", "--depfile", "{}", *SMALL],
     ),
     ("explain", "--spec"): ("folder", ["explain", "diopiAdd", "--spec", "{}"]),
+    ("rename", "--spec"): ("folder", ["rename", "Add.other", "addend", "--spec", "{}"]),
+    ("remove", "--spec"): ("folder", ["remove", "Add", "--spec", "{}"]),
     ("check-proto", "headers"): ("file", ["check-proto", "{}", *SPEC]),
     ("check-impl", "directory"): ("folder", ["check-impl", "{}", *SPEC]),
     ("check-impl", "--proto"): ("file", ["check-impl", VENDOR, "--proto", "{}", *SPEC]),
@@ -195,7 +197,7 @@ COMMON = {"--spec", "--templates"}
 ELSEWHERE = {"run", "repro", "collectives"}
 """Commands that load a library, which their own tests hand all kinds of paths."""
 NO_PATHS = {"NAME", "GLOB", "F", "D", "A", "M", "I/N", "VENDOR", "N", "[FUNCTION]", "CASE", "TEXT", "BYTES", "KIND"}
-NO_PATHS |= {"ADDRESS", "D,D", "L,L", "O,O", "TIME", "NAME[=VALUE]"}
+NO_PATHS |= {"NAME[.PARAM]", "NEW_NAME", "ADDRESS", "D,D", "L,L", "O,O", "TIME", "NAME[=VALUE]"}
 
 
 def _commands(group: click.Group, before: str = "") -> list[tuple[str, click.Command]]:

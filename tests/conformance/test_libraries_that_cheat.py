@@ -64,9 +64,7 @@ def test_functions_of_a_library_that_it_needs_are_not_its_own(
     ],
     ids=["of another case", "not whole", "no mapping", "no JSON"],
 )
-def test_an_answer_that_nobody_asked_for_ends_the_process(
-    line: str, interface: Interface, runtime: Path, tmp_path: Path
-) -> None:
+def test_an_unrequested_answer_ends_the_process(line: str, interface: Interface, runtime: Path, tmp_path: Path) -> None:
     forger = compiled(FORGING.replace("TEXT", line), tmp_path / "libforger.so")
     cases = [case for case in tiny_cases(interface, "Relu") if case.axis == "plain"][:3]
     results = run(cases, interface, forger, runtime, jobs=1)

@@ -46,6 +46,20 @@ def test_every_call_is_one_of_the_interface(interface: Interface, tables: dict[s
         assert len(model_cases(interface, model)) == len(model.calls) >= least
 
 
+def test_reduced_dimensions_may_be_kept_whatever_the_operand_is_called(interface: Interface, tmp_path: Path) -> None:
+    """The operand of Amax is 'self', that of Mean 'input'."""
+    call = (
+        "  - {phase: p, function: %s, dtype: float32, count: 1, aten: x, arguments: {out: %s, %s: [2, 3], dim: [1]}}\n"
+    )
+    calls = [call % one for one in (("Amax", [2, 1], "self"), ("Mean", [2, 1], "input"), ("Amax", [1, 2], "self"))]
+    (tmp_path / "models").mkdir()
+    text = "model: m\ndoc: One.\ntorch: '2'\ncalls:\n" + "".join(calls) + "unmapped: []\nviews: []\nallocations: []\n"
+    (tmp_path / "models/m.yaml").write_text(text)
+    sink = Sink()
+    check_models(interface, load_models(tmp_path, sink, "specs"), sink)
+    assert [(found.code, found.span.line if found.span else 0) for found in sink.sorted()] == [("model-shape", 7)]
+
+
 def test_the_models_and_their_phases(tables: dict[str, Model]) -> None:
     training = ("forward", "backward", "optimizer")
     points = ("votenet", "ssd_3d", "paconv", "pv_rcnn", "point_rcnn", "part_a2", "mvxnet")

@@ -10,7 +10,8 @@ from click.testing import CliRunner, Result
 
 from diopigen.cli import cli
 from diopigen.diagnostics import Correction, Diagnostic, Severity, Span, did_you_mean
-from diopigen.fixes.edits import applied, edits_of
+from diopigen.fixes.edits import edits_of
+from diopigen.spec.text_edits import applied
 
 HEADERS = """\
 headers:

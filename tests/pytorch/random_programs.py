@@ -276,7 +276,7 @@ def _moved(value: Any, draw: torch.Generator, count: int = 1, is_whole: bool = F
     return _Rounded.apply(value, moved, draw) if value.requires_grad else value + moved
 
 
-class _Rounded(torch.autograd.Function):
+class _Rounded(torch.autograd.Function):  # type: ignore[misc]  # torch counts as Any
     """A sum whose gradient is rounded in another way as well."""
 
     @staticmethod

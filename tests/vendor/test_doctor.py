@@ -137,7 +137,7 @@ def test_no_library_yet(tree: Tree, tmp_path: Path) -> None:
 
 
 def test_an_old_copy_of_diopigen(tree: Tree, tmp_path: Path) -> None:
-    """Named with its version, whether a file differs, is missing or is left over; `sync` shows and mends it."""
+    """Named with its version, whether a file differs, is missing or is left over; `sync` shows and fixes it."""
     folder = tree()
     command = ["scaffold", "--vendor", "test", "--out", str(tmp_path / "other"), "--ops", "Add", "--vendored"]
     assert CliRunner().invoke(cli, command).exit_code == 0
@@ -151,8 +151,8 @@ def test_an_old_copy_of_diopigen(tree: Tree, tmp_path: Path) -> None:
     assert found["fix"] == f"diopigen sync {folder} --apply"
     shown = CliRunner().invoke(cli, ["sync", str(folder)])
     assert (shown.exit_code, shown.output) == (1, "third_party/diopigen: 1 files differ\n")
-    mended = CliRunner().invoke(cli, ["sync", str(folder), "--apply"])
-    assert (mended.exit_code, mended.output) == (0, "third_party/diopigen: 1 files written\n")
+    fixed = CliRunner().invoke(cli, ["sync", str(folder), "--apply"])
+    assert (fixed.exit_code, fixed.output) == (0, "third_party/diopigen: 1 files written\n")
     assert "doctor-old-copy" not in findings(folder)
     (copy / "runtime/src/tensor.cpp").write_text("// mine\n")
     assert "tensor.cpp" in findings(folder)["doctor-old-copy"]["message"]

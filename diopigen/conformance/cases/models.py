@@ -14,9 +14,10 @@ from diopigen.conformance.model import Case, Operand, Value
 from diopigen.contract.shape_evaluation import Evaluator, Shapes
 from diopigen.contract.shapes import ShapeError, broadcast, reduce
 from diopigen.diagnostics import Sink, did_you_mean
-from diopigen.ir.model import Function, Interface, Parameter
+from diopigen.ir.model import Function, Interface, Parameter, ShapeRule
 from diopigen.ir.models import Model, ModelCall
 from diopigen.ir.recipe import Argument, RecipeReader
+from diopigen.spec.expression import Call, Name
 
 AXIS = "model"
 SMALL = 1 << 16
@@ -117,8 +118,11 @@ def _agrees(param: Parameter, shape: tuple[int, ...], expected: tuple[int, ...],
             return broadcast(shape, expected) == expected
         except ShapeError:
             return False
-    if rule == "reduce" and "input" in shapes:  # the caller may keep the dimensions with size 1
-        return shape == reduce(shapes["input"], shapes.get("dim"), keepdim=True)
+    if rule == "reduce":  # the caller may keep the dimensions with size 1
+        assert isinstance(param.shape, ShapeRule) and isinstance(param.shape.formula.expression, Call)
+        operand, dim, *_ = param.shape.formula.expression.arguments
+        if isinstance(operand, Name) and isinstance(dim, Name) and operand.name in shapes:
+            return shape == reduce(shapes[operand.name], shapes.get(dim.name), keepdim=True)
     return False
 
 

@@ -314,7 +314,7 @@ class Session:
         self._requeue(worker)
 
     def _not_asked_for(self, worker: _Worker) -> None:
-        """Ends a process in which somebody else than the suite writes answers: only the case that was handed out and
+        """Ends a process in which not only the suite writes answers: only the case that was handed out and
         is open can have one."""
         self._end(worker, kill=True)
         self._crashed(worker, "the library has written what is not its to write: an answer to a case that is not open")

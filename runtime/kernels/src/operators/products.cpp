@@ -43,13 +43,13 @@ Status linearBackward(const Launch& launch, Context ctx, Out grad_input, Out gra
         return call.rejected();
     }
     const int64_t n = call.shape(5)[0], k = call.shape(5)[1];
-    Shape given = call.shape(4);
-    given.back() = n;
+    Shape gradient = call.shape(4);
+    gradient.back() = n;
     if (call.shape(4).back() != k || !call.haveShape({0}, call.shape(4)) || !call.haveShape({1}, {n, k}) ||
-        !call.haveShape({2}, {n}) || !call.haveShape({3}, given)) {
+        !call.haveShape({2}, {n}) || !call.haveShape({3}, gradient)) {
         return call.rejected();
     }
-    return launched(call, launch, [=, rows = product(given) / n](const Kernel& kernel) {
+    return launched(call, launch, [=, rows = product(gradient) / n](const Kernel& kernel) {
         const Values g = load(kernel, 3);
         if (kernel.buffer(0).isTensor) {
             Values result(static_cast<std::size_t>(rows * k));
