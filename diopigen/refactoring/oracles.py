@@ -37,10 +37,17 @@ def cases_that_read(tree: Tree, old: str) -> None:
         if info.name == _OF_ATEN:
             continue
         module = importlib.import_module(f"{cases.__name__}.{info.name}")
-        for part in ast.walk(ast.parse(inspect.getsource(module))):
-            if isinstance(part, ast.Constant) and part.value == old:
-                fix = "see whether the operator has these cases, and keeps them"
-                tree.by_hand(f"cases are derived from what is called '{old}'", _span(module, part), fix, Severity.NOTE)
+        for part in _asked(ast.parse(inspect.getsource(module)), old):
+            fix = "see whether the operator has these cases, and keeps them"
+            tree.by_hand(f"cases are derived from what is called '{old}'", _span(module, part), fix, Severity.NOTE)
+
+
+def _asked(module: ast.Module, name: str) -> Iterator[ast.Constant]:
+    """The texts with which a module asks for a name: in comparisons, and in calls of `get`."""
+    for node in ast.walk(module):
+        is_get = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get"
+        if is_get or isinstance(node, ast.Compare):
+            yield from (part for part in ast.walk(node) if isinstance(part, ast.Constant) and part.value == name)
 
 
 def oracle_span(operator: str) -> Span | None:
