@@ -298,11 +298,13 @@ def lower_overloads(node: Node | None) -> tuple[Overload, ...]:
 def _overload(node: Node) -> Overload:
     if not isinstance(node, MappingNode):
         return Overload(text_of(node), node.span)
-    name, bind = node.get("overload"), node.get("bind")
-    entries = bind.entries if isinstance(bind, MappingNode) else {}
-    constants = {key: Default(_default_value(entry.value), entry.value.span) for key, entry in entries.items()}
-    spans = {key: entry.key_span for key, entry in entries.items()}
-    return Overload(text_of(name), node.span if name is None else name.span, constants, spans)
+    name, bind, names = node.get("overload"), node.get("bind"), node.get("names")
+    fixed = bind.entries if isinstance(bind, MappingNode) else {}
+    named = names.entries if isinstance(names, MappingNode) else {}
+    constants = {key: Default(_default_value(entry.value), entry.value.span) for key, entry in fixed.items()}
+    arguments = {key: text_of(entry.value) for key, entry in named.items()}
+    spans = {key: entry.key_span for key, entry in [*named.items(), *fixed.items()]}
+    return Overload(text_of(name), node.span if name is None else name.span, constants, arguments, spans)
 
 
 def _default_value(node: Node) -> Scalar | tuple[Scalar, ...]:

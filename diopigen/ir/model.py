@@ -287,7 +287,9 @@ class Overload:
     name: str
     span: Span
     constants: Mapping[str, Default] = field(default_factory=dict)
-    constant_spans: Mapping[str, Span] = field(default_factory=dict, compare=False)
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Parameters with the names of their arguments, where neither names nor order tell."""
+    spans: Mapping[str, Span] = field(default_factory=dict, compare=False)
     """Where the names of the parameters stand."""
 
 

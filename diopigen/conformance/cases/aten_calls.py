@@ -1,8 +1,8 @@
 """From ATen calls to rows of a model table: the function of the spec, and its arguments as a recipe.
 
-Which function serves an overload is in the spec (`aten`). Here is what its names cannot say: arguments that
-are called differently, and numbers in the index of tensors. Every row is resolved by the suite itself, and the shapes
-and dtypes of its outputs must be those that were traced.
+Which function serves an overload, and what it calls its arguments, is in the spec (`aten`). Here is what that cannot
+say: overloads that a device has no kernel for, and numbers in the index of tensors. Every row is resolved by the suite
+itself, and the shapes and dtypes of its outputs must be those that were traced.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from diopigen.conformance.cases.choices import Choice, primary_dtypes, primary_p
 from diopigen.conformance.cases.resolve import Resolver
 from diopigen.conformance.cases.values import Unfit
 from diopigen.conformance.model import Operand
+from diopigen.emit.torch.binding import matched
+from diopigen.emit.torch.schema import schema_of
 from diopigen.ir.model import Function, Interface
 from diopigen.ir.recipe import Drawn, Literal, TensorRecipe
 from diopigen.ir.types import TENSORS
@@ -41,17 +43,6 @@ _AS = {
 _FUNCTIONS = {"_to_copy": "diopiCastDtype", "clone": "diopiCopyInp", "copy_": "diopiCopyInp"}
 """Overloads that no entry of the spec names, because their function has no counterpart of one meaning in ATen."""
 
-_RENAMED: dict[str, dict[str, str]] = {
-    "native_batch_norm_backward": {"grad_output": "grad_out", "training": "train"},
-    "native_layer_norm_backward": {"grad_output": "grad_out"},
-    "_fused_rms_norm_backward": {"grad_output": "grad_out", "inv_rms": "rstd"},
-    "nll_loss_backward": {"totalWeight": "total_weight"},
-    "nll_loss2d_backward": {"totalWeight": "total_weight"},
-    "embedding": {"scale_grad_byfreq": "scale_grad_by_freq"},
-    "embedding_dense_backward": {"grad": "grad_output", "scale_grad_byfreq": "scale_grad_by_freq"},
-    "upsample_nearest2d": {"size": "output_size"},
-    "upsample_nearest2d_backward": {"out_size": "output_size", "in_size": "input_size"},
-}
 _REDUCTIONS = ("ReductionNone", "ReductionMean", "ReductionSum")
 
 _DRAWN: dict[tuple[str, str], str] = {
@@ -144,7 +135,7 @@ class Mapper:
         raise Unmapped("; ".join(reasons) or "no function of the spec names the overload")
 
     def _bound(self, function: Function, call: AtenCall, overload: str, arguments: Mapping[str, Any]) -> Row:
-        passed = _arguments(function, overload, arguments, call.results)
+        passed = _arguments(self.interface, function, overload, arguments, call.results)
         primary = primary_parameter(function)
         first = passed.get(primary.name) if primary is not None else None
         first = first[0] if isinstance(first, list) else first
@@ -228,7 +219,7 @@ _FILLS = {"ones_like": 1, "zeros_like": 0, "zeros": 0, "new_zeros": 0, "zero_": 
 
 
 def _arguments(
-    function: Function, overload: str, arguments: Mapping[str, Any], results: tuple[Any, ...]
+    interface: Interface, function: Function, overload: str, arguments: Mapping[str, Any], results: tuple[Any, ...]
 ) -> dict[str, Any]:
     """The values of a function's parameters, by the names of the schema."""
     base = overload.partition(".")[0]
@@ -243,16 +234,15 @@ def _arguments(
         return {"out": results[0], "input": arguments["self"]}
     if "function" in arguments:
         return {name: value for name, value in arguments.items() if name != "function"}
-    renamed = _RENAMED.get(base, {})
+    schema = schema_of(interface, overload)
+    names = {} if schema is None else {name: one.name for name, one in matched(function, schema).items()}
     mask = arguments.get("output_mask")
     found: dict[str, Any] = {}
     if mask is not None:
         expected = dict(zip([p.name for p in function.params if p.is_written], mask, strict=False))
         found.update({name: None for name, keep in expected.items() if not keep})
     for param in function.params:
-        name = renamed.get(param.name, param.name)
-        if name not in arguments and param.name == "input" and "self" in arguments:
-            name = "self"
+        name = names.get(param.name, param.name)
         if param.direction == "out" or name not in arguments:
             continue
         value = arguments[name]
