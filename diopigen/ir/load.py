@@ -26,7 +26,7 @@ from diopigen.ir.c_types import (
     StructType,
     Version,
 )
-from diopigen.ir.lower import Lowering, items_of, mappings_of, optional_text, text_of
+from diopigen.ir.lower import Lowering, flag_of, items_of, mappings_of, optional_text, text_of
 from diopigen.ir.model import Function, Header, Interface
 from diopigen.ir.relax import lower_relax
 from diopigen.ir.relax_model import Relax
@@ -369,7 +369,8 @@ def _handwritten(node: MappingNode) -> HandwrittenKernel:
     also = tuple(text_of(item) for item in items_of(node.get("also")))
     overload, function = text_of(node.get("overload")), text_of(node.get("function"))
     why = node.get("why") or node
-    return HandwrittenKernel(overload, also, function, calls, text_of(why), _overload_span(node), why.span)
+    planned = flag_of(node.get("planned"))
+    return HandwrittenKernel(overload, also, function, calls, text_of(why), _overload_span(node), why.span, planned)
 
 
 def _overload_span(node: MappingNode) -> Span:

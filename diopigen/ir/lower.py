@@ -16,6 +16,7 @@ from diopigen.ir.model import (
     DtypeRule,
     Elements,
     Formula,
+    FusedOverload,
     InPlace,
     Kernel,
     Latitude,
@@ -293,6 +294,14 @@ def lower_cases(node: Node | None) -> tuple[Case, ...]:
 def lower_overloads(node: Node | None) -> tuple[Overload, ...]:
     """The ATen overloads of an operator or variant."""
     return tuple(_overload(item) for item in items_of(node))
+
+
+def lower_fused(node: Node | None) -> tuple[FusedOverload, ...]:
+    """The overloads that compiled graphs fuse; one without a name for a form that stands alone."""
+    if isinstance(node, ScalarNode):
+        return (FusedOverload("", text_of(node), node.span),)
+    found = ((item.get("overload") or item, item) for item in mappings_of(node))
+    return tuple(FusedOverload(text_of(name), text_of(item.get("form")), name.span) for name, item in found)
 
 
 def _overload(node: Node) -> Overload:

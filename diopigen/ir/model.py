@@ -20,6 +20,8 @@ from diopigen.spec.expression import Expression
 from diopigen.spec.interval import Interval
 from diopigen.spec.nodes import Node, Scalar, inside
 
+FROM_KERNEL = "kernel"
+"""What `Function.composite` is where the kernel expression is composed."""
 BASE = "base"
 COLLECTIVE = "collective"
 """The family of functions that processes call together."""
@@ -294,6 +296,16 @@ class Overload:
 
 
 @dataclass(frozen=True, slots=True)
+class FusedOverload:
+    """An ATen overload that a kernel of compiled graphs computes over the last dimensions, by its form there. Without a
+    name it stands for all functional overloads of its function."""
+
+    name: str
+    form: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Function:
     """One C function of the interface."""
 
@@ -310,6 +322,12 @@ class Function:
     cases: tuple[Case, ...] = ()
     aten: tuple[Overload, ...] = ()
     backward_of: str | None = None
+    fused: tuple[FusedOverload, ...] = ()
+    """What compiled graphs fuse over the last dimensions."""
+    planned: bool = False
+    """Whether a rule of the planner of compiled graphs calls it."""
+    composite: str = ""
+    """What fills a vendor's gap: `kernel` or a C++ function; empty where nothing does."""
     tolerance: str | None = None
     unspecified: tuple[str, ...] = ()
     """What the interface leaves open: keys of `UNSPECIFIED` of the grammar."""

@@ -9,6 +9,7 @@ from diopigen.spec.grammar_words import (
     HEADER_NAME,
     NAMES,
     OPERATOR_NAME,
+    OVERLOAD,
     OVERLOADS,
     RECIPE,
     TEXT,
@@ -161,6 +162,14 @@ CONSTRAINT = RecordShape(
         "untestable": Field(TEXT, "why no case can be written"),
     },
 )
+FORM = TextShape(r"[a-z][a-z0-9_]*", what="a form of diopi_torch/src/diopi_torch/fused_forms.py such as sum")
+FUSED = RecordShape(
+    "fused overload",
+    {
+        "overload": Field(OVERLOAD, "the ATen overload", required=True),
+        "form": Field(FORM, "what a fused kernel computes", required=True),
+    },
+)
 KERNEL = EitherShape((TEXT, MapShape(TEXT, fixed={"let": MapShape(TEXT)})))
 
 VARIANT = RecordShape(
@@ -194,6 +203,15 @@ OPERATOR = RecordShape(
         "cases": Field(ListShape(RECIPE), "argument recipes for the conformance suite"),
         "aten": Field(OVERLOADS, "ATen overloads that this function serves"),
         "backward_of": Field(OPERATOR_NAME, "the operator whose gradient this is"),
+        "fused": Field(
+            EitherShape((FORM, ListShape(FUSED, non_empty=True))),
+            "the form that compiled graphs fuse its functional overloads by, or overloads with their forms",
+        ),
+        "planned": Field(FLAG, "true where a rule of the planner of compiled graphs calls it"),
+        "composite": Field(
+            TextShape(r"[a-z][A-Za-z0-9]*", what="kernel, or the name of a C++ function"),
+            "how a vendor's gap is filled: 'kernel' from the expression, else by a function of composite/operators.h",
+        ),
         "tolerance": Field(TextShape(choices=TOLERANCES), "how results are compared"),
         "unspecified": Field(
             ListShape(TextShape(choices=tuple(UNSPECIFIED)), non_empty=True),
