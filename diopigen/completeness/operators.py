@@ -131,16 +131,19 @@ class _Inventory:
                 fix = f"define kernels::{signature} in impl/{library}/functions"
                 message = f"the {LIBRARIES[library]} library has no kernel for {_names(without)}"
                 yield Gap("missing-kernel", without, message, fix, reason, self._former_kernel(first, kernels))
-        for function in functions if self._forms is not None else ():
-            for fused in function.fused:
-                if fused.form not in self._forms:
-                    message = f"{function.name} is fused as '{fused.form}', which is no form of the planner"
-                    fix = did_you_mean(fused.form, self._forms) or f"write it in {FORMS_FILE}"
-                    yield Gap("missing-form", (function,), message, fix, reason, position=fused.span)
+        for function in functions:
+            yield from self._without_form(function, reason)
         if self._has_glue and not any(function.aten or function.short_name in self._called for function in functions):
             fix = "where PyTorch has such an overload, name it in 'aten'"
             message = f"PyTorch does not reach {_names(tuple(functions))}"
             yield Gap("missing-glue", tuple(functions), message, fix, _NO_OVERLOAD)
+
+    def _without_form(self, function: Function, reason: str | None) -> Iterator[Gap]:
+        for fused in function.fused:
+            if self._forms is not None and fused.form not in self._forms:
+                message = f"{function.name} is fused as '{fused.form}', which is no form of the planner"
+                fix = did_you_mean(fused.form, self._forms) or f"write it in {FORMS_FILE}"
+                yield Gap("missing-form", (function,), message, fix, reason, position=fused.span)
 
     def _has_case(self, function: Function) -> bool:
         resolver = Resolver(self._interface, function)
