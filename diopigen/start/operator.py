@@ -38,12 +38,12 @@ def start(interface: Interface, where: api.Workspace, name: str, like: str, back
     known = _operators(interface)
     if like not in known:
         raise _unknown(interface, known, like)
-    _require_tree(where)
     pairs = {like: name}
     if backward:
         pairs |= _gradients(interface, known, like, name)
     for new in pairs.values():
         _require_name(interface, new)
+    _require_tree(where)
     texts: dict[str, str] = {}
     entries: dict[str, str] = {}
     for old, new in pairs.items():
