@@ -79,6 +79,6 @@ def _write(started: Started, where: Workspace) -> None:
 def _summary(started: Started, dry_run: bool) -> str:
     verb = "would write" if dry_run else "wrote"
     lines = [f"{verb} the skeleton of {' and '.join(one.name for one in started.operators)}; what is left to write:"]
-    lines += [f"  {place.path}: {place.what}" for one in started.operators for place in one.places]
+    lines += [f"  {location.path}: {location.what}" for one in started.operators for location in one.locations]
     lines.append(f"  {started.test}: known values; it fails until then")
     return "\n".join([*lines, f"next: diopigen check, diopigen generate, pytest {started.test}"])

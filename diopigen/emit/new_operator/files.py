@@ -18,7 +18,7 @@ KERNEL = {"cpu": "cpp", "cuda": "cu"}
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Location:
     """Something that a person writes: the path, with a line where the file has more, and what."""
 
     path: str
@@ -55,12 +55,12 @@ class Begun:
         return {library: f"{folder}/{self.stem}.{KERNEL[library]}" for library, folder in self.folders.items()}
 
     @property
-    def places(self) -> tuple[Place, ...]:
+    def locations(self) -> tuple[Location, ...]:
         """What is to be written, in order."""
-        found = [Place(self.entry, "the entry: doc, source, cases" + (", kernel" if self.is_elementwise else ""))]
+        found = [Location(self.entry, "the entry: doc, source, cases" + (", kernel" if self.is_elementwise else ""))]
         if self.oracle:
-            found.append(Place(self.oracle, "the oracle"))
-        return (*found, *(Place(path, f"the {library.upper()} kernel") for library, path in self.kernels.items()))
+            found.append(Location(self.oracle, "the oracle"))
+        return (*found, *(Location(path, f"the {library.upper()} kernel") for library, path in self.kernels.items()))
 
 
 def path_of_test(begun: Begun) -> str:
@@ -72,12 +72,15 @@ def files_of(operators: Sequence[Begun], templates: Path) -> dict[str, bytes]:
     """The files by path. `operators` has the new operator, then its gradients; one test is about all of them."""
     files: dict[str, bytes] = {}
     for begun in operators:
-        own = {"name": begun.name, "header": f"{begun.functions[0].family}.h"}
+        headers = sorted(["diopi_core/error.h", f"{begun.functions[0].family}.h"])
+        own = {"name": begun.name}
         if begun.oracle:
             files[begun.oracle] = render(templates, "new_operator/oracle.py.j2", {**own, "stem": begun.stem})
         for path in begun.kernels.values():
             kernels = [(kernel_name(function), arguments_name(function)) for function in begun.functions]
-            files[path] = render(templates, "new_operator/kernel.cpp.j2", {**own, "kernels": kernels})
+            files[path] = render(
+                templates, "new_operator/kernel.cpp.j2", {**own, "headers": headers, "kernels": kernels}
+            )
     path = path_of_test(operators[0])
     about = {"name": operators[0].name, "path": path, "operators": operators}
     files[path] = render(templates, "new_operator/test.py.j2", about)
