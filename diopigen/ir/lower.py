@@ -91,7 +91,7 @@ class Lowering:
         type_name = text_of(get("type"))
         count = get("count")
         default, example = get("default"), get("example")
-        domain = get("domain")
+        domain, typical = get("domain"), get("typical")
         return Parameter(
             name=text_of(get("name")),
             type=type_name,
@@ -116,6 +116,7 @@ class Lowering:
             ties=self._ties(get("ties")),
             keys=read_keys(text_of(get("name")), node, self.sink),
             domain=lower_formula(domain, self.sink) if isinstance(domain, ScalarNode) else None,
+            typical=lower_formula(typical, self.sink) if isinstance(typical, ScalarNode) else None,
             elements=self._elements(node),
             spans=key_spans(node),
         )

@@ -193,6 +193,8 @@ class Parameter:
     keys: tuple[Key, ...] = ()
     """What its values must satisfy by themselves; the constraints of the function begin with the same."""
     domain: Formula | None = None
+    typical: Formula | None = None
+    """How elements of recorded calls are drawn; None where normal numbers stand for them."""
     """How legal elements are drawn, where ordinary random numbers would say little."""
     elements: Elements | None = None
     """What a buffer holds."""

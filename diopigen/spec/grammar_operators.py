@@ -137,6 +137,7 @@ _PARAM_FIELDS = {
     "on": Field(TEXT, "the ranks that use the buffer, as a predicate; on others it may be null (default: all)"),
     "in_place": Field(OVERLAP, "where a buffer may be in another one; without it they share no memory"),
     "domain": Field(TEXT, "how legal elements are drawn, as the values of a recipe"),
+    "typical": Field(TEXT, "how a model's elements are drawn, where they are unlike normal numbers"),
     "doc": Field(TEXT, "one line that says its role", required=True),
 }
 PARAM = RecordShape("parameter", _PARAM_FIELDS)

@@ -53,6 +53,7 @@ def param_line(param: Parameter) -> str:
         of = f" of {param.ties.of} along {param.ties.along}" if param.ties.of else ""
         parts += [f"ties{of} where {param.ties.where.text}"]
     parts += [f"domain {param.domain.text}"] if param.domain else []
+    parts += [f"typical {param.typical.text}"] if param.typical else []
     if held := param.elements:
         parts += [f"{held.count.text} elements of {held.of}"]
         parts += [f"on {held.on.text}"] if held.on else []

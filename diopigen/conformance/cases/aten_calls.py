@@ -19,10 +19,8 @@ from diopigen.conformance.model import Operand
 from diopigen.emit.torch.binding import matched
 from diopigen.emit.torch.schema import schema_of
 from diopigen.ir.model import Function, Interface
-from diopigen.ir.recipe import Drawn, Literal, TensorRecipe
+from diopigen.ir.recipe import Drawn, Literal, TensorRecipe, drawn_of
 from diopigen.ir.types import TENSORS
-from diopigen.spec.expression import Call as Formula
-from diopigen.spec.expression import Number, Unary, parse
 
 _AS = {
     "convolution": "convolution_overrideable",
@@ -44,21 +42,6 @@ _FUNCTIONS = {"_to_copy": "diopiCastDtype", "clone": "diopiCopyInp", "copy_": "d
 """Overloads that no entry of the spec names, because their function has no counterpart of one meaning in ATen."""
 
 _REDUCTIONS = ("ReductionNone", "ReductionMean", "ReductionSum")
-
-_DRAWN: dict[tuple[str, str], str] = {
-    ("Sqrt", "input"): "uniform(0, 1)",
-    ("Div", "other"): "uniform(0.5, 2)",
-    ("DivInp", "other"): "uniform(0.5, 2)",
-    ("AddcdivInp", "tensor2"): "uniform(0.5, 2)",
-    ("AdamW", "exp_avg_sq"): "uniform(0, 1)",
-    ("BatchNorm", "running_var"): "uniform(0.5, 2)",
-    ("BatchNormBackward", "save_invstd"): "uniform(0.5, 2)",
-    ("LayerNormBackward", "rstd"): "uniform(0.5, 2)",
-    ("RMSNormBackward", "inv_rms"): "uniform(0.5, 2)",
-    ("BCEWithLogits", "target"): "uniform(0, 1)",
-    ("Nms", "boxes"): "uniform(0, 640)",
-}
-"""Values that normal numbers are no example of."""
 
 
 @dataclass(frozen=True)
@@ -299,7 +282,8 @@ def _recipe(function: Function, name: str, value: Any, dtype: str, passed: Mappi
 
 
 def _tensor(function: Function, name: str, value: Seen, dtype: str, passed: Mapping[str, Any]) -> TensorRecipe:
-    drawn = _DRAWN.get((function.short_name, name))
+    param = function.param(name)
+    typical = param.typical if param is not None else None
     limit = _limit(function, name, passed)
     values: Any = Drawn("normal")
     if value.values is not None:
@@ -308,8 +292,8 @@ def _tensor(function: Function, name: str, value: Seen, dtype: str, passed: Mapp
         values = Drawn("integers", (0, limit))
     elif value.dtype == "bool":
         values = Drawn("bools")
-    elif drawn is not None:
-        values = _drawn(drawn)
+    elif typical is not None:
+        values = drawn_of(typical.expression)
     return TensorRecipe(value.shape, None if value.dtype == dtype else value.dtype, values)
 
 
@@ -333,14 +317,3 @@ def _limit(function: Function, name: str, passed: Mapping[str, Any]) -> int | No
         index = next(index for index, item in enumerate(passed["indices"]) if item is not None)
         return int(passed["input"].shape[index])
     return None
-
-
-def _drawn(text: str) -> Drawn:
-    parsed = parse(text)
-    assert isinstance(parsed, Formula)
-    numbers: list[int | float] = []
-    for argument in parsed.arguments:
-        sign, argument = (-1, argument.operand) if isinstance(argument, Unary) else (1, argument)
-        assert isinstance(argument, Number)
-        numbers.append(sign * argument.value)
-    return Drawn(parsed.function, tuple(numbers))
