@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,11 +17,14 @@ from diopigen.conformance.cases.choices import Choice, primary_dtypes, primary_p
 from diopigen.conformance.cases.resolve import Resolver
 from diopigen.conformance.cases.values import Unfit
 from diopigen.conformance.model import Operand
+from diopigen.contract.arguments import Tensor, Undefined
+from diopigen.contract.evaluate import Arguments
 from diopigen.emit.torch.binding import matched
 from diopigen.emit.torch.schema import schema_of
-from diopigen.ir.model import Function, Interface
+from diopigen.ir.model import Function, Interface, Parameter
 from diopigen.ir.recipe import Drawn, Literal, TensorRecipe, drawn_of
 from diopigen.ir.types import TENSORS
+from diopigen.spec.expression import Binary, Call, Name, walk
 
 _AS = {
     "convolution": "convolution_overrideable",
@@ -298,22 +302,28 @@ def _tensor(function: Function, name: str, value: Seen, dtype: str, passed: Mapp
 
 
 def _limit(function: Function, name: str, passed: Mapping[str, Any]) -> int | None:
-    """Below what indices must stay; None for what is no index."""
-    short = function.short_name
-    if name == "target" and short.startswith("NLLLoss"):
-        shape = passed["input"].shape
-        return int(shape[min(1, len(shape) - 1)])
-    if name != "indices" and name != "index":
+    """The number below which the constraints keep the elements of an index tensor; None for what is no index."""
+    seen = passed[name][0] if isinstance(passed[name], list) else passed[name]
+    if not isinstance(seen, (Seen, type(None))) or (isinstance(seen, Seen) and seen.dtype not in _INDICES):
         return None
-    if short == "Embedding":
-        return int(passed["weight"].shape[0])
-    if short == "EmbeddingBackward":
-        return int(passed["num_weights"])
-    if short == "MaxPool2dBackward":
-        return int(passed["input"].shape[-1] * passed["input"].shape[-2])
-    if short in ("Gather", "IndexSelect"):
-        return int(passed["input"].shape[passed["dim"]])
-    if short in ("Index", "IndexPut", "IndexPutInp"):
-        index = next(index for index, item in enumerate(passed["indices"]) if item is not None)
-        return int(passed["input"].shape[index])
+    arguments = Arguments(function, {param.name: _described(param, passed) for param in function.params})
+    for part in (part for one in function.constraints if one.require for part in walk(one.require.expression)):
+        if isinstance(part, Binary) and part.operator == "<" and part.left == Name(name):
+            with suppress(Undefined):
+                return int(arguments.value(part.right))
+        if isinstance(part, Call) and part.function == "indices_fit" and part.arguments[1] == Name(name):
+            dimension = next(index for index, item in enumerate(passed[name]) if item is not None)
+            assert isinstance(part.arguments[0], Name)
+            return int(passed[part.arguments[0].name].shape[dimension])
     return None
+
+
+_INDICES = frozenset({"int32", "int64"})
+
+
+def _described(param: Parameter, passed: Mapping[str, Any]) -> Any:
+    """An argument as predicates see it, without its elements."""
+    value = passed.get(param.name, param.default.value if param.default is not None else None)
+    if isinstance(value, list):
+        return tuple(Tensor(one.shape, one.dtype) if isinstance(one, Seen) else one for one in value)
+    return Tensor(value.shape, value.dtype) if isinstance(value, Seen) else value
