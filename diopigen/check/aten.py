@@ -7,7 +7,7 @@ from collections import Counter
 from diopigen.check.rule import Subject
 from diopigen.check.types import misfit
 from diopigen.diagnostics import Note, Sink, Span, did_you_mean
-from diopigen.ir.aten import AtenSchema, parse_schema
+from diopigen.ir.aten import AtenSchema, kinds_of, parse_schema
 from diopigen.ir.model import Function, Overload
 from diopigen.ir.types import TENSORS
 
@@ -15,7 +15,8 @@ RULES = {
     "unknown-overload": "An ATen overload exists in the release of torch that the spec names.",
     "duplicate-overload": "An ATen overload is served by one function.",
     "overload-mismatch": "What an ATen overload writes and takes can be served by the function.",
-    "bad-binding": "What an ATen overload fixes is a parameter that it does not pass, with a value that it may have.",
+    "bad-binding": "What an ATen overload fixes is a parameter that it does not pass, with a value that it may have; "
+    "what it calls otherwise is a parameter and an argument of one kind.",
 }
 
 _NUMBERS = frozenset({"Scalar", "float", "int", "bool", "SymInt"})
@@ -71,6 +72,25 @@ def _check_fit(subject: Subject, function: Function, overload: Overload, text: s
     passed = {argument.name for argument in schema.arguments}
     for name in overload.constants:
         _check_constant(subject, function, overload, name, name in passed, sink)
+    for name in overload.names:
+        _check_name(function, overload, name, schema, sink)
+
+
+def _check_name(function: Function, overload: Overload, name: str, schema: AtenSchema, sink: Sink) -> None:
+    """A parameter that an overload calls otherwise."""
+    argument, position = overload.names[name], overload.spans[name]
+    params = {param.name: param for param in function.params if param.is_read}
+    arguments = {one.name: one for one in schema.arguments}
+    where = f"{function.name}: '{overload.name}' names '{argument}' for '{name}'"
+    if name not in params:
+        fix = did_you_mean(name, params) or f"parameters that are read: {', '.join(params) or 'none'}"
+        sink.error("bad-binding", f"{where}, which is no parameter that is read", position, fix=fix)
+    elif argument not in arguments:
+        fix = did_you_mean(argument, arguments) or f"arguments of the overload: {', '.join(arguments)}"
+        sink.error("bad-binding", f"{where}, but has no such argument", position, fix=fix)
+    elif params[name].type not in kinds_of(arguments[argument]):
+        message = f"{where}, which is no {params[name].type}"
+        sink.error("bad-binding", message, position, fix="name an argument of the parameter's kind")
 
 
 def _check_constant(
@@ -78,7 +98,7 @@ def _check_constant(
 ) -> None:
     """A parameter that an overload fixes. `is_passed`: it has an argument of that name."""
     values = {param.name: param for param in function.params if not param.is_written and param.type not in TENSORS}
-    param, constant, position = values.get(name), overload.constants[name], overload.constant_spans[name]
+    param, constant, position = values.get(name), overload.constants[name], overload.spans[name]
     where = f"{function.name}: '{overload.name}' binds '{name}'"
     if param is None:
         fix = did_you_mean(name, values) or f"parameters with a value: {', '.join(values) or 'none'}"

@@ -42,6 +42,7 @@ def check(subject: Subject, sink: Sink) -> None:
                 elif key not in keys and isinstance(key.form, Interval) and param.type in KEY_TYPES[key.name]:
                     message = f"every number is in the '{key.name}' of '{param.name}'"
                     error("empty-range", function, message, key.span, f"remove '{key.name}'")
-            if param.domain is not None and drawn_of(param.domain.expression) is None:
-                message = f"'{param.domain.text}' is not a way to draw values"
-                error("bad-domain", function, message, param.domain.span, f"use one of: {', '.join(DISTRIBUTIONS)}")
+            for way in (param.domain, param.typical):
+                if way is not None and drawn_of(way.expression) is None:
+                    message = f"'{way.text}' is not a way to draw values"
+                    error("bad-domain", function, message, way.span, f"use one of: {', '.join(DISTRIBUTIONS)}")

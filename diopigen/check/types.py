@@ -101,8 +101,9 @@ def _check_keys(function: Function, param: Parameter, sink: Sink) -> None:
             misplaced(known.name, _WHOSE[known.name])
     if any(known.name == "rank" for known in param.keys) and _has_one_rank(param):
         misplaced("rank", "the list of dimensions says how many there are")
-    if param.domain is not None and (param.type not in _SAMPLED or not param.is_read):
-        misplaced("domain", "only a tensor that is read has elements to draw")
+    for key, way in (("domain", param.domain), ("typical", param.typical)):
+        if way is not None and (param.type not in _SAMPLED or not param.is_read):
+            misplaced(key, "only a tensor that is read has elements to draw")
     if param.unordered is not None and (param.type not in _ORDERED or param.is_read):
         misplaced("unordered", "only a tensor that is an output has an order of results")
     if param.ties is not None and (param.type not in _ORDERED or param.is_read):

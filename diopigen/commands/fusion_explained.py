@@ -11,7 +11,7 @@ from typing import Any
 from diopigen.commands.explanations import named_function
 from diopigen.diagnostics import failure
 from diopigen.emit.elementwise.kernels import kernel_text
-from diopigen.emit.torch.compiled import REDUCTIONS, CallBinding, call_bindings, fusibility
+from diopigen.emit.torch.compiled import CallBinding, call_bindings, fusibility, reductions
 from diopigen.emit.torch.forms import families, kernels_of
 from diopigen.ir.model import Interface
 
@@ -27,25 +27,25 @@ def explain_fusion(interface: Interface, name: str | None, with_sources: bool) -
     calls = call_bindings(interface, known, kernels_of(interface, known))
     why = fusibility(interface, calls)
     if name is None:
-        return "\n".join(_all(why, _overloads(calls)))
-    return "\n".join(_function(interface, name, why, _overloads(calls)))
+        return "\n".join(_all(interface, why, _overloads(interface, calls)))
+    return "\n".join(_function(interface, name, why, _overloads(interface, calls)))
 
 
-def _overloads(calls: Sequence[CallBinding]) -> dict[str, list[str]]:
+def _overloads(interface: Interface, calls: Sequence[CallBinding]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for call in calls:
         found.setdefault(call.function.name, []).append(call.overload)
-    for overload, (_, function) in REDUCTIONS.items():
-        if overload not in found.setdefault(function, []):
-            found[function].append(overload)
+    for overload, (_, function) in reductions(interface).items():
+        if overload not in found.setdefault(function.name, []):
+            found[function.name].append(overload)
     return found
 
 
-def _all(why: Mapping[str, str], overloads: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def _all(interface: Interface, why: Mapping[str, str], overloads: Mapping[str, Sequence[str]]) -> Iterator[str]:
     fused = [name for name, reason in why.items() if not reason]
     forms: dict[str, list[str]] = {}
-    for overload, (_, function) in REDUCTIONS.items():
-        forms.setdefault(function, []).append(overload)
+    for overload, (_, function) in reductions(interface).items():
+        forms.setdefault(function.name, []).append(overload)
     yield f"{len(fused)} of {len(why)} functions can be part of a fused kernel:"
     for name in fused:
         own = forms.get(name, overloads.get(name, ()))
@@ -65,7 +65,9 @@ def _function(
         yield f"  serves {', '.join(overloads[function.name])}"
     if reason:
         return
-    if own := [f"{overload} as {form}" for overload, (form, owner) in REDUCTIONS.items() if owner == function.name]:
+    if own := [
+        f"{overload} as {form}" for overload, (form, owner) in reductions(interface).items() if owner is function
+    ]:
         yield f"  reduces the last dimensions, a row at a time: {', '.join(own)}"
         return
     kernel = kernel_text(function)

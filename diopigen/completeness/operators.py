@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from diopigen.completeness.sources import LIBRARIES, Kernel, defined_kernels, libraries
+from diopigen.completeness.sources import FORMS_FILE, LIBRARIES, Kernel, defined_kernels, fused_forms, libraries
 from diopigen.conformance.cases import axes
 from diopigen.conformance.cases.resolve import Resolver
 from diopigen.conformance.cases.suite import each_recipe, recipe_cases, tested
 from diopigen.conformance.oracles import oracle_of, oracles
-from diopigen.diagnostics import Note, Severity, Sink, Span
+from diopigen.diagnostics import Note, Severity, Sink, Span, did_you_mean
 from diopigen.emit.cpu.kernels import groups
 from diopigen.emit.entry.functions import arguments_name, kernel_name
 from diopigen.ir.model import Function, Interface
@@ -28,6 +28,7 @@ RULES = {
     "missing-oracle": "The suite knows the right results of each operator.",
     "missing-kernel": "A reference library has a kernel for each function.",
     "missing-glue": "An overload of ATen leads to each operator, by name or through a handwritten kernel.",
+    "missing-form": "The planner of compiled graphs has the form that an operator is fused by.",
     "missing-known": "What operators lack for a known reason is counted; `diopigen check --missing` lists it.",
 }
 
@@ -36,6 +37,7 @@ _WHAT = {
     "missing-oracle": "an oracle",
     "missing-kernel": "a kernel",
     "missing-glue": "an overload of ATen",
+    "missing-form": "a form",
 }
 _NO_OVERLOAD = "no entry names an overload of ATen for it"
 _NO_LIBRARY = "no reference library is next to this spec"
@@ -51,6 +53,11 @@ class Gap:
     fix: str
     reason: str | None
     notes: tuple[Note, ...] = ()
+    position: Span | None = None
+
+    @property
+    def span(self) -> Span:
+        return self.position or self.functions[0].span
 
     @property
     def severity(self) -> Severity:
@@ -66,11 +73,10 @@ def report_gaps(
         return
     known: dict[str, set[str]] = {}
     for gap in gaps(interface, root, renames):
-        span = gap.functions[0].span
         if gap.severity is Severity.WARNING:
-            sink.warning(gap.rule, gap.message, span, fix=gap.fix, notes=gap.notes)
+            sink.warning(gap.rule, gap.message, gap.span, fix=gap.fix, notes=gap.notes)
         elif each:
-            sink.note(gap.rule, f"{gap.message}: {gap.reason}", span, fix=gap.fix, notes=gap.notes)
+            sink.note(gap.rule, f"{gap.message}: {gap.reason}", gap.span, fix=gap.fix, notes=gap.notes)
         else:
             known.setdefault(gap.rule, set()).update(function.name for function in gap.functions)
     if known:
@@ -104,6 +110,7 @@ class _Inventory:
         }
         self._called = {name for kernel in interface.aten.handwritten for name in kernel.calls}
         self._has_glue = bool(interface.aten_schemas)
+        self._forms = fused_forms(root)
 
     def of(self, functions: Sequence[Function], reason: str | None) -> Iterator[Gap]:
         """The gaps of the functions of one operator."""
@@ -124,10 +131,19 @@ class _Inventory:
                 fix = f"define kernels::{signature} in impl/{library}/functions"
                 message = f"the {LIBRARIES[library]} library has no kernel for {_names(without)}"
                 yield Gap("missing-kernel", without, message, fix, reason, self._former_kernel(first, kernels))
+        for function in functions:
+            yield from self._without_form(function, reason)
         if self._has_glue and not any(function.aten or function.short_name in self._called for function in functions):
             fix = "where PyTorch has such an overload, name it in 'aten'"
             message = f"PyTorch does not reach {_names(tuple(functions))}"
             yield Gap("missing-glue", tuple(functions), message, fix, _NO_OVERLOAD)
+
+    def _without_form(self, function: Function, reason: str | None) -> Iterator[Gap]:
+        for fused in function.fused:
+            if self._forms is not None and fused.form not in self._forms:
+                message = f"{function.name} is fused as '{fused.form}', which is no form of the planner"
+                fix = did_you_mean(fused.form, self._forms) or f"write it in {FORMS_FILE}"
+                yield Gap("missing-form", (function,), message, fix, reason, position=fused.span)
 
     def _has_case(self, function: Function) -> bool:
         resolver = Resolver(self._interface, function)

@@ -1,4 +1,4 @@
-"""Which kernels the sources of the reference libraries define, found by the form of their definitions.
+"""Which kernels and fused forms sources define: text of the reference libraries, by the form of their definitions.
 
 A kernel is `void name(const NameArgs& args) {` (emit/entry). Sources are read as text: neither a compiler nor libclang
 is needed, and a kernel inside `#if` counts.
@@ -6,6 +6,7 @@ is needed, and a kernel inside `#if` counts.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -20,6 +21,9 @@ _SUFFIXES = frozenset({".cpp", ".cu", ".h"})
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _DEFINITION = re.compile(r"\b(\w+)\(\s*const (\w+)\s*&[^;{}()]*\)\s*\{")
 
+FORMS_FILE = "diopi_torch/src/diopi_torch/fused_forms.py"
+"""The forms of reductions in compiled graphs: the keys of `FORMS`."""
+
 Kernel = tuple[str, str]
 """The name of a kernel and of the type of its arguments."""
 
@@ -33,6 +37,18 @@ def defined_kernels(root: Path, library: str) -> Mapping[Kernel, Span]:
     """The kernels that the handwritten sources of a library define, those that libraries share included, each with the
     line of its definition."""
     return dict(found for path in _sources(root, library) for found in _definitions(path, root))
+
+
+def fused_forms(root: Path) -> tuple[str, ...] | None:
+    """The forms that the planner of compiled graphs has; None in a tree without it."""
+    path = root / FORMS_FILE
+    if not path.is_file():
+        return None
+    for statement in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(statement, ast.AnnAssign) and ast.unparse(statement.target) == "FORMS":
+            keys = statement.value.keys if isinstance(statement.value, ast.Dict) else ()
+            return tuple(key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str))
+    return ()
 
 
 def _sources(root: Path, library: str) -> Iterator[Path]:

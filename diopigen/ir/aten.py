@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -13,6 +14,18 @@ _ARGUMENT = re.compile(
 _NESTING = re.compile(r"""\([^)]*,|\[[^\]]*,|['"]""")
 """Quotes, or a bracket with a comma inside."""
 _LENGTH = re.compile(r"\[([0-9]+)\]")
+
+_NUMBERS = frozenset({"scalar", "double", "float", "int64"})
+_KINDS: Mapping[str, frozenset[str]] = {
+    "Tensor": frozenset({"tensor"}),
+    "Scalar": _NUMBERS,
+    "int": frozenset({"int64", "int32", "diopiReduction_t", "sizes"}),
+    "SymInt": frozenset({"int64", "int32", "diopiReduction_t", "sizes"}),
+    "float": frozenset({"double", "float", "scalar"}),
+    "bool": frozenset({"bool"}),
+    "str": frozenset({"string", "diopiRoundMode_t"}),
+    "Generator": frozenset({"generator"}),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +103,15 @@ def _argument(text: str, keyword_only: bool) -> AtenArgument:
         optional_items="?[" in suffix,
         length=int(length.group(1)) if length is not None else None,
     )
+
+
+def kinds_of(argument: AtenArgument) -> frozenset[str]:
+    """The types of parameters that may have an argument."""
+    if argument.is_list and argument.type == "Tensor":
+        return frozenset({"tensors"})
+    if argument.is_list:
+        return frozenset({"sizes"}) if argument.type in ("int", "SymInt") else frozenset()
+    return _KINDS.get(argument.type, frozenset())
 
 
 @cache

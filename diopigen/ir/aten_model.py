@@ -32,6 +32,8 @@ class HandwrittenKernel:
     """One of `TORCH_REASONS` of the grammar."""
     span: Span
     why_span: Span
+    planned: bool = False
+    """Whether compiled graphs make its one call."""
 
 
 @dataclass(frozen=True, slots=True)

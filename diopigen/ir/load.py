@@ -381,7 +381,8 @@ def _handwritten(node: MappingNode) -> HandwrittenKernel:
     also = tuple(text_of(item) for item in items_of(node.get("also")))
     overload, function = text_of(node.get("overload")), text_of(node.get("function"))
     why = node.get("why") or node
-    return HandwrittenKernel(overload, also, function, calls, text_of(why), _overload_span(node), why.span)
+    planned = flag_of(node.get("planned"))
+    return HandwrittenKernel(overload, also, function, calls, text_of(why), _overload_span(node), why.span, planned)
 
 
 def _overload_span(node: MappingNode) -> Span:

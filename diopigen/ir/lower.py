@@ -16,6 +16,7 @@ from diopigen.ir.model import (
     DtypeRule,
     Elements,
     Formula,
+    FusedOverload,
     InPlace,
     Kernel,
     Latitude,
@@ -90,7 +91,7 @@ class Lowering:
         type_name = text_of(get("type"))
         count = get("count")
         default, example = get("default"), get("example")
-        domain = get("domain")
+        domain, typical = get("domain"), get("typical")
         return Parameter(
             name=text_of(get("name")),
             type=type_name,
@@ -116,6 +117,7 @@ class Lowering:
             ties=self._ties(get("ties")),
             keys=read_keys(text_of(get("name")), node, self.sink),
             domain=lower_formula(domain, self.sink) if isinstance(domain, ScalarNode) else None,
+            typical=lower_formula(typical, self.sink) if isinstance(typical, ScalarNode) else None,
             elements=self._elements(node),
             spans=key_spans(node),
         )
@@ -296,14 +298,24 @@ def lower_overloads(node: Node | None) -> tuple[Overload, ...]:
     return tuple(_overload(item) for item in items_of(node))
 
 
+def lower_fused(node: Node | None) -> tuple[FusedOverload, ...]:
+    """The overloads that compiled graphs fuse; one without a name for a form that stands alone."""
+    if isinstance(node, ScalarNode):
+        return (FusedOverload("", text_of(node), node.span),)
+    found = ((item.get("overload") or item, item) for item in mappings_of(node))
+    return tuple(FusedOverload(text_of(name), text_of(item.get("form")), name.span) for name, item in found)
+
+
 def _overload(node: Node) -> Overload:
     if not isinstance(node, MappingNode):
         return Overload(text_of(node), node.span)
-    name, bind = node.get("overload"), node.get("bind")
-    entries = bind.entries if isinstance(bind, MappingNode) else {}
-    constants = {key: Default(_default_value(entry.value), entry.value.span) for key, entry in entries.items()}
-    spans = {key: entry.key_span for key, entry in entries.items()}
-    return Overload(text_of(name), node.span if name is None else name.span, constants, spans)
+    name, bind, names = node.get("overload"), node.get("bind"), node.get("names")
+    fixed = bind.entries if isinstance(bind, MappingNode) else {}
+    named = names.entries if isinstance(names, MappingNode) else {}
+    constants = {key: Default(_default_value(entry.value), entry.value.span) for key, entry in fixed.items()}
+    arguments = {key: text_of(entry.value) for key, entry in named.items()}
+    spans = {key: entry.key_span for key, entry in [*named.items(), *fixed.items()]}
+    return Overload(text_of(name), node.span if name is None else name.span, constants, arguments, spans)
 
 
 def _default_value(node: Node) -> Scalar | tuple[Scalar, ...]:

@@ -21,6 +21,8 @@ from diopigen.spec.expression import Expression
 from diopigen.spec.interval import Interval
 from diopigen.spec.nodes import Node, Scalar, inside
 
+FROM_KERNEL = "kernel"
+"""What `Function.composite` is where the kernel expression is composed."""
 BASE = "base"
 COLLECTIVE = "collective"
 """The family of functions that processes call together."""
@@ -194,6 +196,8 @@ class Parameter:
     keys: tuple[Key, ...] = ()
     """What its values must satisfy by themselves; the constraints of the function begin with the same."""
     domain: Formula | None = None
+    typical: Formula | None = None
+    """How elements of recorded calls are drawn; None where normal numbers stand for them."""
     """How legal elements are drawn, where ordinary random numbers would say little."""
     elements: Elements | None = None
     """What a buffer holds."""
@@ -290,8 +294,20 @@ class Overload:
     name: str
     span: Span
     constants: Mapping[str, Default] = field(default_factory=dict)
-    constant_spans: Mapping[str, Span] = field(default_factory=dict, compare=False)
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Parameters with the names of their arguments, where neither names nor order tell."""
+    spans: Mapping[str, Span] = field(default_factory=dict, compare=False)
     """Where the names of the parameters stand."""
+
+
+@dataclass(frozen=True, slots=True)
+class FusedOverload:
+    """An ATen overload that a kernel of compiled graphs computes over the last dimensions, by its form there. Without a
+    name it stands for all functional overloads of its function."""
+
+    name: str
+    form: str
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +327,12 @@ class Function:
     cases: tuple[Case, ...] = ()
     aten: tuple[Overload, ...] = ()
     backward_of: str | None = None
+    fused: tuple[FusedOverload, ...] = ()
+    """What compiled graphs fuse over the last dimensions."""
+    planned: bool = False
+    """Whether a rule of the planner of compiled graphs calls it."""
+    composite: str = ""
+    """What fills a vendor's gap: `kernel` or a C++ function; empty where nothing does."""
     tolerance: str | None = None
     unspecified: tuple[str, ...] = ()
     """What the interface leaves open: keys of `UNSPECIFIED` of the grammar."""

@@ -12,7 +12,20 @@ TARGET, OPERAND = "input", "other"
 _WRITTEN = ("out", "partial_out")
 # What a tensor has and a scalar has not.
 _TENSOR_KEYS = frozenset(
-    {"shape", "direction", "nullable", "free", "mutable", "const", "count", "rank", "domain", "unordered", "ties"}
+    {
+        "shape",
+        "direction",
+        "nullable",
+        "free",
+        "mutable",
+        "const",
+        "count",
+        "rank",
+        "domain",
+        "typical",
+        "unordered",
+        "ties",
+    }
 )
 
 

@@ -16,12 +16,13 @@ from diopigen.ir.lower import (
     items_of,
     key_spans,
     lower_cases,
+    lower_fused,
     lower_overloads,
     mappings_of,
     optional_text,
     text_of,
 )
-from diopigen.ir.model import BASE, Function, Kernel, Parameter
+from diopigen.ir.model import BASE, FROM_KERNEL, Function, Kernel, Parameter
 from diopigen.ir.naming import DIOPI, Naming
 from diopigen.ir.promotion import promoted
 from diopigen.ir.types import TYPES
@@ -80,6 +81,7 @@ def _function(
         found = variant.get(key)
         return found if found is not None else operator.get(key)
 
+    composite = text_of(operator.get("composite"))
     params = tuple(with_direction(lowering.parameter(param)) for param in param_nodes)
     return Function(
         name=section.naming.full(name),
@@ -95,6 +97,9 @@ def _function(
         cases=lower_cases(get("cases")),
         aten=lower_overloads(variant.get("aten")),
         backward_of=optional_text(operator.get("backward_of")),
+        fused=lower_fused(operator.get("fused")) if kind == BASE else (),
+        planned=kind == BASE and flag_of(operator.get("planned")),
+        composite=composite if kind == BASE or composite == FROM_KERNEL else "",
         tolerance=optional_text(operator.get("tolerance")),
         unspecified=tuple(text_of(item) for item in items_of(operator.get("unspecified"))),
         latitude=lowering.latitude(operator.get("latitude")),

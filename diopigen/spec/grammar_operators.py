@@ -10,6 +10,7 @@ from diopigen.spec.grammar_words import (
     HEADER_NAME,
     NAMES,
     OPERATOR_NAME,
+    OVERLOAD,
     OVERLOADS,
     RECIPE,
     RESULT_TYPE,
@@ -139,6 +140,7 @@ _PARAM_FIELDS = {
     "on": Field(TEXT, "the ranks that use the buffer, as a predicate; on others it may be null (default: all)"),
     "in_place": Field(OVERLAP, "where a buffer may be in another one; without it they share no memory"),
     "domain": Field(TEXT, "how legal elements are drawn, as the values of a recipe"),
+    "typical": Field(TEXT, "how a model's elements are drawn, where they are unlike normal numbers"),
     "doc": Field(TEXT, "one line that says its role", required=True),
 }
 PARAM = RecordShape("parameter", _PARAM_FIELDS)
@@ -162,6 +164,14 @@ CONSTRAINT = RecordShape(
         "error": Field(WORD, "the diopiError_t value that a violation returns", required=True),
         "case": Field(RECIPE, "arguments that break it"),
         "untestable": Field(TEXT, "why no case can be written"),
+    },
+)
+FORM = TextShape(r"[a-z][a-z0-9_]*", what="a form of diopi_torch/src/diopi_torch/fused_forms.py such as sum")
+FUSED = RecordShape(
+    "fused overload",
+    {
+        "overload": Field(OVERLOAD, "the ATen overload", required=True),
+        "form": Field(FORM, "what a fused kernel computes", required=True),
     },
 )
 KERNEL = EitherShape((TEXT, MapShape(TEXT, fixed={"let": MapShape(TEXT)})))
@@ -197,6 +207,15 @@ OPERATOR = RecordShape(
         "cases": Field(ListShape(RECIPE), "argument recipes for the conformance suite"),
         "aten": Field(OVERLOADS, "ATen overloads that this function serves"),
         "backward_of": Field(OPERATOR_NAME, "the operator whose gradient this is"),
+        "fused": Field(
+            EitherShape((FORM, ListShape(FUSED, non_empty=True))),
+            "the form that compiled graphs fuse its functional overloads by, or overloads with their forms",
+        ),
+        "planned": Field(FLAG, "true where a rule of the planner of compiled graphs calls it"),
+        "composite": Field(
+            TextShape(r"[a-z][A-Za-z0-9]*", what="kernel, or the name of a C++ function"),
+            "how a vendor's gap is filled: 'kernel' from the expression, else by a function of composite/operators.h",
+        ),
         "tolerance": Field(TextShape(choices=TOLERANCES), "how results are compared"),
         "unspecified": Field(
             ListShape(TextShape(choices=tuple(UNSPECIFIED)), non_empty=True),

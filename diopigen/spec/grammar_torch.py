@@ -56,6 +56,10 @@ TORCH_FILE = RecordShape(
                         "function": Field(
                             WORD, "the C++ function of diopigen::backend::kernels, unless it is called as the overload"
                         ),
+                        "planned": Field(
+                            BooleanShape(),
+                            "true where compiled graphs make its one call, if the operands need no conversion",
+                        ),
                         "calls": Field(ListShape(WORD), "functions of the interface that it calls, without diopi"),
                         "why": Field(
                             TextShape(choices=tuple(TORCH_REASONS)),

@@ -43,7 +43,11 @@ OVERLOADS = ListShape(
                 "overload",
                 {
                     "overload": Field(OVERLOAD, "the ATen overload", required=True),
-                    "bind": Field(MapShape(LiteralShape()), "parameters that it fixes, with values", required=True),
+                    "bind": Field(MapShape(LiteralShape()), "parameters that it fixes, with values"),
+                    "names": Field(
+                        MapShape(WORD),
+                        "parameters with the names of their arguments, where neither names nor order tell",
+                    ),
                 },
             ),
         )

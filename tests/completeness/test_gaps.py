@@ -149,3 +149,22 @@ def test_the_spec_lacks_nothing_without_a_reason(interface: Interface, workspace
     assert [str(one.span) for one in sink.sorted() if one.severity is not Severity.NOTE] == []
     assert [one.message for one in sink.sorted() if one.code in ("missing-kernel", "missing-oracle")] == []
     assert set(interface.not_covered) == set()
+
+
+def test_a_form_that_the_planner_has_not_is_named(tree: Path) -> None:
+    planner = tree / "diopi_torch/src/diopi_torch"
+    planner.mkdir(parents=True)
+    (planner / "fused_forms.py").write_text('FORMS: object = {"summed": 1, "largest": 2}\n')
+    entry = tree / "specs/ops/example.yaml"
+    lines = entry.read_text().splitlines()
+    lines.insert(next(k for k, line in enumerate(lines) if line.startswith("    variants:")), "    fused: sumed")
+    entry.write_text("\n".join(lines) + "\n")
+    done = check()
+    (form,) = [one for one in json.loads(done.output)["diagnostics"] if one["code"] == "missing-form"]
+    assert form["message"] == "diopiFrobnicate is fused as 'sumed', which is no form of the planner"
+    assert (form["severity"], form["span"]["line"], form["span"]["column"]) == (
+        "warning",
+        lines.index("    fused: sumed") + 1,
+        12,
+    )
+    assert form["fix"] == "did you mean 'summed'?"

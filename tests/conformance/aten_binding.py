@@ -1,4 +1,7 @@
-"""Calls of ATen from calls of the interface: overloads that the spec names, arguments matched by name and kind."""
+"""Calls of ATen from calls of the interface: overloads that the spec names, arguments matched by name and kind.
+
+Names and kinds are those of the schemas of the installed torch; nothing here comes from the generator.
+"""
 
 from __future__ import annotations
 
@@ -12,28 +15,6 @@ import torch
 from diopigen.conformance.dtypes import bfloat16_bits, encode
 from diopigen.conformance.oracles import Call
 from diopigen.ir.model import Parameter
-
-SYNONYMS: Mapping[str, tuple[str, ...]] = {
-    "self": ("input", "inout", "inputs", "x"),
-    "mat1": ("input",),
-    "dim": ("dims", "axis"),
-    "dims": ("dim",),
-    "grad_output": ("grad", "grad_out", "grad_outputs"),
-    "grad": ("grad_output",),
-    "grad_out": ("grad_output",),
-    "gradient": ("grad_output",),
-    "ord": ("p", "norm_type"),
-    "repeats": ("repeats_size",),
-    "output_size": ("size", "out_size"),
-    "input_size": ("in_size", "input_sizes"),
-    "input_sizes": ("in_size",),
-    "src": ("source",),
-    "mask": ("condition",),
-    "result": ("output",),
-    "rstd": ("save_invstd", "inv_rms"),
-    "group": ("num_groups",),
-}
-"""What the interface calls an argument of ATen, besides its own name."""
 
 REPLACED: Mapping[str, str] = {
     "convolution_overrideable": "convolution",
@@ -63,8 +44,9 @@ _UNUSED: Mapping[str, frozenset[str]] = {
 """Parameters that do not change the result."""
 _NOT_MATCHED = frozenset(
     {"dtype", "layout", "device", "pin_memory", "memory_format", "output_mask", "input_dtype", "return_inverse"}
+    | {"N", "C", "HxW"}
 )
-"""Arguments of ATen that are never a parameter."""
+"""Arguments of ATen that are never a parameter; N, C and HxW are sizes of the input."""
 
 
 HALVES: Mapping[str, str] = {"float16": "float32", "bfloat16": "float32"}
@@ -100,6 +82,8 @@ class Bound:
     keywords: dict[str, Any]
     results: list[str]
     mutated: dict[str, Any]
+    names: dict[str, str]
+    """Arguments of torch's schema by the parameters that are read."""
 
     def run(self) -> dict[str, Any]:
         """The results by parameter: tensors, lists of them, or a bool."""
@@ -187,7 +171,8 @@ class _Binder:
             keywords[argument.name] = self._empty(self.outputs[index])
         # With a return for each output of the function, those that the call has no use for are counted as well.
         named = self.written if len(self.overload._schema.returns) == len(self.written) else self.outputs
-        return Bound(self.overload, positional, keywords, [param.name for param in named], mutated)
+        names = {param.name: argument for argument, param in taken.items() if param.is_read}
+        return Bound(self.overload, positional, keywords, [param.name for param in named], mutated, names)
 
     def _matched(self) -> dict[str, Parameter]:
         """Parameters by argument: those of the same name, then the rest of the same kind in order."""
@@ -204,8 +189,7 @@ class _Binder:
                 kinds = _KINDS.get(_kind(argument), frozenset())
                 suited = [p for p in waiting if p.type in kinds]
                 if by_name:
-                    names = (argument.name, *SYNONYMS.get(argument.name, ()))
-                    suited = [p for name in names for p in suited if p.name == name]
+                    suited = [p for p in suited if p.name == argument.name]
                 else:
                     suited = [p for p in suited if p.name not in self.unused]
                 if suited:

@@ -22,6 +22,8 @@ from diopigen.conformance.cases.suite import cases_of
 from diopigen.conformance.cases.suite import tested as tested_functions
 from diopigen.conformance.model import SUCCESS, Case
 from diopigen.conformance.oracles import Allocated, Call, Expected, Property, answer_of, oracle_of
+from diopigen.emit.torch.binding import matched
+from diopigen.ir.aten import parse_schema
 from diopigen.ir.model import Function, Interface
 
 _ELSEWHERE = "torch has kernels for devices only"
@@ -147,6 +149,31 @@ def test_every_oracle_agrees_with_aten(interface: Interface, part: int) -> None:
     outcome = {function.name: _compared(interface, function) for function in functions[part::PARTS]}
     assert {name: wrong[:3] for name, (_, wrong) in outcome.items() if wrong} == {}
     assert all(compared for compared, _ in outcome.values())
+
+
+def test_the_generator_pairs_arguments_as_torch_does(interface: Interface) -> None:
+    """The pairs that give right results above come from the schemas of the installed torch, those of the generator from
+    the spec and its snapshot."""
+    compared, wrong = 0, []
+    for function in _functions(interface):
+        for case in _cases(interface, function):
+            try:
+                bound = bind(call_of(interface, case))
+            except Unbound:
+                continue
+            schema = bound.overload._schema
+            name = schema.name.removeprefix("aten::") + (f".{schema.overload_name}" if schema.overload_name else "")
+            if name not in {overload.name for overload in function.aten}:
+                continue  # what computes the same on the CPU
+            own = {
+                param: one.name for param, one in matched(function, parse_schema(interface.aten_schemas[name])).items()
+            }
+            compared += 1
+            other = {param: own[param] for param in own.keys() & bound.names.keys() if own[param] != bound.names[param]}
+            wrong += [f"{function.name}, {name}: {other}, torch {bound.names}"] if other else []
+            break
+    assert wrong == []
+    assert compared >= ENOUGH
 
 
 def test_what_is_not_compared_has_an_overload(interface: Interface) -> None:

@@ -53,6 +53,7 @@ def param_line(param: Parameter) -> str:
         of = f" of {param.ties.of} along {param.ties.along}" if param.ties.of else ""
         parts += [f"ties{of} where {param.ties.where.text}"]
     parts += [f"domain {param.domain.text}"] if param.domain else []
+    parts += [f"typical {param.typical.text}"] if param.typical else []
     if held := param.elements:
         parts += [f"{held.count.text} elements of {held.of}"]
         parts += [f"on {held.on.text}"] if held.on else []
@@ -84,6 +85,11 @@ def function_lines(function: Function) -> Iterator[str]:
             yield f"    {label}: {text}"
     if f.aten:
         yield f"    aten: {' '.join(map(overload_text, f.aten))}"
+        yield from (f"      {one.name}: {dict(one.names)}" for one in f.aten if one.names)
+    for fused in f.fused:
+        yield f"    fused: {fused.name or 'functional overloads'} as {fused.form}"
+    if f.planned or f.composite:
+        yield f"    planned: {f.planned}, composite: {f.composite or 'none'}"
     yield from map(param_line, f.params)
     if f.kernel is not None:
         yield from (f"    let {name} = {to_text(formula.expression)}" for name, formula in f.kernel.lets)

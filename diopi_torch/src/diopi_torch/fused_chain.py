@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
 import torch.fx
 from torch.fx import Node
 
+from .fused_forms import FORMS, Value
 from .fused_source import Operation
 from .fusion import Group, form_of
 from .fusion_elements import Element
-
-Value = tuple[str, Any]
 
 
 @dataclass
@@ -67,7 +65,7 @@ def operations_of(
                 operand = found.add(Operation(None, (), (operand,), element.computed, element.computed, is_row=is_row))
             operands.append(operand)
         if element.form:
-            value = _Form(found, element).made(operands)
+            value = FORMS[element.form].made(RowBuilder(found, element), operands)
         else:
             value = found.add(
                 Operation(
@@ -121,44 +119,19 @@ def copies_of(nodes: Sequence[Node]) -> dict[Node, list[tuple[Node, Node]]]:
     return found
 
 
-class _Form:
+class RowBuilder:
     """The operations of an element that reduces. Values between them are not rounded to its dtype; those that may be
     larger than its result are float64, as in the functions."""
 
     def __init__(self, found: Operations, element: Element) -> None:
         self.found = found
         self.element = element
+        self.own = element.dtype
         self.wide = torch.float64 if element.computed == torch.float32 else element.computed
 
-    def made(self, operands: list[Value]) -> Value:
-        """The element's value."""
-        form = self.element.form
-        (x, *rest), own = operands, self.element.dtype
-        if form in ("any", "all"):
-            return self.reduce(form, self.found.add(Operation(None, (), (x,), torch.bool, torch.bool)), own)
-        if form in ("sum", "mean", "max", "min"):
-            return self.reduce(form, x, own)
-        if form in ("variance", "deviation"):
-            distance = self.call_wide("diopiSub", (x, self.reduce("mean", x, self.wide)))
-            square = self.call_wide("diopiMul", (distance, distance))
-            if form == "variance":
-                return self.reduce_wide("variance", square, own)
-            return self.call_wide("diopiSqrt", (self.reduce_wide("variance", square),), own, is_row=True)
-        if form in ("softmax", "log_softmax"):
-            distance = self.call("diopiSub", (x, self.reduce("max", x)))
-            power = self.call("diopiExp", (distance,))
-            total = self.reduce("sum", power)
-            if form == "softmax":
-                return self.call("diopiDiv", (power, total), own)
-            return self.call("diopiSub", (distance, self.call("diopiLog", (total,), is_row=True)), own)
-        (output,) = rest
-        if form == "softmax_backward":
-            total = self.reduce_wide("sum", self.call_wide("diopiMul", (x, output)))
-            return self.call_wide("diopiMul", (output, self.call_wide("diopiSub", (x, total))), own)
-        assert form == "log_softmax_backward"
-        total = self.reduce("sum", x, self.wide)
-        share = self.call_wide("diopiMul", (self.call("diopiExp", (output,)), total))
-        return self.call_wide("diopiSub", (x, share), own)
+    def converted(self, operand: Value, dtype: torch.dtype) -> Value:
+        """A value in another dtype."""
+        return self.found.add(Operation(None, (), (operand,), dtype, dtype))
 
     def call(
         self, function: str, operands: tuple[Value, ...], dtype: torch.dtype | None = None, is_row: bool = False

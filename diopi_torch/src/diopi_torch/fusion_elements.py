@@ -14,6 +14,7 @@ import torch
 import torch.fx
 from torch.fx import Node
 
+from .fused_forms import FORMS
 from .fused_prelude import INTEGERS, STORAGES
 from .fused_source import bodies, reductions
 from .graph_nodes import is_lazy, product
@@ -54,11 +55,7 @@ class Element:
     @property
     def gives_row(self) -> bool:
         """Whether it gives one value for a row."""
-        return self.form in SIMPLE
-
-
-SIMPLE = ("sum", "mean", "max", "min", "any", "all", "variance", "deviation")
-"""Forms with one value for a row; the others have one for each column."""
+        return bool(self.form) and FORMS[self.form].gives_row
 
 
 def element_of(
@@ -185,9 +182,7 @@ def _reduction(
     value: torch.Tensor, form: str, arguments: Mapping[str, Any], number: Numbers, shape: tuple[int, ...]
 ) -> Element:
     """A reduction over the last dimensions. Raises `NotFused`."""
-    operands = tuple(arguments[name] for name in ("self", "grad_output", "output") if name in arguments)
-    if form.endswith("_backward"):
-        operands = (arguments["grad_output"], arguments["output"])
+    operands = tuple(arguments[name] for name in FORMS[form].operands)
     read = operands[0].meta["val"]
     whole = tuple(number(size) for size in read.shape)
     dims = arguments.get("dim")
@@ -202,28 +197,28 @@ def _reduction(
     if minimum(product(whole) - FEW_ELEMENTS, FEWEST_ROWS - product(whole) // columns) > 0:
         raise NotFused("it has too few rows for several threads")
     plain: list[tuple[str, Any]] = []
-    if form in ("variance", "deviation"):
+    if FORMS[form].is_corrected:
         correction = arguments.get("correction")
         correction = 1 if correction is None else number(correction)
         if isinstance(correction, Symbolic):
             raise NotFused(_FOLLOWS)
         plain.append(("correction", correction))
-    computed = _accumulated(read.dtype, value.dtype, form)
+    computed = _accumulated(read.dtype, value.dtype, FORMS[form].computed)
     return Element(None, tuple(plain), operands, (False,) * len(operands), computed, value.dtype, shape, form, whole,
                    reduced)  # fmt: skip
 
 
-def _accumulated(read: torch.dtype, result: torch.dtype, form: str) -> torch.dtype:
+def _accumulated(read: torch.dtype, result: torch.dtype, computed: str) -> torch.dtype:
     """The dtype that a reduction is computed in: float32 for float16 and bfloat16, int64 for sums of integers."""
-    if form in ("max", "min"):
+    if computed == "operand":
         return read
-    if form in ("any", "all"):
+    if computed == "bool":
         return torch.bool
-    if form == "sum" and not result.is_floating_point:
+    if computed == "sum" and not result.is_floating_point:
         if result != torch.int64:
             raise NotFused(f"it is a sum of {result}")
         return torch.int64
-    if not result.is_floating_point or (not read.is_floating_point and form != "sum"):
+    if not result.is_floating_point or (not read.is_floating_point and computed != "sum"):
         raise NotFused(f"it makes {result} of {read}")
     if torch.promote_types(read, result) != result:
         raise NotFused(f"it makes {result} of {read}")

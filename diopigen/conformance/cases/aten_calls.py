@@ -1,14 +1,15 @@
 """From ATen calls to rows of a model table: the function of the spec, and its arguments as a recipe.
 
-Which function serves an overload is in the spec (`aten`). Here is what its names cannot say: arguments that
-are called differently, and numbers in the index of tensors. Every row is resolved by the suite itself, and the shapes
-and dtypes of its outputs must be those that were traced.
+Which function serves an overload, and what it calls its arguments, is in the spec (`aten`). Here is what that cannot
+say: overloads that a device has no kernel for, and numbers in the index of tensors. Every row is resolved by the suite
+itself, and the shapes and dtypes of its outputs must be those that were traced.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,11 +17,14 @@ from diopigen.conformance.cases.choices import Choice, primary_dtypes, primary_p
 from diopigen.conformance.cases.resolve import Resolver
 from diopigen.conformance.cases.values import Unfit
 from diopigen.conformance.model import Operand
-from diopigen.ir.model import Function, Interface
-from diopigen.ir.recipe import Drawn, Literal, TensorRecipe
+from diopigen.contract.arguments import Tensor, Undefined
+from diopigen.contract.evaluate import Arguments
+from diopigen.emit.torch.binding import matched
+from diopigen.emit.torch.schema import schema_of
+from diopigen.ir.model import Function, Interface, Parameter
+from diopigen.ir.recipe import Drawn, Literal, TensorRecipe, drawn_of
 from diopigen.ir.types import TENSORS
-from diopigen.spec.expression import Call as Formula
-from diopigen.spec.expression import Number, Unary, parse
+from diopigen.spec.expression import Binary, Call, Name, walk
 
 _AS = {
     "convolution": "convolution_overrideable",
@@ -41,33 +45,7 @@ _AS = {
 _FUNCTIONS = {"_to_copy": "diopiCastDtype", "clone": "diopiCopyInp", "copy_": "diopiCopyInp"}
 """Overloads that no entry of the spec names, because their function has no counterpart of one meaning in ATen."""
 
-_RENAMED: dict[str, dict[str, str]] = {
-    "native_batch_norm_backward": {"grad_output": "grad_out", "training": "train"},
-    "native_layer_norm_backward": {"grad_output": "grad_out"},
-    "_fused_rms_norm_backward": {"grad_output": "grad_out", "inv_rms": "rstd"},
-    "nll_loss_backward": {"totalWeight": "total_weight"},
-    "nll_loss2d_backward": {"totalWeight": "total_weight"},
-    "embedding": {"scale_grad_byfreq": "scale_grad_by_freq"},
-    "embedding_dense_backward": {"grad": "grad_output", "scale_grad_byfreq": "scale_grad_by_freq"},
-    "upsample_nearest2d": {"size": "output_size"},
-    "upsample_nearest2d_backward": {"out_size": "output_size", "in_size": "input_size"},
-}
 _REDUCTIONS = ("ReductionNone", "ReductionMean", "ReductionSum")
-
-_DRAWN: dict[tuple[str, str], str] = {
-    ("Sqrt", "input"): "uniform(0, 1)",
-    ("Div", "other"): "uniform(0.5, 2)",
-    ("DivInp", "other"): "uniform(0.5, 2)",
-    ("AddcdivInp", "tensor2"): "uniform(0.5, 2)",
-    ("AdamW", "exp_avg_sq"): "uniform(0, 1)",
-    ("BatchNorm", "running_var"): "uniform(0.5, 2)",
-    ("BatchNormBackward", "save_invstd"): "uniform(0.5, 2)",
-    ("LayerNormBackward", "rstd"): "uniform(0.5, 2)",
-    ("RMSNormBackward", "inv_rms"): "uniform(0.5, 2)",
-    ("BCEWithLogits", "target"): "uniform(0, 1)",
-    ("Nms", "boxes"): "uniform(0, 640)",
-}
-"""Values that normal numbers are no example of."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +122,7 @@ class Mapper:
         raise Unmapped("; ".join(reasons) or "no function of the spec names the overload")
 
     def _bound(self, function: Function, call: AtenCall, overload: str, arguments: Mapping[str, Any]) -> Row:
-        passed = _arguments(function, overload, arguments, call.results)
+        passed = _arguments(self.interface, function, overload, arguments, call.results)
         primary = primary_parameter(function)
         first = passed.get(primary.name) if primary is not None else None
         first = first[0] if isinstance(first, list) else first
@@ -228,7 +206,7 @@ _FILLS = {"ones_like": 1, "zeros_like": 0, "zeros": 0, "new_zeros": 0, "zero_": 
 
 
 def _arguments(
-    function: Function, overload: str, arguments: Mapping[str, Any], results: tuple[Any, ...]
+    interface: Interface, function: Function, overload: str, arguments: Mapping[str, Any], results: tuple[Any, ...]
 ) -> dict[str, Any]:
     """The values of a function's parameters, by the names of the schema."""
     base = overload.partition(".")[0]
@@ -243,16 +221,15 @@ def _arguments(
         return {"out": results[0], "input": arguments["self"]}
     if "function" in arguments:
         return {name: value for name, value in arguments.items() if name != "function"}
-    renamed = _RENAMED.get(base, {})
+    schema = schema_of(interface, overload)
+    names = {} if schema is None else {name: one.name for name, one in matched(function, schema).items()}
     mask = arguments.get("output_mask")
     found: dict[str, Any] = {}
     if mask is not None:
         expected = dict(zip([p.name for p in function.params if p.is_written], mask, strict=False))
         found.update({name: None for name, keep in expected.items() if not keep})
     for param in function.params:
-        name = renamed.get(param.name, param.name)
-        if name not in arguments and param.name == "input" and "self" in arguments:
-            name = "self"
+        name = names.get(param.name, param.name)
         if param.direction == "out" or name not in arguments:
             continue
         value = arguments[name]
@@ -309,7 +286,8 @@ def _recipe(function: Function, name: str, value: Any, dtype: str, passed: Mappi
 
 
 def _tensor(function: Function, name: str, value: Seen, dtype: str, passed: Mapping[str, Any]) -> TensorRecipe:
-    drawn = _DRAWN.get((function.short_name, name))
+    param = function.param(name)
+    typical = param.typical if param is not None else None
     limit = _limit(function, name, passed)
     values: Any = Drawn("normal")
     if value.values is not None:
@@ -318,39 +296,34 @@ def _tensor(function: Function, name: str, value: Seen, dtype: str, passed: Mapp
         values = Drawn("integers", (0, limit))
     elif value.dtype == "bool":
         values = Drawn("bools")
-    elif drawn is not None:
-        values = _drawn(drawn)
+    elif typical is not None:
+        values = drawn_of(typical.expression)
     return TensorRecipe(value.shape, None if value.dtype == dtype else value.dtype, values)
 
 
 def _limit(function: Function, name: str, passed: Mapping[str, Any]) -> int | None:
-    """Below what indices must stay; None for what is no index."""
-    short = function.short_name
-    if name == "target" and short.startswith("NLLLoss"):
-        shape = passed["input"].shape
-        return int(shape[min(1, len(shape) - 1)])
-    if name != "indices" and name != "index":
+    """The number below which the constraints keep the elements of an index tensor; None for what is no index."""
+    seen = passed[name][0] if isinstance(passed[name], list) else passed[name]
+    if not isinstance(seen, (Seen, type(None))) or (isinstance(seen, Seen) and seen.dtype not in _INDICES):
         return None
-    if short == "Embedding":
-        return int(passed["weight"].shape[0])
-    if short == "EmbeddingBackward":
-        return int(passed["num_weights"])
-    if short == "MaxPool2dBackward":
-        return int(passed["input"].shape[-1] * passed["input"].shape[-2])
-    if short in ("Gather", "IndexSelect"):
-        return int(passed["input"].shape[passed["dim"]])
-    if short in ("Index", "IndexPut", "IndexPutInp"):
-        index = next(index for index, item in enumerate(passed["indices"]) if item is not None)
-        return int(passed["input"].shape[index])
+    arguments = Arguments(function, {param.name: _described(param, passed) for param in function.params})
+    for part in (part for one in function.constraints if one.require for part in walk(one.require.expression)):
+        if isinstance(part, Binary) and part.operator == "<" and part.left == Name(name):
+            with suppress(Undefined):
+                return int(arguments.value(part.right))
+        if isinstance(part, Call) and part.function == "indices_fit" and part.arguments[1] == Name(name):
+            dimension = next(index for index, item in enumerate(passed[name]) if item is not None)
+            assert isinstance(part.arguments[0], Name)
+            return int(passed[part.arguments[0].name].shape[dimension])
     return None
 
 
-def _drawn(text: str) -> Drawn:
-    parsed = parse(text)
-    assert isinstance(parsed, Formula)
-    numbers: list[int | float] = []
-    for argument in parsed.arguments:
-        sign, argument = (-1, argument.operand) if isinstance(argument, Unary) else (1, argument)
-        assert isinstance(argument, Number)
-        numbers.append(sign * argument.value)
-    return Drawn(parsed.function, tuple(numbers))
+_INDICES = frozenset({"int32", "int64"})
+
+
+def _described(param: Parameter, passed: Mapping[str, Any]) -> Any:
+    """An argument as predicates see it, without its elements."""
+    value = passed.get(param.name, param.default.value if param.default is not None else None)
+    if isinstance(value, list):
+        return tuple(Tensor(one.shape, one.dtype) if isinstance(one, Seen) else one for one in value)
+    return Tensor(value.shape, value.dtype) if isinstance(value, Seen) else value

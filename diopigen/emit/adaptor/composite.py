@@ -17,35 +17,13 @@ from diopigen.emit.c_text import COLUMNS, call_lines
 from diopigen.emit.constraint_forms import plain_condition
 from diopigen.emit.cpu.kernels import rule_operands
 from diopigen.emit.escaping import c_string
-from diopigen.ir.model import DtypeList, DtypeRule, Function, Interface, Parameter
+from diopigen.ir.model import FROM_KERNEL, DtypeList, DtypeRule, Function, Interface, Parameter
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary
 
 RULES = {
     "adaptors-composite": "A kernel that replaces an operator that a vendor lacks can be said by others.",
 }
 
-_BY_HAND = {
-    "diopiMean": "mean",
-    "diopiStd": "standardDeviation",
-    "diopiSoftmax": "softmax",
-    "diopiLogSoftmax": "logSoftmax",
-    "diopiLayerNorm": "layerNorm",
-    "diopiRMSNorm": "rmsNorm",
-    "diopiAddmm": "addmm",
-    "diopiBaddbmm": "baddbmm",
-    "diopiLinear": "linear",
-    "diopiCrossEntropyLoss": "crossEntropy",
-    "diopiMultiHeadAttention": "multiHeadAttention",
-    "diopiFlashAttention": "flashAttention",
-}
-_FROM_KERNEL = frozenset(
-    f"diopi{name}"
-    for name in (
-        *("Gelu", "Silu", "SiluInp", "Addcmul", "AddcmulInp", "Addcdiv", "AddcdivInp", "LerpTensor", "LerpScalar"),
-        *("Clamp", "ClampInp", "ClampScalar", "ClampInpScalar", "ClampMax", "ClampMaxInp", "ClampMaxScalar"),
-        *("ClampMaxInpScalar", "ClampMin", "ClampMinInp", "ClampMinScalar", "ClampMinInpScalar"),
-    )
-)
 _SAME = re.compile(r"same\((\w+)\)")
 _POINTERS = frozenset({"tensor", "scalar", "string", "generator"})
 # By the text of a constraint: the condition, in C++, that breaks it.
@@ -68,8 +46,7 @@ _INDENT = "    "
 
 def composite_names(interface: Interface) -> frozenset[str]:
     """The functions that have a composite implementation."""
-    names = {*_BY_HAND, *_FROM_KERNEL}
-    return frozenset(function.name for function in interface.functions if function.name in names)
+    return frozenset(function.name for function in interface.functions if function.composite)
 
 
 def composite_definition(function: Function, interface: Interface) -> str:
@@ -81,8 +58,8 @@ def composite_definition(function: Function, interface: Interface) -> str:
     out = next((param for param in written if param.name in ("out", "attention_out")), written[0])
     lines = [f'Composite c(helpers, ctx, "{function.name}", "{out.name}", {out.name});']
     lines += _demands(function, out, interface)
-    if function.name in _BY_HAND:
-        start = f"diopigen::adaptor::composite::{_BY_HAND[function.name]}"
+    if function.composite != FROM_KERNEL:
+        start = f"diopigen::adaptor::composite::{function.composite}"
         lines += call_lines(start, ["c", *arguments(function)[1:]], ";", COLUMNS - 4).split("\n")
     else:
         lines += _checks(function)
@@ -156,7 +133,7 @@ def _from_kernel(function: Function) -> Iterator[str]:
     kernel = function.kernel
     if kernel is None:
         message = f"{function.name} is composed from its kernel, and has none"
-        fix = "restore the kernel, or take the function from the composites in diopigen/emit/adaptor/composite.py"
+        fix = "restore the kernel, or remove 'composite' from the entry"
         raise failure("adaptors-composite", message, function.span, fix)
     lets = {name: formula.expression for name, formula in kernel.lets}
     used = _names_in([*lets.values(), *(formula.expression for _, formula in kernel.results)])
@@ -262,7 +239,7 @@ class _Printer:
     def _unsupported(self) -> Failure:
         assert self._function.kernel is not None
         message = f"the kernel of {self._function.name} has a part that no composite can be made of"
-        fix = "take the function from the composites in diopigen/emit/adaptor/composite.py"
+        fix = "remove 'composite' from the entry, or name a C++ function there"
         return failure("adaptors-composite", message, self._function.kernel.span, fix)
 
 

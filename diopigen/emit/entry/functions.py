@@ -42,7 +42,12 @@ class _Member:
 
 def kernel_name(function: Function) -> str:
     """The name of the kernel behind a function: `log_softmax` of diopiLogSoftmax."""
-    return _WORD.sub("_", function.short_name).lower().rstrip("_")
+    return kernel_name_of(function.short_name)
+
+
+def kernel_name_of(short_name: str) -> str:
+    """The name of the kernel behind the function of that name, which is without diopi."""
+    return _WORD.sub("_", short_name).lower().rstrip("_")
 
 
 def arguments_name(function: Function) -> str:

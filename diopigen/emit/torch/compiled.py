@@ -18,7 +18,7 @@ from diopigen.emit.elementwise.kernels import expressible, fusible_functions, ke
 from diopigen.emit.torch.arguments import CONVERSIONS, rule_of
 from diopigen.emit.torch.binding import Binding, Unbound, bind
 from diopigen.emit.torch.forms import Family, Kernel
-from diopigen.emit.torch.schema import schema_of
+from diopigen.emit.torch.schema import functional_overloads, schema_of
 from diopigen.emit.torch.structured import scalar_forms
 from diopigen.ir.aten import AtenSchema
 from diopigen.ir.model import DtypeList, Function, Interface, Parameter, ShapeRule
@@ -26,74 +26,11 @@ from diopigen.spec.expression import Call
 
 Json = list[object]
 
-ALWAYS = (
-    "diopiCopyInp",
-    "diopiCastDtype",
-    "diopiFill",
-    "diopiConvolution2d",
-    "diopiConvolution2dBackward",
-    "diopiConvolution3d",
-    "diopiConvolution3dBackward",
-    "diopiConvTranspose2d",
-    "diopiConvTranspose2dBackward",
-    "diopiConvTranspose3d",
-    "diopiConvTranspose3dBackward",
-    "diopiBatchNorm",
-    "diopiBatchNormBackward",
-    "diopiLayerNormBackward",
-    "diopiGroupNorm",
-    "diopiGroupNormBackward",
-    "diopiRMSNorm",
-    "diopiRMSNormBackward",
-    "diopiEmbeddingBackward",
-    "diopiFlashAttention",
-    "diopiFlashAttentionBackward",
-    "diopiRotaryEmbedding",
-    "diopiScaledMaskedSoftmax",
-    "diopiScaledMaskedSoftmaxBackward",
-)
-"""Functions that the planner calls by rules of its own (`graph_calls.py` of a vendor's package), copies and conversions
-of operands that an operator promotes among them."""
-
 COPIES = (
     json.dumps(["_to_copy", "diopiCastDtype", "", "plain", [["result", 0, []], ["tensor", "self", "", [], False]]]),
     json.dumps(["clone", "diopiCopyInp", "", "plain", [["tensor", "self", "same:0", [], False], ["result", 0, []]]]),
 )
 """Bindings of copies, whose results have the layouts that the graph gives them."""
-
-AS_EAGER: Mapping[str, str] = {
-    "embedding": "diopiEmbedding",
-    "native_layer_norm": "diopiLayerNorm",
-    "index_select": "diopiIndexSelect",
-    "pow.Tensor_Scalar": "diopiPow",
-    "where.self": "diopiWhere",
-}
-"""Overloads with a handwritten kernel that makes this one call, where the operands need no conversion."""
-
-REDUCTIONS: Mapping[str, tuple[str, str]] = {
-    "sum": ("sum", "diopiSum"),
-    "sum.dim_IntList": ("sum", "diopiSum"),
-    "mean": ("mean", "diopiMean"),
-    "mean.dim": ("mean", "diopiMean"),
-    "amax": ("max", "diopiAmax"),
-    "max": ("max", "diopiMaxAll"),
-    "amin": ("min", "diopiMin"),
-    "min": ("min", "diopiMinAll"),
-    "any": ("any", "diopiAny"),
-    "any.dim": ("any", "diopiAny"),
-    "any.dims": ("any", "diopiAny"),
-    "all": ("all", "diopiAll"),
-    "all.dim": ("all", "diopiAll"),
-    "all.dims": ("all", "diopiAll"),
-    "var.correction": ("variance", "diopiStd"),
-    "std.correction": ("deviation", "diopiStd"),
-    "_softmax": ("softmax", "diopiSoftmax"),
-    "_log_softmax": ("log_softmax", "diopiLogSoftmax"),
-    "_softmax_backward_data": ("softmax_backward", "diopiSoftmaxBackward"),
-    "_log_softmax_backward_data": ("log_softmax_backward", "diopiLogSoftmaxBackward"),
-}
-"""Overloads that a fused kernel computes over the last dimensions, each with its form (`fused_chain.py` of a vendor's
-package has the parts) and the function whose rules it follows."""
 
 ENUMERATORS: Mapping[str, object] = {
     "RoundModeNone": None,
@@ -153,8 +90,19 @@ def _for_numbers(interface: Interface, name: str, calls: Sequence[CallBinding]) 
 
 def functions_of(interface: Interface, calls: Sequence[CallBinding]) -> list[str]:
     """The names of all functions that compiled graphs call."""
-    names = {call.function.name for call in calls} | set(ALWAYS)
-    return [function.name for function in interface.functions if function.name in names]
+    names = {call.function.name for call in calls}
+    return [function.name for function in interface.functions if function.planned or function.name in names]
+
+
+def reductions(interface: Interface) -> dict[str, tuple[str, Function]]:
+    """Overloads that a fused kernel computes over the last dimensions, each with its form and the function whose rules
+    it follows."""
+    found: dict[str, tuple[str, Function]] = {}
+    for function in interface.functions:
+        for one in function.fused:
+            for name in [one.name] if one.name else functional_overloads(interface, function):
+                found[name] = one.form, function
+    return dict(sorted(found.items()))
 
 
 def table_lines(names: Sequence[str]) -> list[str]:
@@ -189,7 +137,7 @@ def fusible(interface: Interface, names: Sequence[str]) -> list[str]:
             nonzero(function),
         ]
         lines.append(json.dumps(document))
-    return [*lines, *(json.dumps([overload, form]) for overload, (form, _) in REDUCTIONS.items())]
+    return [*lines, *(json.dumps([overload, form]) for overload, (form, _) in reductions(interface).items())]
 
 
 def fusibility(interface: Interface, calls: Sequence[CallBinding]) -> dict[str, str]:
@@ -200,7 +148,7 @@ def fusibility(interface: Interface, calls: Sequence[CallBinding]) -> dict[str, 
 
 
 def _why_not(function: Function, called: Set[str], texts: Set[str]) -> str:
-    if any(function.name == owner for _, owner in REDUCTIONS.values()):
+    if function.fused:
         return ""
     if function.kernel is None:
         return "the spec has no kernel expression for it"
@@ -231,7 +179,7 @@ def _served(
     owners = {overload.name: function for function in interface.functions for overload in function.aten}
     by_hand = {overload for kernel in handwritten for overload in kernel.forms.overloads}
     by_hand |= {entry.overload for entry in interface.aten.left_out}
-    named = {function.name: function for function in interface.functions}
+    named = {function.short_name: function for function in interface.functions}
     structured = set()
     for group in interface.aten.structured:
         structured |= {group.out, group.functional}
@@ -247,10 +195,12 @@ def _served(
             continue
         if name in interface.aten.needed or family.functional in interface.aten.needed:
             yield family.functional, function, schema, function.kernel is not None
-    for name, owner in AS_EAGER.items():
-        schema = schema_of(interface, name)
-        if schema is not None and owner in named:
-            yield name, named[owner], schema, False
+    for entry in interface.aten.handwritten:
+        functional = known[entry.overload].functional if entry.planned else None
+        schema = schema_of(interface, functional) if functional is not None else None
+        owner = named.get(entry.calls[0]) if entry.planned else None
+        if schema is not None and owner is not None:
+            yield schema.name, owner, schema, False
 
 
 def _calls(

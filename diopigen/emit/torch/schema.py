@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from diopigen.ir.aten import AtenArgument, AtenSchema, parse_schema
-from diopigen.ir.model import Interface
+from diopigen.ir.model import Function, Interface
 
 _VALUES = {
     "int": "int64_t",
@@ -48,6 +48,12 @@ def schema_of(interface: Interface, overload: str) -> AtenSchema | None:
     """The schema of an overload, or None where the release has no such overload."""
     text = interface.aten_schemas.get(overload)
     return None if text is None else parse_schema(text)
+
+
+def functional_overloads(interface: Interface, function: Function) -> list[str]:
+    """The overloads of a function that write to none of their arguments."""
+    schemas = [schema_of(interface, overload.name) for overload in function.aten]
+    return [one.name for one in schemas if one is not None and not any(a.written for a in one.arguments)]
 
 
 def _tensor(argument: AtenArgument, structured: bool) -> str:

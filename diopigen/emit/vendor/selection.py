@@ -40,6 +40,11 @@ _RESERVED = {
 _REASON = {name: reason for reason, names in _RESERVED.items() for name in names.split()}
 
 
+def why_reserved(name: str) -> str | None:
+    """What else has a name in lower case; None where nothing has it."""
+    return _REASON.get(name)
+
+
 @dataclass(frozen=True, slots=True)
 class Selection:
     """Operators by patterns (`Conv*`, `diopiAdd`), by family, all of them, or the starter set."""
