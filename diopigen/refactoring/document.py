@@ -35,6 +35,20 @@ class Document:
         """Whether what is at a position is removed or replaced."""
         return any(edit.start <= position < edit.stop for edit in self._edits)
 
+    def in_comments(self, node: Node, word: str) -> list[int]:
+        """The positions of a word in the comments of a block, those right above it included."""
+        start = first = self._line_of(self._range(node.span)[0])
+        while first > 0 and self._is_comment(first - 1):
+            first -= 1
+        pattern = re.compile(rf"(?<!\w){word}(?!\w)")
+        found = []
+        for number in range(first, self._end_of(start)):
+            comment = re.search(r"(?:^|\s)#", self._lines[number])
+            if comment is not None:
+                matches = pattern.finditer(self._lines[number], comment.end())
+                found += [self._starts[number] + match.start() for match in matches]
+        return found
+
     # ---- words ------------------------------------------------------------------------------------------------------
 
     def replace(self, node: ScalarNode, new: str) -> None:

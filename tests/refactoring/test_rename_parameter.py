@@ -130,6 +130,11 @@ def test_a_number_that_shapes_and_intervals_name(tree: Path, run: Run) -> None:
         "      - {id: C1, require: 'divides(row_count, R)', error: diopiErrorOccurred, case: {input: [4, 2], row_count: 3}}",
         "      - {input: [4, 2], row_count: 2}",
     ]
+    assert left(done) == [
+        "specs/ops/squeezing.yaml:5 note",
+        "specs/ops/squeezing.yaml:9 note",
+        "specs/ops/squeezing.yaml:14 note",
+    ]
     # The attribute of Relax is called as it was, and so is the comment.
     assert changed["specs/relax.yaml"][1] == [
         "  - {relax: sum, call: SqueezeRows, arguments: {input: x0, row_count: rows}}"
