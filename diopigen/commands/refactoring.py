@@ -87,7 +87,11 @@ def _carry_out(session: Session, plan: _Plan, dry_run: bool) -> NoReturn:
     said = plan(tree, interface)
     tree.finish()
     wrong = _check(tree, where)
-    session.sink.extend(tree.left)
+    is_written = not dry_run and not wrong.has_errors
+    session.sink.extend(
+        replace(one, span=tree.as_it_would_be(one.span)) if is_written and one.span is not None else one
+        for one in tree.left
+    )
     session.sink.extend(wrong.sorted())
     if dry_run:
         click.echo(unified_diff(tree.before, tree.after), nl=False)

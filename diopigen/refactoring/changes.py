@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from difflib import SequenceMatcher
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from diopigen.diagnostics import Diagnostic, Failure, Severity, Span
 from diopigen.refactoring.document import Document
-from diopigen.spec.text_edits import TextEdit, applied
+from diopigen.spec.text_edits import TextEdit, applied, inverse, moved, span_at
 from diopigen.spec.text_file import read_text
 
 RULES = {"left-by-hand": "What `rename` and `remove` cannot change themselves is named, all at once."}
@@ -33,6 +32,7 @@ class Tree:
     after: dict[str, str | None] = field(default_factory=dict)
     left: list[Diagnostic] = field(default_factory=list)
     _documents: dict[str, Document] = field(default_factory=dict)
+    _edits: dict[str, Sequence[TextEdit]] = field(default_factory=dict)
     _paths: dict[str, Path] = field(default_factory=dict)
 
     def path(self, file: str) -> Path:
@@ -62,10 +62,8 @@ class Tree:
         return self.before[file]
 
     def span_at(self, file: str, position: int, length: int) -> Span:
-        """The span of characters on one line of a file."""
-        text = self.text(file)
-        line, column = text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)
-        return Span(file, line, column, line, column + length)
+        """The span of characters on one line of a file as it is."""
+        return span_at(file, self.text(file), position, length)
 
     def document(self, file: str) -> Document:
         """A YAML file, once: all edits of it are in one document."""
@@ -76,6 +74,7 @@ class Tree:
     def edit(self, file: str, edits: Sequence[TextEdit]) -> None:
         """Edits of a file that is no YAML."""
         if edits:
+            self._edits[file] = edits
             self.after[file] = applied(edits, self.text(file))
 
     def drop(self, file: str) -> None:
@@ -87,24 +86,19 @@ class Tree:
         """Carries out the edits of all documents."""
         for file, document in self._documents.items():
             if self.after.get(file, "") is not None:
-                self.after[file] = document.result()
-        self.after = {file: text for file, text in self.after.items() if text != self.before[file]}
+                self.edit(file, document.edits())
 
     def as_it_was(self, span: Span) -> Span:
-        """The span in the file as it is of one in the file as it would be: that of its line, all of it where the line
-        changes."""
-        before, after = self.before.get(span.file, ""), self.after.get(span.file)
+        """The span in a file as it is of one in the file as it would be."""
+        after = self.after.get(span.file)
         if after is None:
             return span
-        old, new = before.splitlines(), after.splitlines()
-        for tag, first, last, start, stop in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-            if start < span.line <= stop:
-                line = min(first + span.line - start, max(last, 1))
-                shift = line - span.line
-                if tag == "equal":
-                    return replace(span, line=line, end_line=span.end_line and span.end_line + shift)
-                return Span(span.file, line, 1, line, len(old[line - 1]) + 1)
-        return span
+        return _moved(span, after, self.before[span.file], inverse(self._edits[span.file], self.before[span.file]))
+
+    def as_it_would_be(self, span: Span) -> Span:
+        """The span in a file as it would be of one in the file as it is."""
+        after = self.after.get(span.file)
+        return span if after is None else _moved(span, self.before[span.file], after, self._edits[span.file])
 
     # ---- what is left -----------------------------------------------------------------------------------------------
 
@@ -133,3 +127,13 @@ class Tree:
                 except Failure:
                     continue
                 yield file
+
+
+def _moved(span: Span, before: str, after: str, edits: Sequence[TextEdit]) -> Span:
+    """The span after edits, on one line."""
+    lines = before.split("\n")
+    position = sum(len(line) + 1 for line in lines[: span.line - 1]) + span.column - 1
+    length = span.end_column - span.column if span.end_line == span.line else len(lines[span.line - 1])
+    start, stop = moved(edits, position), moved(edits, position + length)
+    end = after.find("\n", start)
+    return span_at(span.file, after, start, max(min(stop, len(after) if end < 0 else end) - start, 1))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from diopigen.diagnostics import Sink, Span
 from diopigen.spec.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode
-from diopigen.spec.text_edits import TextEdit, applied, line_starts
+from diopigen.spec.text_edits import TextEdit, line_starts
 from diopigen.spec.yaml_reader import parse_yaml
 
 _QUOTES = ("'", '"')
@@ -23,17 +23,31 @@ class Document:
         self._starts = line_starts(self._lines)
         self._edits: set[TextEdit] = set()
 
-    def result(self) -> str:
-        """The text with all edits; one that is inside another, of which all is removed, does not count."""
+    def edits(self) -> list[TextEdit]:
+        """The edits in order; one that is inside another, of which all is removed, does not count."""
         selected: list[TextEdit] = []
         for edit in sorted(self._edits, key=lambda one: (one.start, -one.stop)):
             if not selected or edit.start >= selected[-1].stop:
                 selected.append(edit)
-        return applied(selected, self.text)
+        return selected
 
     def loses(self, position: int) -> bool:
         """Whether what is at a position is removed or replaced."""
         return any(edit.start <= position < edit.stop for edit in self._edits)
+
+    def in_comments(self, node: Node, word: str) -> list[int]:
+        """The positions of a word in the comments of a block, those right above it included."""
+        start = first = self._line_of(self._range(node.span)[0])
+        while first > 0 and self._is_comment(first - 1):
+            first -= 1
+        pattern = re.compile(rf"(?<!\w){word}(?!\w)")
+        found = []
+        for number in range(first, self._end_of(start)):
+            comment = re.search(r"(?:^|\s)#", self._lines[number])
+            if comment is not None:
+                matches = pattern.finditer(self._lines[number], comment.end())
+                found += [self._starts[number] + match.start() for match in matches]
+        return found
 
     # ---- words ------------------------------------------------------------------------------------------------------
 

@@ -48,6 +48,9 @@ def rename_parameter(
     _require(entry, interface, uses, new, reserved)
     _in_variants(entry, old, new)
     _in_entry(tree, entry.document, uses, old, new, is_integer=param.type in INTEGERS)
+    for position in entry.document.in_comments(entry.node, old):
+        span = tree.span_at(entry.document.path, position, len(old))
+        tree.by_hand(f"'{old}' is in a comment", span, f"write '{new}' where the parameter is meant", Severity.NOTE)
     _in_models(tree, entry, old, new)
     _in_relax(tree, entry, old, new)
     _in_configurations(tree, entry, old, new)

@@ -7,6 +7,8 @@ import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from diopigen.diagnostics import Span
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class TextEdit:
@@ -24,6 +26,34 @@ def applied(edits: Sequence[TextEdit], text: str) -> str:
         parts += [text[position : edit.start], edit.text]
         position = edit.stop
     return "".join([*parts, text[position:]])
+
+
+def moved(edits: Iterable[TextEdit], position: int) -> int:
+    """Where a position is after edits; what is replaced is at the start of what replaces it."""
+    shift = 0
+    for edit in edits:
+        if edit.start >= position and edit.stop > position:
+            break
+        if edit.stop > position:
+            return edit.start + shift
+        shift += len(edit.text) - (edit.stop - edit.start)
+    return position + shift
+
+
+def inverse(edits: Iterable[TextEdit], text: str) -> list[TextEdit]:
+    """The edits that undo edits of a text."""
+    undone, shift = [], 0
+    for edit in edits:
+        start = edit.start + shift
+        undone.append(TextEdit(start, start + len(edit.text), text[edit.start : edit.stop]))
+        shift += len(edit.text) - (edit.stop - edit.start)
+    return undone
+
+
+def span_at(file: str, text: str, position: int, length: int) -> Span:
+    """The span of characters on one line of a text."""
+    line, column = text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)
+    return Span(file, line, column, line, column + length)
 
 
 def line_starts(lines: Iterable[str]) -> list[int]:

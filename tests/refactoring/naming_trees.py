@@ -83,7 +83,7 @@ operators:
       - {id: C1, require: 'divides(rows, R)', error: diopiErrorOccurred, case: {input: [4, 2], rows: 3}}
     cases:
       - {input: [4, 2], rows: 2}
-    tolerance: reduction
+    tolerance: reduction  # over rows
 """,
     "specs/relax.yaml": """\
 release: '0.27'

@@ -94,8 +94,8 @@ def test_an_operand_is_renamed_in_its_forms_tables_cases_and_kernels(tree: Path,
         "specs/ops/scaling.yaml:7 note",
         "specs/ops/scaling.yaml:11 note",
         "specs/ops/scaling.yaml:12 note",
-        "specs/ops/scaling.yaml:20 note",
-        "specs/ops/scaling.yaml:23 note",
+        "specs/ops/scaling.yaml:21 note",
+        "specs/ops/scaling.yaml:24 note",
         "tests/data/host_calls/calls.yaml:8 warning",
         "tests/test_scaling.py:1 warning",
     ]
@@ -130,6 +130,11 @@ def test_a_number_that_shapes_and_intervals_name(tree: Path, run: Run) -> None:
         "      - {id: C1, require: 'divides(row_count, R)', error: diopiErrorOccurred, case: {input: [4, 2], row_count: 3}}",
         "      - {input: [4, 2], row_count: 2}",
     ]
+    assert left(done) == [
+        "specs/ops/squeezing.yaml:5 note",
+        "specs/ops/squeezing.yaml:9 note",
+        "specs/ops/squeezing.yaml:14 note",
+    ]
     # The attribute of Relax is called as it was, and so is the comment.
     assert changed["specs/relax.yaml"][1] == [
         "  - {relax: sum, call: SqueezeRows, arguments: {input: x0, row_count: rows}}"
@@ -139,8 +144,14 @@ def test_a_number_that_shapes_and_intervals_name(tree: Path, run: Run) -> None:
 
 def test_a_gradient_that_is_paired_by_name_is_left(tree: Path, run: Run) -> None:
     done = run("rename", "Scale.input", "x")
-    assert "specs/ops/scaling.yaml:34 warning" in left(done)
+    assert "specs/ops/scaling.yaml:35 warning" in left(done)
     assert "fix: diopigen rename ScaleBackward.grad_input grad_x" in done.stderr
+
+
+def test_what_is_left_is_where_the_files_have_it(tree: Path, run: Run) -> None:
+    """'the other' in line 7 is one column further on when 'other' in front of it is 'factor'."""
+    assert "specs/ops/scaling.yaml:7:51: note" in run("rename", "Scale.other", "factor", "--dry-run").stderr
+    assert "specs/ops/scaling.yaml:7:52: note" in run("rename", "Scale.other", "factor").stderr
 
 
 def test_there_and_back_is_the_tree_as_it_was(tree: Path, run: Run) -> None:
