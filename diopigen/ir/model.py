@@ -331,6 +331,8 @@ class Function:
     composite: str = ""
     """What fills a vendor's gap: `kernel` or a C++ function; empty where nothing does."""
     tolerance: str | None = None
+    starter: str = ""
+    """Why a new vendor starts with it; empty where none does."""
     unspecified: tuple[str, ...] = ()
     """What the interface leaves open: keys of `UNSPECIFIED` of the grammar."""
     latitude: Latitude | None = None

@@ -98,6 +98,7 @@ def _function(
         planned=kind == BASE and flag_of(operator.get("planned")),
         composite=composite if kind == BASE or composite == FROM_KERNEL else "",
         tolerance=optional_text(operator.get("tolerance")),
+        starter=text_of(operator.get("starter")),
         unspecified=tuple(text_of(item) for item in items_of(operator.get("unspecified"))),
         latitude=lowering.latitude(operator.get("latitude")),
         since=optional_text(operator.get("since")) or "1.0",

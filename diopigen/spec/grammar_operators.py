@@ -214,6 +214,7 @@ OPERATOR = RecordShape(
             "how a vendor's gap is filled: 'kernel' from the expression, else by a function of composite/operators.h",
         ),
         "tolerance": Field(TextShape(choices=TOLERANCES), "how results are compared"),
+        "starter": Field(TEXT, "why it is among the operators that a new vendor starts with"),
         "unspecified": Field(
             ListShape(TextShape(choices=tuple(UNSPECIFIED)), non_empty=True),
             f"what the interface leaves open: {', '.join(UNSPECIFIED)}",
