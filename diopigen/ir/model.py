@@ -326,6 +326,8 @@ class Function:
     backward_of: str | None = None
     fused: tuple[FusedOverload, ...] = ()
     """What compiled graphs fuse over the last dimensions."""
+    functional: str = ""
+    """The function of torch.nn.functional that computes the same; empty where there is none."""
     planned: bool = False
     """Whether a rule of the planner of compiled graphs calls it."""
     composite: str = ""

@@ -95,6 +95,7 @@ def _function(
         aten=lower_overloads(variant.get("aten")),
         backward_of=optional_text(operator.get("backward_of")),
         fused=lower_fused(operator.get("fused")) if kind == BASE else (),
+        functional=text_of(operator.get("functional")) if kind == BASE else "",
         planned=kind == BASE and flag_of(operator.get("planned")),
         composite=composite if kind == BASE or composite == FROM_KERNEL else "",
         tolerance=optional_text(operator.get("tolerance")),

@@ -208,6 +208,7 @@ OPERATOR = RecordShape(
             EitherShape((FORM, ListShape(FUSED, non_empty=True))),
             "the form that compiled graphs fuse its functional overloads by, or overloads with their forms",
         ),
+        "functional": Field(WORD, "the function of torch.nn.functional that computes the same"),
         "planned": Field(FLAG, "true where a rule of the planner of compiled graphs calls it"),
         "composite": Field(
             TextShape(r"[a-z][A-Za-z0-9]*", what="kernel, or the name of a C++ function"),

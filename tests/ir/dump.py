@@ -89,8 +89,9 @@ def function_lines(function: Function) -> Iterator[str]:
         yield f"    fused: {fused.name or 'functional overloads'} as {fused.form}"
     if f.starter:
         yield f"    starter: {f.starter}"
-    if f.planned or f.composite:
-        yield f"    planned: {f.planned}, composite: {f.composite or 'none'}"
+    if f.planned or f.composite or f.functional:
+        known = f"composite: {f.composite or 'none'}, functional: {f.functional or 'none'}"
+        yield f"    planned: {f.planned}, {known}"
     yield from map(param_line, f.params)
     if f.kernel is not None:
         yield from (f"    let {name} = {to_text(formula.expression)}" for name, formula in f.kernel.lets)
