@@ -17,7 +17,7 @@ HELPERS: Mapping[str, str] = {
 }
 """The operators that shims call, each with what for. Their own tensors are never converted."""
 
-_ABOUT_FORMATS = frozenset({"diopiNativeMemoryFormatCast", "diopiGetNativeMemoryFormat"})
+ABOUT_FORMATS = frozenset({"diopiNativeMemoryFormatCast", "diopiGetNativeMemoryFormat"})
 
 
 class Subject:
@@ -66,7 +66,7 @@ def cannot_convert(function: Function) -> str | None:
     """Why no rule can hold for a function, or None where one can."""
     if function.name in HELPERS:
         return "shims call it to convert, so that its own tensors cannot be converted"
-    if function.name in _ABOUT_FORMATS:
+    if function.name in ABOUT_FORMATS:
         return "it is about the layout itself"
     if not convertible(function):
         return "it has no tensors"

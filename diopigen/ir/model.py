@@ -329,11 +329,15 @@ class Function:
     backward_of: str | None = None
     fused: tuple[FusedOverload, ...] = ()
     """What compiled graphs fuse over the last dimensions."""
+    functional: str = ""
+    """The function of torch.nn.functional that computes the same; empty where there is none."""
     planned: bool = False
     """Whether a rule of the planner of compiled graphs calls it."""
     composite: str = ""
     """What fills a vendor's gap: `kernel` or a C++ function; empty where nothing does."""
     tolerance: str | None = None
+    starter: str = ""
+    """Why a new vendor starts with it; empty where none does."""
     unspecified: tuple[str, ...] = ()
     """What the interface leaves open: keys of `UNSPECIFIED` of the grammar."""
     latitude: Latitude | None = None

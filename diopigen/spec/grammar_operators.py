@@ -211,12 +211,14 @@ OPERATOR = RecordShape(
             EitherShape((FORM, ListShape(FUSED, non_empty=True))),
             "the form that compiled graphs fuse its functional overloads by, or overloads with their forms",
         ),
+        "functional": Field(WORD, "the function of torch.nn.functional that computes the same"),
         "planned": Field(FLAG, "true where a rule of the planner of compiled graphs calls it"),
         "composite": Field(
             TextShape(r"[a-z][A-Za-z0-9]*", what="kernel, or the name of a C++ function"),
             "how a vendor's gap is filled: 'kernel' from the expression, else by a function of composite/operators.h",
         ),
         "tolerance": Field(TextShape(choices=TOLERANCES), "how results are compared"),
+        "starter": Field(TEXT, "why it is among the operators that a new vendor starts with"),
         "unspecified": Field(
             ListShape(TextShape(choices=tuple(UNSPECIFIED)), non_empty=True),
             f"what the interface leaves open: {', '.join(UNSPECIFIED)}",

@@ -13,7 +13,6 @@ from diopigen.config.model import LAYOUTS
 from diopigen.diagnostics import Failure, did_you_mean
 from diopigen.emit.elementwise.kernels import expressible
 from diopigen.emit.vendor.selection import require_vendor_name
-from diopigen.emit.vendor.starter_set import STARTER_OPERATORS
 from diopigen.ir.model import Function, Interface
 
 ANY = "any"
@@ -130,7 +129,7 @@ class Questions:
 
     def _class(self, word: str) -> tuple[str, Sequence[Function]]:
         if word == STARTER:
-            return "Operators to begin with.", [one for one in self._functions if one.operator in STARTER_OPERATORS]
+            return "Operators to begin with.", [one for one in self._functions if one.starter]
         if word == ELEMENTWISE:
             return "Elementwise; their kernels are generated.", expressible(self._interface.settled())
         if word in self._families:

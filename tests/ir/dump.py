@@ -88,8 +88,11 @@ def function_lines(function: Function) -> Iterator[str]:
         yield from (f"      {one.name}: {dict(one.names)}" for one in f.aten if one.names)
     for fused in f.fused:
         yield f"    fused: {fused.name or 'functional overloads'} as {fused.form}"
-    if f.planned or f.composite:
-        yield f"    planned: {f.planned}, composite: {f.composite or 'none'}"
+    if f.starter:
+        yield f"    starter: {f.starter}"
+    if f.planned or f.composite or f.functional:
+        known = f"composite: {f.composite or 'none'}, functional: {f.functional or 'none'}"
+        yield f"    planned: {f.planned}, {known}"
     yield from map(param_line, f.params)
     if f.kernel is not None:
         yield from (f"    let {name} = {to_text(formula.expression)}" for name, formula in f.kernel.lets)

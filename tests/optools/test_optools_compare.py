@@ -275,3 +275,34 @@ def test_captures_are_compared_offline(tmp_path: Path, optools: Callable[..., An
     optools("capture", "--folder", "kept", "train.py")
     done = optools("compare", "--device", "cpu", "kept")
     assert " right, 0 wrong, 0 failed" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("op", "call", "right", "wrong"),
+    [
+        ("topk", lambda x: x.topk(2), [3, 1], [2, 1]),
+        ("topk", lambda x: x.topk(k=2, dim=0), [3, 1], [2, 1]),
+        ("kthvalue", lambda x: x.kthvalue(2), 3, 2),
+        ("sort", lambda x: x.sort(0), [2, 3, 1, 0], [0, 3, 1, 2]),
+        ("sort.stable", lambda x: x.sort(dim=0, stable=False), [2, 3, 1, 0], [0, 3, 1, 2]),
+        ("cummax", lambda x: x.cummax(0), [0, 0, 0, 0], [0, 2, 0, 3]),
+        ("argmax", lambda x: x.argmax(0), 3, 2),
+    ],
+)
+def test_positions_of_equal_values_are_right(device: str, op: str, call: Any, right: Any, wrong: Any) -> None:
+    """Positions among 3, 3, 1, 3 that the CPU does not give: those of the same values, and others."""
+    x = torch.tensor([3.0, 3.0, 1.0, 3.0]).to(device)
+
+    def given(positions: Any) -> Callable[[Injected, Call, Proceed], Any]:
+        def change(_: Injected, made: Call, proceed: Proceed) -> Any:
+            out = proceed(made)
+            with quiet():
+                overwrite(out[-1] if isinstance(out, tuple) else out, torch.tensor(positions))
+            return out
+
+        return change
+
+    with Injected(op, given(right)):
+        assert kinds(compared(lambda: call(x))) == []
+    with Injected(op, given(wrong)):
+        assert kinds(compared(lambda: call(x))) == [(op, "values")]

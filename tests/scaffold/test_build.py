@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from vendor_trees import ROOT, Scaffold
 
-from diopigen.emit.vendor.starter_set import STARTER_OPERATORS
 from diopigen.ir.model import Interface
 
 LIBRARY_TEXTS = {"diopiGetVendorName", "diopiGetImplVersion", "diopiGetLastErrorString"}
@@ -93,9 +92,7 @@ def exported(library: Path) -> set[str]:
 
 def test_the_library_exports_the_starter_set_and_the_device_functions(tree: Path, interface: Interface) -> None:
     starters = {
-        function.name
-        for function in interface.functions
-        if function.operator in STARTER_OPERATORS and function.header != "diopirt.h"
+        function.name for function in interface.functions if function.starter and function.header != "diopirt.h"
     }
     found = exported(tree / "build/debug/libdiopi_impl.so")
     assert found == starters | LIBRARY_TEXTS | DEVICE_SYMBOLS

@@ -11,7 +11,7 @@ from typing import Any
 
 from diopigen.config.grammar import is_configurable
 from diopigen.config.model import FunctionRule, ResolvedConfig
-from diopigen.config.subject import HELPERS
+from diopigen.config.subject import ABOUT_FORMATS, HELPERS
 from diopigen.diagnostics import Failure, Sink
 from diopigen.emit.adaptor.composite import composite_definition, composite_names
 from diopigen.emit.adaptor.rules import IMAGE_RANKS, LAYOUTS, RuleTable
@@ -36,7 +36,7 @@ _HELPERS = {
     "lastError": "lastError",
 }
 # Helpers work on what conversions are about, and a native format means nothing to anybody else.
-_NEVER_CONVERTED = frozenset({*HELPERS, "diopiNativeMemoryFormatCast", "diopiGetNativeMemoryFormat"})
+_NEVER_CONVERTED = frozenset({*HELPERS, *ABOUT_FORMATS})
 _NAMES = (
     *("allFit", "Call", "caught", "channelsLast", "dtypeOf", "fits", "Helpers", "lastErrorText", "missing", "pass"),
     *("ratherChannelsLast", "rowMajor", "Rule"),

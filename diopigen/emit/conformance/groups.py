@@ -216,46 +216,14 @@ def entry(interface: Interface, group: Group) -> CallText:
 
 
 def reference(function: Function) -> tuple[str, str]:
-    """The reference function and its module: PyTorch's where the spec names an overload of a public one."""
+    """The reference function and its module: PyTorch's where the spec names it, or an overload of a public one."""
+    if function.functional:
+        return function.functional, "torch.nn.functional"
     for overload in function.aten:
         base = overload.name.partition(".")[0]
-        if base in _PUBLIC or base in _FUNCTIONAL:
-            return _PUBLIC.get(base, base), "torch.nn.functional"
         if not base.startswith("_") and not base.endswith("_"):
             return base, "torch"
     return _snake(function.short_name), "CustomizedTest"
-
-
-_PUBLIC = {
-    "_log_softmax": "log_softmax",
-    "_softmax": "softmax",
-    "adaptive_max_pool2d": "adaptive_max_pool2d",
-    "_adaptive_avg_pool2d": "adaptive_avg_pool2d",
-    "col2im": "fold",
-    "constant_pad_nd": "pad",
-    "conv_transpose2d": "conv_transpose2d",
-    "convolution_overrideable": "conv2d",
-    "cross_entropy_loss": "cross_entropy",
-    "im2col": "unfold",
-    "max_pool2d_with_indices": "max_pool2d",
-    "max_pool3d_with_indices": "max_pool3d",
-    "native_batch_norm": "batch_norm",
-    "native_dropout": "dropout",
-    "native_group_norm": "group_norm",
-    "native_layer_norm": "layer_norm",
-    "nll_loss_forward": "nll_loss",
-    "upsample_bilinear2d": "interpolate",
-    "upsample_nearest1d": "interpolate",
-}
-"""Functions of torch.nn.functional by the overload that they end in."""
-
-_FUNCTIONAL = frozenset({
-    "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool3d", "avg_pool2d", "avg_pool3d",
-    "binary_cross_entropy", "binary_cross_entropy_with_logits", "ctc_loss", "embedding", "gelu", "hardswish",
-    "hardtanh", "leaky_relu", "linear", "max_pool2d", "mse_loss", "nll_loss", "one_hot", "relu", "sigmoid", "silu",
-    "smooth_l1_loss", "tanh", "threshold",
-})  # fmt: skip
-"""Functions of torch.nn.functional that are called as their overload."""
 
 
 def _para(group: Group) -> dict[str, Literal]:

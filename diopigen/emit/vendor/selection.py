@@ -11,7 +11,6 @@ from typing import Any
 
 from diopigen.diagnostics import Diagnostic, Failure, Severity, failure, nearest
 from diopigen.emit.vendor.skeleton import Operator, operators
-from diopigen.emit.vendor.starter_set import STARTER_OPERATORS
 from diopigen.ir.model import Interface
 
 RULES = {
@@ -133,7 +132,7 @@ def select(interface: Interface, selection: Selection) -> tuple[Operator, ...]:
         for operator in operators(interface)
         if selection.everything
         or operator.family in selection.families
-        or (selection.starter and operator.name in STARTER_OPERATORS)
+        or (selection.starter and operator.functions[0].starter)
         or any(_fits(operator, pattern) for pattern in selection.patterns)
     )
 

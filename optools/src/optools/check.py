@@ -16,9 +16,8 @@ from optools.schema import Facts
 from optools.tensors import Frozen, Tensor, View, equal_bits, flat_bytes
 
 _HALF = (torch.float16, torch.bfloat16)
-_CHOSEN = {"max", "min", "topk", "sort", "median", "nanmedian", "kthvalue", "mode", "cummax", "cummin", "argsort"}
-"""Operators that return values and the positions of these, of which several may be right."""
-_POSITIONS = {"argmax", "argmin"}
+_POSITIONS = {"argmax": "amax", "argmin": "amin"}
+"""Operators that return only positions, with those that return their elements."""
 
 
 @dataclass(frozen=True)
@@ -156,22 +155,19 @@ def _aliases(device: Mapping[str, bool], cpu: Mapping[str, bool]) -> list[Differ
 
 def _equally_right(facts: Facts, before: Frozen, device: Results, name: str, value: Tensor) -> bool:
     """Whether positions that differ from the CPU's are of equal values: ties."""
-    if facts.base not in _CHOSEN | _POSITIONS or value.dtype != torch.int64:
+    if not (facts.chooses or facts.base in _POSITIONS) or value.dtype != torch.int64:
         return False
     args, kwargs = before.thaw("cpu")
     source = args[0]
-    dim: Any = kwargs.get("dim", args[1] if len(args) > 1 and isinstance(args[1], int) else None)
-    if facts.base in ("topk", "kthvalue"):
-        dim = kwargs.get("dim", args[2] if len(args) > 2 else -1)
-    elif dim is None and facts.base not in _POSITIONS:
-        dim = -1
+    position = facts.arguments.index("dim")
+    dim: Any = kwargs.get("dim", args[position] if len(args) > position else None if facts.base in _POSITIONS else -1)
     if source.dim() == 0:
         return bool((value == 0).all())
     if value.numel() and (int(value.min()) < 0 or int(value.max()) >= source.numel()):
         return False
     if facts.base in _POSITIONS:
         picked = source.reshape(-1)[value] if dim is None else source.gather(dim, _full(value, source, dim))
-        best = getattr(source, "amax" if facts.base == "argmax" else "amin")
+        best = getattr(source, _POSITIONS[facts.base])
         expected = best() if dim is None else best(dim, keepdim=True)
         return bool((picked.reshape(-1) == expected.reshape(-1)).all())
     values = device.outputs.get("0")

@@ -41,6 +41,8 @@ class Facts:
     random: bool
     uninitialised: bool
     """Its result has no values yet."""
+    chooses: bool
+    """It returns values and the positions of these, of which several may be right."""
     computes: bool
     """Its results are values that follow from its arguments: neither a view, nor uninitialised, nor outside of ATen."""
 
@@ -129,5 +131,6 @@ def _read(func: Any) -> Facts:
         view=view,
         random=torch.Tag.nondeterministic_seeded in func.tags,
         uninitialised=uninitialised,
+        chooses=[result.name for result in schema.returns] == ["values", "indices"],
         computes=not (view or uninitialised or outside),
     )
