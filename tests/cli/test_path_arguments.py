@@ -194,7 +194,7 @@ COMMON = {"--spec", "--templates"}
 ELSEWHERE = {"run", "repro", "collectives"}
 """Commands that load a library, which their own tests hand all kinds of paths."""
 NO_PATHS = {"NAME", "GLOB", "F", "D", "A", "M", "I/N", "VENDOR", "N", "[FUNCTION]", "CASE", "TEXT", "BYTES", "KIND"}
-NO_PATHS |= {"ADDRESS", "D,D", "L,L", "O,O", "TIME", "NAME[=VALUE]"}
+NO_PATHS |= {"ADDRESS", "OPERATOR", "D,D", "L,L", "O,O", "TIME", "NAME[=VALUE]"}
 
 
 def _commands(group: click.Group, before: str = "") -> list[tuple[str, click.Command]]:
