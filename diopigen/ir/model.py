@@ -323,6 +323,8 @@ class Function:
     params: tuple[Parameter, ...]
     span: Span
     kernel: Kernel | None = None
+    by_hand: str = ""
+    """Why libraries have a handwritten kernel although there is an expression; empty where they have none."""
     constraints: tuple[Constraint, ...] = ()
     cases: tuple[Case, ...] = ()
     aten: tuple[Overload, ...] = ()

@@ -93,6 +93,7 @@ def _function(
         params=params,
         span=(variant.get("name") or (operator.get("name") if kind == BASE else None) or variant).span,
         kernel=lowering.kernel(get("kernel"), params),
+        by_hand=text_of(operator.get("by_hand")),
         constraints=(*key_constraints(params), *lowering.constraints(get("constraints"))),
         cases=lower_cases(get("cases")),
         aten=lower_overloads(variant.get("aten")),

@@ -203,6 +203,7 @@ OPERATOR = RecordShape(
             ListShape(EitherShape((TextShape(choices=VARIANT_KINDS), VARIANT))), "further functions that follow from it"
         ),
         "kernel": Field(KERNEL, "the elementwise expression"),
+        "by_hand": Field(TEXT, "why the reference libraries have a handwritten kernel although it has an expression"),
         "constraints": Field(ListShape(CONSTRAINT), "what a caller must keep beyond types, dtypes and shapes"),
         "cases": Field(ListShape(RECIPE), "argument recipes for the conformance suite"),
         "aten": Field(OVERLOADS, "ATen overloads that this function serves"),

@@ -88,6 +88,8 @@ def function_lines(function: Function) -> Iterator[str]:
         yield from (f"      {one.name}: {dict(one.names)}" for one in f.aten if one.names)
     for fused in f.fused:
         yield f"    fused: {fused.name or 'functional overloads'} as {fused.form}"
+    if f.by_hand:
+        yield f"    by hand: {f.by_hand}"
     if f.starter:
         yield f"    starter: {f.starter}"
     if f.planned or f.composite or f.functional:

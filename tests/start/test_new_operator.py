@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from tree_copy import copied, run, state
+
+from diopigen.cli import cli
+from diopigen.diagnostics import Failure
+from diopigen.output import disk
 
 STARTED = {
     "Softplus": ("Erf", ["specs/ops/elementwise_unary.yaml"]),
@@ -175,4 +181,24 @@ def test_dry_run_and_no_backward(untouched: Path) -> None:
     assert done.returncode == 0
     assert done.stdout.startswith("would write the skeleton of Entmax; what is left to write:\n")
     assert "EntmaxBackward" not in done.stdout
+    assert state(untouched) == before
+
+
+def test_a_disk_that_refuses_leaves_nothing_behind(untouched: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second file of the spec cannot be written: the first one is restored, and the new files go."""
+    real = disk.write_file
+    calls: list[Path] = []
+
+    def refusing(target: Path, content: bytes, mode: int | None = None) -> None:
+        calls.append(target)
+        if len(calls) == 2:
+            raise disk.fault(OSError(errno.ENOSPC, "No space left on device"), target, "write")
+        real(target, content, mode)
+
+    monkeypatch.chdir(untouched)
+    monkeypatch.setattr(disk, "write_file", refusing)
+    before = state(untouched)
+    done = CliRunner().invoke(cli, ["new-operator", "Entmax", "--like", "Softmax"])
+    assert isinstance(done.exception, Failure)
+    assert [path.name for path in calls] == ["activation.yaml", "activation_backward.yaml", "activation.yaml"]
     assert state(untouched) == before

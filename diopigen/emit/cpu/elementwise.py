@@ -225,7 +225,7 @@ def elementwise_files(interface: Interface, templates: Path, form: Form) -> tupl
                     Severity.ERROR,
                     f"{group.functions[0].name}: no C++ for {error}",
                     group.kernel.span,
-                    fix="write the kernel by hand and add the function to LEFT_OUT in diopigen/emit/cpu/kernels.py",
+                    fix="write the kernel by hand, and the reason in 'by_hand' of the entry",
                 )
             )
     if problems:

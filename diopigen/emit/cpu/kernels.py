@@ -16,12 +16,6 @@ from diopigen.emit.float_operands import float_condition
 from diopigen.ir.model import BASE, DtypeList, DtypeRule, Formula, Function, Interface, Kernel, Parameter
 from diopigen.spec.expression import Call, Expression, Name, to_text, walk
 
-LEFT_OUT: Mapping[str, str] = {
-    "diopiSetupTopkRuntimeArgsInp": "its kernel computes in both int64 and float32",
-    "diopiSetupToppRuntimeArgsInp": "its kernel computes in both int64 and float32",
-}
-"""Functions with a kernel that the engine cannot run, each with the reason. They need a handwritten kernel."""
-
 _INTEGERS = ("uint8", "int8", "int16", "int32", "int64")
 COMPUTE_DTYPES = ("bool", *_INTEGERS, "float32", "float64", "complex64", "complex128")
 
@@ -51,7 +45,7 @@ class Group:
 
 def tensor_functions(interface: Interface) -> tuple[Function, ...]:
     """The functions that the target writes: a kernel, operands that are tensors, and not left out."""
-    return tuple(function for function in interface.functions if function.kernel and function.name not in LEFT_OUT)
+    return tuple(function for function in interface.functions if function.kernel and not function.by_hand)
 
 
 def groups(interface: Interface) -> tuple[Group, ...]:
