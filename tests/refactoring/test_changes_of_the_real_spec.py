@@ -129,6 +129,7 @@ def _without_roll(files: dict[str, str]) -> dict[str, str]:
     return files
 
 
+@pytest.mark.slow
 def test_parameters_of_several_kinds_and_a_function(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(SPEC, tmp_path / "specs")
     monkeypatch.chdir(tmp_path)
