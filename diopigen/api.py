@@ -40,6 +40,11 @@ class Workspace:
         """The folder above the spec: of a checkout, or of a project with a spec of its own."""
         return self.spec.parent if self.spec.name not in ("", "..") else self.spec.resolve().parent
 
+    @property
+    def has_own_spec(self) -> bool:
+        """Whether the spec is another one than that of the package."""
+        return self.spec.resolve() != package_data("specs").resolve()
+
     def path_of(self, name: str) -> Path:
         """Where an input of a plan stands, which is named from the root of a checkout; others are from here."""
         folder, _, rest = name.partition("/")

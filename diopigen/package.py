@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+VENDORED_FOLDER = "third_party/diopigen"
+"""Where a copy of them is in a vendor's tree that has one."""
+
 
 def package_root() -> Path:
     """The folder of all of them: the root of a checkout, or a folder of the package in a wheel."""

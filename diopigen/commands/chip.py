@@ -45,7 +45,6 @@ def chip(
     from diopigen.chip.reader import read_chip
     from diopigen.emit.chip.header import emit_chip
     from diopigen.output.table import ruled
-    from diopigen.package import package_data
 
     if mode and out is None:
         raise click.UsageError(f"--{mode} needs --out, which says where the header lies")
@@ -56,7 +55,7 @@ def chip(
         session.finish()
     summary = f"{found.name}: {len(found.operators)} native operators, {len(found.dtypes)} dtypes"
     where = session.workspace()
-    if where.spec.resolve() != package_data("specs").resolve():
+    if where.has_own_spec:
         summary += f" (spec: {where.spec_name})"
     if found.accuracy and output_format == "text":
         click.echo("\n".join(ruled(_accuracy(found, interface), left=(0, 2))))

@@ -61,7 +61,7 @@ def scaffold(
     """
     from diopigen.emit.vendor.selection import Selection, require_vendor_name
     from diopigen.ir.naming import DIOPI
-    from diopigen.package import package_data, package_root
+    from diopigen.package import package_root
     from diopigen.vendor.foreign import scaffold as run_foreign
     from diopigen.vendor.scaffold import scaffold as run
 
@@ -93,7 +93,7 @@ def scaffold(
         selected=selected,
         torch=torch,
         tvm=tvm,
-        vendored=vendored or where.spec.resolve() != package_data("specs").resolve(),
+        vendored=vendored or where.has_own_spec,
         chip=None if start is None else start.content,
         force=force,
         write=not dry_run,

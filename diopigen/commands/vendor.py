@@ -160,10 +160,10 @@ def sync(
     come from `diopigen scaffold`.
     """
     from diopigen.emit.plan import MANIFEST_NAME
-    from diopigen.emit.vendor.vendored import VENDORED_FOLDER
     from diopigen.output.apply import apply
     from diopigen.output.check import dry_run
     from diopigen.output.disk import write_file
+    from diopigen.package import VENDORED_FOLDER
     from diopigen.vendor.doctor import tree_root
     from diopigen.vendor.scan import check_vendor
     from diopigen.vendor.shims import vendor_name

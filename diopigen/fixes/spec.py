@@ -65,7 +65,7 @@ def fix(spec: Path, name: str, check: Check) -> Fixed:
 @contextmanager
 def copied(spec: Path) -> Iterator[Path]:
     """A copy of the folder of a spec, until the context ends."""
-    with tempfile.TemporaryDirectory(prefix="diopigen-fix-") as folder:
+    with tempfile.TemporaryDirectory(prefix="diopigen-") as folder:
         yield Path(shutil.copytree(spec, Path(folder) / "spec"))
 
 

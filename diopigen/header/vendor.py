@@ -22,7 +22,7 @@ from diopigen.header.compare import Types, count, nearest_function, param_label,
 from diopigen.header.declarations import DeclarationReader
 from diopigen.header.rules import ERROR, NOTE, WARNING, Reporter, Rule, Rules
 from diopigen.header.source import SourceText, read_source
-from diopigen.package import package_root
+from diopigen.package import VENDORED_FOLDER, package_root
 
 RULES: Rules = {
     "vendor-unreadable": Rule(ERROR, "a vendor's folder or source file cannot be read"),
@@ -146,7 +146,7 @@ def _tree_folders(directory: Path) -> list[Path]:
     chip = root / "generated/chip"
     if not chip.is_dir():
         return []
-    copy = root / "third_party/diopigen"
+    copy = root / VENDORED_FOLDER
     brought = copy if copy.is_dir() else package_root()
     folders = ("generated/include", "runtime/include", "runtime/adaptor/include", "runtime/kernels/include")
     return [chip, *(brought / folder for folder in folders)]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +15,7 @@ from diopigen.emit.entry.functions import arguments_name, kernel_name, kernel_na
 from diopigen.emit.new_operator.entry import entries_of, entry_text
 from diopigen.emit.new_operator.files import KERNEL, ORACLES, TESTS, Begun, files_of, path_of_test
 from diopigen.emit.vendor.selection import why_reserved
+from diopigen.fixes.spec import copied
 from diopigen.ir.model import Function, Interface
 from diopigen.spec.grammar_words import OPERATOR_NAME
 from diopigen.spec.nodes import MappingNode
@@ -131,8 +130,8 @@ def _require_name(interface: Interface, name: str) -> None:
 def _checked(where: api.Workspace, texts: Mapping[str, str]) -> Interface:
     """The interface with new texts of files, which `diopigen check` accepts and `generate` can write."""
     sink = Sink()
-    with tempfile.TemporaryDirectory(prefix="diopigen-new-") as folder:
-        copy = replace(where, spec=Path(shutil.copytree(where.spec, Path(folder) / "spec")))
+    with copied(where.spec) as folder:
+        copy = replace(where, spec=folder)
         for relative, text in texts.items():
             (copy.spec / relative).write_text(text, encoding="utf-8")
         loaded = api.load(copy, sink)

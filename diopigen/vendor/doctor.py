@@ -11,12 +11,13 @@ from diopigen import __version__
 from diopigen.api import Workspace
 from diopigen.config.model import ResolvedConfig
 from diopigen.diagnostics import Note, Sink, Span
-from diopigen.emit.vendor.vendored import VENDORED_FOLDER, VERSION_FILE
+from diopigen.emit.vendor.vendored import VERSION_FILE
 from diopigen.header.rules import ERROR, WARNING, Reporter, Rule, Rules
 from diopigen.header.vendor import VendorFunction
 from diopigen.ir.model import Interface
 from diopigen.output.check import check as check_plan
 from diopigen.output.check import dry_run
+from diopigen.package import VENDORED_FOLDER
 from diopigen.vendor.elf import Symbols, read_symbols
 from diopigen.vendor.shims import MARK, shims
 from diopigen.vendor.vendored_copy import planned_copy

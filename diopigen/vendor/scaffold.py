@@ -22,7 +22,7 @@ from diopigen.emit.vendor.selection import (
 )
 from diopigen.emit.vendor.skeleton import Operator, operators, skeleton_path
 from diopigen.emit.vendor.tree import VendorOptions, emit_vendor, is_generated, shims_folder
-from diopigen.emit.vendor.vendored import VENDORED_FOLDER, emit_vendored
+from diopigen.emit.vendor.vendored import emit_vendored
 from diopigen.header.compare import prototype
 from diopigen.header.signature import c_function
 from diopigen.ir.model import Interface
@@ -30,6 +30,7 @@ from diopigen.output import disk
 from diopigen.output.apply import Result, apply
 from diopigen.output.check import dry_run
 from diopigen.output.once import missing, write_once
+from diopigen.package import VENDORED_FOLDER
 from diopigen.vendor.scan import scan_and_check, spec_interface
 from diopigen.vendor.shims import CONFIG_NAME, resolved_for, shimmed_functions, shims
 from diopigen.vendor.tree_chip import GENERATED_FOLDERS, TreeChip, read_tree_chip

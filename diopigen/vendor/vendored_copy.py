@@ -8,9 +8,9 @@ from pathlib import Path
 from diopigen.api import Workspace
 from diopigen.emit.plan import Plan
 from diopigen.emit.vendor.tree import MARK
-from diopigen.emit.vendor.vendored import VENDORED_FOLDER, emit_vendored
+from diopigen.emit.vendor.vendored import emit_vendored
 from diopigen.ir.model import Interface
-from diopigen.package import package_root
+from diopigen.package import VENDORED_FOLDER, package_root
 
 
 def planned_copy(root: Path, interface: Interface, where: Workspace) -> Plan | None:

@@ -69,7 +69,7 @@ def first_spec(
     if parsed is None:
         return None
     for path in paths:
-        if path.is_file() and not re.fullmatch(HEADER_NAME.pattern or "", path.name):
+        if not re.fullmatch(HEADER_NAME.pattern or "", path.name):
             fix = "give it a name of letters, digits, '_', '-', '+' and '.' that ends in .h, .hh, .hpp or .hxx"
             sink.error("import-unsupported", f"'{path.name}' cannot be the name of a header", Span(str(path)), fix=fix)
     if sink.has_errors:

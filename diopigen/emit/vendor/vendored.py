@@ -16,8 +16,6 @@ from diopigen.emit.tvm import table as tvm_table
 from diopigen.emit.tvm_ffi import functions as packed_functions
 from diopigen.ir.model import Interface
 
-VENDORED_FOLDER = "third_party/diopigen"
-"""Where the copy is in a vendor's tree."""
 VERSION_FILE = "VERSION"
 """Has the version of diopigen that made the copy."""
 CMAKE_DIR = "cmake"
