@@ -1,13 +1,15 @@
-"""Writes `specs/aten/torch.yaml`: the schema of every ATen overload of the installed torch.
+"""Writes the files of `specs/aten`: the schema of every ATen overload of the releases of torch that are supported.
 
 The check of the spec against ATen and the glue for PyTorch must come out the same on machines without torch, so the
 schemas and the groups of structured operators are kept as data; `tests/pytorch` compares them with an installed torch.
-Run it with the Python that has torch: `python tools/snapshot_aten.py specs/aten/torch.yaml`.
+Run it with the Python that has torch: `python tools/snapshot_aten.py specs/aten` adds its release, or replaces the one
+of the same minor. To drop a release, remove its file, and run it again.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
@@ -18,9 +20,14 @@ from torchgen.model import NativeFunctionsGroup
 
 HEAD = """\
 # yaml-language-server: $schema=../../generated/schema/aten.schema.json
-# Every overload of native_functions.yaml in the torch wheel, the generated out variants included.
+# ATen overloads of {of}, with the out variants that torch generates.
 # Written by tools/snapshot_aten.py.
 """
+COMMON = "torch.yaml"
+"""The file with what all releases have."""
+LISTS = ("structured", "needed", "schemas")
+Facts = dict[str, set[str]]
+"""The lines of each list."""
 
 
 def _quoted(text: str) -> str:
@@ -47,30 +54,72 @@ def _needs_kernel(name: str) -> bool:
         return False  # not in this build
 
 
-def text() -> str:
-    """The file for the installed torch."""
+def installed() -> tuple[str, Facts]:
+    """The release of the installed torch, and the lines of each list."""
     package = Path(torchgen.__file__).parent / "packaged" / "ATen" / "native"
     parsed = parse_native_yaml(str(package / "native_functions.yaml"), str(package / "tags.yaml"))
-    schemas = sorted(str(function.func) for function in parsed.native_functions)
-    release = (Path(torchgen.__file__).parent.parent / "torch" / "version.py").read_text(encoding="utf-8")
-    version = release.split("__version__ = ")[1].split("'")[1].partition("+")[0]
     groups = get_grouped_native_functions(parsed.native_functions)
-    structured = sorted(_structured(g) for g in groups if isinstance(g, NativeFunctionsGroup) and g.structured)
-    names = sorted(str(function.func.name) for function in parsed.native_functions)
-    lines = [
-        f"torch: '{version}'",
-        "structured:",
-        *(f"  - {group}" for group in structured),
-        "needed:",
-        *(f"  - {name}" for name in names if _needs_kernel(name)),
-        "schemas:",
-        *(f"  - {_quoted(schema)}" for schema in schemas),
-    ]
-    return HEAD + "\n".join(lines) + "\n"
+    structured = {_structured(g) for g in groups if isinstance(g, NativeFunctionsGroup) and g.structured}
+    needed = {name for f in parsed.native_functions if _needs_kernel(name := str(f.func.name))}
+    schemas = {_quoted(str(function.func)) for function in parsed.native_functions}
+    return torch.__version__.partition("+")[0], {"structured": structured, "needed": needed, "schemas": schemas}
+
+
+def recorded(folder: Path) -> dict[str, Facts]:
+    """The lines of each list, by release."""
+    files = {path: path.read_text(encoding="utf-8") for path in sorted(folder.glob("torch*.yaml"))}
+    common = _lines(files.pop(folder / COMMON, ""))
+    releases = {}
+    for content in files.values():
+        own = _lines(content)
+        release = content.split("torch: '")[1].partition("'")[0]
+        releases[release] = {name: common[name] | own[name] for name in LISTS}
+    return releases
+
+
+def _lines(content: str) -> Facts:
+    """The items of each list of a file, as they are written."""
+    facts: Facts = {name: set() for name in LISTS}
+    name = ""
+    for line in content.splitlines():
+        if line.startswith("  - "):
+            facts[name].add(line.removeprefix("  - "))
+        elif line.removesuffix(":") in LISTS:
+            name = line.removesuffix(":")
+    return facts
+
+
+def texts(releases: Mapping[str, Facts]) -> dict[str, str]:
+    """The files by name: one with the lines of all releases, and for each release those that not all have."""
+    common = {name: set.intersection(*(facts[name] for facts in releases.values())) for name in LISTS}
+    files = {COMMON: _text(HEAD.format(of="all releases"), common)}
+    for release, facts in releases.items():
+        head = HEAD.format(of=f"torch {release} that some other release lacks") + f"torch: '{release}'\n"
+        files[f"torch-{minor(release)}.yaml"] = _text(head, {name: facts[name] - common[name] for name in LISTS})
+    return files
+
+
+def minor(release: str) -> str:
+    """`2.13` of 2.13.0: releases of one minor have the same overloads."""
+    return ".".join(release.split(".")[:2])
+
+
+def _text(head: str, facts: Facts) -> str:
+    lines = [line for name in LISTS for line in (f"{name}:", *(f"  - {item}" for item in sorted(facts[name])))]
+    return head + "\n".join(line if facts.get(line[:-1], {line}) else f"{line[:-1]}: []" for line in lines) + "\n"
+
+
+def updated(folder: Path) -> dict[str, str]:
+    """The files with the facts of the installed torch in place of those of its minor."""
+    release, facts = installed()
+    releases = {old: lines for old, lines in recorded(folder).items() if minor(old) != minor(release)}
+    return texts(releases | {release: facts})
 
 
 def main() -> None:
-    Path(sys.argv[1]).write_text(text(), encoding="utf-8")
+    folder = Path(sys.argv[1])
+    for name, content in updated(folder).items():
+        (folder / name).write_text(content, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -103,13 +103,11 @@ def settle(stage: Path, tree: Path) -> None:
 
 def compiled(tree: Path, folder: Path) -> Backend:
     """The vendor's tree with the backend, and the reference library."""
-    import torch
-
-    prefix = f"-DCMAKE_PREFIX_PATH={torch.utils.cmake_prefix_path}"
+    python = f"-DPython3_EXECUTABLE={sys.executable}"
     found = located(folder)
     build = found.vendor.parent
     configured(
-        tree, build, prefix, "-DDIOPI_WITH_TORCH=ON", f"-DDIOPI_TORCH_LIBRARIES={build}", f"-Ddiopigen_DIR={ROOT}/cmake"
+        tree, build, python, "-DDIOPI_WITH_TORCH=ON", f"-DDIOPI_TORCH_LIBRARIES={build}", f"-Ddiopigen_DIR={ROOT}/cmake"
     )
     make(build, "torch_droplet", "diopi_impl")
     configured(ROOT / "impl/cpu", found.reference.parent, "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DDIOPI_CPU_ONE_ARCH")

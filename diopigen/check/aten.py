@@ -12,7 +12,7 @@ from diopigen.ir.model import Function, Overload
 from diopigen.ir.types import TENSORS
 
 RULES = {
-    "unknown-overload": "An ATen overload exists in the release of torch that the spec names.",
+    "unknown-overload": "An ATen overload exists in a release of torch that the spec names.",
     "duplicate-overload": "An ATen overload is served by one function.",
     "overload-mismatch": "What an ATen overload writes and takes can be served by the function.",
     "bad-binding": "What an ATen overload fixes is a parameter that it does not pass, with a value that it may have; "
@@ -24,7 +24,7 @@ _NUMBERS = frozenset({"Scalar", "float", "int", "bool", "SymInt"})
 
 def check(subject: Subject, sink: Sink) -> None:
     """Applies the rules of this family."""
-    schemas = subject.interface.aten_schemas
+    schemas = subject.interface.aten.schemas
     if not schemas:
         return
     packets = Counter(name.partition(".")[0] for name in schemas)
@@ -50,12 +50,11 @@ def _report_unknown(
 ) -> None:
     packet = overload.name.partition(".")[0]
     if packet in packets:
-        overloads = sorted(name for name in subject.interface.aten_schemas if name.partition(".")[0] == packet)
+        overloads = sorted(name for name in subject.interface.aten.schemas if name.partition(".")[0] == packet)
         fix = f"overloads of {packet}: {', '.join(overloads)}"
     else:
         fix = did_you_mean(packet, packets) or "see native_functions.yaml of torch"
-    release = subject.interface.aten_release
-    message = f"{function.name}: torch {release} has no overload '{overload.name}'"
+    message = f"{function.name}: {subject.interface.aten.torch} has no overload '{overload.name}'"
     sink.error("unknown-overload", message, overload.span, fix=fix)
 
 

@@ -15,7 +15,7 @@ RULES = {
 
 def check(subject: Subject, sink: Sink) -> None:
     """Applies the rules of this family."""
-    if not subject.interface.aten_schemas:
+    if not subject.interface.aten.schemas:
         return
     first: dict[str, tuple[str, Span]] = {}
     for function in subject.functions:
@@ -43,8 +43,8 @@ def _overloads(subject: Subject, function: Function, fused: FusedOverload, sink:
         return found
     schema = schema_of(subject.interface, fused.name)
     if schema is None:
-        fix = did_you_mean(fused.name, subject.interface.aten_schemas) or "see native_functions.yaml of torch"
-        message = f"{function.name}: torch {subject.interface.aten_release} has no overload '{fused.name}'"
+        fix = did_you_mean(fused.name, subject.interface.aten.schemas) or "see native_functions.yaml of torch"
+        message = f"{function.name}: {subject.interface.aten.torch} has no overload '{fused.name}'"
         sink.error("bad-fusion", message, fused.span, fix=fix)
     elif any(argument.written for argument in schema.arguments):
         message = f"{function.name}: '{fused.name}' writes to an argument, which no fused kernel does"

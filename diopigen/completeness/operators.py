@@ -109,7 +109,7 @@ class _Inventory:
             library: defined_kernels(root, library) for library in present
         }
         self._called = {name for kernel in interface.aten.handwritten for name in kernel.calls}
-        self._has_glue = bool(interface.aten_schemas)
+        self._has_glue = bool(interface.aten.schemas)
         self._forms = fused_forms(root)
 
     def of(self, functions: Sequence[Function], reason: str | None) -> Iterator[Gap]:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from diopigen.diagnostics import Span
+
+
+def release_number(release: str) -> tuple[int, ...]:
+    """The numbers of a release such as 2.13.0, by which releases have an order."""
+    return tuple(int(part) for part in release.split("."))
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +22,7 @@ class StructuredGroup:
     functional: str
     inplace: str | None
     iterator: bool
+    in_all_releases: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +54,24 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Aten:
-    """What is known of a release of torch beyond its schemas, and how its overloads are served."""
+    """What is known of releases of torch, and how their overloads are served."""
+
+    releases: tuple[str, ...] = ()
+    """In their order, as `major.minor.patch`."""
+    schemas: Mapping[str, str] = field(default_factory=dict)
+    """By overload; of several releases that differ, that of the last one."""
+    earlier_schemas: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Schemas that an overload has in other releases, where they differ."""
+    releases_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The releases that have an overload, where not all do."""
 
     structured: tuple[StructuredGroup, ...] = ()
     needed: frozenset[str] = frozenset()
     handwritten: tuple[HandwrittenKernel, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+
+    @property
+    def torch(self) -> str:
+        """The releases as a message names them."""
+        ends = dict.fromkeys((self.releases[:1] or ("",)) + self.releases[-1:])
+        return f"torch {' to '.join(ends)}"

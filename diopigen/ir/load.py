@@ -12,8 +12,6 @@ from functools import cache
 from pathlib import Path
 
 from diopigen.diagnostics import Sink, Span, failure
-from diopigen.ir.aten import parse_schema
-from diopigen.ir.aten_model import Aten, HandwrittenKernel, LeftOut, StructuredGroup
 from diopigen.ir.c_types import (
     DeviceFunction,
     DeviceParameter,
@@ -26,6 +24,7 @@ from diopigen.ir.c_types import (
     StructType,
     Version,
 )
+from diopigen.ir.load_aten import load_aten
 from diopigen.ir.lower import Lowering, flag_of, items_of, mappings_of, optional_text, text_of
 from diopigen.ir.model import Function, Header, Interface
 from diopigen.ir.naming import DIOPI, Naming
@@ -106,7 +105,7 @@ def load_interface(root: Path, sink: Sink, display: str | None = None) -> Loaded
         node = _read_operators(state, relative)
         if node is not None:
             state.complete &= _collect(node, state, lowering, functions, file_of, family_docs)
-    release, schemas, aten = _aten(state)
+    aten = load_aten(root, state.read, sink)
     relax = state.read("relax.yaml", "relax") if (root / "relax.yaml").exists() else None
     interface = Interface(
         version=_version(types),
@@ -120,8 +119,6 @@ def load_interface(root: Path, sink: Sink, display: str | None = None) -> Loaded
         device_functions=tuple(
             _device_function(node) for node in mappings_of(runtime.get("device_functions") if runtime else None)
         ),
-        aten_release=release,
-        aten_schemas=schemas,
         aten=aten,
         relax=Relax() if relax is None else lower_relax(relax),
         files=tuple(state.files),
@@ -326,64 +323,3 @@ def _device_function(node: MappingNode) -> DeviceFunction:
         text_of(node.get(key)) for key in ("name", "doc", "returns", "register", "linked_name", "missing_error")
     )
     return DeviceFunction(name, doc, returns, params, register, linked, missing)
-
-
-def _aten(state: _State) -> tuple[str, dict[str, str], Aten]:
-    """The release, the schemas by overload name and the rest of the files in `aten/`, with `torch.yaml`."""
-    folder = state.root / "aten"
-    release, schemas = "", {}
-    structured: list[StructuredGroup] = []
-    needed: set[str] = set()
-    for path in sorted(folder.glob("*.yaml")) if folder.is_dir() else ():
-        node = state.read(path.relative_to(state.root).as_posix(), "aten")
-        if node is None:
-            continue
-        release = text_of(node.get("torch"))
-        for item in items_of(node.get("schemas")):
-            schema = text_of(item)
-            schemas[schema.partition("(")[0]] = schema
-            _check_schema(schema, item.span, state.sink)
-        structured += [_structured(group) for group in mappings_of(node.get("structured"))]
-        needed |= {text_of(item) for item in items_of(node.get("needed"))}
-    glue = state.read("torch.yaml", "torch") if (state.root / "torch.yaml").exists() else None
-    handwritten = mappings_of(glue.get("handwritten")) if glue is not None else ()
-    left_out = mappings_of(glue.get("left_out")) if glue is not None else ()
-    aten = Aten(
-        tuple(structured),
-        frozenset(needed),
-        tuple(_handwritten(entry) for entry in handwritten),
-        tuple(LeftOut(text_of(e.get("overload")), text_of(e.get("why")), _overload_span(e)) for e in left_out),
-    )
-    return release, schemas, aten
-
-
-def _check_schema(text: str, span: Span, sink: Sink) -> None:
-    try:
-        parse_schema(text)
-    except ValueError as error:
-        sink.error("bad-schema", str(error), span, fix="write it as native_functions.yaml does")
-
-
-def _structured(node: MappingNode) -> StructuredGroup:
-    inplace = node.get("inplace")
-    iterator = node.get("iterator")
-    return StructuredGroup(
-        text_of(node.get("meta")),
-        text_of(node.get("out")),
-        text_of(node.get("functional")),
-        text_of(inplace) if inplace is not None else None,
-        isinstance(iterator, ScalarNode) and iterator.value is True,
-    )
-
-
-def _handwritten(node: MappingNode) -> HandwrittenKernel:
-    calls = tuple(text_of(item) for item in items_of(node.get("calls")))
-    also = tuple(text_of(item) for item in items_of(node.get("also")))
-    overload, function = text_of(node.get("overload")), text_of(node.get("function"))
-    why = node.get("why") or node
-    planned = flag_of(node.get("planned"))
-    return HandwrittenKernel(overload, also, function, calls, text_of(why), _overload_span(node), why.span, planned)
-
-
-def _overload_span(node: MappingNode) -> Span:
-    return (node.get("overload") or node).span

@@ -409,8 +409,6 @@ class Interface:
     dtype_sets: tuple[DtypeSet, ...]
     headers: tuple[Header, ...]
     device_functions: tuple[DeviceFunction, ...]
-    aten_release: str = ""
-    aten_schemas: Mapping[str, str] = field(default_factory=dict)
     aten: Aten = field(default_factory=Aten)
     relax: Relax = field(default_factory=Relax)
     files: tuple[str, ...] = ()

@@ -17,10 +17,10 @@ def changed_bindings(tree: Tree, interface: Interface, functions: Sequence[Funct
     for function in functions:
         renamed = _renamed(function, old, new)
         for overload in function.aten:
-            if overload.name not in interface.aten_schemas:
+            if overload.name not in interface.aten.schemas:
                 continue
-            before = _binding(function, interface.aten_schemas[overload.name], {old: new})
-            after = _binding(renamed, interface.aten_schemas[overload.name], {})
+            before = _binding(function, interface.aten.schemas[overload.name], {old: new})
+            after = _binding(renamed, interface.aten.schemas[overload.name], {})
             if before != after:
                 message = f"'{overload.name}' of ATen finds its parameters by their names, and not '{new}'"
                 tree.by_hand(message, overload.span, "add the name to SYNONYMS of diopigen/emit/torch/binding.py")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from diopigen.spec.grammar_words import TEXT, WORD
+from diopigen.spec.grammar_words import TEXT, VERSION, WORD
 from diopigen.spec.schema import BooleanShape, Field, ListShape, RecordShape, TextShape
 
 ATEN_FILE = RecordShape(
     "ATen schemas",
     {
-        "torch": Field(TEXT, "the release that the schemas are from", required=True),
+        "torch": Field(VERSION, "the release of torch that has them; a file without it has those of all releases"),
         "structured": Field(
             ListShape(
                 RecordShape(

@@ -166,7 +166,7 @@ def test_the_generator_pairs_arguments_as_torch_does(interface: Interface) -> No
             if name not in {overload.name for overload in function.aten}:
                 continue  # what computes the same on the CPU
             own = {
-                param: one.name for param, one in matched(function, parse_schema(interface.aten_schemas[name])).items()
+                param: one.name for param, one in matched(function, parse_schema(interface.aten.schemas[name])).items()
             }
             compared += 1
             other = {param: own[param] for param in own.keys() & bound.names.keys() if own[param] != bound.names[param]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -309,7 +310,66 @@ def test_an_overload_that_nothing_serves_is_named(tmp_path: Path) -> None:
 def test_every_schema_of_the_release_has_a_signature() -> None:
     """All that a kernel could be asked for: no type of the snapshot is unknown."""
     interface = api.load(api.workspace(), Sink(), check=False).interface
-    for overload in interface.aten_schemas:
+    for overload in interface.aten.schemas:
         schema = schema_of(interface, overload)
         assert schema is not None
         signature(schema)
+
+
+def _in_two_releases(folder: Path, changed: dict[str, tuple[str, str]]) -> Path:
+    """The miniature, of which torch 0.2 lacks schemas or has others: by overload, those of 0.1 and of 0.2."""
+    shutil.copytree(MINIATURE, folder)
+    common = (folder / "aten/miniature.yaml").read_text().replace("torch: '0.1'\n", "")
+    own = ["torch: '0.1'\nschemas:\n", "torch: '0.2'\nschemas:\n"]
+    for overload, schemas in changed.items():
+        line = next(line for line in common.splitlines() if line.startswith(f"  - {overload}("))
+        common = common.replace(f"{line}\n", "")
+        for index, schema in enumerate(schemas):
+            own[index] += f"  - {overload}{schema}\n" if schema else ""
+    (folder / "aten/miniature.yaml").write_text(common)
+    for name, text in zip(("old", "new"), own, strict=True):
+        (folder / f"aten/{name}.yaml").write_text(text if "  - " in text else text.replace(":\n", ": []\n"))
+    return folder
+
+
+def _emitted(spec: Path) -> dict[str, str]:
+    return {file.path: file.content.decode() for file in torch.emit(_interface(spec), ROOT / "templates").files}
+
+
+def test_a_handwritten_kernel_is_registered_where_its_overload_is(tmp_path: Path) -> None:
+    spec = _in_two_releases(tmp_path / "spec", {"tilt": ("(Tensor self) -> Tensor", "")})
+    text = _emitted(spec)["torch/handwritten.cpp"]
+    guarded = [block.partition("#endif")[0] for block in text.split("#if !DIOPIGEN_TORCH_SINCE(0, 2)\n")[1:]]
+    assert [line.strip() for block in guarded for line in block.splitlines()] == [
+        "#include <ATen/ops/tilt_ops.h>",
+        "implement<at::_ops::tilt, &kernels::tilted>(library);",
+    ]
+    assert text.count("#endif") == len(guarded)
+
+
+def test_a_renamed_argument_is_that_of_the_last_release(tmp_path: Path) -> None:
+    spec = _in_two_releases(tmp_path / "spec", {"tilt": ("(Tensor old) -> Tensor", "(Tensor self) -> Tensor")})
+    texts = _emitted(spec)
+    assert not any("DIOPIGEN_TORCH_SINCE" in text for text in texts.values())
+    assert "at::Tensor tilted(const at::Tensor& self);" in texts["torch/kernels.h"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (
+            {"tilt": ("(Tensor self) -> Tensor", "(Tensor self, int by) -> Tensor")},
+            "'tilt' has other C++ types in some releases of torch 0.1 to 0.2",
+        ),
+        (
+            {"shift": ("(Tensor self, int by) -> Tensor", "")},
+            "'shift.out' is a structured operator in some releases alone of torch 0.1 to 0.2",
+        ),
+    ],
+)
+def test_releases_must_agree_on_what_is_generated(
+    tmp_path: Path, changed: dict[str, tuple[str, str]], message: str
+) -> None:
+    spec = _in_two_releases(tmp_path / "spec", changed)
+    with pytest.raises(Failure, match=re.escape(message)):
+        torch.emit(_interface(spec), ROOT / "templates")

@@ -121,7 +121,7 @@ def _header(named: EnumType | StructType | HandleType) -> str:
 
 def interface_lines(interface: Interface) -> Iterator[str]:
     i = interface
-    yield f"version {i.version}, types in {i.types_header}, aten of {i.aten_release}"
+    yield f"version {i.version}, types in {i.types_header}, aten of {', '.join(i.aten.releases)}"
     yield from (f"file {file}" for file in i.files)
     yield from (f"family {family}: {doc}" for family, doc in i.family_docs.items())
     for enum in i.enums:
@@ -137,7 +137,7 @@ def interface_lines(interface: Interface) -> Iterator[str]:
         yield f"device {device.returns} {device.name}, by {device.register}, linked {device.linked_name}: {device.doc}"
         yield f"  without it {device.missing_error}"
         yield from (f"  {param.c_type} {param.name}: {param.doc}" for param in device.params)
-    yield from (f"schema {name}: {schema}" for name, schema in i.aten_schemas.items())
+    yield from (f"schema {name}: {schema}" for name, schema in i.aten.schemas.items())
     for header in i.headers:
         yield from header_lines(header)
     yield from (f"{name} is in {file}" for name, file in i.file_of.items())

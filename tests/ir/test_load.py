@@ -122,7 +122,7 @@ def test_runtime_operators_and_aten_schemas_may_be_missing(spec: Path) -> None:
     loaded, found = load(spec)
     assert found == []
     assert loaded.complete
-    assert (names(loaded), loaded.interface.aten_release, loaded.interface.device_functions) == ([], "", ())
+    assert (names(loaded), loaded.interface.aten.releases, loaded.interface.device_functions) == ([], (), ())
 
 
 def test_other_files_are_not_read(spec: Path) -> None:

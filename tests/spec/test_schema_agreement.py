@@ -70,7 +70,7 @@ SOUND = {
     ),
     "a kernel with let": ("ops", OPERATOR.format(param=PARAM, rest="    kernel: {let: {a: '1'}, out: a, more: a}\n")),
     "short and long variants": ("ops", OPERATOR.format(param=PARAM, rest="    variants: [scalar, {kind: inplace}]\n")),
-    "no schemas": ("aten", "torch: '2'\nschemas: []\n"),
+    "no schemas": ("aten", "torch: '2.0'\nschemas: []\n"),
 }
 
 BAD = {
@@ -129,7 +129,7 @@ BAD = {
     "order of odd names": ("headers", "headers: [{file: h.h, doc: d, order: [a-b]}]\n"),
     "includes is a text": ("headers", "headers: [{file: h.h, doc: d, includes: x.h, order: []}]\n"),
     "release is a number": ("aten", "torch: 2.0\nschemas: []\n"),
-    "schema is a number": ("aten", "torch: '2'\nschemas: [1]\n"),
+    "schema is a number": ("aten", "torch: '2.0'\nschemas: [1]\n"),
 }
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import torch
 
-from . import conversion, environment, printing
+from . import conversion, environment, printing, releases
 
 _LET_GO = 0.02
 """Seconds at the end of the process."""
@@ -55,6 +55,7 @@ def extension(name: str) -> types.ModuleType | None:
     spec = importlib.util.spec_from_file_location(name, path)
     if not path.is_file() or spec is None or spec.loader is None:
         return None
+    releases.require_python(path)
     # The module finds functions of the backend.
     backend = ctypes.CDLL(str(library_folder() / f"libtorch_{vendor().name}.so"))
     if backend.diopiHostOpenLibrary(os.fsencode(path), ctypes.byref(ctypes.c_void_p())):
@@ -69,8 +70,9 @@ def extension(name: str) -> types.ModuleType | None:
 def load(name: str, package: str, file: str) -> None:
     """Loads the libraries of the vendor's package whose `__init__.py` is `file`, once, as the device `name`.
 
-    Raises `ImportError` where its libraries are not there, and where another vendor's device is loaded: PyTorch has one
-    device of this kind in a process. Raises `ValueError` for a switch of the environment that has a wrong value.
+    Raises `ImportError` where its libraries are not there or were built for another torch, and where another vendor's
+    device is loaded: PyTorch has one device of this kind in a process. Raises `ValueError` for a switch of the
+    environment that has a wrong value.
     """
     global _vendor
     wanted = Vendor(name, package, Path(file).parent)
@@ -85,6 +87,7 @@ def load(name: str, package: str, file: str) -> None:
     if not library.is_file():
         fix = f"build the tree with -DDIOPI_WITH_TORCH=ON, or set TORCH_{name.upper()}_LIBRARIES"
         raise ImportError(f"{library} does not exist: {fix}")
+    releases.require_torch(library)
     environment.prepare()
     try:
         # Where another host is in the global scope, calls of diopirt's functions would reach that one.

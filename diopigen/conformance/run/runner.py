@@ -16,6 +16,7 @@ from diopigen.conformance.run.processes import Processes
 from diopigen.conformance.run.recorder import Recorder
 from diopigen.conformance.run.session import Progress, Session
 from diopigen.conformance.run.worker import Setup
+from diopigen.ir.aten_model import Aten
 from diopigen.ir.model import Function, Header, Interface
 
 MEMORY_LIMIT = 8 << 30
@@ -158,7 +159,7 @@ def _slim(interface: Interface, cases: Sequence[Case]) -> Interface:
         Header(h.file, h.doc, (), (), tuple(slim(f) for f in h.functions if f.name in names), h.span)
         for h in interface.headers
     )
-    return replace(interface, headers=headers, aten_schemas={}, file_of={}, family_docs={}, files=())
+    return replace(interface, headers=headers, aten=Aten(), file_of={}, family_docs={}, files=())
 
 
 class CaseRunner:

@@ -87,7 +87,7 @@ def families(interface: Interface) -> Mapping[str, Family]:
     """The family of each overload of the release."""
     forms: dict[_Key, dict[str, str]] = {}
     keys = {}
-    for overload in interface.aten_schemas:
+    for overload in interface.aten.schemas:
         schema = schema_of(interface, overload)
         assert schema is not None
         form = "out" if schema.is_out else "inplace" if is_inplace(schema) else "functional"

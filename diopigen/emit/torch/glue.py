@@ -32,9 +32,12 @@ from diopigen.emit.torch.forms import (
 )
 from diopigen.emit.torch.gradients import gradients, lines
 from diopigen.emit.torch.reasons import wrong_reasons
+from diopigen.emit.torch.releases import guarded, guarded_headers
 from diopigen.emit.torch.ruled import RuledKernel, ruled_kernel
 from diopigen.emit.torch.schema import operator_class, operator_header, signature
 from diopigen.emit.torch.structured import StructuredKernel, registrations, run_parameters, structured_kernel
+from diopigen.ir.aten import parse_schema
+from diopigen.ir.aten_model import Aten
 from diopigen.ir.model import Function, Interface, Overload
 
 TARGET = "torch"
@@ -42,6 +45,7 @@ TARGET = "torch"
 RULES = {
     "torch-unserved": "An overload that a new device needs and a function names is generated, handwritten or left out.",
     "torch-unknown": "torch.yaml names overloads of the release that the spec names, each once.",
+    "torch-changed": "What kernels serve has the same types in all releases, and is structured in all or none.",
     "torch-idle": "An overload that torch.yaml leaves out is one that would be served otherwise.",
 }
 
@@ -55,6 +59,31 @@ def _owners(interface: Interface) -> dict[str, tuple[Function, Overload]]:
     return {overload.name: (f, overload) for f in interface.functions for overload in f.aten}
 
 
+def _changes(interface: Interface, overload: str) -> bool:
+    """Whether kernels of an overload have several types."""
+    texts = (*interface.aten.earlier_schemas.get(overload, ()), interface.aten.schemas.get(overload, ""))
+    signatures = [signature(parse_schema(text)) for text in texts if text]
+    return len({(own.result, tuple(kind for kind, _ in own.parameters)) for own in signatures}) > 1
+
+
+def _check_releases(interface: Interface) -> list[Diagnostic]:
+    """What kernels serve of the releases of torch, which must agree on it."""
+    aten = interface.aten
+    spans = {name: entry.span for name, (_, entry) in _owners(interface).items()}
+    spans |= {name: entry.span for entry in aten.handwritten for name in (entry.overload, *entry.also)}
+    found = {name: f"'{name}' has other C++ types in some releases of" for name in spans if _changes(interface, name)}
+    for group in aten.structured:
+        overloads = {group.out, group.functional, group.inplace}
+        if not group.in_all_releases or overloads & set(aten.releases_of):
+            found[group.out] = f"'{group.out}' is a structured operator in some releases alone of"
+    fix = "remove it here until the releases agree"
+    return [
+        _error("torch-changed", f"{text} {aten.torch}", spans[name], fix)
+        for name, text in found.items()
+        if name in spans
+    ]
+
+
 def _check_names(interface: Interface) -> list[Diagnostic]:
     found: list[Diagnostic] = []
     seen: set[str] = set()
@@ -62,16 +91,16 @@ def _check_names(interface: Interface) -> list[Diagnostic]:
     entries = [(name, entry.span) for entry in interface.aten.handwritten for name in (entry.overload, *entry.also)]
     entries += [(entry.overload, entry.span) for entry in interface.aten.left_out]
     for overload, span in entries:
-        if overload not in interface.aten_schemas:
-            message = f"torch {interface.aten_release} has no overload '{overload}'"
-            fix = did_you_mean(overload, interface.aten_schemas) or "see native_functions.yaml of torch"
+        if overload not in interface.aten.schemas:
+            message = f"{interface.aten.torch} has no overload '{overload}'"
+            fix = did_you_mean(overload, interface.aten.schemas) or "see native_functions.yaml of torch"
             found.append(_error("torch-unknown", message, span, fix))
         elif overload in seen:
             message = f"'{overload}' is named twice"
             found.append(_error("torch-unknown", message, span, "keep one entry"))
         seen.add(overload)
     for left in interface.aten.left_out:
-        if left.overload in interface.aten_schemas and left.overload not in owners:
+        if left.overload in interface.aten.schemas and left.overload not in owners:
             message = f"no function of the interface names '{left.overload}'"
             found.append(_error("torch-idle", message, left.span, "remove the entry"))
     known = {function.short_name for function in interface.functions}
@@ -138,6 +167,8 @@ def ruled(
         if name not in interface.aten.needed or name in served:
             continue
         try:
+            if missing := [member for member in known[name].members if member in interface.aten.releases_of]:
+                raise Unbound(f"belongs to {missing[0]}, which is not in all of {interface.aten.torch}")
             kernel = ruled_kernel(interface, known[name], frozenset(served))
         except Unbound as reason:
             problems.append(_unserved(function, overload, str(reason)))
@@ -155,11 +186,11 @@ def _parted(interface: Interface, kernels: Sequence[Kernel]) -> tuple[list[Kerne
     return complete, [kernel for kernel in kernels if kernel.entry.overload in outs]
 
 
-def _registrations(complete: Sequence[Kernel]) -> list[str]:
+def _registrations(aten: Aten, complete: Sequence[Kernel]) -> list[str]:
     """A line for each overload that handwritten kernels serve."""
     lines = {kernel.entry.overload: f"kernels::{kernel.name}" for kernel in complete}
     lines |= {schema.name: wrapper_name(schema) for kernel in complete for schema in kernel.forms.derived}
-    return [_registration(operator_class(name), function) for name, function in sorted(lines.items())]
+    return guarded(aten, [(name, f"    {_registration(operator_class(name), lines[name])}") for name in sorted(lines)])
 
 
 def _registration(operator: str, function: str) -> str:
@@ -221,7 +252,7 @@ def emit(interface: Interface, templates: Path) -> Plan:
     """
     if not interface.aten.structured or "specs/torch.yaml" not in interface.files:
         return Plan(())
-    problems = _check_names(interface)
+    problems = _check_names(interface) + _check_releases(interface)
     if problems:
         raise Failure(*problems)
     known = families(interface)
@@ -236,7 +267,7 @@ def emit(interface: Interface, templates: Path) -> Plan:
     complete, fillers = _parted(interface, handwritten)
     calls = call_bindings(interface, known, handwritten)
     values = {
-        "release": interface.aten_release,
+        "torch": interface.aten.torch,
         "kernels": kernels,
         "headers": _headers(header for kernel in kernels for header in kernel.headers),
         "registrations": [line for kernel in kernels for line in registrations(kernel.group)],
@@ -247,16 +278,21 @@ def emit(interface: Interface, templates: Path) -> Plan:
         "ruled_headers": _headers(operator_header(name) for kernel in by_rule for name, _ in kernel.overloads),
         "declarations": _declarations(interface, complete, fillers),
         "derived": [
-            (schema.name, kernel.entry.overload, derived_text(kernel.forms, schema))
+            (
+                schema.name,
+                kernel.entry.overload,
+                "\n".join(guarded(interface.aten, [(schema.name, derived_text(kernel.forms, schema))])),
+            )
             for kernel in complete
             for schema in kernel.forms.derived
         ],
         "compiled_functions": table_lines(functions_of(interface, calls)),
         "compiled_kernels": fusible(interface, functions_of(interface, calls)),
         "compiled_bindings": [*COPIES, *(call.text() for call in calls)],
-        "handwritten": _registrations(complete),
-        "handwritten_headers": _headers(
-            operator_header(name) for kernel in complete for name in kernel.forms.overloads
+        "handwritten": _registrations(interface.aten, complete),
+        "handwritten_headers": guarded_headers(
+            interface.aten,
+            {name: operator_header(name) for kernel in complete for name in kernel.forms.overloads},
         ),
         **_customs(interface),
     }

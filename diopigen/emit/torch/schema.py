@@ -46,7 +46,7 @@ class Signature:
 
 def schema_of(interface: Interface, overload: str) -> AtenSchema | None:
     """The schema of an overload, or None where the release has no such overload."""
-    text = interface.aten_schemas.get(overload)
+    text = interface.aten.schemas.get(overload)
     return None if text is None else parse_schema(text)
 
 

@@ -8,6 +8,9 @@ namespace py = pybind11;
 using diopigen::distributed::ProcessGroup;
 using Options = ProcessGroup::Options;
 
+// diopi_torch reads it in the file before it loads the module (releases.py).
+[[gnu::used]] static const char kBuiltFor[] = "diopigen: built for Python " PY_VERSION;
+
 PYBIND11_MODULE(diopi_collectives, module) {
     // c10d::Backend, Store and Work are known to pybind11 by torch, which is imported before.
     // Both below are asked for by torch.distributed.split_group.

@@ -142,6 +142,9 @@ PyObject* savedRunner(PyObject*, PyObject* number) {
     END_HANDLE_TH_ERRORS
 }
 
+// diopi_torch reads it in the file before it loads the module (releases.py).
+[[gnu::used]] const char kBuiltFor[] = "diopigen: built for Python " PY_VERSION;
+
 PyMethodDef functions[] = {
     {"program", programRunner, METH_O, "program(number) -> Runner\n\nA program of torch.ops.diopi.make_program."},
     {"saved", savedRunner, METH_O, "saved(number) -> Runner\n\nA graph of torch.ops.diopi.load_graph."},

@@ -7,6 +7,7 @@
 #include <diopigen_torch/read_switches.h>
 #include <diopigen_torch/switches.h>
 #include <torch/csrc/autograd/variable.h>
+#include <torch/headeronly/version.h>
 #include <torch/library.h>
 
 #include <map>
@@ -17,6 +18,9 @@
 namespace diopigen::backend {
 
 namespace {
+
+// diopi_torch reads it in the file before it loads the library (releases.py).
+[[gnu::used]] const char kBuiltFor[] = "diopigen: built for torch " TORCH_VERSION;
 
 c10::Dict<std::string, int64_t> dictionary(const std::map<std::string, int64_t>& values) {
     c10::Dict<std::string, int64_t> result;
