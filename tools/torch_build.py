@@ -81,7 +81,7 @@ def located(folder: Path) -> Backend:
 def bring_up(tree: Path) -> None:
     """The tree as `make demo` makes it."""
     shutil.rmtree(tree, ignore_errors=True)
-    diopigen("scaffold", "--vendor", "droplet", "--out", tree, "--ops", "Roll")
+    diopigen("scaffold", "--vendor", "droplet", "--out", tree, "--ops", "Roll", "--with-torch")
     shutil.copytree(EXAMPLE, tree, dirs_exist_ok=True, ignore=shutil.ignore_patterns("README.md", "__pycache__"))
     diopigen("elementwise", tree / "impl/droplet", "--chip", tree / "droplet.yaml")
     diopigen("adaptors", tree / "impl/droplet", "--out", tree / "generated/adaptors/droplet")

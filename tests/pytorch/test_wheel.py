@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,30 +17,42 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples/droplet"
-LIBRARIES = ("libtorch_droplet.so", "libdiopi_dispatch.so", "libdiopi_impl.so")
+LIBRARIES = ("libtorch_droplet.so", "libdiopi_dispatch.so", "libdiopi_impl.so", "diopi_graphs.so")
 ONES = "print((torch.ones(3, device='droplet') + 1).tolist())"
 
 
+def called(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*map(str, words)], capture_output=True, text=True)
+
+
 def succeed(*words: str | Path) -> None:
-    done = subprocess.run([*map(str, words)], capture_output=True, text=True)
+    done = called(*words)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
 
 @pytest.fixture(scope="module")
 def wheel(backend: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built from the package with the libraries that `cmake --preset torch` puts there."""
-    source = tmp_path_factory.mktemp("source")
-    shutil.copy(EXAMPLE / "pyproject.toml", source)
-    shutil.copytree(
-        EXAMPLE / "torch_droplet", source / "torch_droplet", ignore=shutil.ignore_patterns("lib", "__pycache__")
-    )
-    (source / "torch_droplet/lib").mkdir()
+    source = package(tmp_path_factory.mktemp("source"))
     for name in LIBRARIES:
         shutil.copy(backend.torch.parent / name, source / "torch_droplet/lib")
     folder = tmp_path_factory.mktemp("wheel")
     succeed(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--wheel-dir", folder, source)
     (made,) = folder.iterdir()
     return made
+
+
+def package(source: Path) -> Path:
+    """The package of a tree, without libraries."""
+    source.mkdir(exist_ok=True)
+    shutil.copy(EXAMPLE / "pyproject.toml", source)
+    (source / "generated").mkdir()
+    shutil.copy(ROOT / "runtime/torch/package/torch_wheel.py", source / "generated")
+    shutil.copytree(
+        EXAMPLE / "torch_droplet", source / "torch_droplet", ignore=shutil.ignore_patterns("lib", "__pycache__")
+    )
+    (source / "torch_droplet/lib").mkdir()
+    return source
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +95,52 @@ def run(python: Path, folder: Path, code: str, **variables: str) -> subprocess.C
 def test_the_wheel_holds_the_libraries(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     assert {f"torch_droplet/lib/{name}" for name in LIBRARIES} <= names
+
+
+def test_the_wheel_is_named_after_what_its_libraries_were_built_for(wheel: Path) -> None:
+    torch = ".".join(importlib.metadata.version("torch").split(".")[:2])
+    python = f"cp{sys.version_info[0]}{sys.version_info[1]}"
+    machine = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+    assert wheel.name == f"torch_droplet-0.1.0+torch{torch}-{python}-{python}-{machine}.whl"
+    metadata = zipfile.ZipFile(wheel).read(f"torch_droplet-0.1.0+torch{torch}.dist-info/METADATA").decode()
+    assert re.findall("Requires-Dist: (.*)", metadata) == ["diopi-torch==0.1.0", f"torch=={torch}.*"]
+
+
+def test_pip_refuses_the_wheel_for_another_python(wheel: Path, tmp_path: Path) -> None:
+    other = ["--python-version", "3.9", "--only-binary", ":all:", "--target", str(tmp_path)]
+    done = called(sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", *other, wheel)
+    assert done.returncode != 0 and f"{wheel.name} is not a supported wheel" in done.stderr
+
+
+def test_there_is_no_wheel_without_libraries(tmp_path: Path) -> None:
+    source = package(tmp_path / "source")
+    done = called(sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", tmp_path, source)
+    assert "no libraries: cmake --preset torch && cmake --build --preset torch" in done.stdout + done.stderr
+    assert done.returncode != 0 and "Traceback" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("library", "product", "code"),
+    [
+        ("libtorch_droplet.so", "torch", "import torch_droplet"),
+        ("diopi_graphs.so", "Python", "from diopi_torch import _backend; _backend.extension('diopi_graphs')"),
+    ],
+)
+def test_a_library_for_another_release_is_refused_in_one_sentence(
+    python: Path, backend: Any, tmp_path: Path, library: str, product: str, code: str
+) -> None:
+    for name in LIBRARIES:
+        shutil.copy(backend.torch.parent / name, tmp_path)
+    content = (tmp_path / library).read_bytes()
+    mark = re.compile(rf"(diopigen: built for {product} [0-9]+)\.[0-9][0-9]".encode())
+    (tmp_path / library).write_bytes(mark.sub(rb"\1.99", content))
+    autoload = "1" if product == "Python" else "0"
+    done = run(python, tmp_path, code, TORCH_DEVICE_BACKEND_AUTOLOAD=autoload, TORCH_DROPLET_LIBRARIES=str(tmp_path))
+    assert done.returncode != 0
+    last = done.stderr.splitlines()[-1]
+    assert re.fullmatch(
+        rf"ImportError: {tmp_path / library} was built for {product} [0-9]\.99, and this is {product} [0-9.]+: .*", last
+    )
 
 
 def test_torch_finds_the_device_by_itself(python: Path, tmp_path: Path) -> None:

@@ -23,7 +23,10 @@ from diopigen.ir.model import Interface
 MARK = "vendor.json"
 """The generated file that says whose tree it is."""
 
-_GENERATED_FILES = frozenset({MARK, "test/operators.inc"})
+WHEEL = "generated/torch_wheel.py"
+"""Names the wheel of the package for PyTorch after its libraries."""
+
+_GENERATED_FILES = frozenset({MARK, "test/operators.inc", WHEEL})
 
 _STARTS = {
     "README.md": "README.md.j2",
@@ -103,6 +106,7 @@ def emit_vendor(
     files = [
         _operator_list(interface, templates),
         PlannedFile(MARK, _mark(interface, options), ("specs/types.yaml",), "vendor"),
+        *([_wheel(templates)] if options.torch else []),
         *_starts(interface, templates, options, first_versions),
         *(
             skeleton_file(interface, templates, options.vendor, operator, library=first_versions)
@@ -142,6 +146,11 @@ def _starts_of(templates: Path, starts: Mapping[str, str], values: Mapping[str, 
 def _file(templates: Path, path: str, template: str, values: Mapping[str, Any]) -> PlannedFile:
     name = f"vendor/{template}"
     return PlannedFile(path, render(templates, name, values), (f"templates/{name}",), "vendor")
+
+
+def _wheel(templates: Path) -> PlannedFile:
+    source = "runtime/torch/package/torch_wheel.py"
+    return PlannedFile(WHEEL, (templates.parent / source).read_bytes(), (source,), "vendor")
 
 
 def _operator_list(interface: Interface, templates: Path) -> PlannedFile:
