@@ -17,20 +17,17 @@ _BEGIN, _END = "<!-- parity: written by tools/device_module_parity.py -->\n", "<
 def table() -> str:
     """Both lists as Markdown, names in the order of the alphabet."""
     import torch
-    from diopi_torch.missing import without_counterpart
+    from diopi_torch.missing import names_by_reason
 
     module = torch.get_device_module("droplet")
     public = sorted(torch.cuda.__all__)
     present = [name for name in public if hasattr(module, name)]
-    reasons: dict[str, list[str]] = {}
-    for name, reason in sorted(without_counterpart().items()):
-        reasons.setdefault(reason, []).append(name)
     lines = [
-        f"{len(present)} of {len(public)}: " + ", ".join(f"`{name}`" for name in present),
+        f"{len(present)} names: " + ", ".join(f"`{name}`" for name in present),
         "",
         "| no counterpart | why |",
         "| --- | --- |",
-        *(f"| {', '.join(f'`{name}`' for name in names)} | {reason} |" for reason, names in reasons.items()),
+        *(f"| {', '.join(f'`{name}`' for name in names)} | {reason} |" for reason, names in names_by_reason().items()),
     ]
     return "\n".join(lines) + "\n"
 

@@ -1721,8 +1721,8 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const std
     Call call(out);
     Output out_written(out, type);
     const Input self_read(call, self, type, kNumber);
-    call("diopiClampScalar", diopiClampScalar, out_written, self_read, Number(min, at::toOpMathType(type)),
-         Number(max, at::toOpMathType(type)));
+    call("diopiClampScalar", diopiClampScalar, out_written, self_read,
+         Number(min, at::toOpMathType(type), Bound::lower), Number(max, at::toOpMathType(type), Bound::upper));
     out_written.finish();
 }
 
@@ -1797,7 +1797,8 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Call call(out);
     Output out_written(out, type);
     const Input self_read(call, self, type, kNumber);
-    call("diopiClampMaxScalar", diopiClampMaxScalar, out_written, self_read, Number(max, at::toOpMathType(type)));
+    call("diopiClampMaxScalar", diopiClampMaxScalar, out_written, self_read,
+         Number(max, at::toOpMathType(type), Bound::upper));
     out_written.finish();
 }
 
@@ -1871,7 +1872,8 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Call call(out);
     Output out_written(out, type);
     const Input self_read(call, self, type, kNumber);
-    call("diopiClampMinScalar", diopiClampMinScalar, out_written, self_read, Number(min, at::toOpMathType(type)));
+    call("diopiClampMinScalar", diopiClampMinScalar, out_written, self_read,
+         Number(min, at::toOpMathType(type), Bound::lower));
     out_written.finish();
 }
 

@@ -24,7 +24,7 @@ def test_every_public_name_of_cuda_is_there_or_has_a_reason(module: ModuleType) 
         if name in reasons:
             with pytest.raises(AttributeError, match=reasons[name].replace("(", r"\(").replace(")", r"\)")[:40]):
                 getattr(module, name)
-    assert set(reasons) <= set(torch.cuda.__all__), "reasons for names that torch.cuda does not have"
+    assert set(reasons) <= {*torch.cuda.__all__}, "reasons for names that torch.cuda does not have"
 
 
 def test_names_of_the_module(module: ModuleType) -> None:

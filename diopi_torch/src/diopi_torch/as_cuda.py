@@ -88,11 +88,11 @@ def _takes_a_device(name: str) -> bool:
     )
 
 
-def _without_counterpart(name: str, reason: str) -> Any:
+def _without_counterpart(existing: types.FunctionType, name: str, reason: str) -> Any:
+    @functools.wraps(existing)  # PyTorch unwraps some of them when it is imported
     def call(*_: Any, **__: Any) -> Any:
         raise RuntimeError(f"torch.cuda.{name} has no counterpart on {_NAME}: {reason}")
 
-    call.__name__ = name
     return call
 
 
@@ -110,7 +110,7 @@ def _replace_module() -> None:
     for name, reason in reasons.items():
         existing = getattr(torch.cuda, name, None)
         if isinstance(existing, types.FunctionType):
-            setattr(torch.cuda, name, _without_counterpart(name, reason))
+            setattr(torch.cuda, name, _without_counterpart(existing, name, reason))
     torch.cuda._lazy_init = device_module.init
     torch.cuda._lazy_call = device_module._lazy_call
     torch.cuda._is_in_bad_fork = device_module._is_in_bad_fork

@@ -122,6 +122,15 @@ def converted_by_rule(helper: str, dtype: torch.dtype) -> torch.dtype:
     return _HALVES.get(dtype, dtype)
 
 
+def is_beyond(value: Any, dtype: torch.dtype) -> bool:
+    """Whether a number is out of the range of an integral dtype. What becomes of it differs between operators and
+    releases of torch."""
+    if dtype == torch.bool or dtype.is_floating_point or dtype.is_complex or not isinstance(value, (int, float)):
+        return False
+    limits = torch.iinfo(dtype)
+    return not limits.min <= value <= limits.max
+
+
 def plain_operand(value: Any, type_name: str, length: int | None) -> Any:
     if isinstance(value, torch.fx.Node):
         raise Declined("a tensor where the function takes a number")

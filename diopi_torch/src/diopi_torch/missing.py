@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import torch
+
 _REASONS = {
-    "work is not recorded into graphs": "CUDAGraph graph graphs graph_pool_handle make_graphed_callables",
+    "work is not recorded into graphs": "CUDAGraph graph graphs graph_pool_handle make_graphed_callables "
+    "export_dot export_graph_data graph_annotations",
     "memory has one allocator, without pools": "MemPool use_mem_pool CUDAPluggableAllocator change_current_allocator "
     "caching_allocator_alloc caching_allocator_delete caching_allocator_enable caching_allocator_disabled "
     "memory_snapshot",
@@ -22,9 +25,14 @@ _REASONS = {
 }
 
 
+def names_by_reason() -> dict[str, list[str]]:
+    """Those of all supported releases of torch."""
+    return {reason: sorted(names.split()) for reason, names in sorted(_REASONS.items())}
+
+
 def without_counterpart() -> dict[str, str]:
-    """The reason by name."""
-    return {name: reason for reason, names in _REASONS.items() for name in names.split()}
+    """The reason by name, for what this release of torch has."""
+    return {name: why for why, names in names_by_reason().items() for name in names if name in torch.cuda.__all__}
 
 
 def reason(name: str) -> str:

@@ -72,8 +72,8 @@ def _name_of(node: torch.fx.Node) -> str:
         return str(target)
     if node.op != "call_function":
         return ""
-    if isinstance(target, torch._ops.OpOverload):
-        name = target._schema.name
+    if isinstance(target, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
+        name = target._schema.name if isinstance(target, torch._ops.OpOverload) else target._qualified_op_name
         return name.removeprefix("aten::") if name.startswith("aten::") else ""
     if target is getattr:
         return "getattr"
@@ -161,7 +161,12 @@ def _transposed(node: torch.fx.Node) -> Operation | None:
 
 
 def _attribute(node: torch.fx.Node) -> Operation | None:
-    return Operation("transposed", (node.args[0], -2, -1)) if node.args[1] == "mT" else None
+    return _matrices(node) if node.args[1] == "mT" else None
+
+
+def _matrices(node: torch.fx.Node) -> Operation:
+    """`mT`, an attribute until torch 2.14 and an operator since."""
+    return Operation("transposed", (node.args[0], -2, -1))
 
 
 def _permuted(node: torch.fx.Node) -> Operation | None:
@@ -261,6 +266,7 @@ _READERS = {
     "swapaxes": _transposed,
     "permute": _permuted,
     "getattr": _attribute,
+    "mT": _matrices,
     "masked_fill": _filled,
     "where": _where,
     "dropout": _dropout,

@@ -15,6 +15,7 @@ from .graph_nodes import (
     Declined,
     Unplanned,
     converted_by_rule,
+    is_beyond,
     named_arguments,
     overload_name,
     plain_operand,
@@ -174,6 +175,8 @@ class Steps(Slots):
             return self._tensor_operand(argument, rule, dtypes, expands, results, promoted)
         _, _, type_name, standard, length = parameter
         value = self.plain(argument)
+        if type_name == "scalar" and results and is_beyond(value, results[0].dtype):
+            raise Declined(f"a number beyond {dtype_name(results[0].dtype)}")
         return plain_operand(standard if value is None else value, type_name, length)
 
     def _operand_value(self, argument: Any) -> Any:

@@ -17,6 +17,9 @@ _PLAIN = {"bool": "bool", "int64": "int64_t", "int32": "int32_t", "double": "dou
 _INDEX = frozenset({"bool", "uint8", "int64", "int32"})
 
 
+_SIDES = {"max": "lower", "min": "upper"}
+"""The bound that is the second operand of a function of expressions."""
+
 CONVERSIONS: Mapping[str, str] = {"accumulate": "accumulated", "to_float": "toFloat", "opmath": "at::toOpMathType"}
 """What computes the dtype of a rule in C++, from that of its operand."""
 
@@ -104,7 +107,16 @@ def _number(function: Function, param: Parameter, argument: AtenArgument, dtype:
     if not _is_converted(function, param):
         return f"Number({argument.name})"
     computed = dtype if _is_stored(function, param) else f"at::toOpMathType({dtype})"
-    return f"Number({argument.name}, {computed})"
+    return f"Number({argument.name}, {computed}{_side(function, param)})"
+
+
+def _side(function: Function, param: Parameter) -> str:
+    """The last argument of a number that is a bound: the second operand of `max` or `min` in the kernel expression."""
+    formulas = () if function.kernel is None else function.kernel.results
+    for part in (part for _, formula in formulas for part in walk(formula.expression)):
+        if isinstance(part, Call) and part.function in _SIDES and part.arguments[1:] == (Name(param.name),):
+            return f", Bound::{_SIDES[part.function]}"
+    return ""
 
 
 def value(param: Parameter, argument: AtenArgument | None) -> str:

@@ -106,7 +106,8 @@ at::Tensor& hardtanh(const at::Tensor& self, const at::Scalar& min_val, const at
     requireTanh(self);
     const at::ScalarType type = shapeElementwise(out, {&self});
     const at::ScalarType computed = at::toOpMathType(type);
-    fill(out, type, self, kTanh, "diopiHardtanh", diopiHardtanh, Number(min_val, computed), Number(max_val, computed));
+    fill(out, type, self, kTanh, "diopiHardtanh", diopiHardtanh, Number(min_val, computed, Bound::lower),
+         Number(max_val, computed, Bound::upper));
     return out;
 }
 

@@ -8,7 +8,11 @@
 #include <diopigen_torch/allocator.h>
 #include <diopigen_torch/call.h>
 #include <diopigen_torch/fallback.h>
+#include <diopigen_torch/release.h>
 #include <diopigen_torch/shaped.h>
+
+#include <cstdint>
+#include <limits>
 
 #include "devices.h"
 
@@ -27,6 +31,26 @@ void fallBackForDtype(at::ScalarType type) { fallBack(c10::str("the interface do
 void requireFits(at::ScalarType type, const at::Scalar& number) {
     AT_DISPATCH_ALL_TYPES_AND_COMPLEX_AND3(at::kBool, at::kHalf, at::kBFloat16, type, "requireFits",
                                            [&] { static_cast<void>(number.to<scalar_t>()); });
+}
+
+at::Scalar boundOf(const at::Scalar& bound, at::ScalarType type, Bound side) {
+#if DIOPIGEN_TORCH_SINCE(2, 15)
+    if (at::isIntegralType(type, /*includeBool=*/false)) {
+        return AT_DISPATCH_INTEGRAL_TYPES(type, "boundOf", [&]() -> at::Scalar {
+            constexpr auto kLowest = static_cast<int64_t>(std::numeric_limits<scalar_t>::min());
+            constexpr auto kHighest = static_cast<int64_t>(std::numeric_limits<scalar_t>::max());
+            const bool isHuge = bound.isUnsigned() && bound.to<uint64_t>() > static_cast<uint64_t>(INT64_MAX);
+            const int64_t value = isHuge ? kHighest : bound.to<int64_t>();
+            const bool isBelow = value < kLowest;
+            const bool isAbove = isHuge || value > kHighest;
+            TORCH_CHECK(!(side == Bound::lower ? isAbove : isBelow), "Clamp ", side == Bound::lower ? "min" : "max",
+                        " value ", bound, " is outside the representable range of ", type);
+            return isBelow ? kLowest : isAbove ? kHighest : value;
+        });
+    }
+#endif
+    requireFits(type, bound);
+    return bound;
 }
 
 void Call::lack(const char* name) {

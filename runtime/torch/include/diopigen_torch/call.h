@@ -32,6 +32,11 @@ class FallbackRequested : public std::runtime_error {
 /// Raises where a dtype does not hold a number, as PyTorch's own conversions do. For bool every number is true or
 /// false.
 void requireFits(at::ScalarType type, const at::Scalar& number);
+
+enum class Bound { lower, upper };
+/// A bound as a number that the dtype holds. Since torch 2.15 a bound beyond an integral dtype limits nothing; before,
+/// and where no element could be within it, that is an error.
+at::Scalar boundOf(const at::Scalar& bound, at::ScalarType type, Bound side);
 /// For a dtype that a kernel does not accept.
 [[noreturn]] void fallBackForDtype(at::ScalarType type);
 
@@ -248,6 +253,13 @@ class Number {
     Number(const std::optional<at::Scalar>& scalar, at::ScalarType type) : Number(scalar) {
         if (hasValue_) {
             requireFits(type, *scalar);
+        }
+    }
+    /// The same for a bound of the result.
+    Number(const at::Scalar& scalar, at::ScalarType type, Bound side) : Number(boundOf(scalar, type, side)) {}
+    Number(const std::optional<at::Scalar>& scalar, at::ScalarType type, Bound side) : hasValue_(scalar.has_value()) {
+        if (hasValue_) {
+            set(boundOf(*scalar, type, side));
         }
     }
     Number(const std::optional<at::Scalar>& scalar) : hasValue_(scalar.has_value()) {  // NOLINT
