@@ -109,7 +109,7 @@ def compiled(tree: Path, folder: Path) -> Backend:
     configured(
         tree, build, python, "-DDIOPI_WITH_TORCH=ON", f"-DDIOPI_TORCH_LIBRARIES={build}", f"-Ddiopigen_DIR={ROOT}/cmake"
     )
-    make(build, "torch_droplet", "diopi_impl")
+    make(build, "torch_droplet", "torch_droplet_run", "diopi_impl")
     configured(ROOT / "impl/cpu", found.reference.parent, "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DDIOPI_CPU_ONE_ARCH")
     make(found.reference.parent)
     return found

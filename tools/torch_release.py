@@ -1,0 +1,85 @@
+"""Tries a release of torch: which schemas changed, whether the backend builds against it, and which tests fail.
+
+`python tools/torch_release.py 2.16.0`, or without a release the newest one of the package index. Everything is made in
+build/torch-<release>; the checkout stays as it is. `python tools/snapshot_aten.py specs/aten`, with the Python of that
+folder, adds the release to those that are supported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FACTS = ROOT / "specs/aten"
+SNAPSHOT = "import json, pathlib, snapshot_aten as s; print(json.dumps(s.updated(pathlib.Path('specs/aten'))))"
+BACKEND = """
+import json, pathlib, sys, torch_build
+print(json.dumps(torch_build.build(pathlib.Path(sys.argv[1])).environment()))
+"""
+RELEASE = "import torch; print(torch.__version__)"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("release", nargs="?", default="", help="such as 2.15.0; the newest without it")
+    parser.add_argument("--tests", default="tests/pytorch", help="what pytest runs over the backend")
+    options = parser.parse_args()
+    folder = ROOT / "build" / f"torch-{options.release or 'newest'}"
+    python = environment(folder / "venv", options.release)
+    release = output(python, "-c", RELEASE).strip()
+    print(f"torch {release}")
+    for line in changes(python):
+        print(line)
+    variables = build(python, folder)
+    tests = [python, "-m", "pytest", "-q", "-n", str(os.cpu_count()), "--dist", "worksteal", *options.tests.split()]
+    return subprocess.run(tests, cwd=ROOT, env={**os.environ, **variables}, check=False).returncode
+
+
+def environment(folder: Path, release: str) -> Path:
+    """The Python of a new environment with that torch and what tests need."""
+    python = folder / "bin/python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    torch = f"torch=={release}" if release else "torch"
+    packages = ["--editable", ".[dev]", torch, "expecttest"]
+    print(f"{folder.relative_to(ROOT)}: pip installs {torch}; a build for CUDA takes some GB", flush=True)
+    subprocess.run([python, "-m", "pip", "install", "-q", "--upgrade", *packages], cwd=ROOT, check=True)
+    return python
+
+
+def output(python: Path, *words: str) -> str:
+    """The output of a program that must succeed."""
+    variables = {**os.environ, "PYTHONPATH": str(ROOT / "tools")}
+    return subprocess.run(
+        [python, *words], cwd=ROOT, env=variables, stdout=subprocess.PIPE, text=True, check=True
+    ).stdout
+
+
+def changes(python: Path) -> list[str]:
+    """The lines of specs/aten that this release would add, change or remove."""
+    files: dict[str, str] = json.loads(output(python, "-c", SNAPSHOT))
+    lines: list[str] = []
+    for name, content in files.items():
+        path = FACTS / name
+        before = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        lines += difflib.unified_diff(before, content.splitlines(), name, name, "recorded", "this release", 0, "")
+    return lines or ["specs/aten: nothing changed"]
+
+
+def build(python: Path, folder: Path) -> dict[str, str]:
+    """The variables by which tests find the backend. Raises `SystemExit` where a step fails."""
+    try:
+        variables: dict[str, str] = json.loads(output(python, "-c", BACKEND, str(folder)).splitlines()[-1])
+    except subprocess.CalledProcessError:
+        raise SystemExit(f"the backend does not build; see above, and {folder.relative_to(ROOT)}") from None
+    return variables
+
+
+if __name__ == "__main__":
+    sys.exit(main())
