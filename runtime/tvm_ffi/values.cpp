@@ -1,5 +1,7 @@
 #include "values.h"
 
+#include <diopigen/dtypes.h>
+
 #include <cstring>
 
 namespace diopigen::ffi {
