@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
-def names_option(*names: str, metavar: str, what: str, complete: _Complete) -> Callable[[_Command], _Command]:
+def names_option(*names: str, metavar: str, what: str, complete: Complete) -> Callable[[_Command], _Command]:
     """An option that takes a name, may be repeated and is completed by `complete`. `what` opens its help."""
     return click.option(
         *names, multiple=True, metavar=metavar, help=f"{what} (may be repeated).", shell_complete=complete

@@ -21,11 +21,13 @@ from diopigen.commands.conformance_cards import CardOptions, card_options, parts
 from diopigen.commands.conformance_options import (
     libraries_of,
     library_options,
+    report_options,
     selection_options,
     shard_options,
     spec_option,
 )
 from diopigen.commands.conformance_vendor import vendor_options, vendor_side
+from diopigen.commands.grouped import Grouped, group
 from diopigen.console import Session, show_findings
 from diopigen.diagnostics import Sink
 
@@ -42,8 +44,8 @@ def conformance() -> None:
     """Test a kernel library through the C interface, by cases that follow from the spec."""
 
 
-@conformance.command("list")
-@selection_options
+@conformance.command("list", cls=Grouped)
+@selection_options("failures")
 @shard_options
 @click.option("--format", "output_format", type=click.Choice(("text", "json")), default="text", help="Form.")
 @spec_option
@@ -71,35 +73,24 @@ def list_cases(
         click.echo("\n".join(case.id for case in cases))
 
 
-@conformance.command()
+@conformance.command(cls=Grouped)
 @library_options
-@selection_options
+@selection_options("failures", "sample")
 @shard_options
-@click.option("--sample", type=click.IntRange(1), metavar="N", help="At most N cases of each function.")
 @card_options
 @click.option("--launcher", metavar="COMMAND", help="Start processes by this command: 'qemu-x86_64 -cpu Haswell'.")
-@click.option(
+@group(
     "--through",
-    type=click.Choice(("validation",)),
-    help="Call the library through the validation layer, which rejects what the spec forbids.",
+    "validation: call through the validation layer, which rejects what the spec forbids; tvm_ffi: through packed "
+    "functions of tvm-ffi",
+    words={"validation": ("--validated",), "tvm_ffi": ("--binding", "tvm_ffi")},
+    metavar="LAYER",
 )
-@click.option(
-    "--binding",
-    type=click.Choice(("c", "tvm_ffi")),
-    default="c",
-    show_default=True,
-    help="Call the C functions, or packed functions of tvm-ffi over them.",
-)
-@click.option("--device", default="", metavar="VENDOR", help="Insist on this vendor's library and device memory: cuda.")
-@vendor_options
-@click.option("--exceptions", "exceptions_file", metavar="FILE", help="Known exceptions of the vendor (YAML).")
+@click.option("--validated", is_flag=True, hidden=True)
+@click.option("--binding", type=click.Choice(("c", "tvm_ffi")), default="c", hidden=True)
+@vendor_options("device", "exceptions")
 @click.option("-j", "--jobs", type=click.IntRange(1), help="Worker processes (default: the number of processors).")
-@click.option("--by", type=click.Choice(("family", "function", "dtype", "axis")), default="family", help="Table rows.")
-@click.option("--failures", type=click.IntRange(0), default=20, show_default=True, help="Failures shown in full.")
-@click.option("--accuracy", is_flag=True, help="Show the errors in ULP of each function and dtype.")
-@click.option("--json", "json_file", metavar="FILE", help="Write all results as JSON.")
-@click.option("--junit", "junit_file", metavar="FILE", help="Write all results as JUnit XML.")
-@click.option("--html", "html_file", metavar="FILE", help="Write a page with all results, made to be read.")
+@report_options
 @spec_option
 def run(
     lib: str,
@@ -118,7 +109,7 @@ def run(
     sample: int | None,
     cards: CardOptions,
     launcher: str | None,
-    through: str | None,
+    validated: bool,
     binding: str,
     device: str,
     impl: str | None,
@@ -137,7 +128,7 @@ def run(
 
     Ctrl-C ends the run: the cases that finished are reported and written, and the exit code is 130.
     """
-    if through == "validation":
+    if validated:
         # The dispatch library reads its switches from the environment of the processes that run cases.
         switches = {"DIOPI_VALIDATE": "refuse", "DIOPI_VALIDATE_VALUES": "1", "DIOPI_FALLBACK": "off"}
         os.environ.update(switches, DIOPI_VENDOR_LIBRARY=str(Path(lib).absolute()))
@@ -151,7 +142,7 @@ def run(
 
     session = Session(spec, None, "text", False)
     libraries = libraries_of(session, lib, runtime)
-    if through == "validation":
+    if validated:
         libraries = dispatch_library(libraries[0]), libraries[1]
     prefix = _words("--launcher", launcher)
     selected = _select(session, ops, family, dtype, axis, model)
@@ -161,6 +152,9 @@ def run(
     vendor = vendor_side(session, impl, chip_file)
     cases = vendor.converted(cases, session.load().interface)
     entries = [(one.waiver.kind, one.waiver.factor, one.glob, sorted(one.dtypes)) for one in known]
+    through = "validation" if validated else None
+    declared = sorted(map(str, vendor.accuracy))
+    settings = (through, binding, device, cards.repeat, entries, vendor.options, declared)
     head = Results(
         (),
         0.0,
@@ -173,9 +167,7 @@ def run(
         identity={
             "library": library_digest(libraries[0]),
             "spec": spec_digest(session.workspace().spec),
-            "settings": settings_digest(
-                (through, binding, device, cards.repeat, entries, vendor.options, sorted(map(str, vendor.accuracy)))
-            ),
+            "settings": settings_digest(settings),
         },
         plan=selection.plan,
         expected=tuple(case.id for case in cases),
@@ -232,11 +224,11 @@ def _saved_call(_context: click.Context, _param: click.Parameter, value: str) ->
     sys.exit(subprocess.run([sys.executable, "-m", "diopi_torch.repro", "--package", package, value]).returncode)
 
 
-@conformance.command()
+@conformance.command(cls=Grouped)
 @click.argument("case_id", metavar="CASE", is_eager=True, callback=_saved_call)
 @repeat_option
 @library_options
-@vendor_options
+@vendor_options()
 @spec_option
 def repro(
     case_id: str,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from diopigen.commands import completion
+from diopigen.commands.grouped import group
 
 if TYPE_CHECKING:
     from diopigen.console import Session
@@ -50,37 +51,70 @@ def spec_option(command: _Command) -> _Command:
     return click.option("--spec", metavar="DIR", help=help_text)(command)
 
 
-def selection_options(command: _Command) -> _Command:
-    """The options that choose cases."""
-    options = (
-        ops_option,
-        family_option,
-        completion.names_option("--dtype", metavar="D", what="A dtype", complete=completion.dtypes),
-        completion.names_option(
-            "--axis", metavar="A", what="An axis, such as recipe or error", complete=completion.axes
-        ),
-        completion.names_option(
-            "--model", metavar="M", what="The calls of a model: resnet50", complete=completion.models
-        ),
+def _names_option(name: str, complete: completion.Complete) -> Callable[[_Command], _Command]:
+    return click.option(name, multiple=True, shell_complete=complete, hidden=True)
+
+
+_SELECTED: Mapping[str, Callable[..., Any]] = {
+    "family": _names_option("--family", completion.families),
+    "dtype": _names_option("--dtype", completion.dtypes),
+    "axis": _names_option("--axis", completion.axes),
+    "model": _names_option("--model", completion.models),
+    "failures": click.option("--only-failures", "failures_file", metavar="FILE", hidden=True),
+    "sample": click.option("--sample", type=click.IntRange(1), metavar="N", hidden=True),
+}
+_OPTIONS = {"failures": "--only-failures"}
+
+
+def selection_options(*more: str) -> Callable[[_Command], _Command]:
+    """The options that choose cases, by `failures` and `sample` too where they are named."""
+    names = ("family", "dtype", "axis", "model", *more)
+    about = "Cases alone of family=F, dtype=D, axis=A (recipe, error, ...), or the calls of model=M"
+    if "failures" in more:
+        about += ", or those that count against the library in earlier results, failures=FILE"
+    if "sample" in more:
+        about += "; sample=N: at most N of each function"
+    keys = {name: _OPTIONS.get(name, f"--{name}") for name in names}
+    return lambda command: with_options(
+        command, ops_option, group("--only", about, keys), *(_SELECTED[name] for name in names)
     )
-    return with_options(command, *options)
 
 
 def shard_options(command: _Command) -> _Command:
     """The options that choose a part of the cases."""
-    shard = "Only the I-th of N parts of the cases, for N machines (`report merge` joins the results)."
-    costs = "Earlier results, or a history: parts of --shard then take equally long."
-    failures = "Only the cases that count against the library in these earlier results."
+    shard = (
+        "I/N: only the I-th of N parts of the cases, for N machines (`report merge` joins the results). costs=FILE: "
+        "earlier results, or a history, by which parts take equally long"
+    )
     return with_options(
         command,
-        click.option("--shard", metavar="I/N", help=shard),
-        click.option("--costs", "costs_file", metavar="FILE", help=costs),
-        click.option("--only-failures", "failures_file", metavar="FILE", help=failures),
+        group("--shard", shard, {"costs": "--costs"}, other="--part", metavar="I/N"),
+        click.option("--part", "shard", metavar="I/N", hidden=True),
+        click.option("--costs", "costs_file", metavar="FILE", hidden=True),
     )
 
 
-def tested_options(command: _Command) -> _Command:
-    """The options that name what is tested, and the seed and the time of each case."""
+def report_options(command: _Command) -> _Command:
+    """The options that say how results are shown and where they are written."""
+    rows = ("family", "function", "dtype", "axis")
+    show = "Rows of the table: family, function, dtype or axis; accuracy: errors in ULP; failures=N: failures in full"
+    words = {**{row: ("--by", row) for row in rows}, "accuracy": ("--accuracy",)}
+    output = "Write all results: json=FILE, junit=FILE (JUnit XML), html=FILE (a page, made to be read)"
+    return with_options(
+        command,
+        group("--show", show, {"failures": "--failures"}, words, metavar="WHAT"),
+        group("--output", output, {form: f"--{form}" for form in ("json", "junit", "html")}, metavar="FORM=FILE"),
+        click.option("--by", type=click.Choice(rows), default="family", hidden=True),
+        click.option("--failures", type=click.IntRange(0), default=20, hidden=True),
+        click.option("--accuracy", is_flag=True, hidden=True),
+        click.option("--json", "json_file", metavar="FILE", hidden=True),
+        click.option("--junit", "junit_file", metavar="FILE", hidden=True),
+        click.option("--html", "html_file", metavar="FILE", hidden=True),
+    )
+
+
+def named_options(command: _Command) -> _Command:
+    """The options that name what is tested, and the seed."""
     return with_options(
         command,
         click.option("--lib", required=True, metavar="PATH", help="The library under test, libdiopi_impl.so."),
@@ -88,12 +122,25 @@ def tested_options(command: _Command) -> _Command:
             "--runtime", metavar="PATH", help="libdiopirt.so (default: from the library's folder, else built)."
         ),
         click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the drawn values."),
-        click.option("--time-limit", default=20.0, show_default=True, help="Seconds that a case may take."),
     )
+
+
+def tested_options(command: _Command) -> _Command:
+    """The options that name what is tested, the seed and the time of each case."""
+    limit = click.option("--time-limit", default=20.0, show_default=True, help="Seconds that a case may take.")
+    return with_options(command, named_options, limit)
 
 
 def library_options(command: _Command) -> _Command:
     """The options that name what is tested and how."""
-    memory = "GiB that a process may take; 0 for none, which libraries built with sanitizers need."
-    limit = click.option("--memory-limit", type=click.IntRange(0), default=8, show_default=True, help=memory)
-    return with_options(command, tested_options, limit)
+    limit = (
+        "time=SECONDS that a case may take (20), memory=GIB that a process may take (8; 0 for none, which libraries "
+        "built with sanitizers need)"
+    )
+    return with_options(
+        command,
+        named_options,
+        group("--limit", limit, {"time": "--time-limit", "memory": "--memory-limit"}),
+        click.option("--time-limit", default=20.0, hidden=True),
+        click.option("--memory-limit", type=click.IntRange(0), default=8, hidden=True),
+    )

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from diopigen.commands.conformance import exit_code, write_reports
-from diopigen.commands.conformance_options import selection_options, spec_option
+from diopigen.commands.conformance_options import report_options, selection_options, spec_option, with_options
+from diopigen.commands.grouped import Grouped
 from diopigen.console import Session, show_findings
 
 if TYPE_CHECKING:
@@ -36,23 +37,13 @@ def report() -> None:
 
 
 def _forms(command: click.decorators.FC) -> click.decorators.FC:
-    options = (
-        click.option(
-            "--by", type=click.Choice(("family", "function", "dtype", "axis")), default="family", help="Rows."
-        ),
-        click.option("--failures", type=click.IntRange(0), default=20, show_default=True, help="Failures in full."),
-        click.option("--accuracy", is_flag=True, help="Show the errors in ULP of each function and dtype."),
-        click.option("--json", "json_file", metavar="FILE", help="Write the results as JSON."),
-        click.option("--junit", "junit_file", metavar="FILE", help="Write the results as JUnit XML."),
-        click.option("--html", "html_file", metavar="FILE", help="Write a page, made to be read."),
-        click.option("--no-times", is_flag=True, help="Write all times as 0: equal results then give equal files."),
+    no_times = click.option(
+        "--no-times", is_flag=True, help="Write all times as 0: equal results then give equal files."
     )
-    for option in reversed(options):
-        command = option(command)
-    return spec_option(command)
+    return with_options(command, report_options, no_times, spec_option)
 
 
-@report.command()
+@report.command(cls=Grouped)
 @click.argument("file", metavar="RESULTS")
 @_forms
 def show(
@@ -77,7 +68,7 @@ def show(
     _show(results, failures, by, accuracy)
 
 
-@report.command()
+@report.command(cls=Grouped)
 @click.argument("files", metavar="RESULTS...", nargs=-1, required=True)
 @click.option("--allow-missing", is_flag=True, help="Merge although shards or cases are missing; they are named.")
 @_forms
@@ -119,8 +110,8 @@ def _show(results: Results, failures: int, by: str, accuracy: bool) -> None:
     sys.exit(exit_code(results))
 
 
-@click.command()
-@selection_options
+@click.command(cls=Grouped)
+@selection_options()
 @click.option("--by", type=click.Choice(("dtype", "axis")), default="dtype", show_default=True, help="Table columns.")
 @click.option("--format", "output_format", type=click.Choice(("text", "json")), default="text", help="Form.")
 @click.option("--holes", is_flag=True, help="Only the functions that have holes.")

@@ -7,18 +7,35 @@ from typing import Any, TypeVar
 
 import click
 
+from diopigen.commands.conformance_options import with_options
+from diopigen.commands.grouped import group
 from diopigen.conformance.vendor_side import VendorSide
 from diopigen.console import Session
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-def vendor_options(command: _Command) -> _Command:
-    """The options that name the vendor's folder and the chip's file."""
-    impl = "The vendor's folder, impl/NAME: calls that its shims convert are validated as such; its chip's file counts."
-    chip = "The chip's file (default: that of --impl): results are held to the accuracy that it declares."
-    command = click.option("--chip", "chip_file", metavar="FILE", help=chip)(command)
-    return click.option("--impl", metavar="DIR", help=impl)(command)
+_OPTIONS = {
+    "impl": click.option("--impl", metavar="DIR", hidden=True),
+    "chip": click.option("--chip", "chip_file", metavar="FILE", hidden=True),
+    "device": click.option("--device", default="", metavar="VENDOR", hidden=True),
+    "exceptions": click.option("--exceptions", "exceptions_file", metavar="FILE", hidden=True),
+}
+_ABOUT = {
+    "impl": "impl=DIR, the vendor's folder impl/NAME: calls that its shims convert are validated as such, and its "
+    "chip's file counts",
+    "chip": "chip=FILE: results are held to the accuracy that this chip's file declares",
+    "device": "device=NAME: insist on this vendor's library and device memory",
+    "exceptions": "exceptions=FILE: known exceptions (YAML)",
+}
+
+
+def vendor_options(*more: str) -> Callable[[_Command], _Command]:
+    """The options that name the vendor's folder and the chip's file; `more`: other keys of `--vendor`."""
+    names = ("impl", "chip", *more)
+    about = "; ".join(_ABOUT[name] for name in names)
+    vendor = group("--vendor", about, {name: f"--{name}" for name in names})
+    return lambda command: with_options(command, vendor, *(_OPTIONS[name] for name in names))
 
 
 def vendor_side(session: Session, impl: str | None, chip_file: str | None) -> VendorSide:
