@@ -2,7 +2,7 @@
 # One shard for each task of a Slurm array, one worker for each card of its node:
 #     sbatch --array=1-8 examples/many-cards/slurm.sh
 # A task that is killed or requeued goes on where it ended; afterwards, on any node:
-#     diopigen conformance report merge "$RESULTS"/*.jsonl --json all.json --html all.html
+#     diopigen conformance report merge "$RESULTS"/*.jsonl --output json=all.json --output html=all.html
 #SBATCH --job-name=conformance
 #SBATCH --nodes=1
 #SBATCH --ntasks=1

@@ -125,7 +125,7 @@ def accuracy_text(results: Sequence[CaseResult], *, full: bool = False) -> list[
     compared = f", compared with {' and '.join(libraries)} over all cases" if libraries else ""
     if full:
         return [f"accuracy in ULP{compared}:\n{_full(rows)}"]
-    return [f"accuracy in ULP{compared} (largest errors of the functions; --accuracy shows each):\n{_summary(rows)}"]
+    return [f"accuracy in ULP{compared} (largest errors of the functions; --show accuracy has each):\n{_summary(rows)}"]
 
 
 def _full(rows: Sequence[Row]) -> str:
