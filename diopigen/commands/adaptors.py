@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from diopigen.commands.combinations import combinations, excludes, needs
 from diopigen.commands.headers import proto_option, public_of
 from diopigen.commands.writing import carry_out, writing_options
 from diopigen.console import Session, common_options
@@ -43,6 +44,11 @@ _OUT = "generated/adaptors"
 @click.option("--stamp", metavar="FILE", help="Touch this file when done (for build systems).")
 @click.option("--depfile", metavar="FILE", help="Write the inputs as a Make dependency file for --stamp.")
 @common_options
+@combinations(
+    excludes("mode", "stamp", "depfile"),
+    excludes("explained", "out", "mode", "force", "stamp", "depfile"),
+    needs("depfile", "stamp"),
+)
 def adaptors(
     directory: str,
     config: str | None,
@@ -67,9 +73,6 @@ def adaptors(
     from diopigen.header.vendor import source_files
     from diopigen.output.depfile import write_stamp
     from diopigen.vendor.shims import Vendor, check_signatures, resolved_config, vendor_name
-
-    if depfile and not stamp:
-        raise click.UsageError("--depfile needs --stamp: the file that depends on the inputs")
 
     path = Path(directory)
     name = vendor or vendor_name(path)

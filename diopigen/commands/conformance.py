@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import click
 
 from diopigen.collection import no_collection
+from diopigen.commands.combinations import combinations, needs
 from diopigen.commands.conformance_cards import CardOptions, card_options, parts_of, repeat_option, resumed
 from diopigen.commands.conformance_options import (
     libraries_of,
@@ -49,6 +50,7 @@ def conformance() -> None:
 @shard_options
 @click.option("--format", "output_format", type=click.Choice(("text", "json")), default="text", help="Form.")
 @spec_option
+@combinations(needs("costs_file", "shard"))
 def list_cases(
     ops: tuple[str, ...],
     family: tuple[str, ...],
@@ -92,6 +94,7 @@ def list_cases(
 @click.option("-j", "--jobs", type=click.IntRange(1), help="Worker processes (default: the number of processors).")
 @report_options
 @spec_option
+@combinations(needs("costs_file", "shard"))
 def run(
     lib: str,
     runtime: str | None,

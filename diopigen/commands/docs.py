@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from diopigen.commands.combinations import combinations, excludes
 from diopigen.commands.writing import carry_out, writing_options
 from diopigen.console import Session, common_options
 from diopigen.diagnostics import Failure, Sink, Span, failure
@@ -30,6 +31,7 @@ _AT_ROOT = ("README.md", "README.zh-CN.md", "CONTRIBUTING.md", "CHANGELOG.md", "
 @click.option("--no-documents", is_flag=True, help="Leave the documents out.")
 @writing_options(differs="the site is not up to date", edited="files that were")
 @common_options
+@combinations(excludes("documents", "no_documents"))
 def docs(
     out: str,
     reports: tuple[str, ...],
@@ -48,8 +50,6 @@ def docs(
     document, a search, and on request the changes since another version."""
     from diopigen.emit.docs.pages import COMMAND, site
 
-    if documents is not None and no_documents:
-        raise click.UsageError("--documents and --no-documents exclude each other")
     session = Session(spec, templates, output_format, strict)
     facts = _facts(session, reports, against, counted, _documents(session, documents, no_documents))
     plan = site(session.load().interface, facts, session.workspace().templates)

@@ -39,6 +39,12 @@ class GroupOption(click.Option):
             raise click.UsageError(f"{self.opts[0]} '{text}': write one of {known}")
         return (self.keys[key], value)
 
+    def spelling(self, option: str) -> str:
+        """How `option` is written by this one; empty where it is none of its group."""
+        if option == self.other:
+            return self.opts[0]
+        return next((f"{self.opts[0]} {key}=" for key, name in self.keys.items() if name == option), "")
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         key, sign, value = incomplete.partition("=")
         if not sign:

@@ -9,6 +9,7 @@ import click
 from diopigen.collection import no_collection
 from diopigen.commands import completion
 from diopigen.commands.checking import checked
+from diopigen.commands.combinations import combinations, excludes, needs
 from diopigen.commands.fixing import check_files, fix_spec
 from diopigen.commands.writing import carry_out, writing_options
 from diopigen.console import Session, common_options
@@ -61,6 +62,11 @@ def check(
 @click.option("--depfile", metavar="FILE", help="Write the inputs as a Make dependency file for --stamp.")
 @click.option("--list-targets", is_flag=True, help="List the targets and stop.")
 @common_options
+@combinations(
+    excludes("mode", "stamp", "depfile"),
+    excludes("list_targets", "out", "selected", "mode", "force", "stamp", "depfile"),
+    needs("depfile", "stamp"),
+)
 def generate(
     out: str,
     selected: tuple[str, ...],
@@ -82,8 +88,6 @@ def generate(
     if list_targets:
         click.echo("\n".join(api.targets()))
         return
-    if depfile and not stamp:
-        raise click.UsageError("--depfile needs --stamp: the file that depends on the inputs")
     session = Session(spec, templates, output_format, strict)
     where = session.workspace()
     folders = (where.spec, where.templates)
@@ -108,6 +112,7 @@ def generate(
 @click.option("--fusion", is_flag=True, help="What compiled graphs fuse: NAME is a function, or a saved report.")
 @click.option("--sources", is_flag=True, help="With --fusion and a report, the sources of the kernels too.")
 @common_options
+@combinations(excludes("rules", "name", "fusion", "sources"), needs("sources", "fusion"))
 def explain(
     name: str | None,
     rules: bool,

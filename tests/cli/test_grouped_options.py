@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
 
 from diopigen.cli import cli
+from diopigen.commands.combinations import Rule, label
 from diopigen.commands.grouped import GroupOption
 from lab.__main__ import lab
 
@@ -71,6 +71,37 @@ def test_a_wrong_word_is_a_usage_error(words: list[str], message: str) -> None:
     assert (done.exit_code, message in done.output) == (2, True), done.output
 
 
-def test_costs_without_a_shard_are_an_error(tmp_path: Path) -> None:
-    done = CliRunner().invoke(cli, ["conformance", "list", "--ops", "Add", "--shard", f"costs={tmp_path}"])
-    assert (done.exit_code, "of --shard I/N, which is missing" in done.output) == (2, True), done.output
+PAIRS = [
+    pytest.param(path, rule, other, id=f"{' '.join(path)}: {rule.option} {'needs' if rule.needs else 'or'} {other}")
+    for path, command in commands(cli)
+    for rule in getattr(command.callback, "combinations", ())
+    for other in rule.others
+]
+
+
+def written(command: click.Command, name: str, value: str) -> list[str]:
+    """A parameter with a value, as it is typed."""
+    param = next(one for one in command.params if one.name == name)
+    if not isinstance(param, click.Option):
+        return [value]
+    return [param.opts[-1]] if param.is_flag else [param.opts[-1], value]
+
+
+@pytest.mark.parametrize(("path", "rule", "other"), PAIRS)
+def test_options_that_a_command_cannot_honour_together_are_an_error(
+    path: tuple[str, ...], rule: Rule, other: str
+) -> None:
+    command = dict(commands(cli))[path]
+    words = [*path, *written(command, rule.option, "x"), *([] if rule.needs else written(command, other, "y"))]
+    for param in command.params:
+        if param.required and param.name not in (rule.option, other):
+            words += written(command, str(param.name), "z")
+    done = CliRunner().invoke(cli, words)
+    message = done.output.splitlines()[-1]
+    assert done.exit_code == 2, done.output
+    assert label(command, rule.option) in message and label(command, other) in message
+
+
+def test_a_group_is_named_as_it_is_written() -> None:
+    done = CliRunner().invoke(cli, ["conformance", "list", "--ops", "Add", "--shard", "costs=none.json"])
+    assert done.output.splitlines()[-1] == "Error: --shard costs= needs --shard"
