@@ -26,6 +26,7 @@ from diopigen.ir.c_types import (
     StructType,
     Version,
 )
+from diopigen.ir.environment import lower_environment
 from diopigen.ir.lower import Lowering, flag_of, items_of, mappings_of, optional_text, text_of
 from diopigen.ir.model import Function, Header, Interface
 from diopigen.ir.naming import DIOPI, Naming
@@ -108,6 +109,7 @@ def load_interface(root: Path, sink: Sink, display: str | None = None) -> Loaded
             state.complete &= _collect(node, state, lowering, functions, file_of, family_docs)
     release, schemas, aten = _aten(state)
     relax = state.read("relax.yaml", "relax") if (root / "relax.yaml").exists() else None
+    environment = state.read("environment.yaml", "environment") if (root / "environment.yaml").exists() else None
     interface = Interface(
         version=_version(types),
         types_header=text_of(types.get("header")),
@@ -124,6 +126,7 @@ def load_interface(root: Path, sink: Sink, display: str | None = None) -> Loaded
         aten_schemas=schemas,
         aten=aten,
         relax=Relax() if relax is None else lower_relax(relax),
+        environment=() if environment is None else lower_environment(environment),
         files=tuple(state.files),
         file_of=file_of,
         family_docs=family_docs,

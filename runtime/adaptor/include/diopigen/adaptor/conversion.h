@@ -3,6 +3,7 @@
 #define DIOPIGEN_ADAPTOR_CONVERSION_H_
 
 #include <diopi/diopirt.h>
+#include <diopigen/environment.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -173,10 +174,7 @@ inline diopiError_t copyDistinct(const Site& at, const Tensor& source, diopiTens
     return to.close(at);
 }
 
-inline bool checksOverflow() {
-    const char* const value = std::getenv("DIOPI_CHECK_OVERFLOW");
-    return value != nullptr && value[0] == '1' && value[1] == '\0';
-}
+inline bool checksOverflow() { return environment::checked("DIOPI_CHECK_OVERFLOW") == "1"; }
 
 inline diopiError_t overflowed(const Site& at, diopiDtype_t from, diopiDtype_t to) {
     return fail(at.helpers, diopiErrorOccurred, "%s, parameter '%s': a value of %s does not fit into %s", at.function,
