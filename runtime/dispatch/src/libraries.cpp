@@ -101,7 +101,8 @@ void warnOfUnknownVariables() {
         const std::string_view text = *entry;
         const std::string_view name = text.substr(0, text.find('='));
         if (name.substr(0, 6) == "DIOPI_" && environment::variableOf(name) == nullptr) {
-            say(std::string(name) + " is no variable of this library, nor of another one (generated/docs/environment.md)");
+            say(std::string(name) +
+                " is no variable of this library, nor of another one (generated/docs/environment.md)");
         }
     }
 }

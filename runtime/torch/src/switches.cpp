@@ -199,7 +199,7 @@ void watch(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
         isInside = true;
         op.callBoxedForDispatchKey(c10::DispatchKey::PrivateUse1, *stack);
         if (comparison.has_value()) {
-            comparison->compare(arguments, *stack, folder);
+            comparison->compare(arguments, *stack, called, folder);
         }
     }
     const std::string reason = takeReason();
