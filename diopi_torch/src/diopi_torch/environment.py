@@ -36,24 +36,29 @@ def nearest(name: str, names: Iterable[str]) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
-def names() -> dict[str, tuple[str, str]]:
-    """The values and the aliases of each variable that is declared, both separated by `|`."""
-    declared, values, aliases = torch.ops.diopi.environment()
-    return dict(zip(declared, zip(values, aliases, strict=True), strict=True))
+def names() -> dict[str, str]:
+    """The values of each variable that is declared, separated by `|`."""
+    declared, values, _ = torch.ops.diopi.environment()
+    return dict(zip(declared, values, strict=True))
+
+
+def aliases_of_names() -> dict[str, str]:
+    """The variable that each alias sets. Ours counts where both are set."""
+    declared, _, aliases = torch.ops.diopi.environment()
+    return {alias: own for own, each in zip(declared, aliases, strict=True) for alias in each.split("|") if alias}
 
 
 def prepare() -> None:
     """Sets the variables that aliases name, before a library reads them. Raises `ValueError` for a value that a
     variable does not have, and warns of names with our prefix that are not declared: they may be another program's."""
-    declared = names()
-    for own, (values, aliases) in declared.items():
-        for alias in filter(None, aliases.split("|")):
-            if (text := os.environ.get(alias)) is not None:
-                os.environ.setdefault(own, _CONVERSIONS.get(values, str)(text))
+    declared, aliases = names(), aliases_of_names()
+    for alias, own in aliases.items():
+        if (text := os.environ.get(alias)) is not None:
+            os.environ.setdefault(own, _CONVERSIONS.get(declared[own], str)(text))
     for name in sorted(os.environ):
         if fault := torch.ops.diopi.environment_fault(name):
             raise ValueError(fault)
         if name in ELSEWHERE:
             warnings.warn(f"{name} does nothing here: {ELSEWHERE[name]}", stacklevel=2)
-        if name.startswith("DIOPI_") and name not in declared:
+        if name.startswith("DIOPI_") and name not in {**declared, **aliases}:
             warnings.warn(f"{name} is no switch of {__package__}{nearest(name, declared)}", stacklevel=2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from diopigen.emit.plan import Plan, PlannedFile
@@ -14,11 +15,12 @@ TARGET = "environment"
 
 
 def emit(interface: Interface, templates: Path) -> Plan:
-    """`docs/environment.md`, its Chinese translation and `include/diopigen/environment.h`."""
-    if not interface.environment:
+    """`include/diopigen/environment.h`, which sources of the runtime include; with variables also `docs/environment.md`
+    and its Chinese translation."""
+    if not interface.dtypes:
         return Plan()
-    files = []
-    for language, name in enumerate(("environment.md", "environment.zh-CN.md")):
+    files: list[tuple[str, str, Mapping[str, object]]] = []
+    for language, name in enumerate(("environment.md", "environment.zh-CN.md") if interface.environment else ()):
         parts = [
             (part.title[language], [_row(one, language) for one in part.variables]) for part in interface.environment
         ]

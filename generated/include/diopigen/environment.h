@@ -5,6 +5,7 @@
 #define DIOPIGEN_ENVIRONMENT_H_
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -28,7 +29,7 @@ struct Variable {
 };
 
 // clang-format off
-constexpr Variable kVariables[] = {
+constexpr std::array<Variable, 88> kVariables = {{
     {"DIOPIGEN_CACHE", "", false, 0, 0, ""},
     {"DIOPIGEN_TRACEBACK", "", false, 0, 0, ""},
     {"DIOPI_VENDOR_LIBRARY", "", false, 0, 0, ""},
@@ -40,14 +41,13 @@ constexpr Variable kVariables[] = {
     {"DIOPI_LOG", "", false, 0, 0, ""},
     {"DIOPI_COMPARE", "", false, 0, 0, ""},
     {"DIOPI_DUMP", "", false, 0, 0, ""},
-    {"DIOPI_DUMP_FOLDER", "", false, 0, 0, ""},
+    {"DIOPI_DUMP_FOLDER", "", false, 0, 0, "DIOPI_AUTOCOMPARE_FOLDER"},
     {"DIOPI_TIMING", "0|1", false, 0, 0, ""},
     {"DIOPI_CHECK_OVERFLOW", "0|1", false, 0, 0, ""},
     {"DIOPI_AS_CUDA", "0|1", false, 0, 0, "DIPU_MOCK_CUDA"},
     {"DIOPI_FORCE_FALLBACK_OPS", "", false, 0, 0, "DIPU_FORCE_FALLBACK_OPS_LIST"},
     {"DIOPI_DUMP_OP_ARGS", "0|1|2|3", false, 0, 0, "DIPU_DUMP_OP_ARGS"},
     {"DIOPI_AUTOCOMPARE", "", false, 0, 0, "DIPU_AUTOCOMPARE_OPS_LIST"},
-    {"DIOPI_AUTOCOMPARE_FOLDER", "", false, 0, 0, ""},
     {"DIOPI_COLLECTIVES_DUMP", "", false, 0, 0, ""},
     {"DIOPI_COMPILE_CACHE", "0|1", false, 0, 0, ""},
     {"DIOPI_COMPILE_FUSION", "0|1", false, 0, 0, ""},
@@ -118,7 +118,7 @@ constexpr Variable kVariables[] = {
     {"VIRTUAL_ENV", "", false, 0, 0, ""},
     {"WORLD_SIZE", "", false, 1, 1000000, ""},
     {"XDG_CACHE_HOME", "", false, 0, 0, ""},
-};
+}};
 // clang-format on
 
 [[maybe_unused]] std::vector<std::string> pieces(std::string_view text, char separator) {
@@ -141,9 +141,25 @@ constexpr Variable kVariables[] = {
     return nullptr;
 }
 
-/// The value of a variable, empty where it is not set.
+/// Whether a variable, or an alias of one, has the name.
+[[maybe_unused]] bool isDeclared(std::string_view name) {
+    for (const Variable& one : kVariables) {
+        for (const std::string& alias : pieces(one.aliases, '|')) {
+            if (one.name == name || alias == name) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/// The value of a variable, or of an alias where any text is possible; empty where it is not set.
 [[maybe_unused]] std::string text(const char* name) {
-    const char* const value = std::getenv(name);
+    const char* value = std::getenv(name);
+    const Variable* const own = variableOf(name);
+    for (const std::string& alias : pieces(own == nullptr || !own->values.empty() ? "" : own->aliases, '|')) {
+        value = value == nullptr && !alias.empty() ? std::getenv(alias.c_str()) : value;
+    }
     return value == nullptr ? "" : value;
 }
 

@@ -174,7 +174,9 @@ inline diopiError_t copyDistinct(const Site& at, const Tensor& source, diopiTens
     return to.close(at);
 }
 
-inline bool checksOverflow() { return environment::checked("DIOPI_CHECK_OVERFLOW") == "1"; }
+inline bool checksOverflow() {
+    return std::getenv("DIOPI_CHECK_OVERFLOW") != nullptr && environment::checked("DIOPI_CHECK_OVERFLOW") == "1";
+}
 
 inline diopiError_t overflowed(const Site& at, diopiDtype_t from, diopiDtype_t to) {
     return fail(at.helpers, diopiErrorOccurred, "%s, parameter '%s': a value of %s does not fit into %s", at.function,
