@@ -121,7 +121,6 @@ def test_a_value_that_is_not_possible_is_told(program: Path, name: str, value: s
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("environment")
     (folder / "program.cpp").write_text(PROGRAM, encoding="utf-8")
-    warnings = ("-std=c++17", "-Wall", "-Wextra", "-Werror")
-    command = ["g++", *warnings, "-I", ROOT / "generated/include", folder / "program.cpp", "-o", folder / "program"]
-    subprocess.run(command, check=True)
+    flags = ["-std=c++17", "-Wall", "-Wextra", "-Werror", "-I", str(ROOT / "generated/include")]
+    subprocess.run(["g++", *flags, str(folder / "program.cpp"), "-o", str(folder / "program")], check=True)
     return folder / "program"

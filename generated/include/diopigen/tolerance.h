@@ -850,8 +850,8 @@ constexpr Tolerance toleranceOf(std::string_view function) {
 }
 
 /// How far results of two libraries may be apart. Neither is exact: each may be off by the bound of its class. Without
-/// an oracle the largest number of the tensor stands for the size of the terms, and the number of terms follows from the
-/// operands. Results must be equal until a class that rounds is added. Zeros of both signs are equal.
+/// an oracle the largest number of the tensor stands for the size of the terms, and the number of terms follows from
+/// the operands. Results must be equal until a class that rounds is added. Zeros of both signs are equal.
 class ResultBound {
   public:
     /// `largest` is the largest finite number of the reference's tensor.

@@ -1,7 +1,6 @@
 #include "diopi_core/threads.h"
 
 #include <diopigen/environment.h>
-
 #include <pthread.h>
 
 #include <algorithm>

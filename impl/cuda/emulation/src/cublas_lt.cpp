@@ -1,8 +1,7 @@
 // Products of column-major matrices as cuBLASLt describes them, element by element. Written from its documentation:
 // what it shows is that calls say what they mean, not that cuBLASLt does.
-#include <diopigen/environment.h>
-
 #include <cublasLt.h>
+#include <diopigen/environment.h>
 
 #include <algorithm>
 #include <complex>

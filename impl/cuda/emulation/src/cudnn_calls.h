@@ -3,9 +3,8 @@
 #ifndef DIOPI_CUDA_EMULATION_CUDNN_CALLS_H_
 #define DIOPI_CUDA_EMULATION_CUDNN_CALLS_H_
 
-#include <diopigen/environment.h>
-
 #include <cudnn.h>
+#include <diopigen/environment.h>
 
 #include <cstdint>
 #include <cstdio>

@@ -2,7 +2,6 @@
 #include "devices.h"
 
 #include <diopigen/environment.h>
-
 #include <sys/mman.h>
 
 #include <algorithm>

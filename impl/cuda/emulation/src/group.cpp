@@ -1,6 +1,5 @@
 // The threads of a group as fibers: each has a stack, and runs until it comes to a barrier.
 #include <diopigen/environment.h>
-
 #include <setjmp.h>
 #include <ucontext.h>
 
