@@ -24,8 +24,8 @@ PROGRAM = """
 #include <iostream>
 using namespace diopigen;
 int main() {
-    int tolerance = 0, dtype = 0;
-    double terms = 0, largest = 0, own[2], reference[2];
+    int tolerance = 0, dtype = 0, terms = 0;
+    double largest = 0, own[2], reference[2];
     while (std::cin >> tolerance >> dtype >> terms >> largest) {
         for (double* each : {own, own + 1, reference, reference + 1}) {
             std::string text;
@@ -33,7 +33,10 @@ int main() {
             *each = std::strtod(text.c_str(), nullptr);
         }
         ResultBound bound(static_cast<diopiDtype_t>(dtype), largest);
-        bound.add(static_cast<Tolerance>(tolerance), terms);
+        Terms read;
+        read.add(terms, largest);  // two operands of a row and a column
+        read.add(terms, largest);
+        bound.add(static_cast<Tolerance>(tolerance), read, 1);
         const bool isComplex = dtypeCategory(static_cast<diopiDtype_t>(dtype)) == 3;
         const double excess = isComplex ? bound.excess(std::complex<double>(own[0], own[1]),
                                                        std::complex<double>(reference[0], reference[1]))

@@ -17,15 +17,18 @@ namespace diopigen {
 enum class Tolerance {kExact, kRounding, kTranscendental, kReduction, kMatmul, kConvolution, kAttention, kApproximate, kRandom, kNone};
 // clang-format on
 
-/// How many numbers a function adds up for an element, at most, from the sizes of what it reads: a product of matrices
-/// has m * k and k * n numbers for m * n results, and no function adds up more than its largest operand has.
-class TermCount {
+/// What is known of the terms that a function adds up for an element: how many there are at most, from the sizes of
+/// what it reads (a product of matrices has m * k and k * n numbers for m * n results, and no function adds up more
+/// than its largest operand has), and the largest number that it reads.
+class Terms {
   public:
-    void add(int64_t elements) {
+    void add(int64_t elements, double largest) {
         second_ = std::max(second_, std::min(first_, static_cast<double>(elements)));
         first_ = std::max(first_, static_cast<double>(elements));
+        largest_ = std::max(largest_, largest);
     }
-    double of(Tolerance tolerance, int64_t results) const {
+    double largest() const { return largest_; }
+    double count(Tolerance tolerance, int64_t results) const {
         const double product = std::sqrt(first_ * second_ / std::max<double>(1, static_cast<double>(results)));
         return std::max(1.0, tolerance == Tolerance::kMatmul ? std::min(first_, product) : first_);
     }
@@ -33,6 +36,7 @@ class TermCount {
   private:
     double first_ = 0;
     double second_ = 0;
+    double largest_ = 0;
 };
 
 // With internal linkage: libraries of several vendors in one process have tables of their own.
@@ -850,18 +854,21 @@ constexpr Tolerance toleranceOf(std::string_view function) {
 }
 
 /// How far results of two libraries may be apart. Neither is exact: each may be off by the bound of its class. Without
-/// an oracle the largest number of the tensor stands for the size of the terms, and the number of terms follows from
-/// the operands. Results must be equal until a class that rounds is added. Zeros of both signs are equal.
+/// an oracle the largest number of the tensor, or of what a sum is made of, stands for the size of the terms, and the
+/// number of terms follows from the operands. Results must be equal until a class that rounds is added. Zeros of both
+/// signs are equal.
 class ResultBound {
   public:
     /// `largest` is the largest finite number of the reference's tensor.
     ResultBound(diopiDtype_t dtype, double largest) : dtype_(dtype), largest_(largest) {}
 
-    /// A function that the result went through, which added up at most `terms` numbers for an element.
-    void add(Tolerance tolerance, double terms) {
+    /// A function that the result of so many elements went through.
+    void add(Tolerance tolerance, const Terms& terms, int64_t results) {
         const ClassBound& bound = kClassBounds[static_cast<int>(tolerance)][dtypeRow(dtype_)];
+        const double scale = bound.root > 0 ? std::max(largest_, terms.largest()) : largest_;
+        const double scaled = bound.scaled + bound.root * std::sqrt(terms.count(tolerance, results));
         relative_ += 2 * bound.relative;
-        fixed_ += 2 * ((bound.scaled + bound.root * std::sqrt(terms) + bound.narrowed) * largest_ + bound.tiny);
+        fixed_ += 2 * ((scaled + bound.narrowed) * scale + bound.tiny);
     }
 
     /// The distance of two numbers over what is allowed; above 1 they differ. An infinity counts as the smallest number

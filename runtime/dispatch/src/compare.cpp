@@ -12,8 +12,17 @@ namespace diopigen::dispatch {
 
 namespace {
 
+std::complex<double> complexAt(diopiDtype_t dtype, const char* element) {
+    return {realAt(dtype, element, 0), realAt(dtype, element, 1)};
+}
+
+}  // namespace
+
 double largestOf(const HostTensor& tensor) {
     double largest = 0;
+    if (!contract::isFloating(tensor.info.dtype) && !contract::isComplex(tensor.info.dtype)) {
+        return largest;
+    }
     Index index(tensor.info.shape);
     const int parts = contract::isComplex(tensor.info.dtype) ? 2 : 1;
     for (int64_t i = 0; i < tensor.info.numel; ++i, index.advance()) {
@@ -25,14 +34,8 @@ double largestOf(const HostTensor& tensor) {
     return largest;
 }
 
-std::complex<double> complexAt(diopiDtype_t dtype, const char* element) {
-    return {realAt(dtype, element, 0), realAt(dtype, element, 1)};
-}
-
-}  // namespace
-
 std::optional<std::string> difference(const HostTensor& vendor, const HostTensor& reference, Tolerance tolerance,
-                                      const TermCount& terms) {
+                                      const Terms& terms) {
     const TensorInfo& info = reference.info;
     const std::string name =
         vendor.operand->name +
@@ -41,8 +44,8 @@ std::optional<std::string> difference(const HostTensor& vendor, const HostTensor
         return name + " is " + describe(vendor.info) + ", reference " + describe(info);
     }
     const bool isExact = !contract::isFloating(info.dtype) && !contract::isComplex(info.dtype);
-    ResultBound bound(info.dtype, isExact ? 0 : largestOf(reference));
-    bound.add(tolerance, terms.of(tolerance, info.numel));
+    ResultBound bound(info.dtype, largestOf(reference));
+    bound.add(tolerance, terms, info.numel);
     int64_t count = 0;
     double worst = 0;
     std::string worstText;

@@ -11,11 +11,14 @@
 
 namespace diopigen::dispatch {
 
+// The largest finite number of a floating tensor; 0 for another one.
+double largestOf(const HostTensor& tensor);
+
 // What is wrong with a tensor, in one line: how many elements differ, and the worst of them. Integers and bools must be
 // equal, floats within the bound of the operator's tolerance class (diopigen/tolerance.h). Nothing where the tensors
 // agree.
 std::optional<std::string> difference(const HostTensor& vendor, const HostTensor& reference, Tolerance tolerance,
-                                      const TermCount& terms);
+                                      const Terms& terms);
 
 }  // namespace diopigen::dispatch
 

@@ -18,7 +18,7 @@ Comparison::Comparison(diopiContextHandle_t ctx, Operands operands, Tolerance to
       copy_(ctx, operands, Fetch::all) {
     for (const HostTensor& tensor : before_.tensors()) {
         if (tensor.operand->direction != Direction::out) {
-            terms_.add(tensor.info.numel);
+            terms_.add(tensor.info.numel, largestOf(tensor));
         }
     }
     for (const Operand& operand : operands) {

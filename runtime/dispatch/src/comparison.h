@@ -51,7 +51,7 @@ class Comparison {
     diopiContextHandle_t ctx_;
     Operands operands_;
     Tolerance tolerance_;
-    TermCount terms_;
+    Terms terms_;
     HostCopy before_;
     HostCopy copy_;
     std::optional<HostCopy> after_;
