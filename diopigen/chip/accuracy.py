@@ -7,16 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from diopigen.contract.dtypes import MANTISSA, real_of
+from diopigen.contract.tolerance import ACCUMULATING, ELEMENTWISE, MULTIPLYING
 from diopigen.diagnostics import Span
 from diopigen.ir.model import Function
 from diopigen.spec.expression import Binary, Call, Expression, Unary
-
-MULTIPLYING = frozenset({"matmul", "convolution", "attention"})
-"""Tolerance classes whose terms are products of operands."""
-ACCUMULATING = MULTIPLYING | {"reduction"}
-"""Tolerance classes that add up terms."""
-ELEMENTWISE = frozenset({"rounding", "transcendental", "approximate"})
-"""Tolerance classes in which a result depends on a fixed number of operations."""
 
 
 @dataclass(frozen=True, slots=True)

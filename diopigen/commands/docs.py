@@ -112,7 +112,8 @@ def _documents(session: Session, named: str | None, none: bool) -> list[Document
     if named is not None and not root.is_dir():
         raise failure("docs-unreadable", "is no folder", Span(named), "name the folder that has docs/")
     paths = [name for name in _AT_ROOT if (root / name).is_file()]
-    paths += sorted(f"docs/{path.name}" for path in (root / "docs").glob("*.md") if path.is_file())
+    for folder in ("docs", "generated/docs"):
+        paths += sorted(f"{folder}/{path.name}" for path in (root / folder).glob("*.md") if path.is_file())
     if named is None and not (root / "docs").is_dir():
         return []
     return [Document(path, _text(root / path)) for path in paths]

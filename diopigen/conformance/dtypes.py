@@ -10,18 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from diopigen.contract.dtypes import MANTISSA, kind, real_of
+from diopigen.contract.dtypes import kind
 from diopigen.ir.load import known_dtypes
 
 Array = npt.NDArray[Any]
 
 STORAGE: dict[str, np.dtype[Any]] = {name: np.dtype(info.numpy) for name, info in known_dtypes().items() if info.numpy}
 """How an element is laid out in memory. complex32 has no counterpart and is not tested."""
-
-
-def epsilon(dtype: str) -> float:
-    """Distance from 1 to the next number of a floating or complex dtype."""
-    return float(2.0 ** (1 - MANTISSA[real_of(dtype)]))
 
 
 # ---- bytes and numbers ----------------------------------------------------------------------------------------------

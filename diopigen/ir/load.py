@@ -24,6 +24,7 @@ from diopigen.ir.c_types import (
     StructType,
     Version,
 )
+from diopigen.ir.environment import lower_environment
 from diopigen.ir.load_aten import load_aten
 from diopigen.ir.lower import Lowering, flag_of, items_of, mappings_of, optional_text, text_of
 from diopigen.ir.model import Function, Header, Interface
@@ -107,6 +108,7 @@ def load_interface(root: Path, sink: Sink, display: str | None = None) -> Loaded
             state.complete &= _collect(node, state, lowering, functions, file_of, family_docs)
     aten = load_aten(root, state.read, sink)
     relax = state.read("relax.yaml", "relax") if (root / "relax.yaml").exists() else None
+    environment = state.read("environment.yaml", "environment") if (root / "environment.yaml").exists() else None
     interface = Interface(
         version=_version(types),
         types_header=text_of(types.get("header")),
@@ -121,6 +123,7 @@ def load_interface(root: Path, sink: Sink, display: str | None = None) -> Loaded
         ),
         aten=aten,
         relax=Relax() if relax is None else lower_relax(relax),
+        environment=() if environment is None else lower_environment(environment),
         files=tuple(state.files),
         file_of=file_of,
         family_docs=family_docs,

@@ -14,6 +14,7 @@ from typing import Union
 from diopigen.diagnostics import Span
 from diopigen.ir.aten_model import Aten
 from diopigen.ir.c_types import DeviceFunction, DtypeInfo, DtypeSet, EnumType, HandleType, StructType, Version
+from diopigen.ir.environment_model import EnvironmentPart
 from diopigen.ir.naming import DIOPI, Naming
 from diopigen.ir.relax_model import Relax
 from diopigen.ir.types import STRUCT_WORDS
@@ -411,6 +412,7 @@ class Interface:
     device_functions: tuple[DeviceFunction, ...]
     aten: Aten = field(default_factory=Aten)
     relax: Relax = field(default_factory=Relax)
+    environment: tuple[EnvironmentPart, ...] = ()
     files: tuple[str, ...] = ()
     """Every spec file that was read, in order: the inputs of whatever is generated."""
     file_of: Mapping[str, str] = field(default_factory=dict)

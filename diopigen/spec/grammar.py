@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from diopigen.spec.grammar_environment import ENVIRONMENT_FILE
 from diopigen.spec.grammar_interface import HEADERS_FILE, RUNTIME_FILE, TYPES_FILE
 from diopigen.spec.grammar_models import MODEL_FILE
 from diopigen.spec.grammar_operators import OPERATORS_FILE
@@ -16,6 +17,7 @@ FILES = {
     "aten": ATEN_FILE,
     "torch": TORCH_FILE,
     "relax": RELAX_FILE,
+    "environment": ENVIRONMENT_FILE,
     "model": MODEL_FILE,
 }
 """The file kinds; `specs/schema/<kind>.schema.json` is printed from each."""

@@ -179,6 +179,22 @@ def test_calls_are_logged_and_dumped(run: Run, tmp_path: Path) -> None:
     assert call["status"] == "diopiDtypeNotSupported" and call["tensors"][0]["dtype"] == "int32"
 
 
+def test_a_variable_that_is_not_declared_is_a_warning(run: Run) -> None:
+    lines = [
+        line
+        for line in run("unary", DIOPI_LGO="Neg", DIOPI_AUTOCOMPARE="x").errors.splitlines()
+        if " variable " in line
+    ]
+    assert lines == [
+        "diopi: DIOPI_LGO is no variable of this library, nor of another one (generated/docs/environment.md)"
+    ]
+
+
+def test_an_alias_names_the_folder_as_well(run: Run, tmp_path: Path) -> None:
+    run("unary", DIOPI_DUMP="Sqrt", DIOPI_AUTOCOMPARE_FOLDER="elsewhere")
+    assert len(list((tmp_path / "elsewhere").iterdir())) == 2
+
+
 def test_times_are_told_at_the_end(run: Run) -> None:
     errors = run("unary", DIOPI_TIMING="1").errors
     rows = {

@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-TRANSLATED = [page for folder in (".", "docs", "examples/*") for page in sorted(ROOT.glob(f"{folder}/*.zh-CN.md"))]
+TRANSLATED = [
+    page
+    for folder in (".", "docs", "examples/*", "generated/docs")
+    for page in sorted(ROOT.glob(f"{folder}/*.zh-CN.md"))
+]
 BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`([^`\n]+)`")
 

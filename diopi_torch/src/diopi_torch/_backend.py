@@ -88,7 +88,6 @@ def load(name: str, package: str, file: str) -> None:
         fix = f"build the tree with -DDIOPI_WITH_TORCH=ON, or set TORCH_{name.upper()}_LIBRARIES"
         raise ImportError(f"{library} does not exist: {fix}")
     releases.require_torch(library)
-    environment.prepare()
     try:
         # Where another host is in the global scope, calls of diopirt's functions would reach that one.
         is_taken = hasattr(ctypes.CDLL(None), "diopiGetTensorData")
@@ -96,6 +95,7 @@ def load(name: str, package: str, file: str) -> None:
         torch.ops.load_library(str(library))
     except OSError as error:
         raise ImportError(f"{library} does not load: {error}") from None
+    environment.prepare()
     _vendor = wanted
     importlib.import_module(f"{__package__}.switches").read()
     torch.ops.diopi.reject_composed_for_compressed()

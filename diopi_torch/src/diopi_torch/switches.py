@@ -102,7 +102,7 @@ class Comparisons:
 
 
 @contextmanager
-def autocompare(expressions: str = ".*", folder: str = "diopi_autocompare") -> Iterator[Comparisons]:
+def autocompare(expressions: str = ".*", folder: str = "diopi_dump") -> Iterator[Comparisons]:
     """Runs operators on the CPU as well, forward and backward, and reports on standard error what differs. Calls that
     do are kept in `folder`; `python -m diopi_torch.repro FOLDER/CALL` runs one again."""
     found = Comparisons()

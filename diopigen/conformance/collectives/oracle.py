@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diopigen.conformance.dtypes import STORAGE, Array, decode, encode, epsilon
+from diopigen.conformance.dtypes import STORAGE, Array, decode, encode
 from diopigen.contract.dtypes import kind
+from diopigen.contract.tolerance import epsilon
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,38 +47,16 @@ A chip may declare its accuracy (chip/accuracy.py), which takes the place of par
 from __future__ import annotations
 
 import math
-from dataclasses import astuple, dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from diopigen.chip.accuracy import ACCUMULATING, Accuracy
+from diopigen.chip.accuracy import Accuracy
 from diopigen.conformance.compare.ulp import unit
-from diopigen.conformance.dtypes import Array, epsilon
+from diopigen.conformance.dtypes import Array
 from diopigen.conformance.oracles import Expected
 from diopigen.contract.dtypes import MANTISSA, SMALLEST_NORMAL, real_of
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """The numbers a, b and tiny of the module's formula, the two factors already multiplied by eps."""
-
-    relative: float
-    scaled: float
-    tiny: float
-    narrowed: float = 0.0
-    """The factor c of what a kernel may round to the operands' dtype on its way."""
-    units: float = 0.0
-    """Units in the last place of the larger of |e| and scale."""
-
-    def times(self, factor: float) -> Bound:
-        """The bound widened by a factor."""
-        return Bound(*(value * factor for value in astuple(self)))
-
-
-_ROUNDINGS = 8
-"""What is applied to a term before it is added up: a function, which NumPy's vector instructions evaluate to 4 units in
-the last place at worst (8 roundings), or a few single operations."""
-
+from diopigen.contract.tolerance import ACCUMULATING, ROUNDINGS, Bound, class_bound, epsilon, inner_epsilon
 
 _NUMBERS = 4
 """Roundings of float64 in the numbers that Python computes before: 1 - momentum, a mean's divisor, a root's exponent.
@@ -90,7 +68,7 @@ def own_error(expected: Expected, tolerance: str | None = None) -> Array:
 
     An oracle evaluates the definition in the type of its values, with unit roundoff u: 2^-53 in float64, 2^-64 in the
     long double of x86 (2^-113 on ARM under Linux, 2^-53 where a system has no wider type). Each of n terms goes through
-    at most k = n + 8 roundings (`_ROUNDINGS`), n - 1 of them in additions, in whatever order: NumPy adds in pairs, by
+    at most k = n + 8 roundings (`ROUNDINGS`), n - 1 of them in additions, in whatever order: NumPy adds in pairs, by
     vectors or one by one, as the processor and the layout have it. A product of k factors 1 + d with |d| <= u differs
     from 1 by at most gamma_k = k u / (1 - k u) (Higham, Accuracy and Stability of Numerical Algorithms, lemma 3.1). So
 
@@ -105,7 +83,7 @@ def own_error(expected: Expected, tolerance: str | None = None) -> Array:
     if values.dtype.kind not in "fc":
         return np.zeros(values.shape)
     unit = float(np.finfo(values.dtype).eps) / 2
-    roundings = (expected.terms + _ROUNDINGS) * unit
+    roundings = (expected.terms + ROUNDINGS) * unit
     granted = roundings / (1 - roundings)
     if tolerance not in ("exact", "rounding", "transcendental"):
         granted += _NUMBERS * epsilon("float64") / 2
@@ -121,43 +99,20 @@ def bound_of(
 ) -> Bound:
     """The bound of a tolerance class for a floating or complex dtype, and for what a chip declares."""
     real = real_of(precision or dtype)
-    usual = _class_bound(tolerance, dtype, real, terms)
+    usual = class_bound(tolerance, dtype, terms, precision)
     return usual if accuracy is None else _declared(usual, tolerance, dtype, real, terms, accuracy)
-
-
-def _inner(real: str) -> float:
-    """The distance from 1 to the next number of the accumulate type."""
-    return epsilon("float32") if real in ("float16", "bfloat16") else epsilon(real)
-
-
-def _class_bound(tolerance: str | None, dtype: str, real: str, terms: int) -> Bound:
-    eps, inner = epsilon(real), _inner(real)
-    smallest = SMALLEST_NORMAL[real_of(dtype)]
-    denormal = smallest * 2.0 ** (1 - MANTISSA[real_of(dtype)])
-    if tolerance == "rounding":
-        return Bound(eps, eps, 2 * denormal)
-    is_half = real in ("float16", "bfloat16")
-    if tolerance in ACCUMULATING:
-        narrowed = eps / 2 if tolerance == "attention" else 0.0
-        return Bound(eps, (_ROUNDINGS + 2 * math.sqrt(terms)) * inner, smallest, narrowed)
-    if tolerance == "approximate":
-        return Bound(eps if is_half else 64 * eps, 64 * inner, smallest)
-    if is_half:
-        return Bound(2 * eps, 8 * inner, 2 * smallest)
-    factor = 4 if real == "float64" else 2
-    return Bound(factor * eps, factor * eps, 2 * smallest)
 
 
 def _declared(usual: Bound, tolerance: str | None, dtype: str, real: str, terms: int, accuracy: Accuracy) -> Bound:
     """The bound of a class with what is declared in the place of its parts."""
-    eps, inner = epsilon(real), _inner(real)
+    eps, inner = epsilon(real), inner_epsilon(real)
     found = usual
     if tolerance in ACCUMULATING:
-        of_term = _ROUNDINGS * inner if accuracy.ulp is None else accuracy.ulp * eps
+        of_term = ROUNDINGS * inner if accuracy.ulp is None else accuracy.ulp * eps
         of_sum = 2 * math.sqrt(terms) * inner
         if accuracy.accumulate is not None:
             step = epsilon(accuracy.accumulate)
-            of_sum = 2 * math.sqrt(terms) * step if step <= inner else (_ROUNDINGS + terms) * step
+            of_sum = 2 * math.sqrt(terms) * step if step <= inner else (ROUNDINGS + terms) * step
         products = 0.0
         if accuracy.product_bits is not None and accuracy.product_bits < MANTISSA[real]:
             products = 2 * 2.0 ** (1 - accuracy.product_bits)

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from diopigen.chip.accuracy import Accuracy
-from diopigen.conformance.compare.bounds import Bound, bound_of, limits
+from diopigen.conformance.compare.bounds import bound_of, limits
 from diopigen.conformance.compare.ulp import unit
 from diopigen.conformance.dtypes import Array, decode, encode, widest
 from diopigen.conformance.model import Fault
 from diopigen.conformance.oracles import Expected
 from diopigen.contract.dtypes import LARGEST, SMALLEST_NORMAL, kind, real_of
+from diopigen.contract.tolerance import Bound
 
 
 def compare(

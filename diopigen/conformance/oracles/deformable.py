@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diopigen.conformance.dtypes import Array, epsilon
+from diopigen.conformance.dtypes import Array
 from diopigen.conformance.oracles import Allocated, Answer, Call, Expected, oracle
 from diopigen.conformance.products import product
+from diopigen.contract.tolerance import epsilon
 
 _COORDINATE = 1 / 8
 """The share of a coordinate's size in the size of a term: a library computes coordinates in the accumulate type, so

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from diopigen.conformance.dtypes import Array, epsilon, rounded
+from diopigen.conformance.dtypes import Array, rounded
 from diopigen.conformance.oracles import Answer, Call, Expected, decompositions, oracle
 from diopigen.conformance.oracles.linear import meets_infinity
 from diopigen.conformance.oracles.reduction import vector_norm
 from diopigen.conformance.products import adjoint, product, size_of_product
+from diopigen.contract.tolerance import epsilon
 
 
 def _expected(call: Call, found: dict[str, Expected]) -> Answer:

@@ -12,8 +12,9 @@ from functools import partial
 
 import numpy as np
 
-from diopigen.conformance.dtypes import Array, epsilon
+from diopigen.conformance.dtypes import Array
 from diopigen.conformance.oracles import Answer, Call, Expected, Property, oracle
+from diopigen.contract.tolerance import epsilon
 
 _ROUNDINGS = 2.5
 """What a squared distance may be off by, in epsilons of the coordinates' dtype (float32 for halves): half an epsilon

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from diopigen.conformance.dtypes import Array, epsilon
+from diopigen.conformance.dtypes import Array
 from diopigen.conformance.oracles import Answer, Call, Expected, oracle
 from diopigen.conformance.products import product
+from diopigen.contract.tolerance import epsilon
 
 _SLACK = 1 / 32
 """A position among n elements carries roundings of up to two parts of n * eps, and its weights do as well: this much of

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diopigen.conformance.dtypes import Array, epsilon
+from diopigen.conformance.dtypes import Array
 from diopigen.conformance.oracles import Answer, Call, Expected, Property, oracle
 from diopigen.conformance.oracles.random import independent
 from diopigen.conformance.oracles.serving_layers import asks_for_size, sizes_of, unchanged
+from diopigen.contract.tolerance import epsilon
 
 _ENOUGH = 50
 _SIGMAS = 5.5

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from diopigen.chip.accuracy import ACCUMULATING, ELEMENTWISE, MULTIPLYING
 from diopigen.conformance.cases.suite import cases_of, tested
 from diopigen.conformance.compare.bounds import bound_of
-from diopigen.conformance.dtypes import epsilon
 from diopigen.conformance.model import SUCCESS
 from diopigen.conformance.run.exceptions import Known, operand_dtypes
 from diopigen.contract.dtypes import MANTISSA
+from diopigen.contract.tolerance import ACCUMULATING, ELEMENTWISE, MULTIPLYING, epsilon
 from diopigen.diagnostics import Sink
 from diopigen.ir.model import Function, Interface
 

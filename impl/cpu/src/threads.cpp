@@ -1,5 +1,6 @@
 #include "diopi_core/threads.h"
 
+#include <diopigen/environment.h>
 #include <pthread.h>
 
 #include <algorithm>
@@ -30,14 +31,10 @@ std::atomic<int> pool_owners{0};
 int configured_count() {
     // After a fork the child has this thread only, and neither OpenMP nor std::thread can make up for the others.
     pthread_atfork(nullptr, nullptr, [] { is_forked = true; });
-    for (const char* name : {"DIOPI_NUM_THREADS", "OMP_NUM_THREADS"}) {
-        const char* text = std::getenv(name);
-        const long count = text == nullptr ? 0 : std::strtol(text, nullptr, 10);
-        if (count > 0) {
-            return static_cast<int>(std::min(count, 1024L));
-        }
-    }
-    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    const int64_t own = diopigen::environment::number("DIOPI_NUM_THREADS", 0);
+    const long openmp = std::atol(diopigen::environment::text("OMP_NUM_THREADS").c_str());
+    const int64_t count = own > 0 ? own : std::min(openmp, 1024L);
+    return static_cast<int>(count > 0 ? count : std::max<int64_t>(1, std::thread::hardware_concurrency()));
 }
 
 // A slot among the threads that have a pool, returned when the thread of the host ends.

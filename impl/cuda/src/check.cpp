@@ -1,5 +1,7 @@
 #include "diopi_cuda/check.h"
 
+#include <diopigen/environment.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -185,10 +187,7 @@ Finding finding_of(Text text) {
 }
 
 bool is_at_once() {
-    static const bool at_once = [] {
-        const char* const mode = std::getenv("DIOPI_CUDA_CHECKS");
-        return mode != nullptr && std::strcmp(mode, "now") == 0;
-    }();
+    static const bool at_once = diopigen::environment::checked("DIOPI_CUDA_CHECKS") == "now";
     return at_once;
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <complex>
 
 #include "dtypes.h"
 #include "element.h"
@@ -12,17 +12,17 @@ namespace diopigen::dispatch {
 
 namespace {
 
-// Bits of the fraction; those of float64 for integers.
-int precisionOf(diopiDtype_t dtype) {
-    const int digits = dtypeFacts(dtypeFacts(dtype).real).digits;
-    return digits == 0 ? 52 : digits - 1;
+std::complex<double> complexAt(diopiDtype_t dtype, const char* element) {
+    return {realAt(dtype, element, 0), realAt(dtype, element, 1)};
 }
 
-constexpr double kRoundings = 64;        // of the own value
-constexpr double kLargestRoundings = 8;  // of the largest value
+}  // namespace
 
 double largestOf(const HostTensor& tensor) {
     double largest = 0;
+    if (!contract::isFloating(tensor.info.dtype) && !contract::isComplex(tensor.info.dtype)) {
+        return largest;
+    }
     Index index(tensor.info.shape);
     const int parts = contract::isComplex(tensor.info.dtype) ? 2 : 1;
     for (int64_t i = 0; i < tensor.info.numel; ++i, index.advance()) {
@@ -34,20 +34,8 @@ double largestOf(const HostTensor& tensor) {
     return largest;
 }
 
-// How far apart two floats are, in units of what is allowed; above 1 is too far.
-double excess(double vendor, double reference, double epsilon, double largest) {
-    if (std::isnan(vendor) || std::isnan(reference) || std::isinf(vendor) || std::isinf(reference)) {
-        const bool isSame = (std::isnan(vendor) && std::isnan(reference)) || vendor == reference;
-        return isSame ? 0 : std::numeric_limits<double>::infinity();
-    }
-    const double off = std::fabs(vendor - reference);
-    const double allowed = epsilon * (kRoundings * std::fabs(reference) + kLargestRoundings * largest);
-    return off == 0 ? 0 : allowed == 0 ? std::numeric_limits<double>::infinity() : off / allowed;
-}
-
-}  // namespace
-
-std::optional<std::string> difference(const HostTensor& vendor, const HostTensor& reference) {
+std::optional<std::string> difference(const HostTensor& vendor, const HostTensor& reference, Tolerance tolerance,
+                                      const Terms& terms) {
     const TensorInfo& info = reference.info;
     const std::string name =
         vendor.operand->name +
@@ -56,9 +44,8 @@ std::optional<std::string> difference(const HostTensor& vendor, const HostTensor
         return name + " is " + describe(vendor.info) + ", reference " + describe(info);
     }
     const bool isExact = !contract::isFloating(info.dtype) && !contract::isComplex(info.dtype);
-    const double epsilon = std::ldexp(1.0, -precisionOf(info.dtype));
-    const double largest = isExact ? 0 : largestOf(reference);
-    const int parts = contract::isComplex(info.dtype) ? 2 : 1;
+    ResultBound bound(info.dtype, largestOf(reference));
+    bound.add(tolerance, terms, info.numel);
     int64_t count = 0;
     double worst = 0;
     std::string worstText;
@@ -71,11 +58,10 @@ std::optional<std::string> difference(const HostTensor& vendor, const HostTensor
             const int64_t a = integerAt(info.dtype, own);
             const int64_t b = integerAt(info.dtype, other);
             off = a == b ? 0 : 1 + std::fabs(static_cast<double>(a) - static_cast<double>(b));
+        } else if (contract::isComplex(info.dtype)) {
+            off = bound.excess(complexAt(info.dtype, own), complexAt(info.dtype, other));
         } else {
-            for (int part = 0; part < parts; ++part) {
-                off = std::max(
-                    off, excess(realAt(info.dtype, own, part), realAt(info.dtype, other, part), epsilon, largest));
-            }
+            off = bound.excess(realAt(info.dtype, own, 0), realAt(info.dtype, other, 0));
         }
         if (off > 1) {
             ++count;

@@ -2,6 +2,8 @@
 #ifndef DIOPIGEN_DISPATCH_COMPARE_H_
 #define DIOPIGEN_DISPATCH_COMPARE_H_
 
+#include <diopigen/tolerance.h>
+
 #include <optional>
 #include <string>
 
@@ -9,11 +11,14 @@
 
 namespace diopigen::dispatch {
 
+// The largest finite number of a floating tensor; 0 for another one.
+double largestOf(const HostTensor& tensor);
+
 // What is wrong with a tensor, in one line: how many elements differ, and the worst of them. Integers and bools must be
-// equal. A float may be off by the rounding of some operations in its dtype, relative to the size of its own value and
-// a little of the largest value of the tensor, whose parts may have cancelled; NaN and infinities must be in the same
-// places. Nothing where the tensors agree.
-std::optional<std::string> difference(const HostTensor& vendor, const HostTensor& reference);
+// equal, floats within the bound of the operator's tolerance class (diopigen/tolerance.h). Nothing where the tensors
+// agree.
+std::optional<std::string> difference(const HostTensor& vendor, const HostTensor& reference, Tolerance tolerance,
+                                      const Terms& terms);
 
 }  // namespace diopigen::dispatch
 

@@ -10,8 +10,17 @@
 
 namespace diopigen::dispatch {
 
-Comparison::Comparison(diopiContextHandle_t ctx, Operands operands)
-    : ctx_(ctx), operands_(operands), before_(ctx, operands, Fetch::all), copy_(ctx, operands, Fetch::all) {
+Comparison::Comparison(diopiContextHandle_t ctx, Operands operands, Tolerance tolerance)
+    : ctx_(ctx),
+      operands_(operands),
+      tolerance_(tolerance),
+      before_(ctx, operands, Fetch::all),
+      copy_(ctx, operands, Fetch::all) {
+    for (const HostTensor& tensor : before_.tensors()) {
+        if (tensor.operand->direction != Direction::out) {
+            terms_.add(tensor.info.numel, largestOf(tensor));
+        }
+    }
     for (const Operand& operand : operands) {
         if (operand.kind == Kind::allocated && operand.handles() != nullptr) {
             allocated_.push_back({&operand, operand.handles(), {}});
@@ -64,7 +73,7 @@ std::optional<std::string> Comparison::compareTensors() {
     for (size_t i = 0; i < copy_.tensors().size(); ++i) {
         const HostTensor& own = after_->tensors()[i];
         if (own.operand->isWritten()) {
-            if (auto found = difference(own, copy_.tensors()[i])) {
+            if (auto found = difference(own, copy_.tensors()[i], tolerance_, terms_)) {
                 return found;
             }
         }
@@ -96,7 +105,7 @@ std::optional<std::string> Comparison::compareAllocated() {
             const Operand otherOperand{allocated.operand->name, Kind::tensor, Direction::inout, &other};
             const HostCopy ownCopy(ctx_, Operands(&ownOperand, 1), Fetch::all);
             const HostCopy otherCopy(ctx_, Operands(&otherOperand, 1), Fetch::all);
-            if (auto found = difference(ownCopy.tensors()[0], otherCopy.tensors()[0])) {
+            if (auto found = difference(ownCopy.tensors()[0], otherCopy.tensors()[0], tolerance_, terms_)) {
                 return found;
             }
         }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "compare.h"
 #include "dump.h"
 #include "host_copy.h"
 #include "run.h"
@@ -16,7 +17,7 @@ namespace diopigen::dispatch {
 // Made before the vendor's function is called: the reference starts from the same operands.
 class Comparison {
   public:
-    Comparison(diopiContextHandle_t ctx, Operands operands);
+    Comparison(diopiContextHandle_t ctx, Operands operands, Tolerance tolerance);
 
     // After the vendor's function, which answered `status`. The first difference; nothing where all is equal. The
     // caller's results stay those of the vendor.
@@ -49,6 +50,8 @@ class Comparison {
 
     diopiContextHandle_t ctx_;
     Operands operands_;
+    Tolerance tolerance_;
+    Terms terms_;
     HostCopy before_;
     HostCopy copy_;
     std::optional<HostCopy> after_;

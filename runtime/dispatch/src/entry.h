@@ -2,6 +2,8 @@
 #ifndef DIOPIGEN_DISPATCH_ENTRY_H_
 #define DIOPIGEN_DISPATCH_ENTRY_H_
 
+#include <diopigen/tolerance.h>
+
 #include <atomic>
 #include <cstdint>
 
@@ -11,10 +13,10 @@ namespace diopigen::dispatch {
 using Function = void (*)();
 
 struct Entry {
-    constexpr Entry(const char* name, bool isRandom) : name(name), isRandom(isRandom) {}
+    constexpr explicit Entry(const char* name) : name(name), tolerance(toleranceOf(name)) {}
 
     const char* name;
-    bool isRandom;  // two libraries draw different numbers
+    Tolerance tolerance;
     // The vendor's function, once everything is loaded and if no switch concerns this operator: the short way.
     std::atomic<Function> direct{nullptr};
     Function vendor = nullptr;

@@ -1,9 +1,11 @@
 #include "libraries.h"
 
+#include <diopigen/environment.h>
 #include <diopigen/host.h>
 #include <diopigen/open_library.h>
 #include <dlfcn.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <optional>
@@ -26,9 +28,12 @@ ErrorText referenceText = nullptr;
 int (*vendorFinalize)() = nullptr;
 void* vendorHandle = nullptr;
 
-std::string environment(const char* name) {
-    const char* text = std::getenv(name);
-    return text == nullptr ? "" : text;
+// The value of a variable. Throws where it is none of those that specs/environment.yaml declares.
+std::string setting(const char* name) {
+    if (const std::string fault = environment::fault(name); !fault.empty()) {
+        throw Failure(diopiErrorOccurred, fault);
+    }
+    return environment::text(name);
 }
 
 // A file in the folder of this library.
@@ -64,7 +69,7 @@ Type symbol(void* library, const char* name) {
 }
 
 std::optional<std::regex> expression(const char* variable) {
-    const std::string text = environment(variable);
+    const std::string text = environment::text(variable);
     if (text.empty()) {
         return std::nullopt;
     }
@@ -81,42 +86,25 @@ bool matches(const std::optional<std::regex>& pattern, const char* name) {
 }
 
 FallbackMode fallbackMode() {
-    const std::string text = environment("DIOPI_FALLBACK");
-    if (text == "off") {
-        return FallbackMode::off;
-    }
-    if (text == "log") {
-        return FallbackMode::log;
-    }
-    if (text.empty() || text == "warn") {
-        return FallbackMode::warn;
-    }
-    throw Failure(diopiErrorOccurred, "DIOPI_FALLBACK is '" + text + "': off, warn or log is possible");
+    const std::string text = setting("DIOPI_FALLBACK");
+    return text == "off" ? FallbackMode::off : text == "log" ? FallbackMode::log : FallbackMode::warn;
 }
 
 ValidationMode validationMode() {
-    const std::string text = environment("DIOPI_VALIDATE");
-    if (text.empty() || text == "off") {
-        return ValidationMode::off;
-    }
-    if (text == "log") {
-        return ValidationMode::log;
-    }
-    if (text == "refuse") {
-        return ValidationMode::reject;
-    }
-    throw Failure(diopiErrorOccurred, "DIOPI_VALIDATE is '" + text + "': off, log or refuse is possible");
+    const std::string text = setting("DIOPI_VALIDATE");
+    return text == "log" ? ValidationMode::log : text == "refuse" ? ValidationMode::reject : ValidationMode::off;
 }
 
-bool isOn(const char* variable) {
-    const std::string text = environment(variable);
-    if (text.empty() || text == "0") {
-        return false;
+// A misspelt switch would be ignored without a word.
+void warnOfUnknownVariables() {
+    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+        const std::string_view text = *entry;
+        const std::string_view name = text.substr(0, text.find('='));
+        if (name.substr(0, 6) == "DIOPI_" && !environment::kVariables.empty() && !environment::isDeclared(name)) {
+            say(std::string(name) +
+                " is no variable of this library, nor of another one (generated/docs/environment.md)");
+        }
     }
-    if (text == "1") {
-        return true;
-    }
-    throw Failure(diopiErrorOccurred, std::string(variable) + " is '" + text + "': 0 or 1 is possible");
 }
 
 void fillEntries(void* vendor, void* reference, const Switches& switches) {
@@ -146,20 +134,21 @@ void fillEntries(void* vendor, void* reference, const Switches& switches) {
 
 Libraries load() {
     Libraries found;
+    warnOfUnknownVariables();
     found.switches.fallback = fallbackMode();
-    found.switches.timing = isOn("DIOPI_TIMING");
+    found.switches.timing = setting("DIOPI_TIMING") == "1";
     found.switches.validation = validationMode();
-    found.switches.validatesValues = isOn("DIOPI_VALIDATE_VALUES");
-    const std::string folder = environment("DIOPI_DUMP_FOLDER");
+    found.switches.validatesValues = setting("DIOPI_VALIDATE_VALUES") == "1";
+    const std::string folder = environment::text("DIOPI_DUMP_FOLDER");
     found.switches.dumpFolder = folder.empty() ? found.switches.dumpFolder : folder;
 
-    found.vendorPath = environment("DIOPI_VENDOR_LIBRARY");
+    found.vendorPath = environment::text("DIOPI_VENDOR_LIBRARY");
     found.vendorPath = found.vendorPath.empty() ? inOwnFolder("libdiopi_impl.so") : found.vendorPath;
     void* const vendor = opened(found.vendorPath, "the vendor's library", "DIOPI_VENDOR_LIBRARY");
 
     vendorHandle = vendor;
 
-    found.referencePath = environment("DIOPI_REFERENCE_LIBRARY");
+    found.referencePath = environment::text("DIOPI_REFERENCE_LIBRARY");
     struct stat unused {};
     const std::string usual = inOwnFolder("libdiopi_reference.so");
     if (found.referencePath.empty() && stat(usual.c_str(), &unused) == 0) {
@@ -189,7 +178,7 @@ Libraries load() {
     found.vendorName = name == nullptr ? "" : name();
     found.vendorVersion = version == nullptr ? "" : version();
     fillEntries(vendor, reference, found.switches);
-    if (const std::string report = environment("DIOPI_FALLBACK_REPORT"); !report.empty()) {
+    if (const std::string report = environment::text("DIOPI_FALLBACK_REPORT"); !report.empty()) {
         reportFallbacks(report);
         found.switches.reportsFallbacks = true;
     }

@@ -102,8 +102,8 @@ diopiError_t watched(Entry& entry, diopiContextHandle_t ctx, Operands operands, 
         dump->keep("before", HostCopy(ctx, operands, Fetch::all).tensors());
     }
     std::optional<Comparison> comparison;
-    if (entry.isCompared && !entry.isRandom) {
-        comparison.emplace(ctx, operands);
+    if (entry.isCompared && entry.tolerance != Tolerance::kRandom) {
+        comparison.emplace(ctx, operands, entry.tolerance);
     }
     if (loaded.switches.timing) {
         require(diopiHostSynchronize(ctx), "diopiHostSynchronize");

@@ -1,5 +1,6 @@
 #include "settings.h"
 
+#include <diopigen/environment.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -49,15 +50,6 @@ bool readBytes(std::string_view text, uint64_t* bytes) {
     return true;
 }
 
-bool readDevices(std::string_view text, int* devices) {
-    uint64_t number = 0;
-    if (!readNumber(&text, &number) || !text.empty() || number < 1 || number > kMaxDevices) {
-        return false;
-    }
-    *devices = static_cast<int>(number);
-    return true;
-}
-
 bool readDelay(std::string_view text, Settings* settings) {
     uint64_t seed = 0;
     uint64_t longest = 0;
@@ -73,13 +65,8 @@ bool readDelay(std::string_view text, Settings* settings) {
     return true;
 }
 
-bool readSwitch(std::string_view text, bool* on) {
-    *on = text == "1";
-    return text == "0" || text == "1";
-}
-
 Status wrong(const char* variable, const char* value, const char* expected) {
-    return {Code::invalidArgument, std::string(variable) + " is '" + value + "'; it must be " + expected};
+    return {Code::invalidArgument, std::string(variable) + " is '" + value + "': " + expected + " is possible"};
 }
 
 }  // namespace
@@ -89,27 +76,22 @@ Status readSettings(Settings* settings) {
         const char* const value = std::getenv(variable);
         return value == nullptr || *value == '\0' ? nullptr : value;
     };
-    if (const char* value = set("DIOPI_SIM_DEVICES"); value != nullptr && !readDevices(value, &settings->devices)) {
-        return wrong("DIOPI_SIM_DEVICES", value, "a number from 1 to 16");
+    for (const char* name :
+         {"DIOPI_SIM_DEVICES", "DIOPI_SIM_MEMORY_CHECK", "DIOPI_SIM_ORDER_CHECK", "DIOPI_SIM_DEBUG"}) {
+        if (const std::string fault = environment::fault(name); !fault.empty()) {
+            return {Code::invalidArgument, fault};
+        }
     }
+    settings->devices = static_cast<int>(environment::number("DIOPI_SIM_DEVICES", settings->devices));
+    settings->memoryCheck = environment::text("DIOPI_SIM_MEMORY_CHECK") == "1";
+    settings->orderCheck = environment::text("DIOPI_SIM_ORDER_CHECK") == "1";
+    settings->stacks = environment::text("DIOPI_SIM_DEBUG") == "1" || settings->faultsAreFatal();
     if (const char* value = set("DIOPI_SIM_MEMORY"); value != nullptr && !readBytes(value, &settings->memory)) {
         return wrong("DIOPI_SIM_MEMORY", value, "a number of bytes from 1 to 16384G, or one with K, M or G behind it");
     }
     if (const char* value = set("DIOPI_SIM_DELAY"); value != nullptr && !readDelay(value, settings)) {
         return wrong("DIOPI_SIM_DELAY", value, "SEED,MICROSECONDS with at most 10000000 microseconds");
     }
-    const struct {
-        const char* variable;
-        bool* on;
-    } switches[] = {{"DIOPI_SIM_MEMORY_CHECK", &settings->memoryCheck},
-                    {"DIOPI_SIM_ORDER_CHECK", &settings->orderCheck},
-                    {"DIOPI_SIM_DEBUG", &settings->stacks}};
-    for (const auto& entry : switches) {
-        if (const char* value = set(entry.variable); value != nullptr && !readSwitch(value, entry.on)) {
-            return wrong(entry.variable, value, "0 or 1");
-        }
-    }
-    settings->stacks = settings->stacks || settings->faultsAreFatal();
     if (const char* value = set("DIOPI_SIM_TRACE"); value != nullptr) {
         settings->trace = value;
         const std::string mark = "%p";

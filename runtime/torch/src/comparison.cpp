@@ -1,7 +1,8 @@
 #include "comparison.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/isclose.h>
+#include <diopigen/tolerance.h>
+#include <diopigen_torch/dtypes.h>
 #include <diopigen_torch/fallback.h>
 #include <diopigen_torch/kernel.h>
 #include <diopigen_torch/switches.h>
@@ -13,6 +14,7 @@
 #include <iostream>
 #include <map>
 #include <sstream>
+#include <type_traits>
 
 #include "words.h"
 
@@ -21,44 +23,6 @@ namespace diopigen::backend {
 namespace {
 
 std::atomic<int64_t> differences{0};
-
-struct Tolerance {
-    double relative;
-    double absolute;
-};
-
-// Half of the digits of a dtype: kernels add up in other orders, and each call is compared by itself.
-Tolerance toleranceOf(at::ScalarType type) {
-    switch (c10::toRealValueType(type)) {
-        case at::kHalf:
-            return {2e-3, 1e-3};
-        case at::kBFloat16:
-            return {1.6e-2, 1e-2};
-        case at::kFloat:
-            return {1e-4, 1e-5};
-        case at::kDouble:
-            return {1e-7, 1e-9};
-        default:
-            return {0, 0};
-    }
-}
-
-// Operators whose results need more, by the name before the dot.
-const std::map<std::string, double>& widened() {
-    // Sums of many products, and what divides by small differences.
-    static const std::map<std::string, double> factors = {
-        {"convolution_overrideable", 10},
-        {"convolution_backward_overrideable", 10},
-        {"addmm", 10},
-        {"mm", 10},
-        {"bmm", 10},
-        {"baddbmm", 10},
-        {"native_batch_norm_backward", 10},
-        {"native_layer_norm_backward", 10},
-        {"native_group_norm_backward", 10},
-    };
-    return factors;
-}
 
 bool drawsNumbers(const c10::OperatorHandle& op) {
     for (const auto& argument : op.schema().arguments()) {
@@ -113,8 +77,63 @@ class Copies {
     std::map<const c10::TensorImpl*, at::Tensor> known_;
 };
 
+// The functions of the interface that a call led to, and how many numbers they add up for an element at most.
+struct Path {
+    const std::vector<const char*>& functions;
+    Terms terms;
+
+    ResultBound boundOf(const at::Tensor& expected, double largest) const {
+        ResultBound bound(dtypeOf(expected.scalar_type()), largest);
+        for (const char* const function : functions) {
+            bound.add(toleranceOf(function), terms, expected.numel());
+        }
+        // PyTorch's kernels for the CPU round what they hand from one step to the next to halves.
+        if (!functions.empty() && expected.element_size() == 2) {
+            bound.add(Tolerance::kRounding, terms, expected.numel());
+        }
+        return bound;
+    }
+};
+
+template <typename Number>
+double largestOf(const Number* values, int64_t count) {
+    double largest = 0;
+    for (int64_t i = 0; i < count; ++i) {
+        const double size = std::abs(values[i]);
+        largest = std::isfinite(size) ? std::max(largest, size) : largest;
+    }
+    return largest;
+}
+
+// How many elements of two tensors differ, and the worst. `path` is null where they must be equal.
+template <typename Number>
+std::pair<int64_t, int64_t> differing(const at::Tensor& actual, const at::Tensor& expected, const Path* path) {
+    const at::Tensor own = actual.to(c10::CppTypeToScalarType<Number>::value).contiguous();
+    const at::Tensor other = expected.to(own.scalar_type()).contiguous();
+    const auto* const a = own.const_data_ptr<Number>();
+    const auto* const b = other.const_data_ptr<Number>();
+    const double largest = largestOf(b, own.numel());
+    const ResultBound bound =
+        path == nullptr ? ResultBound(dtypeOf(expected.scalar_type()), largest) : path->boundOf(expected, largest);
+    int64_t count = 0;
+    int64_t worst = 0;
+    double most = 1;
+    for (int64_t i = 0; i < own.numel(); ++i) {
+        double excess = 0;
+        if constexpr (std::is_same_v<Number, double>) {
+            excess = bound.excess(a[i], b[i]);
+        } else {
+            excess = bound.excess(std::complex<double>(a[i]), std::complex<double>(b[i]));
+        }
+        count += excess > 1 ? 1 : 0;
+        worst = excess > most ? i : worst;
+        most = std::max(most, excess);
+    }
+    return {count, worst};
+}
+
 // What is wrong with a tensor; empty where nothing is.
-std::string differenceOf(const at::Tensor& actual, const at::Tensor& expected, Tolerance tolerance) {
+std::string differenceOf(const at::Tensor& actual, const at::Tensor& expected, const Path* path) {
     std::ostringstream text;
     if (actual.defined() != expected.defined()) {
         return actual.defined() ? "there is a tensor, the CPU has none" : "there is no tensor, the CPU has one";
@@ -127,45 +146,54 @@ std::string differenceOf(const at::Tensor& actual, const at::Tensor& expected, T
              << expected.sizes();
         return text.str();
     }
-    const at::Tensor own = actual.to(at::kCPU);
-    const bool isExact = tolerance.relative == 0;
-    const at::Tensor good =
-        isExact ? own.eq(expected) : at::isclose(own, expected, tolerance.relative, tolerance.absolute, true);
-    const int64_t wrong = good.logical_not().sum().item<int64_t>();
+    const at::Tensor own = actual.to(at::kCPU).contiguous();
+    std::pair<int64_t, int64_t> found{0, 0};
+    if (at::isComplexType(own.scalar_type())) {
+        found = differing<c10::complex<double>>(own, expected, path);
+    } else if (at::isFloatingType(own.scalar_type())) {
+        found = differing<double>(own, expected, path);
+    } else if (const at::Tensor wrong = own.ne(expected); wrong.any().item<bool>()) {
+        found = {wrong.sum().item<int64_t>(), wrong.flatten().to(at::kByte).argmax().item<int64_t>()};
+    }
+    const auto [wrong, worst] = found;
     if (wrong == 0) {
         return "";
     }
-    const auto type = at::isComplexType(own.scalar_type()) ? at::kComplexDouble : at::kDouble;
-    const at::Tensor distance = (own.to(type) - expected.to(type))
-                                    .abs()
-                                    .masked_fill(good, -1)
-                                    .nan_to_num(std::numeric_limits<double>::max(), std::numeric_limits<double>::max());
-    const int64_t worst = distance.flatten().argmax().item<int64_t>();
     text << wrong << " of " << own.numel() << " elements differ, most at " << worst << ": "
          << c10::IValue(own.flatten()[worst].item()) << ", the CPU has "
          << c10::IValue(expected.flatten()[worst].item());
     return text.str();
 }
 
-std::string differenceOf(const c10::IValue& actual, const c10::IValue& expected, double factor) {
+std::string differenceOf(const c10::IValue& actual, const c10::IValue& expected, const Path* path) {
     if (actual.isTensor() && expected.isTensor()) {
-        const at::Tensor& tensor = expected.toTensor();
-        Tolerance tolerance = toleranceOf(tensor.defined() ? tensor.scalar_type() : at::kFloat);
-        tolerance.relative *= factor;
-        tolerance.absolute *= factor;
-        return differenceOf(actual.toTensor(), tensor, tolerance);
+        return differenceOf(actual.toTensor(), expected.toTensor(), path);
     }
     if (actual.isTensorList() && expected.isTensorList()) {
         const auto own = actual.toTensorVector();
         const auto other = expected.toTensorVector();
         for (size_t i = 0; i < std::min(own.size(), other.size()); ++i) {
-            const std::string found = differenceOf(c10::IValue(own[i]), c10::IValue(other[i]), factor);
+            const std::string found = differenceOf(own[i], other[i], path);
             if (!found.empty()) {
                 return "[" + std::to_string(i) + "] " + found;
             }
         }
     }
     return "";
+}
+
+// What a call reads.
+void count(const c10::IValue& value, Terms* terms) {
+    if (value.isTensorList()) {
+        for (const at::Tensor& tensor : value.toTensorVector()) {
+            count(tensor, terms);
+        }
+    } else if (value.isTensor() && value.toTensor().defined()) {
+        const at::Tensor& tensor = value.toTensor();
+        const bool isFloating = at::isFloatingType(tensor.scalar_type());
+        const at::Tensor values = isFloating ? tensor.to(at::kDouble).contiguous() : tensor;
+        terms->add(tensor.numel(), isFloating ? largestOf(values.const_data_ptr<double>(), tensor.numel()) : 0);
+    }
 }
 
 void keep(const std::string& name, const torch::jit::Stack& arguments, const std::string& folder,
@@ -222,28 +250,35 @@ Comparison::Comparison(const c10::OperatorHandle& op, const torch::jit::Stack& a
 }
 
 void Comparison::compare(const torch::jit::Stack& arguments, const torch::jit::Stack& results,
-                         const std::string& folder) {
+                         const std::vector<const char*>& functions, const std::string& folder) {
     if (!isRun_) {
         return;
     }
     const std::string name = overloadName(op_);
-    const auto found = widened().find(name.substr(0, name.find('.')));
-    const double factor = found == widened().end() ? 1 : found->second;
     std::string report;
     const auto& schema = op_.schema();
+    Path path{functions, {}};
     for (size_t i = 0; i < arguments.size(); ++i) {
         const auto* const alias = schema.arguments()[i].alias_info();
-        const bool isWritten = alias != nullptr && alias->isWrite();
-        const std::string wrong = differenceOf(arguments[i], expected_[i], isWritten ? factor : 0);
+        if (alias == nullptr || !alias->isWrite() || !schema.arguments()[i].kwarg_only()) {
+            count(before_[i], &path.terms);
+        }
+    }
+    for (size_t i = 0; i < arguments.size(); ++i) {
+        const auto* const alias = schema.arguments()[i].alias_info();
+        // Schemas do not tell of all: batch_norm writes the running statistics.
+        const bool isWritten =
+            (alias != nullptr && alias->isWrite()) || !differenceOf(expected_[i], before_[i], nullptr).empty();
+        const std::string wrong = differenceOf(arguments[i], expected_[i], isWritten ? &path : nullptr);
         if (!wrong.empty()) {
             report += "  " + schema.arguments()[i].name() + (isWritten ? ": " : " is an input, and has changed: ") +
                       wrong + "\n";
         }
     }
-    const size_t count = std::min(results_.size(), schema.returns().size());
-    for (size_t i = 0; i < count; ++i) {
-        const c10::IValue& actual = results[results.size() - count + i];
-        const std::string wrong = differenceOf(actual, results_[results_.size() - count + i], factor);
+    const size_t returned = std::min(results_.size(), schema.returns().size());
+    for (size_t i = 0; i < returned; ++i) {
+        const c10::IValue& actual = results[results.size() - returned + i];
+        const std::string wrong = differenceOf(actual, results_[results_.size() - returned + i], &path);
         if (!wrong.empty()) {
             report += "  result " + std::to_string(i) + ": " + wrong + "\n";
         }

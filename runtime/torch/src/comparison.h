@@ -6,6 +6,7 @@
 #include <ATen/core/stack.h>
 
 #include <string>
+#include <vector>
 
 namespace diopigen::backend {
 
@@ -19,8 +20,10 @@ class Comparison {
     Comparison(const c10::OperatorHandle& op, const torch::jit::Stack& arguments);
 
     /// Compares results, arguments that were to be written, and those that were not. What differs is reported on
-    /// standard error with the worst element, and the call is kept in `folder`.
-    void compare(const torch::jit::Stack& arguments, const torch::jit::Stack& results, const std::string& folder);
+    /// standard error with the worst element, and the call is kept in `folder`. The bound is that of `functions`, the
+    /// functions of the interface that the call led to; without one, results must be equal.
+    void compare(const torch::jit::Stack& arguments, const torch::jit::Stack& results,
+                 const std::vector<const char*>& functions, const std::string& folder);
 
   private:
     const c10::OperatorHandle& op_;

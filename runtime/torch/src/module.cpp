@@ -1,4 +1,5 @@
 // What Python sees of the backend, as operators of the namespace `diopi`: no Python header is needed.
+#include <diopigen/environment.h>
 #include <diopigen_torch/allocator.h>
 #include <diopigen_torch/device.h>
 #include <diopigen_torch/ending.h>
@@ -77,7 +78,21 @@ std::map<std::string, int64_t> hostMemoryStats() {
     return values;
 }
 
+// The columns name, values and aliases of the variables that specs/environment.yaml declares.
+std::tuple<Texts, Texts, Texts> environmentColumns() {
+    std::tuple<Texts, Texts, Texts> columns;
+    for (const environment::Variable& one : environment::kVariables) {
+        std::get<0>(columns).emplace_back(one.name);
+        std::get<1>(columns).emplace_back(one.values);
+        std::get<2>(columns).emplace_back(one.aliases);
+    }
+    return columns;
+}
+
 TORCH_LIBRARY(diopi, library) {
+    library.def("environment() -> (str[], str[], str[])", &environmentColumns);
+    library.def("environment_fault(str name) -> str",
+                [](const std::string& name) { return environment::fault(name.c_str()); });
     library.def("initialize() -> ()", [] { initialize(); });
     library.def("is_initialized() -> bool", [] { return isInitialized(); });
     library.def("park_other_threads() -> ()", [] { parkOtherThreads(); });

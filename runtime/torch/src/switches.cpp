@@ -126,7 +126,7 @@ void readSwitches() {
     Switches first;
     first.forced = c10::utils::get_env("DIOPI_FORCE_FALLBACK_OPS").value_or("");
     first.compared = c10::utils::get_env("DIOPI_AUTOCOMPARE").value_or("");
-    first.folder = c10::utils::get_env("DIOPI_AUTOCOMPARE_FOLDER").value_or(first.folder);
+    first.folder = c10::utils::get_env("DIOPI_DUMP_FOLDER").value_or(first.folder);
     const std::string level = c10::utils::get_env("DIOPI_DUMP_OP_ARGS").value_or("");
     TORCH_CHECK_VALUE(level.empty() || (level.size() == 1 && level[0] >= '0' && level[0] <= '3'),
                       "DIOPI_DUMP_OP_ARGS is '", level, "': 0, 1, 2 or 3 is possible");
@@ -199,7 +199,7 @@ void watch(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
         isInside = true;
         op.callBoxedForDispatchKey(c10::DispatchKey::PrivateUse1, *stack);
         if (comparison.has_value()) {
-            comparison->compare(arguments, *stack, folder);
+            comparison->compare(arguments, *stack, called, folder);
         }
     }
     const std::string reason = takeReason();

@@ -1,6 +1,7 @@
 // Products of column-major matrices as cuBLASLt describes them, element by element. Written from its documentation:
 // what it shows is that calls say what they mean, not that cuBLASLt does.
 #include <cublasLt.h>
+#include <diopigen/environment.h>
 
 #include <algorithm>
 #include <complex>
@@ -207,7 +208,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t /*handle*/, cubla
                                               cublasLtMatmulPreference_t preference, int /*wanted*/,
                                               cublasLtMatmulHeuristicResult_t* results, int* found) {
     *found = 0;
-    if (std::getenv("DIOPI_CUDA_EMULATION_BLAS") == nullptr) {
+    if (diopigen::environment::checked("DIOPI_CUDA_EMULATION_BLAS").empty()) {
         return CUBLAS_STATUS_NOT_SUPPORTED;
     }
     if (!is_right(*description, *a, *b, *d)) {
@@ -226,8 +227,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t /*handle*/, cublasLtMatmulDesc_t 
                               cublasLtMatrixLayout_t c_layout, void* d, cublasLtMatrixLayout_t d_layout,
                               const cublasLtMatmulAlgo_t* algo, void* workspace, size_t workspace_bytes,
                               cudaStream_t stream) {
-    const char* mode = std::getenv("DIOPI_CUDA_EMULATION_BLAS");
-    const bool rejects = mode != nullptr && std::strcmp(mode, "refuse") == 0;
+    const bool rejects = diopigen::environment::checked("DIOPI_CUDA_EMULATION_BLAS") == "refuse";
     if (rejects || !is_right(*description, *a_layout, *b_layout, *d_layout) ||
         (workspace == nullptr && workspace_bytes > 0) || !is_aligned(a, *a_layout, algo->alignments[0]) ||
         !is_aligned(b, *b_layout, algo->alignments[1]) || !is_aligned(c, *c_layout, algo->alignments[2]) ||

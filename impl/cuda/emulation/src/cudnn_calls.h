@@ -4,6 +4,7 @@
 #define DIOPI_CUDA_EMULATION_CUDNN_CALLS_H_
 
 #include <cudnn.h>
+#include <diopigen/environment.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -36,8 +37,8 @@ inline thread_local cudaStream_t stream_of_calls = nullptr;
 
 // Whether DIOPI_CUDA_EMULATION_DNN is this, or anything.
 inline bool is_mode(const char* name) {
-    const char* const mode = std::getenv("DIOPI_CUDA_EMULATION_DNN");
-    return mode != nullptr && (name == nullptr || std::strcmp(mode, name) == 0);
+    const std::string mode = diopigen::environment::checked("DIOPI_CUDA_EMULATION_DNN");
+    return name == nullptr ? !mode.empty() : mode == name;
 }
 
 // A line for what was asked for, where the environment names a file.

@@ -1,6 +1,7 @@
 // Devices, errors, and memory with its pools.
 #include "devices.h"
 
+#include <diopigen/environment.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -25,11 +26,6 @@ thread_local cudaError_t latest = cudaSuccess;
 
 constexpr size_t rounded_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-uint64_t setting(const char* name, uint64_t otherwise) {
-    const char* const text = std::getenv(name);
-    return text == nullptr || *text == '\0' ? otherwise : std::strtoull(text, nullptr, 10);
-}
-
 std::array<std::unique_ptr<Memory>, kMostDevices>& memories() {
     static std::array<std::unique_ptr<Memory>, kMostDevices> all;
     return all;
@@ -43,8 +39,7 @@ std::mutex& memories_mutex() {
 }  // namespace
 
 int device_count() {
-    static const int count =
-        static_cast<int>(std::min<uint64_t>(setting("DIOPI_CUDA_EMULATION_DEVICES", 1), kMostDevices));
+    static const int count = static_cast<int>(diopigen::environment::number("DIOPI_CUDA_EMULATION_DEVICES", 1));
     return count;
 }
 
@@ -85,7 +80,8 @@ int Memory::owner(const void* data) {
 }
 
 uint64_t Memory::limit() {
-    static const uint64_t bytes = setting("DIOPI_CUDA_EMULATION_MEMORY", uint64_t{8} << 30);
+    static const auto bytes =
+        static_cast<uint64_t>(diopigen::environment::number("DIOPI_CUDA_EMULATION_MEMORY", int64_t{8} << 30));
     return bytes;
 }
 

@@ -1,4 +1,5 @@
 // The threads of a group as fibers: each has a stack, and runs until it comes to a barrier.
+#include <diopigen/environment.h>
 #include <setjmp.h>
 #include <ucontext.h>
 
@@ -105,10 +106,7 @@ class Fibers {
 }  // namespace
 
 bool is_reversed() {
-    static const bool reversed = [] {
-        const char* const order = std::getenv("DIOPI_CUDA_EMULATION_ORDER");
-        return order != nullptr && std::strcmp(order, "reversed") == 0;
-    }();
+    static const bool reversed = diopigen::environment::checked("DIOPI_CUDA_EMULATION_ORDER") == "reversed";
     return reversed;
 }
 

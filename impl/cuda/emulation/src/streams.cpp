@@ -1,5 +1,7 @@
 // Streams, events, and what is queued on them. Work of all streams is done by one thread at a time: by the one that
 // queues it or, where streams are lazy, by the one that waits.
+#include <diopigen/environment.h>
+
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -21,10 +23,7 @@ std::recursive_mutex& work_mutex() {
 }
 
 bool is_lazy() {
-    static const bool lazy = [] {
-        const char* const mode = std::getenv("DIOPI_CUDA_EMULATION_STREAMS");
-        return mode != nullptr && std::strcmp(mode, "lazy") == 0;
-    }();
+    static const bool lazy = diopigen::environment::checked("DIOPI_CUDA_EMULATION_STREAMS") == "lazy";
     return lazy;
 }
 

@@ -3,6 +3,8 @@
 #ifndef DIOPI_CUDA_ATTENTION_RUNS_H_
 #define DIOPI_CUDA_ATTENTION_RUNS_H_
 
+#include <diopigen/environment.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -52,10 +54,7 @@ inline std::vector<Run> runs_of(const Problem& problem) {
 
 // DIOPI_CUDA_ATTENTION_BYTES, or 0 where it is not set.
 inline int64_t asked_bytes() {
-    static const int64_t bytes = [] {
-        const char* text = std::getenv("DIOPI_CUDA_ATTENTION_BYTES");
-        return text == nullptr ? int64_t{0} : std::max<int64_t>(1, std::atoll(text));
-    }();
+    static const int64_t bytes = diopigen::environment::number("DIOPI_CUDA_ATTENTION_BYTES", 0);
     return bytes;
 }
 

@@ -4,20 +4,7 @@
  * there is none, or where it returns diopiNoImplement or diopiForceFallbackToCPU, the reference library runs it on
  * copies in host memory.
  *
- * Environment, read once, when the library is first used:
- *   DIOPI_VENDOR_LIBRARY     path of the vendor's library; libdiopi_impl.so in this one's folder
- *   DIOPI_REFERENCE_LIBRARY  path of the reference library; libdiopi_reference.so in this one's folder, where it exists
- *   DIOPI_FALLBACK           warn (the default): an operator that falls back is named once; log: every such call is;
- *                            off: what the vendor lacks returns diopiNoImplement
- *   DIOPI_FALLBACK_REPORT    file: at the end, a line of JSON is appended for each operator, status and text of the
- *                            vendor with which calls fell back, with their number
- *   DIOPI_LOG                expression: calls of these functions are written to stderr
- *   DIOPI_COMPARE            expression: these functions run on the reference library as well; differences are
- *                            reported, and the call is kept
- *   DIOPI_DUMP               expression: the operands of these calls are kept, before and after
- *   DIOPI_DUMP_FOLDER        where calls are kept; diopi_dump
- *   DIOPI_TIMING             1: a table of times per operator at the end; each call waits for its stream then
- *
+ * It reads the variables of the environment once, when it is first used: generated/docs/environment.md lists them.
  * Expressions are ECMAScript and may match any part of a name. A switch that is off costs nothing: a call is one test
  * more than a direct one. A value that cannot be understood makes every call fail with a text that says so.
  *

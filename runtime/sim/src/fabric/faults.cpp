@@ -1,5 +1,7 @@
 #include "faults.h"
 
+#include <diopigen/environment.h>
+
 #include <chrono>
 #include <cstdlib>
 #include <limits>
@@ -62,37 +64,24 @@ bool readFault(const std::string& text, Faults* faults) {
     return false;
 }
 
-Status wrong(const char* variable, const char* value, const char* expected) {
-    return {Code::invalidArgument, std::string(variable) + " is '" + value + "'; it must be " + expected};
-}
-
 }  // namespace
 
 Status readFaults(Faults* faults) {
-    const auto set = [](const char* variable) -> const char* {
-        const char* const value = std::getenv(variable);
-        return value == nullptr || *value == '\0' ? nullptr : value;
-    };
-    if (const char* value = set("DIOPI_SIM_FABRIC_TIMEOUT")) {
-        uint64_t milliseconds = 0;
-        if (!number(value, &milliseconds) || milliseconds == 0 || milliseconds > 86'400'000) {
-            return wrong("DIOPI_SIM_FABRIC_TIMEOUT", value, "milliseconds from 1 to 86400000");
+    for (const char* name : {"DIOPI_SIM_FABRIC_TIMEOUT", "DIOPI_SIM_FABRIC_CHECK"}) {
+        if (const std::string fault = environment::fault(name); !fault.empty()) {
+            return {Code::invalidArgument, fault};
         }
-        faults->timeoutMilliseconds = static_cast<int64_t>(milliseconds);
     }
-    if (const char* value = set("DIOPI_SIM_FABRIC_CHECK")) {
-        if (std::string(value) != "0" && std::string(value) != "1") {
-            return wrong("DIOPI_SIM_FABRIC_CHECK", value, "0 or 1");
-        }
-        faults->checkSums = *value == '1';
-    }
-    if (const char* value = set("DIOPI_SIM_FABRIC_FAULT")) {
+    faults->timeoutMilliseconds = environment::number("DIOPI_SIM_FABRIC_TIMEOUT", faults->timeoutMilliseconds);
+    faults->checkSums = environment::text("DIOPI_SIM_FABRIC_CHECK") == "1";
+    if (const std::string value = environment::text("DIOPI_SIM_FABRIC_FAULT"); !value.empty()) {
         std::istringstream list(value);
         for (std::string text; std::getline(list, text, ',');) {
             if (!readFault(text, faults)) {
-                return wrong("DIOPI_SIM_FABRIC_FAULT", value,
-                             "a list of delay=SEED:MICROSECONDS, reorder=SEED:MICROSECONDS, slow=RANK:MICROSECONDS, "
-                             "dead=RANK:OPERATION, torn=RANK:OPERATION, with at most 10000000 microseconds");
+                return {Code::invalidArgument,
+                        "DIOPI_SIM_FABRIC_FAULT is '" + value +
+                            "': a list of delay=SEED:MICROSECONDS, reorder=SEED:MICROSECONDS, slow=RANK:MICROSECONDS, "
+                            "dead=RANK:OPERATION, torn=RANK:OPERATION, with at most 10000000 microseconds is possible"};
             }
         }
     }

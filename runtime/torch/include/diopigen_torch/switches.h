@@ -4,7 +4,7 @@
 // DIOPI_DUMP_OP_ARGS        1: each call with the functions of the interface that it led to; 2: its arguments as well;
 //                           3: their values as well
 // DIOPI_AUTOCOMPARE         expressions: these operators run on the CPU too, and what differs is reported and kept
-// DIOPI_AUTOCOMPARE_FOLDER  where such calls are kept; diopi_autocompare
+// DIOPI_DUMP_FOLDER         where such calls are kept; diopi_dump
 //
 // An expression is an ECMAScript regular expression for the whole name of an overload (`add.out`, `.*\.Scalar`) or of
 // an operator that led to it (`conv2d` for `convolution_overrideable`).
@@ -20,7 +20,7 @@ namespace diopigen::backend {
 struct Switches {
     std::string forced;
     std::string compared;
-    std::string folder = "diopi_autocompare";
+    std::string folder = "diopi_dump";
     int64_t dump = 0;
 };
 

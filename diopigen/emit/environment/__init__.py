@@ -1,0 +1,1 @@
+"""Variables of the environment: the page that lists them, and the table that C++ reads."""
