@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from diopigen.spec.grammar_formulas import FORMULAS_FILE
 from diopigen.spec.grammar_interface import HEADERS_FILE, RUNTIME_FILE, TYPES_FILE
 from diopigen.spec.grammar_models import MODEL_FILE
 from diopigen.spec.grammar_operators import OPERATORS_FILE
@@ -17,5 +18,6 @@ FILES = {
     "torch": TORCH_FILE,
     "relax": RELAX_FILE,
     "model": MODEL_FILE,
+    "formulas": FORMULAS_FILE,
 }
 """The file kinds; `specs/schema/<kind>.schema.json` is printed from each."""
