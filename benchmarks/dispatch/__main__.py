@@ -24,7 +24,7 @@ def main() -> int:
     common = ["g++", "-std=c++17", "-O2", "-Wall", "-Wextra", *includes]
     sources = [*(ROOT / "runtime/dispatch/src").glob("*.cpp"), *(ROOT / "runtime/contract").glob("*.cpp")]
     sources += [ROOT / "generated/dispatch" / name for name in ("entries.cpp", "elementwise_binary.cpp")]
-    sources.append(ROOT / "generated/contract/contracts.cpp")
+    sources += (ROOT / "generated/contract").glob("*.cpp")
     runtime = [*(ROOT / "runtime/src").glob("*.cpp")]
     with tempfile.TemporaryDirectory() as folder:
         vendor, dispatch, program = (str(Path(folder) / name) for name in ("libvendor.so", "libdispatch.so", "main"))

@@ -12,7 +12,7 @@ from diopigen.ir.model import Formula, Function
 
 RULES = {
     "predicate-operand": "An operand of a predicate is a parameter, a dimension that an input names, or a constant.",
-    "predicate-function": "A function of a predicate is in the table of docs/spec.md.",
+    "predicate-function": "A function of a predicate is in the table of docs/expressions.md.",
     "predicate-arity": "A function of a predicate has as many arguments as it takes.",
     "predicate-kind": "Operands of a predicate are of a kind that the operator or function takes.",
     "predicate-elements": "A predicate reads elements of tensors exactly where it says 'checked: by kernel'.",

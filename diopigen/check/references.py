@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from diopigen.check.rule import Subject
-from diopigen.contract.dtypes import NAMED, literal
-from diopigen.contract.functions import FUNCTIONS, SPECIAL
+from diopigen.contract.dtype_rules import NAMED, literal
+from diopigen.contract.functions import (
+    DIMENSION_FUNCTIONS,
+    DIMENSION_OPERATORS,
+    DTYPE_RULES,
+    FUNCTIONS,
+    ONE_OF,
+    SHAPE_RULES,
+)
+from diopigen.contract.functions import Function as TableFunction
 from diopigen.contract.kinds import Kinds
 from diopigen.diagnostics import Correction, Sink, Span, did_you_mean
 from diopigen.ir.keys import DIMENSIONED
 from diopigen.ir.model import DtypeRule, Formula, Function, Key, OpenTies, Parameter, ShapeList, ShapeRule
-from diopigen.ir.rules import (
-    DIMENSION_FUNCTIONS,
-    DIMENSION_OPERATORS,
-    DTYPE_RULES,
-    ONE_OF,
-    SHAPE_RULES,
-    RuleFunction,
-)
 from diopigen.ir.types import INTEGERS, TENSORS
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Unary, walk
 
@@ -34,31 +36,22 @@ _KINDS = {
     "operand": "a tensor or a scalar",
     "sizes": "a list of integers or an array of tensors",
     "dims": "a list of integers or an integer",
-    "flag": "a bool",
-    "sizes_or_value": "a list of integers or an integer",
+    "bool": "a bool",
 }
+_AS = {"shape": "tensor", "tensors": "tensor", "extent": "operand", "dtype": "operand", "choice": "operand",
+       "list": "sizes", "items": "sizes"}  # fmt: skip
+"""What an argument of a kind names in a rule or a dimension, where that is not the kind itself."""
 _SIZES = frozenset({"sizes", "tensors", "new_tensors"})
+_TYPES = {
+    "tensor": TENSORS,
+    "operand": TENSORS | INTEGERS | {"scalar", "float", "double"},
+    "sizes": _SIZES,
+    "dims": _SIZES | INTEGERS,
+    "bool": frozenset({"bool"}),
+}
+"""The types of the parameters that an argument may name."""
 _NO_FORMS = frozenset({"any", "broadcastable", "split"})
 """Shape rules that are not one shape."""
-
-
-def _fits(kind: str, param: Parameter) -> bool:
-    if kind == "tensor":
-        return param.type in TENSORS
-    if kind == "operand":
-        return (
-            param.type in TENSORS
-            or param.type == "scalar"
-            or param.type in INTEGERS
-            or param.type in ("float", "double")
-        )
-    if kind == "sizes":
-        return param.type in _SIZES
-    if kind in ("dims", "sizes_or_value"):
-        return param.type in _SIZES or param.type in INTEGERS
-    if kind == "flag":
-        return param.type == "bool"
-    return True
 
 
 def check(subject: Subject, sink: Sink) -> None:
@@ -164,7 +157,7 @@ class _Scope:
         """A shape rule, or an expression of predicates that gives a list."""
         if not isinstance(expression, Call) or expression.function in SHAPE_RULES:
             self.rule(formula, expression, SHAPE_RULES, "shape rule")
-        elif expression.function not in FUNCTIONS and expression.function not in SPECIAL:
+        elif expression.function not in FUNCTIONS:
             self.known(formula, expression, SHAPE_RULES, "shape rule")
         else:
             enums = frozenset(enum.name for enum in self.subject.interface.enums)
@@ -204,7 +197,7 @@ class _Scope:
         fix = did_you_mean(name, self.bound) or "name it in the shape of an input, or use an integer parameter"
         self.error("unbound-dimension", f"dimension '{name}' is not bound", formula.at(offset, len(name)), fix)
 
-    def rule(self, formula: Formula, expression: Expression, table: dict[str, RuleFunction], what: str) -> None:
+    def rule(self, formula: Formula, expression: Expression, table: Mapping[str, TableFunction], what: str) -> None:
         """A call of a dtype rule or shape rule, with its arguments."""
         if not isinstance(expression, Call):
             fix = f"use one of: {', '.join(table)}"
@@ -214,7 +207,7 @@ class _Scope:
         if rule is None:
             return
         for position, argument in enumerate(expression.arguments):
-            kind = rule.arguments[min(position, len(rule.arguments) - 1)]
+            kind = rule.kind(position)
             if isinstance(argument, Call) and argument.function == ONE_OF:
                 location = formula.at(argument.offset, len(ONE_OF))
                 fix = f"name the alternatives in one '{ONE_OF}' around all"
@@ -229,12 +222,12 @@ class _Scope:
                 self.named_dtype(formula, argument)
             elif kind in ("dtype", "choice") and isinstance(argument, Call):
                 self.rule(formula, argument, table, what)
-            elif kind == "value" or (kind == "sizes_or_value" and isinstance(argument, Number)):
+            elif kind == "integer" or (kind == "sizes" and isinstance(argument, Number) and rule.name in FUNCTIONS):
                 self.value(formula, argument)
-            elif kind == "flag" and isinstance(argument, Name) and argument.name in ("true", "false"):
+            elif kind == "bool" and isinstance(argument, Name) and argument.name in ("true", "false"):
                 continue
             else:
-                self.argument(formula, argument, "operand" if kind in ("dtype", "choice") else kind)
+                self.argument(formula, argument, kind)
 
     def named_dtype(self, formula: Formula, argument: Name) -> None:
         """A dtype of the spec among alternatives."""
@@ -244,7 +237,9 @@ class _Scope:
             fix = did_you_mean(argument.name, [*self.params, *known]) or f"dtypes: {', '.join(known)}"
             self.error("unknown-reference", message, formula.at(argument.offset, len(argument.name)), fix)
 
-    def known(self, formula: Formula, call: Call, table: dict[str, RuleFunction], what: str) -> RuleFunction | None:
+    def known(
+        self, formula: Formula, call: Call, table: Mapping[str, TableFunction], what: str
+    ) -> TableFunction | None:
         rule = table.get(call.function)
         location = formula.at(call.offset, len(call.function))
         if rule is None:
@@ -258,9 +253,10 @@ class _Scope:
         return rule
 
     def argument(self, formula: Formula, argument: Expression, kind: str) -> None:
+        kind = _AS.get(kind, kind)
         if not isinstance(argument, Name):
             offset = getattr(argument, "offset", 0)
-            message = f"{_KINDS.get(kind, 'a parameter')} is needed in '{formula.text}'"
+            message = f"{_KINDS[kind]} is needed in '{formula.text}'"
             self.error("wrong-reference", message, formula.at(offset), "name a parameter")
             return
         param = self.params.get(argument.name)
@@ -268,7 +264,7 @@ class _Scope:
         if param is None:
             fix = did_you_mean(argument.name, self.params) or f"parameters: {', '.join(self.params)}"
             self.error("unknown-reference", f"'{argument.name}' is not a parameter", location, fix)
-        elif self.subject.knows_type(param.type) and not _fits(kind, param):
+        elif self.subject.knows_type(param.type) and param.type not in _TYPES[kind]:
             message = f"'{argument.name}' is of type {param.type}, but {_KINDS[kind]} is needed"
             self.error("wrong-reference", message, location, f"name {_KINDS[kind]}")
 
@@ -289,8 +285,8 @@ class _Scope:
         elif isinstance(expression, Call):
             rule = self.known(formula, expression, DIMENSION_FUNCTIONS, "function of a dimension")
             for position, argument in enumerate(expression.arguments if rule else ()):
-                kind = rule.arguments[min(position, len(rule.arguments) - 1)] if rule else ""
-                if kind == "value":
+                kind = rule.kind(position) if rule else ""
+                if kind in ("number", "numbers", "integer"):
                     self.value(formula, argument)
                 else:
                     self.argument(formula, argument, kind)

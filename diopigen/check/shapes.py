@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from diopigen.check.rule import Subject
+from diopigen.contract.functions import FUNCTIONS, NULLABLE
 from diopigen.diagnostics import Sink
 from diopigen.ir.model import Function, Parameter, ShapeList, ShapeRule
 from diopigen.spec.expression import Call, Expression, Name, walk
 
 RULES = {"shape-of-null": "The shape of an output has a value also where operands that may be null are null."}
-
-_MAY_BE_NULL = {"broadcast": 0, "reduce": 1}
-"""Functions of rules with a meaning for null arguments, from a position on."""
 
 
 def check(subject: Subject, sink: Sink) -> None:
@@ -62,7 +60,9 @@ def _read(expression: Expression, guarded: frozenset[str]) -> Iterator[str]:
             return
         if expression.function == "where":
             guarded |= set(_asked(arguments[0]))
-        arguments = arguments[: _MAY_BE_NULL.get(expression.function)]
+        function = FUNCTIONS.get(expression.function)
+        if function is not None:
+            arguments = [one for i, one in enumerate(arguments) if function.kind(i) not in NULLABLE]
     for argument in arguments:
         yield from _read(argument, guarded)
 

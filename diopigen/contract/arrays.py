@@ -238,7 +238,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "all": lambda values: bool(values.numbers.all()),
     "any": lambda values: bool(values.numbers.any()),
     "count": lambda values: int(np.count_nonzero(values.numbers)),
-    "coordinates": coordinates, "differences": differences, "distinct": distinct, "elements": Tensor.array,
+    "coordinates": coordinates, "differences": differences, "distinct": distinct, "elements": lambda values: values,
     "equal": equal, "is_permutation": is_permutation, "max": _extreme("max"), "min": _extreme("min"),
     "nondecreasing": nondecreasing, "pick": pick, "repeat_each": repeat_each, "row_counts": row_counts,
     "select": select, "sum": total,

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from itertools import repeat
 from typing import Any, Protocol
 
-from diopigen.contract import dtypes
 from diopigen.contract.arguments import LEAST, Array, Described, Scalar, Tensor, Undefined
-from diopigen.contract.functions import FUNCTIONS
-from diopigen.contract.functions import Function as PredicateFunction
+from diopigen.contract.functions import FUNCTIONS, NULLABLE
+from diopigen.contract.functions import Function as TableFunction
+from diopigen.contract.tensors import is_array
 from diopigen.ir.model import RANKS, Function, ShapeList
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary
 
@@ -34,23 +36,38 @@ class Bound(Protocol):
 
 Evaluation = Callable[[Bound], Any]
 
+
+def _power(base: Any, exponent: Any) -> Any:
+    """Without a value where it is complex; of integers a float where it is beyond int64, which may take forever."""
+    if isinstance(base, int) and isinstance(exponent, int) and exponent * (abs(base).bit_length() - 1) > 62:
+        base = float(base)
+    power = base**exponent
+    return _undefined() if isinstance(power, complex) and not isinstance(base, complex) else power
+
+
 _ORDERS: Mapping[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
 _OPERATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq, "!=": operator.ne, **_ORDERS, "+": operator.add, "-": operator.sub, "*": operator.mul,
-    "//": operator.floordiv, "%": operator.mod, "/": operator.truediv, "**": operator.pow,
+    "//": operator.floordiv, "%": operator.mod, "/": operator.truediv, "**": _power,
 }  # fmt: skip
 
 
 class Compiler:
-    """Translates the expressions of one function."""
+    """Translates the expressions of one scope: the names of `parameters` and of `dimensions`."""
 
-    def __init__(self, function: Function) -> None:
-        self.parameters = frozenset(param.name for param in function.params)
+    def __init__(self, parameters: Iterable[str], dimensions: Iterable[str] = ()) -> None:
+        self.parameters = frozenset(parameters)
+        self.dimensions = frozenset(dimensions)
+
+    @classmethod
+    def of(cls, function: Function) -> Compiler:
+        """For the expressions of an operator."""
         lists = (param.shape for param in function.params if isinstance(param.shape, ShapeList))
-        sizes = frozenset(entry.name for shape in lists for entry in shape.dimensions)
-        self.dimensions = sizes | frozenset(RANKS) if function.is_collective else sizes
+        sizes = (entry.name for shape in lists for entry in shape.dimensions)
+        ranks = RANKS if function.is_collective else ()
+        return cls((param.name for param in function.params), (*sizes, *ranks))
 
     def value(self, expression: Expression) -> Evaluation:
         """The evaluation of an expression. Its lists are tuples."""
@@ -144,44 +161,41 @@ class Compiler:
 
     def _call(self, call: Call) -> Evaluation:
         name, arguments = call.function, call.arguments
-        if name == "dtype":
-            return _dtype(self._value(arguments[0]))
-        if name == "promote":
-            return _promoted(call)
         if name == "implies":
             condition, conclusion = self._plain(arguments[0]), self._plain(arguments[1])
             return lambda bound: not condition(bound) or conclusion(bound)
         if name == "where":
             condition, selected, other = self._plain(arguments[0]), self._value(arguments[1]), self._value(arguments[2])
             return lambda bound: selected(bound) if condition(bound) else other(bound)
-        if name == "one_of":
-            return _one_of(self._plain(arguments[0]), [self._plain(argument) for argument in arguments[1:]])
+        if name == "when":
+            condition, result = self._plain(arguments[0]), self._value(arguments[1])
+            return lambda bound: result(bound) if condition(bound) else _undefined()
         if name == "is_null":
             assert isinstance(arguments[0], Name)
             parameter = arguments[0].name
             return lambda bound: bound.values.get(parameter) is None
         function = FUNCTIONS[name]
-        kinds = function.arguments
-        actual = [self._argument(a, kinds[min(index, len(kinds) - 1)]) for index, a in enumerate(arguments)]
-        numbers = [index for index, kind in enumerate(kinds) if kind == "number"] if function.by_entry else []
-        if not numbers:
+        actual = [self._argument(one, function.kind(index)) for index, one in enumerate(arguments)]
+        if not function.by_entry:
             apply = _with_arrays(function)
             if len(actual) == 1:
                 (only,) = actual
                 return lambda bound: apply(only(bound))
             return lambda bound: apply(*[argument(bound) for argument in actual])
+        numbers, of_entry = function.by_entry, implementation(function)
 
         def evaluate(bound: Bound) -> Any:
             values = [_tuple(argument(bound)) for argument in actual]
             lists = [index for index in numbers if isinstance(values[index], tuple)]
-            return _by_entry(function.evaluate, values, lists) if lists else function.evaluate(*values)
+            return _by_entry(of_entry, values, lists) if lists else of_entry(*values)
 
         return evaluate
 
     def _argument(self, expression: Expression, kind: str) -> Evaluation:
         """An argument of the kind (see `functions`)."""
-        if kind in ("tensor", "indices"):
-            return self._value(expression)
+        if kind in NULLABLE and isinstance(expression, Name) and expression.name in self.parameters:
+            name, convert = expression.name, _CONVERSIONS[kind]
+            return lambda call: () if (value := call.values.get(name)) is None else convert(value)
         if kind in _CONVERSIONS:
             convert, value = _CONVERSIONS[kind], self._value(expression)
             return lambda call: convert(value(call))
@@ -189,8 +203,52 @@ class Compiler:
         return (lambda call: _as_list(plain(call))) if kind == "bools" else plain
 
 
+@cache
+def implementation(function: TableFunction) -> Callable[..., Any]:
+    """The evaluation of a function on values of its kinds. It raises `Undefined` also for a number that is no integer
+    where it needs one."""
+    if function.formula is None:
+        evaluate = function.evaluate
+    else:
+        body, names = Compiler(function.parameters)._value(function.formula), function.parameters
+
+        def evaluate(*values: Any) -> Any:
+            return body(_Frame(dict(zip(names, values, strict=True)), {}))
+
+    integers = [index for index, kind in enumerate(function.arguments) if kind == "integer"]
+    if not integers:
+        return evaluate
+
+    def checked(*values: Any) -> Any:
+        if not all(isinstance(values[index], int) for index in integers):
+            raise Undefined
+        return evaluate(*values)
+
+    return checked
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """The arguments of one call of a formula."""
+
+    values: Mapping[str, Described]
+    dimensions: Mapping[str, int]
+
+
+def _undefined() -> Any:
+    raise Undefined
+
+
+def _unchanged(value: Any) -> Any:
+    return value
+
+
 def _dtype_of(value: Any) -> Any:
-    return value.dtype if isinstance(value, (Tensor, Scalar)) else value
+    if is_array(value):
+        value = next(item for item in value if item is not None)
+    if isinstance(value, (Tensor, Scalar)):
+        return value.dtype
+    return value if isinstance(value, str) else _undefined()
 
 
 def _items(value: Any) -> Any:
@@ -202,16 +260,28 @@ def _array(value: Any) -> Any:
 
 
 def _list(value: Any) -> Any:
-    """Where a shape is wanted, a tensor stands for its own."""
+    """The shape of a tensor, or the entries of a list."""
     return value.shape if isinstance(value, Tensor) else _as_list(value)
 
 
+def _integers(value: Any) -> Any:
+    """The same of integers alone."""
+    entries = _list(value)
+    is_unchanged = (
+        entries.numbers.dtype.kind != "f" if isinstance(entries, Array) else set(map(type, entries)) <= _WHOLE
+    )
+    return entries if is_unchanged else _undefined()
+
+
+def _extent(value: Any) -> Any:
+    return _integers(value) if isinstance(value, (tuple, Array)) and not is_array(value) else value
+
+
+_WHOLE = frozenset({int, bool})
 _CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {
-    "dtype": _dtype_of,
-    "tensors": _array,
-    "items": _items,
-    "list": _list,
-}
+    "dtype": _dtype_of, "tensor": _unchanged, "indices": _unchanged, "operand": _unchanged, "extent": _extent,
+    "tensors": _array, "items": _items, "list": _list, "shape": _integers, "sizes": _integers, "dims": _integers,
+}  # fmt: skip
 """How an argument of these kinds follows from the value of its expression."""
 
 
@@ -232,44 +302,6 @@ def _joined(left: Evaluation, right: Evaluation, *, stops_at: bool) -> Evaluatio
     return evaluate
 
 
-def _one_of(first: Evaluation, others: Sequence[Evaluation]) -> Evaluation:
-    def evaluate(call: Bound) -> Any:
-        value, allowed = _tuple(first(call)), [_tuple(other(call)) for other in others]
-        return tuple(item in allowed for item in value) if isinstance(value, tuple) else value in allowed
-
-    return evaluate
-
-
-def _dtype(argument: Evaluation) -> Evaluation:
-    def evaluate(call: Bound) -> Any:
-        value = argument(call)
-        if isinstance(value, tuple):
-            value = next((item for item in value if item is not None), None)
-        if not isinstance(value, (Tensor, Scalar)):
-            raise Undefined
-        return value.dtype
-
-    return evaluate
-
-
-def _promoted(rule: Call) -> Evaluation:
-    def evaluate(call: Bound) -> Any:
-        try:
-            return dtypes.evaluate(rule, lambda name: list(_operands(call.values.get(name))))
-        except LookupError as error:  # all are null
-            raise Undefined from error
-
-    return evaluate
-
-
-def _operands(value: Described) -> Iterator[tuple[str, int | None]]:
-    for item in value if isinstance(value, tuple) else (value,):
-        if isinstance(item, Tensor):
-            yield item.dtype, len(item.shape)
-        elif isinstance(item, Scalar):
-            yield item.dtype, None
-
-
 # ---- lists ----------------------------------------------------------------------------------------------------------
 
 
@@ -277,9 +309,9 @@ def _tuple(value: Any) -> Any:
     return value.entries if isinstance(value, Array) else value
 
 
-def _with_arrays(function: PredicateFunction) -> Callable[..., Any]:
+def _with_arrays(function: TableFunction) -> Callable[..., Any]:
     """The evaluation of a function that uses arrays where an argument is one, or a tensor has many elements."""
-    evaluate, name = function.evaluate, function.name
+    evaluate, name = implementation(function), function.name
     of_tensor = name in _OF_LONG_TENSORS
     if not of_tensor and _LISTS.isdisjoint(function.arguments):
         return evaluate
@@ -296,8 +328,8 @@ def _with_arrays(function: PredicateFunction) -> Callable[..., Any]:
     return apply
 
 
-_OF_LONG_TENSORS = frozenset({"coordinates", "elements", "select"})
-_LISTS = frozenset({"list", "bools", "numbers", "items"})
+_OF_LONG_TENSORS = frozenset({"coordinates", "select"})
+_LISTS = frozenset({"list", "bools", "numbers", "items", "sizes", "shape", "dims", "elements", "value"})
 
 
 def _is_long(value: Any) -> bool:

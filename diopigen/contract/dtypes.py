@@ -1,22 +1,18 @@
-"""Element types as the rules of the spec see them: kinds, promotion, the dtype that a rule gives; names, no data."""
+"""Element types as the spec sees them: kinds, ranges, promotion; names, no data."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 
 from diopigen.ir.c_types import DtypeInfo
 from diopigen.ir.load import known_dtypes
-from diopigen.ir.rules import ONE_OF
-from diopigen.spec.expression import Call, Expression, Name
 
 _KINDS = {"bool": "bool", "unsigned": "int", "signed": "int", "floating": "float", "complex": "complex"}
 _CATEGORY = {"bool": 0, "int": 1, "float": 2, "complex": 3}
 MANTISSA = {name: info.digits for name, info in known_dtypes().items() if info.digits}
 """Bits of the significand, the hidden one included."""
-NAMED = frozenset(known_dtypes())
-"""The dtypes that a rule may name among alternatives."""
 
 
 def _stored(name: str) -> DtypeInfo:
@@ -141,52 +137,3 @@ def promote(operands: Sequence[tuple[str, int | None]]) -> str:
     found = _combine(classes[0], _combine(classes[1], classes[2]))
     assert found is not None, "promotion of nothing"
     return found
-
-
-# ---- rules of the spec ----------------------------------------------------------------------------------------------
-
-Operands = Callable[[str], Sequence[tuple[str, "int | None"]]]
-"""The dtypes and ranks behind a parameter's name: one for a tensor or number, several for an array, none for null."""
-
-_DERIVED: dict[str, Callable[[str], str]] = {
-    "to_float": to_float,
-    "accumulate": accumulate,
-    "opmath": opmath,
-    "to_real": real_of,
-    "to_complex": complex_of,
-}
-
-
-def literal(argument: Expression) -> str:
-    """The dtype that an alternative names; empty where it is a parameter or a rule."""
-    return argument.name if isinstance(argument, Name) and argument.name in NAMED else ""
-
-
-def alternatives(rule: Expression, operands: Operands) -> tuple[str, ...]:
-    """The dtypes that a rule allows, each once and in its order: several for `one_of`. Raises as `evaluate`."""
-    if not (isinstance(rule, Call) and rule.function == ONE_OF):
-        return (evaluate(rule, operands),)
-    return tuple(dict.fromkeys(literal(one) or evaluate(one, operands) for one in rule.arguments))
-
-
-def evaluate(rule: Expression, operands: Operands) -> str:
-    """The dtype that a rule gives, the first of alternatives. Raises `LookupError` where a parameter that it needs is
-    null."""
-    if isinstance(rule, Name):
-        return evaluate(Call("same", (rule,)), operands)
-    if not isinstance(rule, Call):
-        raise LookupError("not a dtype rule")
-    if rule.function == ONE_OF:
-        return alternatives(rule, operands)[0]
-    if rule.function == "promote":
-        found = [one for name in rule.arguments if isinstance(name, Name) for one in operands(name.name)]
-        if not found:
-            raise LookupError("nothing to promote")
-        return promote(found)
-    if rule.function == "same":
-        name = rule.arguments[0]
-        found = list(operands(name.name)) if isinstance(name, Name) else []
-        if not found:
-            raise LookupError("the parameter is null")
-        return found[0][0]
-    return _DERIVED[rule.function](evaluate(rule.arguments[0], operands))

@@ -14,11 +14,11 @@ from typing import Any
 
 from diopigen.contract.arguments import Described, Scalar, Tensor, Undefined
 from diopigen.contract.compile import Compiler, Evaluation
-from diopigen.contract.shape_evaluation import Dimensions, Evaluator, Shapes
+from diopigen.contract.shape_evaluation import Dimensions, Evaluator, Shapes, value_of
 from diopigen.contract.shapes import ShapeError, broadcasts_to
 from diopigen.ir.model import Function, Parameter, ShapeList, ShapeRule
 from diopigen.ir.types import TENSORS
-from diopigen.spec.expression import Call, Expression, Name
+from diopigen.spec.expression import Call, Expression
 
 
 class Contract:
@@ -28,7 +28,7 @@ class Contract:
         self.function = function
         self.shapes = Shapes(function)
         self.plain = tuple(param.name for param in function.params if param.type not in TENSORS)
-        self._compiler = Compiler(function)
+        self._compiler = Compiler.of(function)
         self._evaluations: dict[int, tuple[Expression, Evaluation]] = {}
 
     def evaluation(self, expression: Expression) -> Evaluation:
@@ -58,7 +58,7 @@ class Contract:
         for param in self.function.params:
             if not param.is_read or "shape" in param.free:
                 continue
-            if isinstance(param.shape, ShapeRule) and not _is_any(param.shape.formula.expression):
+            if isinstance(param.shape, ShapeRule) and value_of(param.shape.formula.expression) is not None:
                 yield _follows(param, param.shape.formula.expression)
             elif isinstance(param.shape, ShapeList):
                 dimensions = self.shapes.lists[param.name]
@@ -123,10 +123,6 @@ def _holds(predicate: Evaluation, arguments: Arguments) -> bool:
 # ---- shapes ---------------------------------------------------------------------------------------------------------
 
 
-def _is_any(rule: Expression) -> bool:
-    return (isinstance(rule, Name) and rule.name == "any") or (isinstance(rule, Call) and rule.function == "any")
-
-
 def _matches(param: Parameter, dimensions: Dimensions, sizes: list[Evaluation | None]) -> Callable[[Arguments], bool]:
     """Whether an input has the sizes of its list, where these have a value."""
 
@@ -164,7 +160,7 @@ def _follows(param: Parameter, rule: Expression) -> Callable[[Arguments], bool]:
             return True
         try:
             forms = list(arguments.shapes.alternatives(param))
-        except (LookupError, ShapeError, ValueError, ArithmeticError):
+        except (ShapeError, ArithmeticError):
             return True
         expected: Any = forms[0]
         if expected is None or value.shape == (0,) or value.shape in map(tuple, forms):

@@ -1,7 +1,8 @@
 """The kinds of predicates: which operand is a number, a list, a tensor, and whether operators and functions fit.
 
 `infer` returns the kind of an expression and reports every fault; `reads_elements` says whether a predicate needs the
-elements of tensors. The kinds are those of `contract/functions.py`, with `enum:NAME` for the values of an enum.
+elements of tensors. The kinds are those of `contract/functions.py`, with `number` for integers, `list` for sizes and
+shapes, and `enum:NAME` for the values of an enum.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from diopigen.contract.compile import CONSTANTS
-from diopigen.contract.functions import FUNCTIONS, SPECIAL
+from diopigen.contract.functions import FUNCTIONS, ONE_OF
 from diopigen.diagnostics import did_you_mean
 from diopigen.ir.model import RANKS, Function, Parameter, ShapeList
 from diopigen.ir.types import NUMBERS, TENSORS
@@ -22,8 +23,22 @@ _WORDS = {
     "bool": "a bool", "number": "a number", "list": "a list", "bools": "a list of bools",
     "dtype": "a dtype", "text": "a text", "tensor": "a tensor", "tensors": "an array of tensors",
     "items": "a list or an array of tensors", "indices": "an array of tensors", "numbers": "a number or a list",
-    "scalar": "a scalar", "none": "a parameter that predicates cannot read",
+    "scalar": "a scalar", "none": "a parameter that predicates cannot read", "elements": "a tensor",
+    "operand": "a tensor or a scalar", "extent": "a list or a tensor",
 }  # fmt: skip
+_RESULTS = {"integer": "number", "sizes": "list", "shape": "list", "dims": "list"}
+"""Kinds of the table that are not told apart here."""
+_VALUES = frozenset({"number", "integer", "numbers", "bool", "bools", "value"})
+"""Kinds of arguments to compute with."""
+_SHAPES = ("list", "tensor", "number")
+_ACCEPTED: Mapping[str, tuple[str, ...]] = {
+    "number": ("number", "bool"), "integer": ("number", "bool"), "numbers": ("number", "bool", "list"),
+    "bool": ("bool",), "bools": ("bools", "bool"), "dtype": ("dtype", "tensor", "tensors", "scalar"),
+    "list": _SHAPES, "sizes": _SHAPES, "shape": _SHAPES, "dims": _SHAPES, "tensor": ("tensor",),
+    "elements": ("tensor",), "tensors": ("tensors", "tensor"), "indices": ("tensors",), "items": ("list", "tensors"),
+    "operand": ("tensor", "tensors", "scalar", "number", "bool"), "extent": (*_SHAPES, "tensors", "scalar"),
+}  # fmt: skip
+"""What an argument of a kind may be; anything where it is not named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,73 +184,35 @@ class Kinds:
     # ---- functions --------------------------------------------------------------------------------------------------
 
     def _call(self, call: Call) -> str:
-        if call.function in SPECIAL or call.function == "is_null":
-            return self._special(call)
         function = FUNCTIONS.get(call.function)
         if function is None:
-            fix = did_you_mean(call.function, [*FUNCTIONS, *SPECIAL]) or "see Predicates in docs/spec.md"
+            fix = did_you_mean(call.function, FUNCTIONS) or "see docs/expressions.md"
             return self._fault("predicate-function", f"unknown function '{call.function}'", call, fix)
         if not function.accepts(len(call.arguments)):
-            message = f"'{function.name}' takes {_count(len(function.arguments), function.variadic)}"
-            return self._fault(
-                "predicate-arity", f"{message}, not {len(call.arguments)}", call, f"{function.name}: {function.doc}"
-            )
-        is_each = False
-        for position, argument in enumerate(call.arguments):
-            expected = function.arguments[min(position, len(function.arguments) - 1)]
-            kind = self._argument(expected, argument, function.by_entry)
-            is_each = is_each or (function.by_entry and expected == "number" and kind == "list")
+            message = f"'{function.name}' takes {function.arity}, not {len(call.arguments)}"
+            return self._fault("predicate-arity", message, call, f"{function.name}: {function.doc}")
+        if function.name == "is_null":
+            operand = call.arguments[0]
+            if not (isinstance(operand, Name) and self.function.param(operand.name) is not None):
+                self._fault("predicate-kind", "'is_null' needs a parameter", operand, "name a nullable parameter")
+            return "bool"
+        kinds = [self._argument(function.kind(i), one, function.by_entry) for i, one in enumerate(call.arguments)]
         if function.reads_values:
             self.elements.append(call)
+        if function.name in ("where", "when"):
+            return kinds[1] if kinds[1] == kinds[-1] else "any"
+        is_each = (function.name == ONE_OF and kinds[0] == "list") or any(kinds[i] == "list" for i in function.by_entry)
         if is_each:
             return "bools" if function.result == "bool" else "list"
-        return function.result
+        return _RESULTS.get(function.result, function.result)
 
-    def _argument(self, expected: str, argument: Expression, by_entry: bool) -> str:
-        if expected in ("number", "numbers", "bool", "bools"):
-            kind = self._value(argument)
-            accepted = {
-                "number": ("number", "bool"), "numbers": ("number", "bool", "list"),
-                "bool": ("bool",), "bools": ("bools", "bool"),
-            }[expected]  # fmt: skip
-            self._need_one_of((*accepted, "list") if by_entry else accepted, kind, argument)
-            return kind
-        kind = self.infer(argument)
-        accepted = {
-            "dtype": ("dtype", "tensor", "tensors", "scalar"),
-            "list": ("list", "tensor", "number"),
-            "tensor": ("tensor",),
-            "tensors": ("tensors", "tensor"),
-            "indices": ("tensors",),
-            "items": ("list", "tensors"),
-        }[expected]
-        self._need_one_of(accepted, kind, argument, expected)
+    def _argument(self, expected: str, argument: Expression, by_entry: tuple[int, ...]) -> str:
+        kind = self._value(argument) if expected in _VALUES else self.infer(argument)
+        accepted = _ACCEPTED.get(expected, ())
+        if accepted:
+            extra = ("list",) if by_entry and expected in ("number", "integer") else ()
+            self._need_one_of((*accepted, *extra), kind, argument, _RESULTS.get(expected, expected))
         return kind
-
-    def _special(self, call: Call) -> str:
-        name, arguments = call.function, call.arguments
-        least, most = {"implies": (2, 2), "where": (3, 3), "one_of": (2, 99), "promote": (1, 99)}.get(name, (1, 1))
-        if not least <= len(arguments) <= most:
-            message = f"'{name}' takes {_count(least, most > least)}, not {len(arguments)}"
-            return self._fault("predicate-arity", message, call, "see Predicates in docs/spec.md")
-        if name == "is_null":
-            if not (isinstance(arguments[0], Name) and self.function.param(arguments[0].name) is not None):
-                self._fault("predicate-kind", "'is_null' needs a parameter", arguments[0], "name a nullable parameter")
-            return "bool"
-        if name in ("dtype", "promote"):
-            for argument in arguments:
-                self._need_one_of(("tensor", "tensors", "scalar"), self.infer(argument), argument, "tensor")
-            return "dtype"
-        if name == "implies":
-            for argument in arguments:
-                self._need("bool", self._value(argument), argument)
-            return "bool"
-        if name == "where":
-            self._need("bool", self._value(arguments[0]), arguments[0])
-            kinds = [self._value(argument) for argument in arguments[1:]]
-            return kinds[0] if kinds[0] == kinds[1] else "any"
-        kinds = [self._value(argument) for argument in arguments]
-        return "bools" if kinds[0] == "list" else "bool"
 
     def _need(self, expected: str, found: str, at: Expression) -> None:
         self._need_one_of((expected,), found, at)

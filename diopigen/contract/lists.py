@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -36,10 +37,6 @@ def ceil_div(value: float, divisor: float) -> float:
         return -(-value // divisor)
     quotient = value / divisor
     return math.ceil(quotient) if math.isfinite(quotient) else quotient
-
-
-def divides(divisor: int, value: int) -> bool:
-    return divisor >= 1 and value % divisor == 0
 
 
 def nondecreasing(values: Ints) -> bool:
@@ -84,10 +81,15 @@ def differences(values: Ints) -> Ints:
 
 
 def equal(first: Ints, second: Ints) -> bool:
-    return tuple(first) == tuple(second)
+    return len(first) == len(second) and all(map(operator.eq, first, second))
 
 
-def tail(values: Ints, count: int) -> Ints:
-    if not 0 <= count <= len(values):
-        raise Undefined
-    return values[len(values) - count :]
+def distinct(values: Ints) -> bool:
+    numbers = [value for value in values if value == value]  # NaN is unlike any other
+    return len(set(numbers)) == len(numbers)
+
+
+def one_of(value: Any, *others: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(one_of(entry, *others) for entry in value)
+    return any(value == other for other in others)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from diopigen.contract.arguments import Described, Tensor, Undefined
-from diopigen.contract.compile import Compiler, Evaluation
-from diopigen.contract.shapes import BY_RULE, Dims, ShapeError, axis, broadcast
+from diopigen.contract.compile import Compiler
+from diopigen.contract.functions import ONE_OF
+from diopigen.contract.shapes import Dims, ShapeError, broadcast
 from diopigen.ir.model import Dimension, Function, Parameter, ShapeList, ShapeRule
-from diopigen.ir.rules import ONE_OF, SHAPE_RULES
 from diopigen.ir.types import TENSORS
-from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Unary
+from diopigen.spec.expression import Call, Expression, Name, walk
 
 
 class Dimensions:
@@ -62,16 +61,19 @@ class Shapes:
         read = (p.name for p in function.params if p.is_read and p.type == "tensor")
         self.binding = tuple((name, self.lists[name]) for name in read if name in self.lists)
         """The inputs whose sizes give dimensions their names."""
-        compiler = Compiler(function)
-        self.forms = {p.name: forms_of(p.shape) for p in function.params if isinstance(p.shape, ShapeRule)}
-        """The forms of shapes with a rule, by parameter."""
-        self.lists_of_predicates: dict[tuple[str, int], Evaluation] = {
-            (name, number): compiler.value(form)
-            for name, forms in self.forms.items()
-            for number, form in enumerate(forms)
-            if isinstance(form, Call) and form.function not in SHAPE_RULES
+        compiler = Compiler.of(function)
+        self.forms = {
+            p.name: tuple(_Form(rule, compiler) for rule in forms_of(p.shape))
+            for p in function.params
+            if isinstance(p.shape, ShapeRule)
         }
-        """Forms that are expressions as in predicates, by parameter and number."""
+        """The forms of shapes with a rule, by parameter."""
+        self.sizes = {
+            id(entry): _Form(entry.formula.expression, compiler, is_size=True)
+            for param in function.params
+            for entry in (param.shape.dimensions if isinstance(param.shape, ShapeList) else ())
+        }
+        """The formulas in lists of dimensions, by their identity."""
 
 
 def forms_of(shape: ShapeRule) -> tuple[Expression, ...]:
@@ -80,23 +82,44 @@ def forms_of(shape: ShapeRule) -> tuple[Expression, ...]:
     return rule.arguments if isinstance(rule, Call) and rule.function == ONE_OF else (rule,)
 
 
-class _Seen:
-    """The arguments of a call as predicates see them, with sizes alone."""
-
-    def __init__(self, params: Mapping[str, Parameter], values: Mapping[str, Any], names: Mapping[str, int]) -> None:
-        self.values: dict[str, Described] = {
-            name: _tensors(value) if params[name].type in TENSORS else value
-            for name, value in values.items()
-            if name in params
-        }
-        self.dimensions = names
+def value_of(rule: Expression) -> Expression | None:
+    """The list that a rule stands for; None where the caller or the call decides."""
+    if isinstance(rule, Call) and rule.function not in _NAMING:
+        return rule
+    argument = rule.arguments[0] if isinstance(rule, Call) and rule.arguments else rule
+    if isinstance(rule, Call) and rule.function == "value":
+        return argument
+    return None if argument in (Name("any"), Call("any", ())) else Call("sizes", (argument,))
 
 
-def _tensors(shape: Any) -> Described:
-    if shape is None:
-        return None
-    is_array = bool(shape) and not isinstance(shape[0], int)
-    return tuple(Tensor(tuple(one), "") for one in shape) if is_array else Tensor(tuple(shape), "")
+_NAMING = frozenset({"any", "same", "broadcastable", "value"})
+"""Rules that are no functions of expressions."""
+
+
+class _Form:
+    """A rule, or the formula of a size, translated."""
+
+    def __init__(self, rule: Expression, compiler: Compiler, *, is_size: bool = False) -> None:
+        value = rule if is_size else value_of(rule)
+        self.value = None if value is None else compiler.value(value)
+        self.names = frozenset(part.name for part in walk(rule) if isinstance(part, Name)) & compiler.parameters
+        is_same = isinstance(value, Call) and value.function == "sizes" and len(self.names) == 1
+        self.same = next(iter(self.names)) if is_same else ""
+        """The parameter whose shape, or shapes of members, it is."""
+
+
+class _Seen(NamedTuple):
+    """The arguments of a call as expressions see them, with sizes alone."""
+
+    values: Mapping[str, Described]
+    dimensions: Mapping[str, int]
+
+
+def _described(param: Parameter, value: Any) -> Described:
+    if value is None or param.type not in TENSORS:
+        return value  # type: ignore[no-any-return]  # an argument by its own type
+    is_array = bool(value) and not isinstance(value[0], int)
+    return tuple(Tensor(tuple(one), "") for one in value) if is_array else Tensor(tuple(value), "")
 
 
 class Evaluator:
@@ -107,8 +130,7 @@ class Evaluator:
 
     def __init__(self, shapes: Shapes, values: Mapping[str, Any], *, lenient: bool = False, form: int = 0) -> None:
         self.params = shapes.params
-        self.forms = shapes.forms
-        self.lists_of_predicates = shapes.lists_of_predicates
+        self.rules = shapes
         self.lenient = lenient
         self.selected = form
         self.values = dict(values)
@@ -135,22 +157,30 @@ class Evaluator:
 
     def alternatives(self, param: Parameter) -> Iterator[Any]:
         """What `shape` returns, for each form that the rule allows."""
-        for number in range(len(self.forms.get(param.name, ("",)))):
+        for number in range(len(self.rules.forms.get(param.name, ("",)))):
             yield self._form(param, number)
 
     def shape(self, param: Parameter) -> Any:
         """The shape of a tensor parameter by its rule, or None where the caller or the call decides. Of an array whose
         members may differ, a shape for each."""
-        return self._form(param, min(self.selected, len(self.forms.get(param.name, ("",))) - 1))
+        return self._form(param, min(self.selected, len(self.rules.forms.get(param.name, ("",))) - 1))
 
     def _form(self, param: Parameter, number: int) -> Any:
         rule = param.shape
         if rule is None:
             return None
-        if (param.name, number) in self.lists_of_predicates:
-            return self._list(param, number)
-        if isinstance(rule, ShapeRule):
-            return self._rule(self.forms[param.name][number])
+        try:
+            return self._listed(rule) if isinstance(rule, ShapeList) else self._ruled(param.name, number)
+        except ShapeError:
+            raise
+        except Undefined as error:
+            raise ShapeError(f"the shape of '{param.name}' has no value") from error
+
+    def _ruled(self, name: str, number: int) -> Any:
+        form = self.rules.forms[name][number]
+        return self.known(form.same) if form.same else self._value(form)
+
+    def _listed(self, rule: ShapeList) -> Dims | None:
         sizes: list[int] = []
         for entry in rule.dimensions:
             if entry.kind == "unknown":
@@ -158,98 +188,15 @@ class Evaluator:
             if entry.kind == "variadic":
                 sizes.extend(self.variadic.get(entry.name, ()))
             else:
-                sizes.append(self.integer(entry.formula.expression))
+                sizes.append(self._value(self.rules.sizes[id(entry)]))
         return tuple(sizes)
 
-    def _list(self, param: Parameter, number: int) -> Dims:
-        try:
-            found = self.lists_of_predicates[param.name, number](_Seen(self.params, self.values, self.names))
-        except Undefined as error:
-            raise ShapeError(f"the shape of '{param.name}' has no value") from error
-        return tuple(found)
+    def _value(self, form: _Form) -> Any:
+        values = {name: _described(self.params[name], self.known(name)) for name in form.names}
+        return None if form.value is None else form.value(_Seen(values, self.names))
 
     def known(self, name: str) -> Any:
-        """The value of a parameter; an output's shape is inferred where it was not given."""
+        """The value of a parameter; an output's shape is inferred where it was not provided."""
         if name not in self.values:
-            param = self.params.get(name)
-            if param is None:
-                raise LookupError(name)
-            self.values[name] = self.shape(param)
+            self.values[name] = self.shape(self.params[name])
         return self.values[name]
-
-    def _rule(self, rule: Expression) -> Any:
-        if isinstance(rule, Name):
-            rule = Call("any" if rule.name == "any" else "same", () if rule.name == "any" else (rule,))
-        if not isinstance(rule, Call):
-            raise LookupError("not a shape rule")
-        if rule.function == "any":
-            return None
-        kinds = SHAPE_RULES[rule.function].arguments
-        arguments = []
-        for position, argument in enumerate(rule.arguments):
-            expected = kinds[min(position, len(kinds) - 1)]
-            value = self._argument(argument, expected)
-            if value is None and rule.function == "broadcast":
-                continue
-            if value is None and expected in ("tensor", "operand", "sizes") and rule.function != "reduce":
-                return None
-            arguments.append(value)
-        return BY_RULE[rule.function](*arguments)
-
-    def _argument(self, argument: Expression, expected: str) -> Any:
-        if expected == "value":
-            return self.integer(argument)
-        if isinstance(argument, Name):
-            if expected == "operand":
-                param = self.params.get(argument.name)
-                if param is not None and param.type != "tensor":
-                    return ()
-            if argument.name in ("true", "false"):
-                return argument.name == "true"
-            return self.known(argument.name)
-        return self.integer(argument)
-
-    def integer(self, formula: Expression) -> int:
-        """The value of an integer formula."""
-        if isinstance(formula, Number):
-            return int(formula.value)
-        if isinstance(formula, Name):
-            found = self.names[formula.name] if formula.name in self.names else self.known(formula.name)
-            if found is None:
-                raise LookupError(formula.name)
-            return int(found)
-        if isinstance(formula, Unary):
-            return -self.integer(formula.operand)
-        if isinstance(formula, Binary):
-            left, right = self.integer(formula.left), self.integer(formula.right)
-            return _OPERATORS[formula.operator](left, right)
-        assert isinstance(formula, Call)
-        if formula.function in ("min", "max", "ceil_div"):
-            numbers = [self.integer(argument) for argument in formula.arguments]
-            if formula.function == "ceil_div":
-                return -(-numbers[0] // numbers[1])
-            return min(numbers) if formula.function == "min" else max(numbers)
-        first = formula.arguments[0]
-        value = self.known(first.name) if isinstance(first, Name) else None
-        if value is None:
-            raise LookupError("a null parameter")
-        if formula.function == "size":
-            return int(value[axis(self.integer(formula.arguments[1]), len(value))])
-        if formula.function == "item":
-            return int(value[self.integer(formula.arguments[1])])
-        return int(_OF_LIST[formula.function](value))
-
-
-_OPERATORS: dict[str, Callable[[int, int], int]] = {
-    "+": lambda left, right: left + right,
-    "-": lambda left, right: left - right,
-    "*": lambda left, right: left * right,
-    "//": lambda left, right: left // right,
-}
-_OF_LIST: dict[str, Callable[[Sequence[int]], int]] = {
-    "numel": math.prod,
-    "rank": len,
-    "len": len,
-    "sum": sum,
-    "prod": math.prod,
-}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
-from diopigen.contract import shapes
-from diopigen.contract.arguments import Tensor, Undefined
+from diopigen.contract import dtypes, shapes
+from diopigen.contract.arguments import Scalar, Tensor, Undefined
 
 Ints = Sequence[int]
 
@@ -30,11 +31,9 @@ def have_shape(tensors: Sequence[Tensor], shape: Ints) -> bool:
 
 def same_but(tensors: Sequence[Tensor], shape: Ints, dim: int) -> bool:
     """Whether ranks are equal, and all sizes but that in one dimension."""
-    try:
-        expected = shapes.without(tuple(shape), dim)
-    except shapes.ShapeError as error:
-        raise Undefined from error
-    return all(len(t.shape) == len(shape) and shapes.without(t.shape, dim) == expected for t in tensors)
+    axis = shapes.axis(dim, len(shape))
+    sizes = {(*one[:axis], *one[axis + 1 :], len(one)) for one in (tuple(shape), *(t.shape for t in tensors))}
+    return len(sizes) == 1
 
 
 def same_dtype(tensors: Sequence[Tensor]) -> bool:
@@ -43,10 +42,6 @@ def same_dtype(tensors: Sequence[Tensor]) -> bool:
 
 def same_shape(tensors: Sequence[Tensor]) -> bool:
     return len({tensor.shape for tensor in tensors}) <= 1
-
-
-def elements(tensor: Tensor) -> tuple[Any, ...]:
-    return tensor.elements()
 
 
 def _power(base: float, exponent: float) -> float:
@@ -69,10 +64,7 @@ def norm(tensors: Sequence[Tensor], order: float) -> float:
 
 
 def axis_of(shape: Ints, dim: int) -> int:
-    try:
-        return shapes.axis(dim, len(shape))
-    except shapes.ShapeError as error:
-        raise Undefined from error
+    return shapes.axis(dim, len(shape))
 
 
 def coordinates(tensor: Tensor, dim: int) -> Ints:
@@ -89,3 +81,40 @@ def select(tensor: Tensor, dim: int, index: int) -> tuple[Any, ...]:
         raise Undefined
     pairs = zip(tensor.elements(), coordinates(tensor, dim), strict=True)
     return tuple(element for element, coordinate in pairs if coordinate == index % size)
+
+
+def _operands(values: Sequence[Any]) -> Iterator[tuple[str, int | None]]:
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value.dtype, len(value.shape)
+        elif isinstance(value, Scalar):
+            yield value.dtype, None
+        elif isinstance(value, tuple):
+            yield from _operands(value)
+        elif value is not None:
+            yield {bool: "bool", int: "int64"}.get(type(value), "float64"), None
+
+
+def promoted(*operands: Any) -> str:
+    """Undefined for no operands, and where no dtype holds them."""
+    known = list(_operands(operands))
+    found = dtypes.promote(known) if known else ""
+    if not found:
+        raise Undefined
+    return found
+
+
+def broadcast_of(*extents: Any) -> tuple[int, ...]:
+    """Numbers count as 0-d."""
+    members = chain.from_iterable(one if is_array(one) else (one,) for one in extents)
+    sizes = (one.shape if isinstance(one, Tensor) else one for one in members)
+    return shapes.broadcast(*(one if isinstance(one, tuple) else () for one in sizes))
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value is an array of tensors, of which there is one."""
+    return isinstance(value, tuple) and any(isinstance(one, Tensor) for one in value)
+
+
+def concat(tensors: Sequence[Tensor], dim: int) -> tuple[int, ...]:
+    return shapes.concat([tensor.shape for tensor in tensors], dim)

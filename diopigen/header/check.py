@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from diopigen.contract.dtypes import literal, opmath
+from diopigen.contract.dtype_rules import literal
+from diopigen.contract.dtypes import opmath
+from diopigen.contract.functions import ONE_OF
 from diopigen.diagnostics import Sink, Span
 from diopigen.header.cdecl import CInterface
 from diopigen.header.clang import Language, parse_headers
@@ -17,7 +19,6 @@ from diopigen.header.signature import c_interface
 from diopigen.ir.load import load_interface
 from diopigen.ir.model import DtypeList, DtypeRule, Interface, Parameter
 from diopigen.ir.naming import DIOPI
-from diopigen.ir.rules import ONE_OF
 from diopigen.spec.expression import Call, Expression, Name
 
 LABEL = "the spec"

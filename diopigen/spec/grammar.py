@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from diopigen.spec.grammar_environment import ENVIRONMENT_FILE
+from diopigen.spec.grammar_formulas import FORMULAS_FILE
 from diopigen.spec.grammar_interface import HEADERS_FILE, RUNTIME_FILE, TYPES_FILE
 from diopigen.spec.grammar_models import MODEL_FILE
 from diopigen.spec.grammar_operators import OPERATORS_FILE
@@ -19,5 +20,6 @@ FILES = {
     "relax": RELAX_FILE,
     "environment": ENVIRONMENT_FILE,
     "model": MODEL_FILE,
+    "formulas": FORMULAS_FILE,
 }
 """The file kinds; `specs/schema/<kind>.schema.json` is printed from each."""

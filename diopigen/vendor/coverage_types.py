@@ -15,7 +15,7 @@ from diopigen.chip.model import Chip, NativeOperator
 from diopigen.config.grammar import TENSOR_TYPES
 from diopigen.config.model import FunctionRule, TensorRule
 from diopigen.conformance.cases.choices import primary_dtypes, primary_parameter
-from diopigen.contract.dtypes import alternatives, evaluate
+from diopigen.contract.dtype_rules import alternatives, evaluate
 from diopigen.emit.adaptor.rules import formats_of_rule
 from diopigen.ir.model import DtypeRule, Function, Interface, Parameter
 from diopigen.vendor.coverage import Coverage

@@ -8,7 +8,35 @@
 
 namespace diopigen::contract {
 
+const char* wordOf(const Value& value) { return value.type == Type::kDtype ? dtypeName(value.dtype) : value.text; }
+
+Number numberOf(const Value& value) {
+    return value.type == Type::kBool ? Number::of(int64_t{value.boolean}) : value.number;
+}
+
+Numbers entriesOf(const Value& value) {
+    return value.type == Type::kTensor ? Value::of(value.tensor->sizes()).list
+           : isMany(value)             ? value.list
+                                       : Numbers{numberOf(value)};
+}
+
+Sizes sizesOf(const Value& value) {
+    if (value.type == Type::kTensor) {
+        return value.tensor->sizes();
+    }
+    Sizes found;
+    found.reserve(value.list.size());
+    for (const Number& entry : value.list) {
+        found.push_back(entry.integer);
+    }
+    return found;
+}
+
 bool Evaluator::parameter(int64_t position, Value& result) const {
+    if (frame_ != nullptr) {
+        result = (*frame_)[static_cast<size_t>(position)];
+        return true;
+    }
     const Argument& argument = arguments_.values[static_cast<size_t>(position)];
     if (argument.isNull || argument.isRoom || !(argument.isTensor || argument.value)) {
         return false;
@@ -28,13 +56,7 @@ bool Evaluator::parameter(int64_t position, Value& result) const {
 }
 
 bool Evaluator::value(int32_t index, Value& result) const {
-    const Node& node = nodes[index];
-    for (const auto& [fixed, entry] : fixed_) {
-        if (fixed == index) {
-            result = Value::of(entry);
-            return true;
-        }
-    }
+    const Node& node = table_.nodes[index];
     switch (node.op) {
         case Op::kInteger:
             result = Value::of(node.integer);
@@ -64,7 +86,7 @@ bool Evaluator::value(int32_t index, Value& result) const {
             }
             result.boolean = !result.boolean;
             for (Number& entry : result.list) {
-                entry = Number::of(int64_t{entry.integer == 0});
+                entry = Number::of(int64_t{entry.asReal() == 0});
             }
             return true;
         }
@@ -93,15 +115,11 @@ namespace {
 
 // The entries of both sides as lists of one length; a number belongs to every entry.
 bool aligned(Value& left, Value& right) {
-    const auto spread = [](Value& one) {
-        if (one.type == Type::kNumber) {
-            one.list = {one.number};
-        } else if (one.type == Type::kBool) {
-            one.list = {Number::of(int64_t{one.boolean})};
+    for (Value* one : {&left, &right}) {
+        if (!isMany(*one)) {
+            one->list = entriesOf(*one);
         }
-    };
-    spread(left);
-    spread(right);
+    }
     const size_t count = left.list.empty() || right.list.empty() ? 0 : std::max(left.list.size(), right.list.size());
     for (Value* one : {&left, &right}) {
         if (one->list.size() == 1) {
@@ -155,6 +173,7 @@ bool Evaluator::binary(const Node& node, Value& result) const {
         }
         Value found;
         found.type = compares ? Type::kBools : Type::kList;
+        found.list.reserve(left.list.size());
         for (size_t i = 0; i < left.list.size(); ++i) {
             Number entry;
             if (compares) {
@@ -167,92 +186,44 @@ bool Evaluator::binary(const Node& node, Value& result) const {
         result = std::move(found);
         return true;
     }
-    const auto text = [](const Value& one) { return one.type == Type::kDtype ? dtypeName(one.dtype) : one.text; };
-    const auto isWord = [](const Value& one) { return one.type == Type::kDtype || one.type == Type::kText; };
     if (isWord(left) && isWord(right)) {
-        const bool isSame = std::strcmp(text(left), text(right)) == 0;
+        const bool isSame = std::strcmp(wordOf(left), wordOf(right)) == 0;
         result = Value::of(isSame == (node.op == Op::kEqual));
         return true;
     }
-    const auto asNumber = [](const Value& one) {
-        return one.type == Type::kBool ? Number::of(int64_t{one.boolean}) : one.number;
-    };
     if (compares) {
-        result = Value::of(isSatisfied(node.op, compare(asNumber(left), asNumber(right))));
+        result = Value::of(isSatisfied(node.op, compare(numberOf(left), numberOf(right))));
         return true;
     }
     Number found;
-    if (!arithmetic(node.op, asNumber(left), asNumber(right), found)) {
+    if (!arithmetic(node.op, numberOf(left), numberOf(right), found)) {
         return false;
     }
     result = Value::of(found);
     return true;
 }
 
-bool Evaluator::dtype(int32_t index, diopiDtype_t& result) const {
-    if (nodes[index].op == Op::kParameter) {
-        const Argument& argument = arguments_.values[static_cast<size_t>(nodes[index].integer)];
-        if (argument.isTensor && !argument.isArray && !argument.isNull) {
-            result = argument.tensor.dtype;
-            return true;
-        }
-    }
-    Value found;
-    if (!value(index, found)) {
+bool Evaluator::plain(int32_t index, Value& result) const {
+    if (!value(index, result)) {
         return false;
     }
-    switch (found.type) {
-        case Type::kTensor:
-            result = found.tensor->dtype;
-            return true;
-        case Type::kTensors:
-            if (found.tensors.count == 0) {
-                return false;
-            }
-            result = found.tensors.first[0].dtype;
-            return true;
-        case Type::kScalar:
-        case Type::kDtype:
-            result = found.dtype;
-            return true;
-        default:
-            return false;
-    }
-}
-
-bool Evaluator::entries(int32_t index, std::vector<Number>& result) const {
-    Value found;
-    if (!value(index, found)) {
-        return false;
-    }
-    result.clear();
-    if (found.type == Type::kTensor) {
-        for (int64_t i = 0; i < found.tensor->shape.len; ++i) {
-            result.push_back(Number::of(found.tensor->shape.data[i]));
-        }
-    } else if (isMany(found)) {
-        result = std::move(found.list);
-    } else if (found.type == Type::kBool) {
-        result = {Number::of(int64_t{found.boolean})};
-    } else {
-        result = {found.number};
+    if (result.type == Type::kScalar) {
+        result.type = Type::kNumber;
+    } else if (result.type == Type::kTensor) {
+        const TensorView* const tensor = result.tensor;
+        result = Value::of(Numbers());
+        return arguments_.elements && arguments_.elements(*tensor, result.list);
     }
     return true;
 }
 
-bool Evaluator::sizes(int32_t index, Sizes& result) const {
-    std::vector<Number> found;
-    if (!entries(index, found)) {
+bool Evaluator::boolean(int32_t index, bool& result) const {
+    Value found;
+    if (!plain(index, found)) {
         return false;
     }
-    result.clear();
-    for (const Number& entry : found) {
-        if (entry.isReal) {
-            return false;
-        }
-        result.push_back(entry.integer);
-    }
-    return true;
+    result = numberOf(found).asReal() != 0;
+    return found.type == Type::kBool || found.type == Type::kNumber;
 }
 
 bool evaluate(const Arguments& arguments, int32_t node, Value& result) {
@@ -260,15 +231,24 @@ bool evaluate(const Arguments& arguments, int32_t node, Value& result) {
 }
 
 bool evaluateShape(const Arguments& arguments, int32_t node, Sizes& result) {
-    return Evaluator(arguments).sizes(node, result);
+    Value found;
+    const bool isKnown = Evaluator(arguments).argument(node, Take::shape, found);
+    result = isKnown ? sizesOf(found) : Sizes();
+    return isKnown;
 }
 
 bool evaluateInteger(const Arguments& arguments, int32_t node, int64_t& result) {
-    return Evaluator(arguments).integer(node, result);
+    Value found;
+    const bool isKnown = Evaluator(arguments).argument(node, Take::integer, found);
+    result = found.number.integer;
+    return isKnown && found.type == Type::kNumber && !found.number.isReal;
 }
 
 bool evaluateDtype(const Arguments& arguments, int32_t node, diopiDtype_t& result) {
-    return Evaluator(arguments).dtype(node, result);
+    Value found;
+    const bool isKnown = Evaluator(arguments).argument(node, Take::dtype, found);
+    result = found.dtype;
+    return isKnown;
 }
 
 bool holds(const Arguments& arguments, int32_t predicate) {

@@ -1,7 +1,9 @@
-// The evaluator of expressions: evaluate.cpp has values and operators, a file for each group the functions of table.h.
+// The evaluator of expressions: evaluate.cpp has values and operators, call.cpp calls the functions of functions.h.
 #ifndef DIOPIGEN_CONTRACT_EVALUATOR_H_
 #define DIOPIGEN_CONTRACT_EVALUATOR_H_
 
+#include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -13,102 +15,128 @@ namespace diopigen::contract {
 
 using Type = Value::Type;
 
-inline bool isMany(const Value& value) { return value.type == Type::kList || value.type == Type::kBools; }
+// The kinds of arguments; diopigen/contract/functions.py says what each accepts.
+enum class Take : uint8_t {
+    number,
+    integer,
+    numbers,
+    boolean,
+    bools,
+    value,
+    elements,
+    list,
+    sizes,
+    shape,
+    dims,
+    dtype,
+    tensor,
+    tensors,
+    indices,
+    items,
+    operand,
+    extent,
+};
+
+constexpr int kMostArguments = 8;
+
+// A function of the table, which `diopigen generate` writes (generated/contract/functions.cpp).
+struct FunctionFacts {
+    const char* name;
+    Take takes[kMostArguments];
+    uint8_t count;  // of arguments; the last one repeats where `isVariadic`
+    bool isVariadic;
+    uint8_t byEntry;  // a bit for each argument in whose place a list has one result for each entry
+    bool (*body)(const Values& arguments, Value& result);
+    int32_t formula;  // a node of `formulas`, or -1
+};
+
+extern const FunctionFacts functionFacts[];
+extern const Expressions formulas;
+
+namespace detail {
+
+template <typename T>
+decltype(auto) argumentAs(const Value& value) {
+    if constexpr (std::is_same_v<T, int64_t>) {
+        return int64_t{value.number.integer};
+    } else if constexpr (std::is_same_v<T, Number>) {
+        return (value.number);
+    } else if constexpr (std::is_same_v<T, bool>) {
+        return bool{value.boolean};
+    } else if constexpr (std::is_same_v<T, diopiDtype_t>) {
+        return diopiDtype_t{value.dtype};
+    } else if constexpr (std::is_same_v<T, TensorView>) {
+        return (*value.tensor);
+    } else if constexpr (std::is_same_v<T, TensorArray>) {
+        return (value.tensors);
+    } else if constexpr (std::is_same_v<T, std::vector<TensorView>>) {
+        return (*value.tensors.members);
+    } else if constexpr (std::is_same_v<T, Numbers>) {
+        return (value.list);
+    } else if constexpr (std::is_same_v<T, Sizes>) {
+        return sizesOf(value);
+    } else {
+        static_assert(std::is_same_v<T, Value>);
+        return (value);
+    }
+}
+
+template <typename R, typename... A, size_t... I>
+std::optional<R> called(std::optional<R> (*body)(A...), const Values& arguments, std::index_sequence<I...>) {
+    return body(argumentAs<std::decay_t<A>>(arguments[I])...);
+}
+
+// A function of any number of arguments gets all of them, any other gets each as its type.
+template <typename R, typename... A>
+std::optional<R> called(std::optional<R> (*body)(A...), const Values& arguments) {
+    if constexpr ((std::is_same_v<A, const Values&> && ...)) {
+        return body(arguments);
+    } else {
+        return called(body, arguments, std::index_sequence_for<A...>());
+    }
+}
+
+template <auto body>
+bool apply(const Values& arguments, Value& result) {
+    auto found = called(body, arguments);
+    if (found) {
+        result = Value::of(std::move(*found));
+    }
+    return found.has_value();
+}
+
+}  // namespace detail
 
 // Each member returns false where the expression has no value.
 class Evaluator {
   public:
-    explicit Evaluator(const Arguments& arguments) : arguments_(arguments) {}
+    explicit Evaluator(const Arguments& arguments) : arguments_(arguments), table_(arguments.expressions) {}
+    // For the formula of a function, whose parameters have these values.
+    Evaluator(const Arguments& arguments, const Values& frame)
+        : arguments_(arguments), table_(formulas), frame_(&frame) {}
 
     bool value(int32_t index, Value& result) const;
-
     // A value to compute with: a scalar without its dtype, a tensor by its elements.
-    bool plain(int32_t index, Value& result) const {
-        if (!value(index, result)) {
-            return false;
-        }
-        if (result.type == Type::kScalar) {
-            result.type = Type::kNumber;
-        } else if (result.type == Type::kTensor) {
-            const TensorView* const tensor = result.tensor;
-            result = Value();
-            result.type = Type::kList;
-            return arguments_.elements && arguments_.elements(*tensor, result.list);
-        }
-        return true;
-    }
-    bool number(int32_t index, Number& result) const {
-        Value found;
-        if (!plain(index, found)) {
-            return false;
-        }
-        if (found.type == Type::kBool) {
-            result = Number::of(int64_t{found.boolean});
-            return true;
-        }
-        result = found.number;
-        return found.type == Type::kNumber;
-    }
-    bool integer(int32_t index, int64_t& result) const {
-        Number found;
-        if (!number(index, found) || found.isReal) {
-            return false;
-        }
-        result = found.integer;
-        return true;
-    }
-    bool boolean(int32_t index, bool& result) const {
-        Value found;
-        if (!plain(index, found)) {
-            return false;
-        }
-        result = found.type == Type::kNumber ? found.number.asReal() != 0 : found.boolean;
-        return found.type == Type::kBool || found.type == Type::kNumber;
-    }
-    bool dtype(int32_t index, diopiDtype_t& result) const;
-    // The entries of a list; where a shape is wanted a tensor stands for its own.
-    bool entries(int32_t index, std::vector<Number>& result) const;
-    bool sizes(int32_t index, Sizes& result) const;
-    bool tensor(int32_t index, TensorView& result) const {
-        Value found;
-        if (!value(index, found) || found.type != Type::kTensor) {
-            return false;
-        }
-        result = *found.tensor;
-        return true;
-    }
-    bool tensors(int32_t index, TensorArray& result) const {
-        Value found;
-        if (!value(index, found)) {
-            return false;
-        }
-        result = found.type == Type::kTensor ? TensorArray{found.tensor, 1, nullptr} : found.tensors;
-        return found.type == Type::kTensor || found.type == Type::kTensors;
-    }
+    bool plain(int32_t index, Value& result) const;
+    bool boolean(int32_t index, bool& result) const;
+    // An argument of a function.
+    bool argument(int32_t index, Take take, Value& result) const;
 
   private:
     bool parameter(int64_t position, Value& result) const;
+    bool isNull(const Node& node) const;
     bool binary(const Node& node, Value& result) const;
     bool logical(const Node& node, Value& result) const;
     bool call(const Node& node, Value& result) const;
     bool special(const Node& node, Value& result) const;
-    bool ofTensors(const Node& node, Value& result) const;
-    bool ofArrays(const Node& node, Value& result) const;
-    bool ofIndices(const Node& node, Value& result) const;
-    bool ofLists(const Node& node, Value& result) const;
-    bool ofNumbers(const Node& node, Value& result) const;
-    bool ofDtypes(const Node& node, Value& result) const;
-    bool ofShapes(const Node& node, Sizes& result) const;
-    bool promoted(const Node& node, diopiDtype_t& result) const;
-    bool broadcastOf(const Node& node, Sizes& result) const;
+    bool byEntry(const FunctionFacts& facts, const Values& arguments, Value& result) const;
+    bool apply(const FunctionFacts& facts, const Values& arguments, Value& result) const;
 
-    static int32_t child(const Node& node, int position) { return children[node.first + position]; }
-
-    bool byEntry(const Node& node, unsigned positions, Value& result, bool& isDone) const;
+    int32_t child(const Node& node, int position) const { return table_.children[node.first + position]; }
 
     const Arguments& arguments_;
-    // Arguments that stand for one entry of their list, while a function is evaluated entry by entry.
-    mutable std::vector<std::pair<int32_t, Number>> fixed_;
+    const Expressions& table_;
+    const Values* frame_ = nullptr;
 };
 
 }  // namespace diopigen::contract

@@ -1,111 +1,88 @@
+#include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "dtypes.h"
-#include "evaluator.h"
+#include "functions.h"
+#include "number.h"
 
-namespace diopigen::contract {
+namespace diopigen::contract::functions {
 
-bool Evaluator::promoted(const Node& node, diopiDtype_t& result) const {
-    Promotion promotion;
-    for (int i = 0; i < node.count; ++i) {
-        const Node& operand = nodes[child(node, i)];
-        if (operand.op == Op::kParameter) {
-            const Argument& one = arguments_.values[static_cast<size_t>(operand.integer)];
-            if (one.isTensor && !one.isArray && !one.isNull) {
-                promotion.add(one.tensor.dtype,
-                              one.tensor.shape.len > 0 ? Promotion::kDimensioned : Promotion::kZeroDimensional);
-                continue;
-            }
-        }
-        Value found;
-        if (!value(child(node, i), found)) {
-            continue;  // a null does not take part
-        }
-        if (found.type == Type::kScalar) {
-            promotion.add(found.dtype, Promotion::kNumber);
-            continue;
-        }
-        const TensorArray array = found.type == Type::kTensor ? TensorArray{found.tensor, 1, nullptr} : found.tensors;
-        for (int64_t k = 0; k < array.count; ++k) {
-            const TensorView& one = array.first[k];
-            promotion.add(one.dtype, one.shape.len > 0 ? Promotion::kDimensioned : Promotion::kZeroDimensional);
-        }
-    }
-    result = promotion.result();
-    return !promotion.isEmpty();
+namespace {
+
+// An integer that may be beyond int64.
+Number numberOf(uint64_t value) {
+    return value >> 63U == 0 ? Number::of(static_cast<int64_t>(value)) : Number::of(static_cast<double>(value));
 }
 
-bool Evaluator::ofDtypes(const Node& node, Value& result) const {
-    diopiDtype_t found = diopi_dtype_unsupported;
-    if (!(node.function == Fn::promote ? promoted(node, found) : dtype(child(node, 0), found))) {
-        return false;
+}  // namespace
+
+// Of tensors, arrays and numbers.
+std::optional<diopiDtype_t> promote(const Values& operands) {
+    Promotion promotion;
+    const auto add = [&](const TensorView& one) {
+        promotion.add(one.dtype, one.shape.len > 0 ? Promotion::kDimensioned : Promotion::kZeroDimensional);
+    };
+    for (const Value& operand : operands) {
+        switch (operand.type) {
+            case Value::Type::kScalar:
+                promotion.add(operand.dtype, Promotion::kNumber);
+                break;
+            case Value::Type::kBool:
+                promotion.add(diopi_dtype_bool, Promotion::kNumber);
+                break;
+            case Value::Type::kNumber:
+                promotion.add(operand.number.isReal ? diopi_dtype_float64 : diopi_dtype_int64, Promotion::kNumber);
+                break;
+            case Value::Type::kTensor:
+                add(*operand.tensor);
+                break;
+            default:
+                std::for_each(operand.tensors.begin(), operand.tensors.end(), add);
+        }
     }
-    const int kind = category(found);
+    const diopiDtype_t found = promotion.isEmpty() ? diopi_dtype_unsupported : promotion.result();
+    return found == diopi_dtype_unsupported ? std::nullopt : std::optional(found);
+}
+
+std::optional<diopiDtype_t> dtype(diopiDtype_t dtype) { return dtype; }
+std::optional<diopiDtype_t> to_float(diopiDtype_t dtype) { return toFloat(dtype); }
+std::optional<diopiDtype_t> accumulate(diopiDtype_t dtype) {
+    return contract::category(dtype) >= 2 ? dtype : diopi_dtype_int64;
+}
+std::optional<diopiDtype_t> opmath(diopiDtype_t dtype) { return toOpmath(dtype); }
+std::optional<diopiDtype_t> to_real(diopiDtype_t dtype) { return toReal(dtype); }
+std::optional<diopiDtype_t> to_complex(diopiDtype_t dtype) { return toComplex(dtype); }
+std::optional<int64_t> category(diopiDtype_t dtype) { return contract::category(dtype); }
+
+std::optional<bool> can_hold(diopiDtype_t dtype, const Number& number) {
     int64_t low = 0;
     uint64_t high = 0;
-    switch (node.function) {
-        case Fn::dtype:
-        case Fn::promote:
-            result = Value::of(found);
-            return true;
-        case Fn::to_float:
-            result = Value::of(toFloat(found));
-            return true;
-        case Fn::accumulate:
-            result = Value::of(kind >= 2 ? found : diopi_dtype_int64);
-            return true;
-        case Fn::opmath:
-            result = Value::of(toOpmath(found));
-            return true;
-        case Fn::to_real:
-            result = Value::of(toReal(found));
-            return true;
-        case Fn::to_complex:
-            result = Value::of(toComplex(found));
-            return true;
-        case Fn::category:
-            result = Value::of(int64_t{kind});
-            return true;
-        case Fn::is_bool:
-            result = Value::of(kind == 0);
-            return true;
-        case Fn::is_integral:
-            result = Value::of(kind == 1);
-            return true;
-        case Fn::is_floating:
-            result = Value::of(kind == 2);
-            return true;
-        case Fn::is_complex:
-            result = Value::of(kind == 3);
-            return true;
-        case Fn::exact_integers:
-            result = Value::of(exactIntegers(found));
-            return true;
-        default:
-            break;
+    if (!rangeOf(dtype, low, high)) {
+        return !std::isfinite(number.asReal()) || std::fabs(number.asReal()) <= largestOf(toReal(dtype));
     }
-    const bool hasRange = rangeOf(found, low, high);
-    if (node.function == Fn::can_hold) {
-        Number input;
-        if (!number(child(node, 1), input)) {
-            return false;
-        }
-        const double real = std::trunc(input.asReal());
-        const bool isInteger =
-            input.isReal
-                // 2^63 is a double, the largest int64 is not.
-                ? std::isfinite(real) && real >= static_cast<double>(low) && real < static_cast<double>(high) + 1
-                : input.integer >= low && (input.integer < 0 || static_cast<uint64_t>(input.integer) <= high);
-        const bool isReal = !std::isfinite(input.asReal()) || std::fabs(input.asReal()) <= largestOf(toReal(found));
-        result = Value::of(hasRange ? isInteger : isReal);
-        return true;
+    if (!number.isReal) {
+        return number.integer >= low && (number.integer < 0 || static_cast<uint64_t>(number.integer) <= high);
     }
-    if (!hasRange || high > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
-        return false;
-    }
-    result = Value::of(node.function == Fn::lowest ? low : static_cast<int64_t>(high));
-    return true;
+    const double whole = std::trunc(number.real);
+    // 2^63 is a double, the largest int64 is not.
+    return std::isfinite(whole) && whole >= static_cast<double>(low) && whole < static_cast<double>(high) + 1;
 }
 
-}  // namespace diopigen::contract
+std::optional<Number> lowest(diopiDtype_t dtype) {
+    int64_t low = 0;
+    uint64_t high = 0;
+    return rangeOf(dtype, low, high) ? std::optional(Number::of(low)) : std::nullopt;
+}
+
+std::optional<Number> highest(diopiDtype_t dtype) {
+    int64_t low = 0;
+    uint64_t high = 0;
+    return rangeOf(dtype, low, high) ? std::optional(numberOf(high)) : std::nullopt;
+}
+
+std::optional<Number> exact_integers(diopiDtype_t dtype) {
+    const std::optional<Number> largest = highest(dtype);
+    return largest ? largest : Number::of(int64_t{1} << (isFloating(dtype) ? dtypeFacts(dtype).digits : 53));
+}
+
+}  // namespace diopigen::contract::functions

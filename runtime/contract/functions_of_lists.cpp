@@ -1,205 +1,197 @@
 #include <algorithm>
 #include <cmath>
-#include <utility>
+#include <cstring>
 
-#include "evaluator.h"
+#include "functions.h"
 #include "number.h"
 
-namespace diopigen::contract {
+namespace diopigen::contract::functions {
 
-bool Evaluator::ofLists(const Node& node, Value& result) const {
-    std::vector<Number> list;
-    if (node.function == Fn::list) {
-        for (int i = 0; i < node.count; ++i) {
-            Number entry;
-            if (!number(child(node, i), entry)) {
-                return false;
-            }
-            list.push_back(entry);
+namespace {
+
+int64_t lengthOf(const Numbers& entries) { return static_cast<int64_t>(entries.size()); }
+
+bool isTrue(const Number& entry) { return entry.asReal() != 0; }
+
+// NaN is behind all numbers, so that any list can be sorted.
+bool isBefore(const Number& a, const Number& b) {
+    const int order = compare(a, b);
+    return order == -1 || (order == 2 && !std::isnan(a.asReal()));
+}
+
+bool isSame(const Value& one, const Value& other) {
+    if (isWord(one) || isWord(other)) {
+        return isWord(one) && isWord(other) && std::strcmp(wordOf(one), wordOf(other)) == 0;
+    }
+    return compare(numberOf(one), numberOf(other)) == 0;
+}
+
+Numbers sliced(const Numbers& entries, int64_t first, int64_t last) {
+    const auto at = [&](int64_t index) { return entries.begin() + std::clamp<int64_t>(index, 0, lengthOf(entries)); };
+    return Numbers(at(first), std::max(at(first), at(last)));
+}
+
+// The first of the smallest entries.
+template <typename IsBetter>
+std::optional<Number> best(const Values& values, const IsBetter& isBetter) {
+    std::optional<Number> found;
+    for (const Value& value : values) {
+        for (const Number& entry : entriesOf(value)) {
+            found = !found || isBetter(compare(entry, *found)) ? entry : found;
         }
-        result = Value::of(std::move(list), Type::kList);
-        return true;
     }
-    Value first;
-    if (!value(child(node, 0), first)) {
-        return false;
+    return found;
+}
+
+}  // namespace
+
+std::optional<Numbers> list(const Values& entries) {
+    Numbers found;
+    for (const Value& entry : entries) {
+        found.push_back(entry.number);
     }
-    if (node.function == Fn::len && first.type == Type::kTensors) {
-        result = Value::of(first.tensors.count);
-        return true;
+    return found;
+}
+
+std::optional<Numbers> elements(const Numbers& entries) { return entries; }
+
+std::optional<int64_t> len(const Value& items) {
+    return items.type == Value::Type::kTensors ? items.tensors.count : lengthOf(items.list);
+}
+
+std::optional<Number> item(const Numbers& entries, int64_t index) {
+    index += index < 0 ? lengthOf(entries) : 0;
+    return index < 0 || index >= lengthOf(entries) ? std::nullopt : std::optional(entries[static_cast<size_t>(index)]);
+}
+
+std::optional<Numbers> pick(const Numbers& entries, const Sizes& indices) {
+    Numbers found;
+    for (const int64_t index : indices) {
+        const std::optional<Number> entry = item(entries, index);
+        if (!entry) {
+            return std::nullopt;
+        }
+        found.push_back(*entry);
     }
-    const bool ofBools = node.function >= Fn::all && node.function <= Fn::count;
-    if (ofBools) {
-        if (!plain(child(node, 0), first)) {
+    return found;
+}
+
+std::optional<Sizes> positions(const Numbers& entries) {
+    Sizes found;
+    for (int64_t i = 0; i < lengthOf(entries); ++i) {
+        found.push_back(i);
+    }
+    return found;
+}
+
+std::optional<Number> sum(const Numbers& entries) {
+    Number total = Number::of(int64_t{0});
+    for (const Number& entry : entries) {
+        add(Number(total), entry, total);
+    }
+    return total;
+}
+
+std::optional<Number> prod(const Numbers& entries) {
+    Number total = Number::of(int64_t{1});
+    for (const Number& entry : entries) {
+        multiply(Number(total), entry, total);
+    }
+    return total;
+}
+
+std::optional<Numbers> head(const Numbers& entries, int64_t count) { return sliced(entries, 0, count); }
+std::optional<Numbers> drop(const Numbers& entries, int64_t count) { return sliced(entries, count, lengthOf(entries)); }
+
+std::optional<Numbers> join(const Values& lists) {
+    Numbers found;
+    for (const Value& one : lists) {
+        found.insert(found.end(), one.list.begin(), one.list.end());
+    }
+    return found;
+}
+
+std::optional<bool> equal(const Numbers& one, const Numbers& other) {
+    return std::equal(one.begin(), one.end(), other.begin(), other.end(),
+                      [](const Number& a, const Number& b) { return compare(a, b) == 0; });
+}
+
+std::optional<bool> nondecreasing(const Numbers& entries) {
+    return std::adjacent_find(entries.begin(), entries.end(), [](const Number& a, const Number& b) {
+               return !isSatisfied(Op::kLessEqual, compare(a, b));
+           }) == entries.end();
+}
+
+std::optional<bool> distinct(const Numbers& entries) {
+    Numbers sorted = entries;
+    std::sort(sorted.begin(), sorted.end(), isBefore);
+    return std::adjacent_find(sorted.begin(), sorted.end(),
+                              [](const Number& a, const Number& b) { return compare(a, b) == 0; }) == sorted.end();
+}
+
+std::optional<bool> is_permutation(const Numbers& entries) {
+    Numbers sorted = entries;
+    std::sort(sorted.begin(), sorted.end(), isBefore);
+    for (size_t i = 0; i < sorted.size(); ++i) {
+        if (compare(sorted[i], Number::of(static_cast<int64_t>(i))) != 0) {
             return false;
         }
-        list = isMany(first) ? first.list : std::vector<Number>{Number::of(int64_t{first.boolean})};
-    } else if (!entries(child(node, 0), list)) {
-        return false;
     }
-    const auto isTrue = [](const Number& entry) { return entry.asReal() != 0; };
-    const auto less = [](const Number& a, const Number& b) { return compare(a, b) == -1; };
-    const auto size = static_cast<int64_t>(list.size());
-    int64_t count = 0;
-    std::vector<Number> other;
-    switch (node.function) {
-        case Fn::all:
-            result = Value::of(std::all_of(list.begin(), list.end(), isTrue));
-            return true;
-        case Fn::any:
-            result = Value::of(std::any_of(list.begin(), list.end(), isTrue));
-            return true;
-        case Fn::count:
-            result = Value::of(static_cast<int64_t>(std::count_if(list.begin(), list.end(), isTrue)));
-            return true;
-        case Fn::len:
-            result = Value::of(size);
-            return true;
-        case Fn::nondecreasing:
-            result = Value::of(std::is_sorted(list.begin(), list.end(), less));
-            return true;
-        case Fn::distinct:
-        case Fn::is_permutation: {
-            std::sort(list.begin(), list.end(), less);
-            bool isGood = true;
-            for (int64_t i = 0; i < size; ++i) {
-                const Number& entry = list[static_cast<size_t>(i)];
-                isGood = isGood && (node.function == Fn::distinct
-                                        ? i == 0 || compare(entry, list[static_cast<size_t>(i) - 1]) != 0
-                                        : compare(entry, Number::of(i)) == 0);
-            }
-            result = Value::of(isGood);
-            return true;
-        }
-        case Fn::equal:
-            if (!entries(child(node, 1), other)) {
-                return false;
-            }
-            result = Value::of(list.size() == other.size() &&
-                               std::equal(list.begin(), list.end(), other.begin(),
-                                          [](const Number& a, const Number& b) { return compare(a, b) == 0; }));
-            return true;
-        case Fn::sum:
-        case Fn::prod: {
-            Number total = Number::of(int64_t{node.function == Fn::sum ? 0 : 1});
-            for (const Number& entry : list) {
-                const Number before = total;
-                if (!(node.function == Fn::sum ? add(before, entry, total) : multiply(before, entry, total))) {
-                    return false;
-                }
-            }
-            result = Value::of(total);
-            return true;
-        }
-        case Fn::item:
-            if (!integer(child(node, 1), count) || count < -size || count >= size) {
-                return false;
-            }
-            result = Value::of(list[static_cast<size_t>(count < 0 ? count + size : count)]);
-            return true;
-        case Fn::join:
-            for (int i = 1; i < node.count; ++i) {
-                if (!entries(child(node, i), other)) {
-                    return false;
-                }
-                list.insert(list.end(), other.begin(), other.end());
-            }
-            break;
-        default: {
-            if (!integer(child(node, 1), count)) {
-                return false;
-            }
-            if (node.function == Fn::tail) {
-                if (count < 0 || count > size) {
-                    return false;
-                }
-                count = size - count;
-            }
-            count = std::min(std::max<int64_t>(count, 0), size);
-            if (node.function == Fn::head) {
-                list.resize(static_cast<size_t>(count));
-            } else {
-                list.erase(list.begin(), list.begin() + count);
-            }
-        }
-    }
-    result = Value::of(std::move(list), Type::kList);
     return true;
 }
 
-bool Evaluator::ofNumbers(const Node& node, Value& result) const {
-    Value first;
-    if (!plain(child(node, 0), first)) {
-        return false;
+std::optional<Value> one_of(const Values& values) {
+    const auto isAmong = [&](const Value& one) {
+        return std::any_of(values.begin() + 1, values.end(), [&](const Value& other) { return isSame(one, other); });
+    };
+    if (!isMany(values[0])) {
+        return Value::of(isAmong(values[0]));
     }
-    const Fn function = node.function;
-    if (function == Fn::abs || function == Fn::is_whole || function == Fn::is_finite) {
-        const bool many = isMany(first);
-        Value found;
-        found.type = function == Fn::abs ? Type::kList : Type::kBools;
-        const std::vector<Number> list = many ? first.list : std::vector<Number>{first.number};
-        for (const Number& entry : list) {
-            const double real = entry.asReal();
-            if (function == Fn::abs) {
-                found.list.push_back(compare(entry, Number::of(int64_t{0})) == -1
-                                         ? (entry.isReal ? Number::of(-real) : Number::of(-entry.integer))
-                                         : entry);
-            } else {
-                const bool isGood = function == Fn::is_finite ? std::isfinite(real) : std::floor(real) == real;
-                found.list.push_back(Number::of(int64_t{isGood && std::isfinite(real)}));
-            }
-        }
-        if (many) {
-            result = std::move(found);
-        } else if (function == Fn::abs) {
-            result = Value::of(found.list[0]);
-        } else {
-            result = Value::of(found.list[0].integer != 0);
-        }
-        return true;
+    Numbers found;
+    for (const Number& entry : values[0].list) {
+        found.push_back(Number::of(int64_t{isAmong(Value::of(entry))}));
     }
-    if (function == Fn::min || function == Fn::max) {
-        std::vector<Number> list;
-        for (int i = 0; i < node.count; ++i) {
-            Value next;
-            if (!plain(child(node, i), next)) {
-                return false;
-            }
-            if (isMany(next)) {
-                list.insert(list.end(), next.list.begin(), next.list.end());
-            } else {
-                list.push_back(next.type == Type::kBool ? Number::of(int64_t{next.boolean}) : next.number);
-            }
-        }
-        if (list.empty()) {
-            return false;
-        }
-        const auto less = [](const Number& a, const Number& b) { return compare(a, b) == -1; };
-        result = Value::of(function == Fn::min ? *std::min_element(list.begin(), list.end(), less)
-                                               : *std::max_element(list.begin(), list.end(), less));
-        return true;
-    }
-    Number one;
-    Number other;
-    if (!number(child(node, 0), one) || !number(child(node, 1), other)) {
-        return false;
-    }
-    if (function == Fn::divides) {
-        if (one.isReal || other.isReal) {
-            return false;
-        }
-        result = Value::of(one.integer >= 1 && other.integer % one.integer == 0);
-        return true;
-    }
-    Number quotient;
-    Number rest;
-    result = Value();
-    result.type = Type::kNumber;
-    if (one.isReal || other.isReal) {
-        result.number = Number::of(std::ceil(one.asReal() / other.asReal()));
-        return other.asReal() != 0;
-    }
-    return negate(Number(one), one) && divideDown(one, other, quotient, rest) && negate(quotient, result.number);
+    return Value::of(std::move(found), Value::Type::kBools);
 }
 
-}  // namespace diopigen::contract
+std::optional<bool> all(const Numbers& entries) { return std::all_of(entries.begin(), entries.end(), isTrue); }
+std::optional<bool> any(const Numbers& entries) { return std::any_of(entries.begin(), entries.end(), isTrue); }
+std::optional<int64_t> count(const Numbers& entries) { return std::count_if(entries.begin(), entries.end(), isTrue); }
+
+std::optional<Number> min(const Values& values) {
+    return best(values, [](int order) { return order == -1; });
+}
+
+std::optional<Number> max(const Values& values) {
+    return best(values, [](int order) { return order == 1; });
+}
+
+std::optional<Number> abs(const Number& number) {
+    Number found = number;
+    if (number.isReal) {
+        found.real = std::fabs(number.real);
+    } else if (number.integer < 0) {
+        negate(number, found);
+    }
+    return found;
+}
+
+// Exact for integers; the quotient of reals is rounded to a double first, as kernels compute it.
+std::optional<Number> ceil_div(const Number& number, const Number& divisor) {
+    Number quotient;
+    Number rest;
+    if (number.isReal || divisor.isReal) {
+        const double up = std::ceil(number.asReal() / divisor.asReal());
+        quotient = std::fabs(up) < 0x1p63 ? Number::of(static_cast<int64_t>(up)) : Number::of(up);
+        return divisor.asReal() != 0 ? std::optional(quotient) : std::nullopt;
+    }
+    Number opposite;
+    negate(number, opposite);
+    if (!divideDown(opposite, divisor, quotient, rest)) {
+        return std::nullopt;
+    }
+    negate(Number(quotient), quotient);
+    return quotient;
+}
+
+}  // namespace diopigen::contract::functions

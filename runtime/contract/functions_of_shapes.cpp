@@ -1,102 +1,108 @@
+#include <algorithm>
 #include <utility>
 
-#include "evaluator.h"
+#include "functions.h"
 #include "shapes.h"
 
 namespace diopigen::contract {
 
-// Of tensors, lists and scalars; what is null does not take part.
-bool Evaluator::broadcastOf(const Node& node, Sizes& result) const {
-    Sizes joined;
-    for (int i = 0; i < node.count; ++i) {
-        Value found;
-        if (!value(child(node, i), found) || found.type == Type::kScalar || found.type == Type::kNumber) {
-            continue;
-        }
-        Sizes one;
-        if (!sizes(child(node, i), one) || !broadcast(Sizes(joined), one, joined)) {
+bool axisOf(int64_t dim, int64_t rank, int64_t& axis) {
+    const int64_t span = std::max<int64_t>(rank, 1);
+    axis = dim < 0 ? dim + span : dim;
+    return axis >= 0 && axis < span;
+}
+
+bool broadcast(const Sizes& first, const Sizes& second, Sizes& result) {
+    const Sizes& longer = first.size() >= second.size() ? first : second;
+    const Sizes& shorter = first.size() >= second.size() ? second : first;
+    Sizes found = longer;
+    const size_t offset = longer.size() - shorter.size();
+    for (size_t i = 0; i < shorter.size(); ++i) {
+        int64_t& size = found[offset + i];
+        if (size == 1) {
+            size = shorter[i];
+        } else if (shorter[i] != 1 && shorter[i] != size) {
             return false;
         }
     }
-    result = std::move(joined);
+    result = std::move(found);
     return true;
 }
 
-bool Evaluator::ofShapes(const Node& node, Sizes& result) const {
-    if (node.function == Fn::broadcast) {
-        return broadcastOf(node, result);
-    }
-    const auto list = [&](int position, Sizes& found) { return sizes(child(node, position), found); };
-    const auto one = [&](int position, int64_t& found) { return integer(child(node, position), found); };
-    const auto flag = [&](int position, bool& found) { return boolean(child(node, position), found); };
-    if (node.function == Fn::concat || node.function == Fn::stack) {
-        TensorArray array;
-        int64_t dim = 0;
-        if (!tensors(child(node, 0), array) || !one(1, dim)) {
-            return false;
-        }
-        std::vector<Sizes> shapes;
-        for (int64_t i = 0; i < array.count; ++i) {
-            shapes.push_back(array.first[i].sizes());
-        }
-        return node.function == Fn::concat ? concat(shapes, dim, result) : stack(shapes, dim, result);
-    }
-    Sizes shape;
-    if (!list(0, shape)) {
-        return false;
-    }
-    Sizes a;
-    Sizes b;
-    Sizes c;
-    Sizes d;
-    int64_t x = 0;
-    int64_t y = 0;
-    int64_t z = 0;
-    int64_t w = 0;
-    bool is = false;
-    switch (node.function) {
-        case Fn::reduce: {
-            Value dims;
-            a.clear();
-            const bool isPresent = value(child(node, 1), dims);
-            if ((isPresent && !list(1, a)) || (node.count > 2 && !flag(2, is))) {
-                return false;
-            }
-            return reduce(shape, a, is, result);
-        }
-        case Fn::without:
-            return one(1, x) && without(shape, x, result);
-        case Fn::resize:
-            return one(1, x) && one(2, y) && resize(shape, x, y, result);
-        case Fn::matmul:
-            return list(1, a) && matmul(shape, a, result);
-        case Fn::conv:
-            return list(1, a) && list(2, b) && list(3, c) && list(4, d) && conv(shape, a, b, c, d, result);
-        case Fn::conv_transpose: {
-            Sizes e;
-            return list(1, a) && list(2, b) && list(3, c) && list(4, d) && one(5, x) && list(6, e) &&
-                   convTranspose(shape, a, b, c, d, x, e, result);
-        }
-        case Fn::pool:
-            return list(1, a) && list(2, b) && list(3, c) && list(4, d) && flag(5, is) &&
-                   pool(shape, a, b, c, d, is, result);
-        case Fn::adaptive_pool:
-            return list(1, a) && adaptivePool(shape, a, result);
-        case Fn::permute:
-            return list(1, a) && permute(shape, a, result);
-        case Fn::transpose:
-            return one(1, x) && one(2, y) && transpose(shape, x, y, result);
-        case Fn::repeat:
-            return list(1, a) && repeat(shape, a, result);
-        case Fn::pad:
-            return list(1, a) && pad(shape, a, result);
-        case Fn::unfold:
-            return one(1, x) && one(2, y) && one(3, z) && unfold(shape, x, y, z, result);
-        case Fn::slice:
-            return one(1, x) && one(2, y) && one(3, z) && one(4, w) && slice(shape, x, y, z, w, result);
-        default:
-            return false;
-    }
+namespace functions {
+
+std::optional<int64_t> axis(const Sizes& shape, int64_t dim) {
+    int64_t found = 0;
+    return axisOf(dim, static_cast<int64_t>(shape.size()), found) ? std::optional(found) : std::nullopt;
 }
+
+std::optional<bool> broadcasts(const Values& shapes) { return broadcast(shapes).has_value(); }
+
+// Numbers count as 0-d.
+std::optional<Sizes> broadcast(const Values& extents) {
+    Sizes joined;
+    const auto add = [&](const Sizes& one) { return contract::broadcast(Sizes(joined), one, joined); };
+    for (const Value& extent : extents) {
+        const bool fits = extent.type == Value::Type::kTensors
+                              ? std::all_of(extent.tensors.begin(), extent.tensors.end(),
+                                            [&](const TensorView& one) { return add(one.sizes()); })
+                              : !(extent.type == Value::Type::kTensor || isMany(extent)) || add(sizesOf(extent));
+        if (!fits) {
+            return std::nullopt;
+        }
+    }
+    return joined;
+}
+
+// Without any named, all dimensions.
+std::optional<Sizes> reduce(const Sizes& shape, const Sizes& dims, bool keepdim) {
+    std::vector<bool> gone(std::max<size_t>(shape.size(), 1), dims.empty());
+    for (const int64_t dim : dims) {
+        const std::optional<int64_t> at = axis(shape, dim);
+        if (!at) {
+            return std::nullopt;
+        }
+        gone[static_cast<size_t>(*at)] = true;
+    }
+    Sizes found;
+    for (size_t i = 0; i < shape.size(); ++i) {
+        if (!gone[i] || keepdim) {
+            found.push_back(gone[i] ? 1 : shape[i]);
+        }
+    }
+    return found;
+}
+
+std::optional<Sizes> concat(const TensorArray& tensors, int64_t dim) {
+    Sizes joined{0};
+    bool isFirst = true;
+    for (const TensorView& tensor : tensors) {
+        Sizes shape = tensor.sizes();
+        if (shape == Sizes{0}) {
+            continue;  // as in torch.cat
+        }
+        const std::optional<int64_t> at = shape.empty() ? std::nullopt : axis(shape, dim);
+        if (!at) {
+            return std::nullopt;
+        }
+        if (isFirst) {
+            joined = std::move(shape);
+            isFirst = false;
+            continue;
+        }
+        if (shape.size() != joined.size()) {
+            return std::nullopt;
+        }
+        int64_t& total = joined[static_cast<size_t>(*at)];
+        const int64_t own = std::exchange(shape[static_cast<size_t>(*at)], total);
+        if (shape != joined) {
+            return std::nullopt;
+        }
+        total += own;
+    }
+    return joined;
+}
+
+}  // namespace functions
 
 }  // namespace diopigen::contract

@@ -1,171 +1,124 @@
-#include <utility>
+#include <algorithm>
 
 #include "dtypes.h"
-#include "evaluator.h"
-#include "number.h"
+#include "functions.h"
 #include "shapes.h"
 
-namespace diopigen::contract {
+namespace diopigen::contract::functions {
 
 namespace {
 
-int64_t numelOf(const TensorView& tensor) {
+int64_t productOf(const diopiSize_t& shape) {
     int64_t product = 1;
-    for (int64_t i = 0; i < tensor.shape.len; ++i) {
-        product *= tensor.shape.data[i];
+    for (int64_t i = 0; i < shape.len; ++i) {
+        product *= shape.data[i];
     }
     return product;
 }
 
-}  // namespace
-
-bool Evaluator::ofTensors(const Node& node, Value& result) const {
-    if (node.function == Fn::broadcasts || node.function == Fn::broadcasts_to) {
-        Sizes joined;
-        Sizes last;
-        bool isPossible = true;
-        for (int i = 0; i < node.count; ++i) {
-            if (!sizes(child(node, i), last)) {
-                return false;
-            }
-            isPossible = isPossible && broadcast(Sizes(joined), last, joined);
-        }
-        result = Value::of(isPossible && (node.function == Fn::broadcasts || joined == last));
-        return true;
+template <typename Of>
+Sizes ofEach(const TensorArray& tensors, const Of& of) {
+    Sizes found;
+    for (const TensorView& tensor : tensors) {
+        found.push_back(of(tensor));
     }
-    if (node.function == Fn::axis) {
-        Sizes shape;
-        int64_t dim = 0;
-        int64_t axis = 0;
-        if (!sizes(child(node, 0), shape) || !integer(child(node, 1), dim) ||
-            !axisOf(dim, static_cast<int64_t>(shape.size()), axis)) {
-            return false;
-        }
-        result = Value::of(axis);
-        return true;
-    }
-    if (node.function == Fn::indexed_dims || node.function == Fn::masks_fit) {
-        return ofIndices(node, result);
-    }
-    if (node.function >= Fn::have_shape && node.function <= Fn::sizes_in) {
-        return ofArrays(node, result);
-    }
-    if (node.function >= Fn::ranks && node.function <= Fn::same_shape) {
-        TensorArray array;
-        if (!tensors(child(node, 0), array)) {
-            return false;
-        }
-        bool isAlike = true;
-        Sizes found;
-        for (int64_t i = 0; i < array.count; ++i) {
-            const TensorView& one = array.first[i];
-            found.push_back(node.function == Fn::ranks        ? one.shape.len
-                            : node.function == Fn::categories ? category(one.dtype)
-                                                              : numelOf(one));
-            isAlike = isAlike && (node.function == Fn::same_dtype ? one.dtype == array.first[0].dtype
-                                                                  : one.sizes() == array.first[0].sizes());
-        }
-        result = node.function <= Fn::categories ? Value::of(found) : Value::of(isAlike);
-        return true;
-    }
-    TensorView found;
-    if (!tensor(child(node, 0), found)) {
-        return false;
-    }
-    switch (node.function) {
-        case Fn::rank:
-            result = Value::of(found.shape.len);
-            return true;
-        case Fn::numel:
-            result = Value::of(numelOf(found));
-            return true;
-        case Fn::sizes:
-            result = Value::of(found.sizes());
-            return true;
-        case Fn::size: {
-            int64_t dim = 0;
-            int64_t axis = 0;
-            if (!integer(child(node, 1), dim) || !axisOf(dim, found.shape.len, axis)) {
-                return false;
-            }
-            result = Value::of(found.shape.len == 0 ? int64_t{1} : found.shape.data[axis]);
-            return true;
-        }
-        default:
-            return plain(child(node, 0), result);
-    }
+    return found;
 }
 
-// Shapes of the members of an array.
-bool Evaluator::ofArrays(const Node& node, Value& result) const {
-    TensorArray array;
-    if (!tensors(child(node, 0), array)) {
-        return false;
+template <typename IsAlike>
+bool areAlike(const TensorArray& tensors, const IsAlike& isAlike) {
+    return std::all_of(tensors.begin(), tensors.end(), isAlike);
+}
+
+bool isMask(const TensorView& index) {
+    return !index.isNull() && (index.dtype == diopi_dtype_bool || index.dtype == diopi_dtype_uint8);
+}
+
+}  // namespace
+
+std::optional<int64_t> rank(const TensorView& tensor) { return tensor.shape.len; }
+std::optional<Sizes> sizes(const TensorView& tensor) { return tensor.sizes(); }
+std::optional<int64_t> numel(const TensorView& tensor) { return productOf(tensor.shape); }
+
+std::optional<int64_t> size(const TensorView& tensor, int64_t dim) {
+    int64_t axis = 0;
+    if (!axisOf(dim, tensor.shape.len, axis)) {
+        return std::nullopt;
     }
-    int64_t dim = 0;
-    if (node.function == Fn::sizes_in) {
-        Sizes found;
-        if (!integer(child(node, 1), dim)) {
-            return false;
+    return tensor.shape.len == 0 ? 1 : tensor.shape.data[axis];
+}
+
+std::optional<Sizes> ranks(const TensorArray& tensors) {
+    return ofEach(tensors, [](const TensorView& one) { return one.shape.len; });
+}
+
+std::optional<Sizes> numels(const TensorArray& tensors) {
+    return ofEach(tensors, [](const TensorView& one) { return productOf(one.shape); });
+}
+
+std::optional<Sizes> categories(const TensorArray& tensors) {
+    return ofEach(tensors, [](const TensorView& one) { return contract::category(one.dtype); });
+}
+
+std::optional<Sizes> sizes_in(const TensorArray& tensors, int64_t dim) {
+    Sizes found;
+    for (const TensorView& tensor : tensors) {
+        const std::optional<int64_t> one = size(tensor, dim);
+        if (!one) {
+            return std::nullopt;
         }
-        for (int64_t i = 0; i < array.count; ++i) {
-            const diopiSize_t& shape = array.first[i].shape;
-            int64_t axis = 0;
-            if (!axisOf(dim, shape.len, axis)) {
-                return false;
-            }
-            found.push_back(shape.len == 0 ? 1 : shape.data[axis]);
+        found.push_back(*one);
+    }
+    return found;
+}
+
+std::optional<bool> same_dtype(const TensorArray& tensors) {
+    return areAlike(tensors, [&](const TensorView& one) { return one.dtype == tensors.first->dtype; });
+}
+
+std::optional<bool> same_shape(const TensorArray& tensors) {
+    return areAlike(tensors, [&](const TensorView& one) { return one.sizes() == tensors.first->sizes(); });
+}
+
+std::optional<bool> have_shape(const TensorArray& tensors, const Sizes& shape) {
+    return areAlike(tensors, [&](const TensorView& one) { return one.sizes() == shape; });
+}
+
+std::optional<bool> same_but(const TensorArray& tensors, const Sizes& shape, int64_t dim) {
+    int64_t axis = 0;
+    if (!axisOf(dim, static_cast<int64_t>(shape.size()), axis)) {
+        return std::nullopt;
+    }
+    return areAlike(tensors, [&](const TensorView& one) {
+        Sizes sizes = one.sizes();
+        if (sizes.size() == shape.size() && !shape.empty()) {
+            sizes[static_cast<size_t>(axis)] = shape[static_cast<size_t>(axis)];
         }
-        result = Value::of(found);
-        return true;
-    }
-    Sizes expected;
-    if (!sizes(child(node, 1), expected)) {
-        return false;
-    }
-    const size_t rank = expected.size();
-    if (node.function == Fn::same_but &&
-        (!integer(child(node, 2), dim) || !contract::without(Sizes(expected), dim, expected))) {
-        return false;
-    }
-    bool isAlike = true;
-    for (int64_t i = 0; i < array.count; ++i) {
-        Sizes shape = array.first[i].sizes();
-        const bool hasRank = shape.size() == rank;
-        if (node.function == Fn::same_but && hasRank) {
-            contract::without(Sizes(shape), dim, shape);
-        }
-        isAlike = isAlike && hasRank && shape == expected;
-    }
-    result = Value::of(isAlike);
-    return true;
+        return sizes == shape;
+    });
 }
 
 // Index tensors: a mask stands for as many dimensions as it has, anything else for one.
-bool Evaluator::ofIndices(const Node& node, Value& result) const {
-    const bool ofMasks = node.function == Fn::masks_fit;
-    Sizes shape;
-    Value found;
-    if ((ofMasks && !sizes(child(node, 0), shape)) || !value(child(node, ofMasks ? 1 : 0), found) ||
-        found.type != Type::kTensors || found.tensors.members == nullptr) {
-        return false;
-    }
+std::optional<int64_t> indexed_dims(const std::vector<TensorView>& indices) {
     int64_t dims = 0;
-    bool fits = true;
-    for (const TensorView& index : *found.tensors.members) {
-        const bool isMask = index.dtype == diopi_dtype_bool || index.dtype == diopi_dtype_uint8;
-        const int64_t covers = !index.isNull() && isMask ? index.shape.len : 1;
-        for (int64_t i = 0; ofMasks && isMask && !index.isNull() && i < covers; ++i) {
-            const auto at = static_cast<size_t>(dims + i);
-            if (at >= shape.size()) {
-                return false;
-            }
-            fits = fits && shape[at] == index.shape.data[i];
-        }
-        dims += covers;
+    for (const TensorView& index : indices) {
+        dims += isMask(index) ? index.shape.len : 1;
     }
-    result = ofMasks ? Value::of(fits) : Value::of(dims);
-    return true;
+    return dims;
 }
 
-}  // namespace diopigen::contract
+std::optional<bool> masks_fit(const Sizes& shape, const std::vector<TensorView>& indices) {
+    if (*indexed_dims(indices) > static_cast<int64_t>(shape.size())) {
+        return std::nullopt;
+    }
+    bool fits = true;
+    auto next = shape.begin();
+    for (const TensorView& index : indices) {
+        const int64_t covers = isMask(index) ? index.shape.len : 1;
+        fits = fits && (!isMask(index) || std::equal(index.shape.data, index.shape.data + covers, next));
+        next += covers;
+    }
+    return fits;
+}
+
+}  // namespace diopigen::contract::functions

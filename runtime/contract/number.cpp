@@ -29,10 +29,15 @@ bool negate(const Number& a, Number& result) {
 
 bool divideDown(const Number& a, const Number& b, Number& quotient, Number& remainder) {
     if (a.isReal || b.isReal) {
-        const double down = std::floor(a.asReal() / b.asReal());
-        quotient = Number::of(down);
-        remainder = Number::of(a.asReal() - down * b.asReal());
-        return b.asReal() != 0;
+        // From the exact remainder, as Python does: the quotient may be rounded up to the next integer.
+        const double divisor = b.asReal();
+        double rest = std::fmod(a.asReal(), divisor);
+        const bool isBelow = rest != 0 && (rest < 0) != (divisor < 0);
+        const double down = (a.asReal() - rest) / divisor - (isBelow ? 1 : 0);
+        rest += isBelow ? divisor : 0;
+        quotient = Number::of(std::floor(down) + (down - std::floor(down) > 0.5 ? 1 : 0));
+        remainder = Number::of(rest);
+        return divisor != 0;
     }
     if (b.integer == 0 || (a.integer == std::numeric_limits<int64_t>::min() && b.integer == -1)) {
         return false;
@@ -48,6 +53,26 @@ bool divideDown(const Number& a, const Number& b, Number& quotient, Number& rema
     return true;
 }
 
+namespace {
+
+// Exact where int64 has it. Without a value where it is complex, or beyond all doubles.
+bool power(const Number& a, const Number& b, Number& result) {
+    const double rounded = std::pow(a.asReal(), b.asReal());
+    Number exact = Number::of(int64_t{1});
+    Number factor = a;
+    for (int64_t rest = b.isReal ? 0 : b.integer; rest > 0; rest /= 2) {
+        if (rest % 2 != 0) {
+            multiply(Number(exact), factor, exact);
+        }
+        multiply(Number(factor), Number(factor), factor);
+    }
+    const bool isExact = !a.isReal && !b.isReal && b.integer >= 0 && !exact.isReal;
+    result = isExact ? exact : Number::of(rounded);
+    return std::isfinite(rounded) || !std::isfinite(a.asReal()) || !std::isfinite(b.asReal());
+}
+
+}  // namespace
+
 bool arithmetic(Op op, const Number& a, const Number& b, Number& result) {
     Number other;
     switch (op) {
@@ -58,18 +83,17 @@ bool arithmetic(Op op, const Number& a, const Number& b, Number& result) {
         case Op::kMultiply:
             return multiply(a, b, result);
         case Op::kDivide:
-            result = Number::of(a.asReal() / b.asReal());
+            // Integers are not rounded before.
+            result = Number::of(a.isReal || b.isReal ? a.asReal() / b.asReal()
+                                                     : static_cast<double>(static_cast<long double>(a.integer) /
+                                                                           static_cast<long double>(b.integer)));
             return b.asReal() != 0;
         case Op::kFloorDivide:
             return divideDown(a, b, result, other);
         case Op::kRemainder:
             return divideDown(a, b, other, result);
-        default: {
-            const double power = std::pow(a.asReal(), b.asReal());
-            const bool isExact = !a.isReal && !b.isReal && b.integer >= 0 && std::fabs(power) < 0x1p53;
-            result = isExact ? Number::of(static_cast<int64_t>(power)) : Number::of(power);
-            return true;
-        }
+        default:
+            return power(a, b, result);
     }
 }
 
@@ -77,12 +101,19 @@ int compare(const Number& a, const Number& b) {
     if (!a.isReal && !b.isReal) {
         return a.integer < b.integer ? -1 : (a.integer > b.integer ? 1 : 0);
     }
-    const double left = a.asReal();
-    const double right = b.asReal();
-    if (std::isnan(left) || std::isnan(right)) {
+    if (std::isnan(a.asReal()) || std::isnan(b.asReal())) {
         return 2;
     }
-    return left < right ? -1 : (left > right ? 1 : 0);
+    if (!a.isReal && std::fabs(b.real) < 0x1p63) {
+        // Without rounding the integer.
+        const double whole = std::floor(b.real);
+        const int order = compare(a, Number::of(static_cast<int64_t>(whole)));
+        return order == 0 && whole < b.real ? -1 : order;
+    }
+    if (!b.isReal) {
+        return -compare(b, a);
+    }
+    return a.asReal() < b.real ? -1 : (a.asReal() > b.real ? 1 : 0);
 }
 
 bool isSatisfied(Op op, int order) {

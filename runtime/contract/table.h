@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "functions.h"
+
 namespace diopigen::contract {
 
 enum class Op : uint8_t {
@@ -37,98 +39,6 @@ enum class Op : uint8_t {
     kCall,
 };
 
-// The functions of predicates and of dtype and shape rules, by their names in the spec.
-enum class Fn : uint8_t {
-    none,
-    // Evaluated by the evaluator itself.
-    implies,
-    where,
-    one_of,
-    is_null,
-    // Tensors.
-    rank,
-    size,
-    sizes,
-    numel,
-    ranks,
-    numels,
-    categories,
-    same_dtype,
-    same_shape,
-    have_shape,
-    same_but,
-    sizes_in,
-    indexed_dims,
-    masks_fit,
-    axis,
-    broadcasts,
-    broadcasts_to,
-    elements,
-    // Lists.
-    nondecreasing,
-    is_permutation,
-    len,
-    item,
-    sum,
-    prod,
-    head,
-    tail,
-    drop,
-    list,
-    join,
-    equal,
-    distinct,
-    all,
-    any,
-    count,
-    // Numbers.
-    min,
-    max,
-    abs,
-    ceil_div,
-    divides,
-    is_whole,
-    is_finite,
-    // Dtypes.
-    dtype,
-    promote,
-    is_bool,
-    is_integral,
-    is_floating,
-    is_complex,
-    category,
-    can_hold,
-    lowest,
-    highest,
-    exact_integers,
-    to_float,
-    accumulate,
-    opmath,
-    to_real,
-    to_complex,
-    // Shapes.
-    broadcast,
-    reduce,
-    without,
-    resize,
-    matmul,
-    conv,
-    conv_transpose,
-    pool,
-    adaptive_pool,
-    concat,
-    stack,
-    split,
-    permute,
-    transpose,
-    repeat,
-    pad,
-    unfold,
-    slice,
-    // Not known here: an expression with it has no value.
-    unknown,
-};
-
 // A part of an expression. The arguments are `children[first]` to `children[first + count - 1]`.
 struct Node {
     Op op;
@@ -138,6 +48,11 @@ struct Node {
     int64_t integer = 0;  // of kInteger; the position of a parameter or dimension
     double real = 0;
     const char* text = nullptr;
+};
+
+struct Expressions {
+    const Node* nodes;
+    const int32_t* children;
 };
 
 enum class Entry : uint8_t { kFormula, kVariadic, kUnknown };

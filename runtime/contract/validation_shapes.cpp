@@ -293,11 +293,13 @@ bool Validation::membersOf(int32_t index, size_t count, std::vector<Sizes>& resu
             !evaluateInteger(arguments_, children[node.first + 2], dim)) {
             return false;
         }
+        int64_t axis = 0;
         for (const int64_t size : sizes) {
-            result.emplace_back();
-            if (shape.empty() || !resize(shape, dim, size, result.back())) {
+            if (shape.empty() || !axisOf(dim, static_cast<int64_t>(shape.size()), axis)) {
                 return false;
             }
+            result.push_back(shape);
+            result.back()[static_cast<size_t>(axis)] = size;
         }
         return true;
     }

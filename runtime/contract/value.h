@@ -11,6 +11,10 @@
 namespace diopigen::contract {
 
 using Sizes = std::vector<int64_t>;
+struct Number;
+using Numbers = std::vector<Number>;
+struct Value;
+using Values = std::vector<Value>;
 
 // A tensor of a call: what diopirt.h tells of it.
 struct TensorView {
@@ -31,6 +35,9 @@ struct TensorArray {
     const TensorView* first = nullptr;
     int64_t count = 0;
     const std::vector<TensorView>* members = nullptr;
+
+    const TensorView* begin() const { return first; }
+    const TensorView* end() const { return first + count; }
 };
 
 // An entry of a list. Integers stay exact.
@@ -54,7 +61,7 @@ struct Value {
     const char* text = nullptr;
     const TensorView* tensor = nullptr;
     TensorArray tensors;
-    std::vector<Number> list;  // of kList; bools of kBools
+    Numbers list;  // of kList; bools of kBools
 
     static Value of(bool value);
     static Value of(int64_t value);
@@ -62,8 +69,20 @@ struct Value {
     static Value of(diopiDtype_t value);
     static Value of(const Sizes& value);
     static Value of(const Number& value);
-    static Value of(std::vector<Number> entries, Type type);
+    static Value of(Numbers entries, Type type = Type::kList);
+    static Value of(Value value) { return value; }
 };
+
+inline bool isMany(const Value& value) { return value.type == Value::Type::kList || value.type == Value::Type::kBools; }
+inline bool isWord(const Value& value) { return value.type == Value::Type::kText || value.type == Value::Type::kDtype; }
+// The text, or the name of the dtype.
+const char* wordOf(const Value& value);
+// Of a bool 0 or 1.
+Number numberOf(const Value& value);
+// The entries of a list; a tensor stands for its shape, a number for a list of one entry.
+Numbers entriesOf(const Value& value);
+// The same of integers.
+Sizes sizesOf(const Value& value);
 
 inline Value Value::of(bool value) {
     Value result;
@@ -95,7 +114,7 @@ inline Value Value::of(const Number& value) {
     result.number = value;
     return result;
 }
-inline Value Value::of(std::vector<Number> entries, Type type) {
+inline Value Value::of(Numbers entries, Type type) {
     Value result;
     result.type = type;
     result.list = std::move(entries);

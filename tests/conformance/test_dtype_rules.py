@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from diopigen.conformance.dtypes import bfloat16_bits, bfloat16_values, decode, encode, float_to_int
-from diopigen.contract.dtypes import alternatives, evaluate, promote, promote_types
-from diopigen.ir.rules import DTYPE_RULES
+from diopigen.contract.dtype_rules import alternatives, evaluate
+from diopigen.contract.dtypes import promote, promote_types
+from diopigen.contract.functions import DTYPE_RULES
 from diopigen.spec.expression import parse
 
 OPERANDS: dict[str, list[tuple[str, int | None]]] = {

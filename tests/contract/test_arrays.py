@@ -133,7 +133,7 @@ def test_values_are_those_of_tuples() -> None:
         text = Expressions(source).value()
         tensors = {name: tensor(source, *(("small",) if name == "c" else ())) for name in NAMES}
         n = source.choice(EDGES)
-        evaluate = Compiler(function).value(parse(text))
+        evaluate = Compiler.of(function).value(parse(text))
         expected = outcome(evaluate, {**{name: pair[0] for name, pair in tensors.items()}, "n": n})
         actual = outcome(evaluate, {**{name: pair[1] for name, pair in tensors.items()}, "n": n})
         known = {name: pair[0].elements() for name, pair in tensors.items()}
@@ -172,7 +172,7 @@ def test_lists_stay_arrays(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
         return value
 
     monkeypatch.setattr(compile, "_tuple", unchanged)
-    Compiler(function).value(parse(text))(SimpleNamespace(values=values, dimensions={}))
+    Compiler.of(function).value(parse(text))(SimpleNamespace(values=values, dimensions={}))
     assert [type(value) for value in lists] == [Array]
 
 
@@ -192,7 +192,7 @@ def test_integers_are_those_of_python(text: str, value: Any) -> None:
     tensors = {"n": np.array([2**53 + 1, 2**53]), "m": np.array([-(2**63), 5])}
     function: Any = SimpleNamespace(params=[SimpleNamespace(name=n, shape=None) for n in tensors], is_collective=False)
     values = {name: both((2,), elements)[1] for name, elements in tensors.items()}
-    assert Compiler(function).value(parse(text))(SimpleNamespace(values=values, dimensions={})) == value
+    assert Compiler.of(function).value(parse(text))(SimpleNamespace(values=values, dimensions={})) == value
 
 
 def test_each_function_of_arrays_is_one_of_predicates() -> None:

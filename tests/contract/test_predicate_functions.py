@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from diopigen.contract.arguments import Tensor, Undefined
-from diopigen.contract.functions import FUNCTIONS
+from diopigen.contract.compile import Compiler, implementation
+from diopigen.contract.functions import FUNCTIONS, Function
+from diopigen.contract.kinds import Kinds
+from diopigen.spec.expression import parse
 
 
 def call(name: str, *arguments: Any) -> Any:
-    return FUNCTIONS[name].evaluate(*arguments)
+    return implementation(FUNCTIONS[name])(*arguments)
 
 
 def tensor(*values: float) -> Tensor:
@@ -44,7 +48,24 @@ def test_division_rounded_up_is_exact_for_integers_and_rounds_the_quotient_of_fl
 @pytest.mark.parametrize("name", [name for name, function in FUNCTIONS.items() if function.variadic])
 def test_a_variadic_function_takes_three(name: str) -> None:
     kind = FUNCTIONS[name].arguments[-1]
-    assert call(name, *[2 if kind == "number" else (2,)] * 3) is not None
+    assert call(name, *[2 if kind in ("number", "operand") else (2,)] * 3) is not None
+
+
+TYPES = {"number": "double", "integer": "int64", "list": "sizes", "shape": "sizes", "dtype": "tensor"}
+"""A type of parameters of each kind."""
+FORMULAS = [function for function in FUNCTIONS.values() if function.formula is not None]
+
+
+@pytest.mark.parametrize("function", FORMULAS, ids=lambda function: function.name)
+def test_a_formula_has_the_kind_of_its_result(function: Function) -> None:
+    assert function.formula is not None
+    types = {name: TYPES.get(kind, kind) for name, kind in zip(function.parameters, function.arguments, strict=True)}
+    params = {name: SimpleNamespace(name=name, type=kind) for name, kind in types.items()}
+    scope: Any = SimpleNamespace(param=params.get, params=[], is_collective=False)
+    kinds = Kinds(scope, {}, frozenset())
+    found = kinds.infer(function.formula)
+    assert kinds.faults == []
+    assert found == {"integer": "number", "sizes": "list", "shape": "list"}.get(function.result, function.result)
 
 
 def test_lists_are_joined_in_order() -> None:
@@ -87,3 +108,23 @@ def test_the_first_entries_of_rows() -> None:
     assert call("row_heads", (), 0, (0, 0)) == ()
     with pytest.raises(Undefined):
         call("row_heads", (1, 2, 3), 2, (1,))
+
+
+def test_nan_is_unlike_any_other() -> None:
+    assert call("one_of", math.nan, math.nan, 1) is False
+    assert call("equal", (math.nan,), (math.nan,)) is False
+    assert call("distinct", (math.nan, math.nan)) is True
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("3 ** 4", 81), ("2 ** -1", 0.5), ("3 ** 80", 3.0**80), ("(-8) ** 0.5", None), ("0 ** -1", None)],
+)
+def test_powers(text: str, value: float | None) -> None:
+    evaluate = Compiler(()).value(parse(text))
+    scope = SimpleNamespace(values={}, dimensions={})
+    if value is None:
+        with pytest.raises((Undefined, ArithmeticError)):
+            evaluate(scope)
+    else:
+        assert evaluate(scope) == value

@@ -9,12 +9,12 @@ import pytest
 from spec_helpers import MINIATURE, kind_of_file, root_of
 
 from diopigen.check.rule import check_interface
+from diopigen.contract.functions import DIMENSION_FUNCTIONS, DIMENSION_OPERATORS, DTYPE_RULES, ONE_OF, SHAPE_RULES
 from diopigen.diagnostics import Sink
 from diopigen.ir.kernels import CONSTANTS, KERNEL_FUNCTIONS
 from diopigen.ir.load import load_interface
 from diopigen.ir.model import DtypeRule, Interface, ShapeList, ShapeRule
 from diopigen.ir.recipe import DISTRIBUTIONS, Drawn, RecipeReader, TensorRecipe
-from diopigen.ir.rules import DIMENSION_FUNCTIONS, DIMENSION_OPERATORS, DTYPE_RULES, ONE_OF, SHAPE_RULES
 from diopigen.ir.types import TYPES
 from diopigen.spec import expression as language
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary, walk

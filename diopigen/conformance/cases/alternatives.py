@@ -8,9 +8,9 @@ from diopigen.conformance.cases.choices import Choice, fixed_dtype, primary_dtyp
 from diopigen.conformance.cases.resolve import Arguments, Resolver
 from diopigen.conformance.cases.values import Unfit
 from diopigen.conformance.model import Case, operands_of
+from diopigen.contract.functions import ONE_OF
 from diopigen.ir.model import DtypeRule, Function, Parameter, ShapeRule
 from diopigen.ir.recipe import Argument
-from diopigen.ir.rules import ONE_OF
 from diopigen.spec.expression import Call
 
 

@@ -18,10 +18,11 @@ from diopigen.conformance.cases.resolve import dtypes_of
 from diopigen.conformance.dtypes import STORAGE, rounded
 from diopigen.conformance.model import SUCCESS, Case, Conversion, Operand, Value, operands_of
 from diopigen.contract.arguments import Described, Tensor
-from diopigen.contract.dtypes import alternatives, category
+from diopigen.contract.dtype_rules import alternatives
+from diopigen.contract.dtypes import category
 from diopigen.contract.evaluate import Contract
+from diopigen.contract.functions import ONE_OF
 from diopigen.ir.model import DtypeList, DtypeRule, Function, Interface, Parameter
-from diopigen.ir.rules import ONE_OF
 
 
 def with_conversions(

@@ -18,10 +18,11 @@ from diopigen.conformance.cases.resolve import Arguments, Resolver, dtypes_of, r
 from diopigen.conformance.cases.values import Unfit
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import ANY_FAILURE, Case, Number, Operand, Value, operands_of
-from diopigen.contract.dtypes import alternatives, kind
+from diopigen.contract.dtype_rules import alternatives
+from diopigen.contract.dtypes import kind
+from diopigen.contract.functions import ONE_OF
 from diopigen.ir.model import DtypeList, DtypeRule, Function, Interface, Parameter, ShapeList, ShapeRule
 from diopigen.ir.recipe import Argument, TensorRecipe
-from diopigen.ir.rules import ONE_OF
 
 _STRANGE = ("complex64", "bool", "float64", "int8", "float32", "int64", "uint16")
 """Dtypes to try where a parameter's list does not hold them."""

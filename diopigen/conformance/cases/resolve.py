@@ -12,7 +12,8 @@ from diopigen.conformance.cases.legal import LegalCalls
 from diopigen.conformance.cases.values import Unfit, fits
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import Number, Operand, Value
-from diopigen.contract.dtypes import alternatives, promote
+from diopigen.contract.dtype_rules import alternatives
+from diopigen.contract.dtypes import promote
 from diopigen.contract.shape_evaluation import Evaluator, Shapes
 from diopigen.contract.shapes import ShapeError
 from diopigen.diagnostics import Sink

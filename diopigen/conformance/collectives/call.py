@@ -143,7 +143,7 @@ class Caller:
     ) -> int:
         known = {param.name: count for param in function.params if param.type == "int64"} | dict(values)
         bound = _Bound(known, {"rank": comm.rank, "nranks": comm.nranks})
-        return int(Compiler(function).value(formula.expression)(bound))
+        return int(Compiler.of(function).value(formula.expression)(bound))
 
     def _call(
         self,

@@ -10,8 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from diopigen.contract.dtypes import literal
-from diopigen.contract.functions import FUNCTIONS, SPECIAL
+from diopigen.contract.dtype_rules import literal
+from diopigen.contract.functions import FUNCTIONS, LAZY, ONE_OF
+from diopigen.contract.functions import Function as TableFunction
+from diopigen.contract.shape_evaluation import value_of
 from diopigen.emit.escaping import c_string
 from diopigen.emit.operands import is_operator
 from diopigen.emit.plan import Plan, PlannedFile
@@ -19,7 +21,6 @@ from diopigen.emit.sources import spec_files
 from diopigen.emit.templates import render
 from diopigen.ir.c_types import EnumType
 from diopigen.ir.model import Constraint, DtypeList, DtypeRule, Function, Interface, Parameter, ShapeList, ShapeRule
-from diopigen.ir.rules import DTYPE_RULES, ONE_OF, SHAPE_RULES
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary
 
 TARGET = "contract"
@@ -29,9 +30,8 @@ _OPS = {
     "//": "kFloorDivide", "%": "kRemainder", "**": "kPower", "==": "kEqual", "!=": "kNotEqual", "<": "kLess",
     "<=": "kLessEqual", ">": "kGreater", ">=": "kGreaterEqual",
 }  # fmt: skip
-_KNOWN = frozenset({
-    *(function.name for function in FUNCTIONS.values() if function.in_layer), *SPECIAL, *DTYPE_RULES, *SHAPE_RULES,
-})  # fmt: skip
+KNOWN = {function.name: function for function in FUNCTIONS.values() if function.in_layer}
+"""The functions that C++ has."""
 _FREE = {"nullability": 1, "dtype": 2, "shape": 4, "device": 8}
 _COUNT = "END"
 """How the name of an enum's value ends that only counts the others."""
@@ -39,30 +39,13 @@ _LIMIT = 2**63
 
 
 @dataclass(slots=True)
-class Tables:
-    """The arrays of the file, as lines of C++."""
+class Nodes:
+    """Expressions as nodes that name their children, as lines of C++."""
 
-    enum_values: Mapping[str, int]
-    enums: Mapping[str, EnumType]
-    dtype_bits: Mapping[str, int]
+    enum_values: Mapping[str, int] = field(default_factory=dict)
     nodes: list[str] = field(default_factory=list)
     children: list[int] = field(default_factory=list)
-    dimensions: list[str] = field(default_factory=list)
-    integers: list[int] = field(default_factory=list)
-    texts: list[str] = field(default_factory=list)
-    parameters: list[str] = field(default_factory=list)
-    constraints: list[str] = field(default_factory=list)
-    contracts: list[str] = field(default_factory=list)
     _known: dict[str, int] = field(default_factory=dict)
-
-    def add(self, function: Function) -> None:
-        """The contract of one function."""
-        scope = _Scope(self, function)
-        first, constraints = len(self.parameters), len(self.constraints)
-        self.parameters += [scope.parameter(param) for param in function.params]
-        self.constraints += [scope.constraint(constraint) for constraint in function.constraints]
-        count = len(function.constraints)
-        self.contracts.append(f"{{{first}, {constraints}, {count}, {len(scope.names)}}},  // {function.name}")
 
     def node(self, text: str, children: Sequence[int] = ()) -> int:
         """The index of a node; equal ones are stored once."""
@@ -76,24 +59,36 @@ class Tables:
         return self._known[key]
 
 
-class _Scope:
-    """The names of one function."""
+@dataclass(slots=True)
+class Tables(Nodes):
+    """The arrays of the file, as lines of C++."""
 
-    def __init__(self, tables: Tables, function: Function) -> None:
+    enums: Mapping[str, EnumType] = field(default_factory=dict)
+    dtype_bits: Mapping[str, int] = field(default_factory=dict)
+    dimensions: list[str] = field(default_factory=list)
+    integers: list[int] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    parameters: list[str] = field(default_factory=list)
+    constraints: list[str] = field(default_factory=list)
+    contracts: list[str] = field(default_factory=list)
+
+    def add(self, function: Function) -> None:
+        """The contract of one function."""
+        scope = _Contract(self, function)
+        first, constraints = len(self.parameters), len(self.constraints)
+        self.parameters += [scope.parameter(param) for param in function.params]
+        self.constraints += [scope.constraint(constraint) for constraint in function.constraints]
+        count = len(function.constraints)
+        self.contracts.append(f"{{{first}, {constraints}, {count}, {len(scope.names)}}},  // {function.name}")
+
+
+class Scope:
+    """The names of expressions: positions of parameters, and of dimensions."""
+
+    def __init__(self, tables: Nodes, parameters: Iterable[str]) -> None:
         self.tables = tables
-        self.function = function
-        self.positions = {param.name: index for index, param in enumerate(function.params)}
+        self.positions = {name: index for index, name in enumerate(parameters)}
         self.names: dict[str, int] = {}
-        self.spreads: dict[str, int] = {}
-        for param in function.params:
-            if param.is_read and isinstance(param.shape, ShapeList):
-                for entry in param.shape.dimensions:
-                    if entry.kind == "variadic":
-                        self.spreads.setdefault(entry.name, len(self.spreads))
-                    if entry.kind == "formula" and entry.name and entry.name not in self.positions:
-                        self.names.setdefault(entry.name, len(self.names))
-
-    # ---- expressions ------------------------------------------------------------------------------------------------
 
     def expression(self, expression: Expression) -> int:
         """The index of an expression's node."""
@@ -128,10 +123,26 @@ class _Scope:
 
     def _call(self, call: Call) -> int:
         name = call.function
-        if name not in _KNOWN:
+        if name not in KNOWN:
             return self.tables.node("{Op::kCall, Fn::unknown}")
         arguments = [self.expression(argument) for argument in call.arguments]
         return self.tables.node(f"{{Op::kCall, Fn::{name}, {{}}}}", arguments)
+
+
+class _Contract(Scope):
+    """The contract of one function."""
+
+    def __init__(self, tables: Tables, function: Function) -> None:
+        super().__init__(tables, (param.name for param in function.params))
+        self.rows = tables
+        self.spreads: dict[str, int] = {}
+        for param in function.params:
+            if param.is_read and isinstance(param.shape, ShapeList):
+                for entry in param.shape.dimensions:
+                    if entry.kind == "variadic":
+                        self.spreads.setdefault(entry.name, len(self.spreads))
+                    if entry.kind == "formula" and entry.name and entry.name not in self.positions:
+                        self.names.setdefault(entry.name, len(self.names))
 
     def _dtype_rule(self, rule: Expression) -> int:
         if isinstance(rule, Call) and rule.function == ONE_OF:
@@ -148,12 +159,9 @@ class _Scope:
     def _shape_rule(self, rule: Expression) -> int:
         if isinstance(rule, Call) and rule.function == ONE_OF:
             return self._alternatives([self._shape_rule(one) for one in rule.arguments])
-        if isinstance(rule, Call) and rule.function in ("same", "broadcastable"):
-            source = self.function.param(getattr(rule.arguments[0], "name", ""))
-            return self._call(Call("sizes", rule.arguments) if source is not None else rule)
-        if isinstance(rule, Call) and rule.function == "value":
-            return self.expression(rule.arguments[0])
-        return self.expression(rule)
+        value = value_of(rule)
+        assert value is not None, "a rule without a shape"
+        return self.expression(value)
 
     # ---- rows -------------------------------------------------------------------------------------------------------
 
@@ -185,38 +193,38 @@ class _Scope:
         )
 
     def _mask(self, dtypes: Iterable[str]) -> int:
-        return sum(1 << self.tables.dtype_bits[name] for name in dtypes)
+        return sum(1 << self.rows.dtype_bits[name] for name in dtypes)
 
     def _shape(self, param: Parameter) -> tuple[str, int, int]:
         shape = param.shape
         if isinstance(shape, ShapeRule):
             rule = shape.formula.expression
-            if not isinstance(rule, Call) or rule.function == "any":
+            if value_of(rule) is None:
                 return "kNone", 0, 0
-            form = "kBroadcastable" if rule.function == "broadcastable" else "kRule"
+            form = "kBroadcastable" if isinstance(rule, Call) and rule.function == "broadcastable" else "kRule"
             return form, self._shape_rule(rule), 0
         if not isinstance(shape, ShapeList):
             return "kNone", 0, 0
-        first = len(self.tables.dimensions)
+        first = len(self.rows.dimensions)
         for entry in shape.dimensions:
             kind = {"formula": "kFormula", "variadic": "kVariadic", "unknown": "kUnknown"}[entry.kind]
             names = {"formula": self.names, "variadic": self.spreads}.get(entry.kind, {})
             name = names.get(entry.name, -1)
             formula = self.expression(entry.formula.expression) if entry.kind == "formula" and name < 0 else -1
-            self.tables.dimensions.append(f"{{Entry::{kind}, {name}, {formula}}},")
+            self.rows.dimensions.append(f"{{Entry::{kind}, {name}, {formula}}},")
         return "kList", first, len(shape.dimensions)
 
     def _values(self, param: Parameter) -> tuple[int, int]:
         if param.values:
-            first = len(self.tables.texts)
-            self.tables.texts += [f"{c_string(value)}," for value in param.values]
+            first = len(self.rows.texts)
+            self.rows.texts += [f"{c_string(value)}," for value in param.values]
             return first, len(param.values)
-        enum = self.tables.enums.get(param.type)
+        enum = self.rows.enums.get(param.type)
         if enum is None or param.direction != "in":
             return 0, 0
         legal = [value.value for value in enum.values if not value.name.endswith(_COUNT)]
-        first = len(self.tables.integers)
-        self.tables.integers += legal
+        first = len(self.rows.integers)
+        self.rows.integers += legal
         return first, len(legal)
 
 
@@ -235,8 +243,8 @@ def emit(interface: Interface, templates: Path) -> Plan:
     enum_values = {value.name: value.value for enum in interface.enums for value in enum.values}
     tables = Tables(
         enum_values,
-        {enum.name: enum for enum in interface.enums},
-        {info.name: enum_values[info.enum] for info in interface.dtypes},
+        enums={enum.name: enum for enum in interface.enums},
+        dtype_bits={info.name: enum_values[info.enum] for info in interface.dtypes},
     )
     for function in functions:
         tables.add(function)
@@ -246,11 +254,80 @@ def emit(interface: Interface, templates: Path) -> Plan:
         "nodes": [f"{node}," for node in tables.nodes],
         "children": list(_rows(tables.children)),
         "integers": list(_rows(tables.integers)),
-        "dtypes": interface.dtypes,
     }
-    files = []
-    for name in ("contracts.h", "contracts.cpp"):
-        template = f"contract/{name}.j2"
-        inputs = (*spec_files(interface, functions), "specs/types.yaml", "specs/headers.yaml", f"templates/{template}")
-        files.append(PlannedFile(f"contract/{name}", render(templates, template, values), inputs, TARGET))
+    inputs = (*spec_files(interface, functions), "specs/types.yaml", "specs/headers.yaml")
+    files = [_file(templates, name, values, inputs) for name in ("contracts.h", "contracts.cpp")]
+    of_functions = _functions()
+    for kind in ("h", "cpp", "md"):
+        files.append(_file(templates, f"functions.{kind}", of_functions, ("specs/formulas.yaml",)))
     return Plan(tuple(files))
+
+
+def _file(templates: Path, name: str, values: Mapping[str, object], inputs: tuple[str, ...]) -> PlannedFile:
+    template = f"contract/{name}.j2"
+    return PlannedFile(
+        f"contract/{name}", render(templates, template, values), (*inputs, f"templates/{template}"), TARGET
+    )
+
+
+# ---- functions ------------------------------------------------------------------------------------------------------
+
+_TYPES = {
+    "number": "Number", "integer": "int64_t", "bool": "bool", "bools": "Numbers", "elements": "Numbers",
+    "list": "Numbers", "sizes": "Sizes", "shape": "Sizes", "dims": "Sizes", "dtype": "diopiDtype_t",
+    "tensor": "TensorView", "tensors": "TensorArray", "indices": "std::vector<TensorView>", "items": "Value",
+}  # fmt: skip
+"""How C++ sees a value of a kind."""
+_TAKES = {"bool": "boolean"}
+"""Kinds whose names are words of C++."""
+
+
+def _functions() -> dict[str, object]:
+    """What the templates need of the table of functions."""
+    nodes = Nodes()
+    declarations, rows = [], []
+    for name, function in KNOWN.items():
+        if name in LAZY or function.result == "shapes":  # evaluated where they are called
+            rows.append(f'{{"{name}", {{}}, 0, false, 0, nullptr, -1}},')
+            continue
+        body, root = "nullptr", -1
+        if function.formula is not None:
+            root = Scope(nodes, function.parameters).expression(function.formula)
+        else:
+            declarations.append(_declaration(function))
+            body = f"detail::apply<functions::{name}>"
+        takes = ", ".join(f"Take::{_TAKES.get(kind, kind)}" for kind in function.arguments)
+        bits = sum(1 << position for position in function.by_entry)
+        count = f"{len(function.arguments)}, {_flag(function.variadic)}"
+        rows.append(f'{{"{name}", {{{takes}}}, {count}, {bits}, {body}, {root}}},')
+    return {
+        "names": KNOWN,
+        "declarations": declarations,
+        "table": list(map(_documentation, FUNCTIONS.values())),
+        "rows": rows,
+        "nodes": [f"{node}," for node in nodes.nodes],
+        "children": list(_rows(nodes.children)),
+    }
+
+
+def _documentation(function: TableFunction) -> str:
+    """The row of a function in the table for people."""
+    named = function.parameters or function.arguments
+    words = [kind if name == kind else f"{name}: {kind}" for name, kind in zip(named, function.arguments, strict=True)]
+    if function.variadic:
+        words.append("...")
+    elif function.optional:
+        words[-1] += "?"
+    evaluated = "formula" if function.formula is not None else "Python, C++" if function.in_layer else "Python"
+    return f"| `{function.name}({', '.join(words)})` | {function.result} | {evaluated} | {function.doc} |"
+
+
+def _declaration(function: TableFunction) -> str:
+    """The prototype of the function that C++ has under its name."""
+    result = "Value" if "value" in function.arguments else _TYPES[function.result]
+    types = ["const Values&"] if function.variadic else [_passed(_TYPES[kind]) for kind in function.arguments]
+    return f"std::optional<{result}> {function.name}({', '.join(types)});"
+
+
+def _passed(name: str) -> str:
+    return name if name in ("int64_t", "bool", "diopiDtype_t") else f"const {name}&"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from diopigen.chip import grammar as chip
 from diopigen.config.grammar import json_schema
+from diopigen.contract.functions import DTYPE_RULES
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.ir.model import Interface
 from diopigen.ir.naming import DIOPI
-from diopigen.ir.rules import DTYPE_RULES
 from diopigen.ir.types import TYPES
 from diopigen.project import grammar as project
 from diopigen.spec.grammar import FILES

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from diopigen.contract.functions import ONE_OF
 from diopigen.emit.c_text import COLUMNS, call_lines
 from diopigen.emit.escaping import c_string
 from diopigen.emit.torch.binding import Binding, Unbound
 from diopigen.ir.aten import AtenArgument
 from diopigen.ir.model import DtypeList, DtypeRule, Function, Parameter, ShapeRule
-from diopigen.ir.rules import ONE_OF
 from diopigen.spec.expression import Call, Name, walk
 
 _PLAIN = {"bool": "bool", "int64": "int64_t", "int32": "int32_t", "double": "double", "float": "float"}

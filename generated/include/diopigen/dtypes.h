@@ -180,6 +180,9 @@ class Promotion {
   private:
     static diopiDtype_t combined(diopiDtype_t higher, diopiDtype_t lower) {
         const int category = dtypeCategory(higher);
+        if (higher == diopi_dtype_unsupported || lower == diopi_dtype_unsupported) {
+            return diopi_dtype_unsupported;
+        }
         if (category == 2 && dtypeCategory(lower) == 3) {
             return dtypeFacts(higher).complex;
         }
