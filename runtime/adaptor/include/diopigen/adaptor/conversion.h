@@ -3,7 +3,6 @@
 #define DIOPIGEN_ADAPTOR_CONVERSION_H_
 
 #include <diopi/diopirt.h>
-#include <diopigen/environment.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -175,7 +174,8 @@ inline diopiError_t copyDistinct(const Site& at, const Tensor& source, diopiTens
 }
 
 inline bool checksOverflow() {
-    return std::getenv("DIOPI_CHECK_OVERFLOW") != nullptr && environment::checked("DIOPI_CHECK_OVERFLOW") == "1";
+    const char* const value = std::getenv("DIOPI_CHECK_OVERFLOW");
+    return value != nullptr && value[0] == '1' && value[1] == '\0';
 }
 
 inline diopiError_t overflowed(const Site& at, diopiDtype_t from, diopiDtype_t to) {
