@@ -19,3 +19,9 @@ def test_a_package_has_the_version_of_the_release(project: Path) -> None:
     assert '\ndynamic = ["version"]\n' in text
     (source,) = re.findall(r'^\[tool\.hatch\.version\]\npath = "(.*)"$', text, re.MULTILINE)
     assert f'\n__version__ = "{__version__}"\n' in (project.parent / source).read_text(encoding="utf-8")
+
+
+def test_the_changelog_begins_with_the_release_or_with_what_follows_it() -> None:
+    headings = re.findall(r"^## (.*)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    (newest,) = [heading for heading in headings[:2] if heading.startswith(f"{__version__} (")]
+    assert headings[: headings.index(newest)] in ([], ["Unreleased"])

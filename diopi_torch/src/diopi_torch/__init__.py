@@ -25,7 +25,7 @@ from .package import (
     write_fallback_report,
 )
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "autocompare",
