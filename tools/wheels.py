@@ -1,4 +1,4 @@
-"""Builds the wheels of a release in build/wheels and installs them in a new environment, where their commands must work.
+"""Builds the wheels of a release in build/wheels and tries their commands in a new environment.
 
 `python tools/wheels.py` installs diopigen with what it depends on, and the two packages that need torch without it;
 `--torch` installs torch too, some 200 MB, and imports them. The version of each wheel must be that of the checkout.
