@@ -8,7 +8,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Tests start hundreds of commands; some images of containers forbid to cache what Python compiles for them.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help docs demo demo-torch build unit test test-programs nightly test-torch test-models released conformance conformance-cuda cuda cuda-sample sanitize lint types generated generate bench fuzz mutation mutation-sources variants portability portability-share clean
+.PHONY: help docs demo demo-torch build unit test test-programs nightly test-torch test-models released conformance conformance-cuda cuda cuda-sample sanitize lint types generated generate wheels bench fuzz mutation mutation-sources variants portability portability-share clean
 
 help:
 	@echo "make demo       bring up droplet, a simulated chip, from an empty folder to a verified library"
@@ -30,6 +30,7 @@ help:
 	@echo "make generate   write what follows from the spec, and the shims of impl/camb, to generated/"
 	@echo "make generated  check that generated/ is what the spec says"
 	@echo "make docs       write the operator reference, a static site, to site/"
+	@echo "make wheels     build the wheels of a release and try them in a new environment"
 	@echo "make bench      measure the promises about time, in 10 minutes and what building the CPU library takes"
 	@echo "make mutation   inject faults into the CPU library and count those that the conformance suite finds"
 	@echo "make mutation-sources  the same with faults in the sources of its kernels"
@@ -160,6 +161,9 @@ generated: $(VENV)/ready
 
 docs: $(VENV)/ready
 	@$(BIN)/diopigen docs --cases
+
+wheels: $(VENV)/ready
+	@$(BIN)/python tools/wheels.py --torch
 
 bench: released
 	@$(BIN)/python -m benchmarks.generator $(RELEASED)/libdiopi_impl.so $(RELEASED)/libdiopirt.so

@@ -7,4 +7,4 @@ The package is layered; imports run one way, downwards in this list::
 `docs/architecture.md` says what each room is for.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -208,20 +208,24 @@ def breaking(
 ) -> None:
     """Report what a new version of the interface breaks: binaries and legal calls (errors), sources (warnings), nothing
     (notes). Between two spec folders contracts are compared as well: dtypes, shapes, ranges, constraints, kernels.
+    A version that the changes must raise, and a wrong `since`, are errors.
 
     Exit codes: 0 nothing breaks, 1 something does, 2 a version cannot be read. What `check` finds does not count.
     """
     from diopigen.diagnostics import Sink
     from diopigen.header.check import read_version
     from diopigen.header.contract_changes import version_changes
+    from diopigen.header.version_rule import check_version
 
     session = Session(spec, templates, output_format, strict)
-    read = Sink()
+    read, changes = Sink(), Sink()
     folders = _folders(include_dirs)
     old_side = read_version(Path(against), read, folders)
     new_side = read_version(Path(new) if new else session.workspace().spec, read, folders)
     if old_side is None or new_side is None:
         session.sink.extend(read.sorted())
         session.give_up()
-    version_changes(old_side, new_side, session.sink)
+    version_changes(old_side, new_side, changes)
+    session.sink.extend(changes.sorted())
+    check_version(old_side, new_side, changes.sorted(), session.sink)
     session.finish(clean=f"{against}: nothing breaks")

@@ -12,6 +12,8 @@ from diopigen.header.cdecl import CFunction, CInterface, CParam
 from diopigen.header.type_expr import TypeExpr, parse_type, resolve, typedef_table
 
 _PREFIX = "diopi"
+VERSION_MACROS = "DIOPI_VER_"
+"""The names of the macros of the version: MAJOR, MINOR and PATCH follow."""
 
 
 class Types:

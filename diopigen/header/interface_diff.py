@@ -5,6 +5,7 @@ from __future__ import annotations
 from diopigen.diagnostics import Note, Sink
 from diopigen.header.cdecl import CEnum, CFunction, CInterface, CParam, CStruct
 from diopigen.header.compare import (
+    VERSION_MACROS,
     Locations,
     Types,
     count,
@@ -17,7 +18,7 @@ from diopigen.header.compare import (
     prototype,
     quoted,
 )
-from diopigen.header.rules import ERROR, WARNING, Reporter, Rule, Rules
+from diopigen.header.rules import ERROR, NOTE, WARNING, Reporter, Rule, Rules
 from diopigen.header.type_expr import parse_type
 
 RULES: Rules = {
@@ -311,7 +312,9 @@ class _Comparison:
                 self._report("macro-value", f"the macro '{name}' is missing", self._locations.file(), fix=fix)
             elif macro_tokens(body) != macro_tokens(found[name]):
                 text = f"the macro '{name}' is '{found[name]}', {self._label} has '{body}'"
-                self._report("macro-value", text, spans.get(name), fix=fix)
+                # Functions of an older version may all be as they are now.
+                severity = NOTE if name.startswith(VERSION_MACROS) else None
+                self._report("macro-value", text, spans.get(name), fix=fix, severity=severity)
 
 
 def _after(name: str) -> str:

@@ -189,6 +189,7 @@ VARIANT = RecordShape(
         "kernel": Field(KERNEL, "its expression, where it differs"),
         "constraints": Field(ListShape(CONSTRAINT), "its constraints, in place of the base's"),
         "cases": Field(ListShape(RECIPE), "its argument recipes, in place of the base's"),
+        "since": Field(VERSION, "the interface version that brought it, where that is not the base's"),
         "deprecated": Field(TEXT, "why, and what to use instead"),
     },
 )

@@ -48,7 +48,10 @@ def test_emitted_headers_equal_the_facts(header_folder: Path, language: Language
     assert set(found.typedefs) == set(expected.typedefs)
     macros = dict(found.macros)
     for name, body in expected.macros:
-        assert "".join(macros[name].split()) == "".join(body.split())
+        if name == "DIOPI_VER_MINOR":
+            assert int(macros[name]) >= int(body)  # functions were added since
+        else:
+            assert "".join(macros[name].split()) == "".join(body.split())
 
 
 def test_comments_of_emitted_headers_agree_with_the_spec(header_folder: Path, interface: Interface) -> None:

@@ -31,7 +31,10 @@ def range_of_pip(minors: list[tuple[int, int]]) -> str:
     return f"torch>={first[0]}.{first[1]},<{last[0]}.{last[1] + 1}"
 
 
-@pytest.mark.parametrize("file", ["diopi_torch/pyproject.toml", "docs/pytorch.md", "docs/pytorch.zh-CN.md"])
+PAGES = ("docs/pytorch.md", "docs/pytorch.zh-CN.md", "docs/support.md", "docs/support.zh-CN.md")
+
+
+@pytest.mark.parametrize("file", ["diopi_torch/pyproject.toml", *PAGES])
 def test_what_users_install_is_one_of_these(file: str, range_of_pip: str, minors: list[tuple[int, int]]) -> None:
     ranges = re.findall(r"\btorch[=<>][=.,0-9<>]*", (ROOT / file).read_text(encoding="utf-8"))
     assert range_of_pip in ranges

@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from diopigen import __version__
+
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples/droplet"
 LIBRARIES = ("libtorch_droplet.so", "libdiopi_dispatch.so", "libdiopi_impl.so", "diopi_graphs.so")
@@ -103,7 +105,7 @@ def test_the_wheel_is_named_after_what_its_libraries_were_built_for(wheel: Path)
     machine = sysconfig.get_platform().replace("-", "_").replace(".", "_")
     assert wheel.name == f"torch_droplet-0.1.0+torch{torch}-{python}-{python}-{machine}.whl"
     metadata = zipfile.ZipFile(wheel).read(f"torch_droplet-0.1.0+torch{torch}.dist-info/METADATA").decode()
-    assert re.findall("Requires-Dist: (.*)", metadata) == ["diopi-torch==0.1.0", f"torch=={torch}.*"]
+    assert re.findall("Requires-Dist: (.*)", metadata) == [f"diopi-torch=={__version__}", f"torch=={torch}.*"]
 
 
 def test_pip_refuses_the_wheel_for_another_python(wheel: Path, tmp_path: Path) -> None:

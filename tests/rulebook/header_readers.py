@@ -8,13 +8,13 @@ from pathlib import Path
 import small_spec
 
 from diopigen.diagnostics import Diagnostic, Sink
-from diopigen.header.breaking import breaking_changes
 from diopigen.header.cdecl import CInterface
-from diopigen.header.check import read_version
+from diopigen.header.check import Version, read_version
 from diopigen.header.clang import Language, parse_headers
 from diopigen.header.contract_changes import version_changes
 from diopigen.header.doc_drift import doc_drift
 from diopigen.header.interface_diff import compare_interfaces
+from diopigen.header.version_rule import check_version
 from diopigen.ir.model import Interface
 from diopigen.rulebook.examples import Example
 
@@ -38,7 +38,9 @@ def _interface(path: Path, text: str) -> CInterface:
 def breaking(example: Example, snippet: str, _: Interface, folder: Path) -> tuple[list[Diagnostic], int]:
     """What the snippet breaks, of the header as it was."""
     sink = Sink()
-    breaking_changes(_interface(folder / "old/a.h", example.good), _interface(folder / "a.h", snippet), sink)
+    old, new = Version(_interface(folder / "old/a.h", example.good)), Version(_interface(folder / "a.h", snippet))
+    version_changes(old, new, sink)
+    check_version(old, new, sink.sorted(), sink)
     return sink.sorted(), 0
 
 
@@ -53,6 +55,7 @@ def contracts(example: Example, snippet: str, _: Interface, folder: Path) -> tup
         versions.append(version)
     old, new = versions
     version_changes(old, new, sink)
+    check_version(old, new, (), sink)  # both have the types, and the version, of the real spec
     return sink.sorted(), ENTRIES.count("\n")
 
 

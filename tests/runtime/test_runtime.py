@@ -152,7 +152,7 @@ def test_vendor_library_works_over_the_shared_runtime() -> None:
 
 
 def test_a_program_links_runtime_and_operators_statically() -> None:
-    assert run_checked([artefact("runtime/runtime_consumer")]) == "0 1.0.0\n"
+    assert run_checked([artefact("runtime/runtime_consumer")]) == "0 1.1.0\n"
 
 
 @pytest.mark.slow
@@ -163,7 +163,7 @@ def test_cmake_builds_both_libraries_and_a_static_consumer(tmp_path: Path, inclu
     assert (tmp_path / "runtime" / "libdiopirt.so").is_file()
     assert (tmp_path / "runtime" / "libdiopigen_runtime.a").is_file()
     assert (tmp_path / "runtime" / "libdiopigen_host_device.a").is_file()
-    assert run_checked([tmp_path / "consumer"]) == "0 1.0.0\n"
+    assert run_checked([tmp_path / "consumer"]) == "0 1.1.0\n"
 
 
 def test_cmake_says_what_to_do_without_generated_headers(tmp_path: Path) -> None:

@@ -380,7 +380,7 @@ TEST_CASE_FIXTURE(check::FakeDevice, "current_device_and_version") {
     diopiDeviceIndex_t index = 99;
     CHECK_OK(diopiGetCurrentDeviceIndex(&index));
     CHECK_EQ(static_cast<int>(index), 0);
-    CHECK_EQ(std::string(diopiGetVersion()), "1.0.0");
+    CHECK_EQ(std::string(diopiGetVersion()), "1.1.0");
 }
 
 TEST_SUITE_END();

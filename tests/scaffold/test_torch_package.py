@@ -28,6 +28,7 @@ def test_the_package_of_droplet_is_what_scaffold_writes(tmp_path: Path) -> None:
     _scaffolded(tmp_path, torch=True)
     written = {path.name: path.read_text() for path in (tmp_path / "torch_droplet").glob("*.py")}
     assert written == {path.name: path.read_text() for path in EXAMPLE.glob("*.py")}
+    assert (tmp_path / "pyproject.toml").read_text() == (EXAMPLE.parent / "pyproject.toml").read_text()
 
 
 @pytest.mark.slow

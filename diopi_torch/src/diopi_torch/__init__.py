@@ -25,6 +25,8 @@ from .package import (
     write_fallback_report,
 )
 
+__version__ = "0.2.0"
+
 __all__ = [
     "autocompare",
     "device",

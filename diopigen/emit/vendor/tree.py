@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from diopigen import __version__
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.templates import render
 from diopigen.emit.vendor.device_functions import device_function
@@ -125,6 +126,7 @@ def _starts(
     functions = [device_function(function) for function in interface.device_functions]
     values = {
         "vendor": options.vendor,
+        "version": __version__,
         "shims": shims_folder(options.vendor),
         "functions": functions,
         "exported": [*(function["name"] for function in functions), *_LIBRARY_FUNCTIONS],

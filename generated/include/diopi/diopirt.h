@@ -21,7 +21,7 @@
 #define DIOPI_RT_API
 
 #define DIOPI_VER_MAJOR 1
-#define DIOPI_VER_MINOR 0
+#define DIOPI_VER_MINOR 1
 #define DIOPI_VER_PATCH 0
 /** The version of the interface as one number. */
 #define DIOPI_VERSION (DIOPI_VER_MAJOR * 1000 + DIOPI_VER_MINOR * 100 + DIOPI_VER_PATCH)

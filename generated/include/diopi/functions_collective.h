@@ -56,7 +56,7 @@ static_assert(ReduceOpAvg == 4, "value of ReduceOpAvg");
  * @param[in] comm The communicator.
  * @param[out] asyncError Receives diopiSuccess, or the first failure.
  * @return diopiSuccess, or the error that the call met.
- * @since 1.0
+ * @since 1.1
  */
 DIOPI_API diopiError_t diopiGetCommAsyncError(diopiComm_t comm, diopiError_t* asyncError);
 
@@ -65,7 +65,7 @@ DIOPI_API diopiError_t diopiGetCommAsyncError(diopiComm_t comm, diopiError_t* as
  *        them. It must be there until all ranks have made the communicator.
  * @param[out] uniqueId Receives the id.
  * @return diopiSuccess, or the error that the call met.
- * @since 1.0
+ * @since 1.1
  */
 DIOPI_API diopiError_t diopiGetUniqueId(diopiUniqueId_t* uniqueId);
 
@@ -79,7 +79,7 @@ DIOPI_API diopiError_t diopiGetUniqueId(diopiUniqueId_t* uniqueId);
  * @param[in] uniqueId The id, the same on all ranks.
  * @param[in] rank Rank of the calling process.
  * @return diopiSuccess, or the error that the call met.
- * @since 1.0
+ * @since 1.1
  */
 DIOPI_API diopiError_t diopiCommInitRank(diopiComm_t* comm, int nranks, const diopiUniqueId_t* uniqueId, int rank);
 
@@ -88,7 +88,7 @@ DIOPI_API diopiError_t diopiCommInitRank(diopiComm_t* comm, int nranks, const di
  *        needs its results synchronises the stream first. No call may use the communicator afterwards.
  * @param[in] comm The communicator.
  * @return diopiSuccess, or the error that the call met.
- * @since 1.0
+ * @since 1.1
  */
 DIOPI_API diopiError_t diopiCommDestroy(diopiComm_t comm);
 
@@ -103,7 +103,7 @@ DIOPI_API diopiError_t diopiCommDestroy(diopiComm_t comm);
  * @param[in] comm The communicator.
  * @param[in] stream The stream that the work is put on. May be null.
  * @return diopiSuccess, or the error that the call met.
- * @since 1.0
+ * @since 1.1
  */
 DIOPI_API diopiError_t diopiAllReduce(const void* sendbuff, void* recvbuff, int64_t count, diopiDtype_t datatype,
                                       diopiReduceOp_t op, diopiComm_t comm, diopiStreamHandle_t stream);
@@ -119,7 +119,7 @@ DIOPI_API diopiError_t diopiAllReduce(const void* sendbuff, void* recvbuff, int6
  * @param[in] comm The communicator.
  * @param[in] stream The stream that the work is put on. May be null.
  * @return diopiSuccess, or the error that the call met.
- * @since 1.0
+ * @since 1.1
  */
 DIOPI_API diopiError_t diopiBroadcast(void* buff, int64_t count, diopiDtype_t datatype, int root, diopiComm_t comm,
                                       diopiStreamHandle_t stream);
@@ -135,7 +135,7 @@ DIOPI_API diopiError_t diopiBroadcast(void* buff, int64_t count, diopiDtype_t da
  * @param[in] comm The communicator.
  * @param[in] stream The stream that the work is put on. May be null.
  * @return diopiSuccess, or the error that the call met.
- * @since 1.0
+ * @since 1.1
  */
 DIOPI_API diopiError_t diopiAllGather(const void* sendbuff, void* recvbuff, int64_t sendcount, diopiDtype_t datatype,
                                       diopiComm_t comm, diopiStreamHandle_t stream);
@@ -153,7 +153,7 @@ DIOPI_API diopiError_t diopiAllGather(const void* sendbuff, void* recvbuff, int6
  * @param[in] comm The communicator.
  * @param[in] stream The stream that the work is put on. May be null.
  * @return diopiSuccess, or the error that the call met.
- * @since 1.0
+ * @since 1.1
  */
 DIOPI_API diopiError_t diopiReduce(const void* sendbuff, void* recvbuff, int64_t count, diopiDtype_t datatype,
                                    diopiReduceOp_t op, int root, diopiComm_t comm, diopiStreamHandle_t stream);
@@ -170,7 +170,7 @@ DIOPI_API diopiError_t diopiReduce(const void* sendbuff, void* recvbuff, int64_t
  * @param[in] comm The communicator.
  * @param[in] stream The stream that the work is put on. May be null.
  * @return diopiSuccess, or the error that the call met.
- * @since 1.0
+ * @since 1.1
  */
 DIOPI_API diopiError_t diopiReduceScatter(const void* sendbuff, void* recvbuff, int64_t recvcount,
                                           diopiDtype_t datatype, diopiReduceOp_t op, diopiComm_t comm,
@@ -186,7 +186,7 @@ DIOPI_API diopiError_t diopiReduceScatter(const void* sendbuff, void* recvbuff, 
  * @param[in] comm The communicator.
  * @param[in] stream The stream that the work is put on. May be null.
  * @return diopiSuccess, or the error that the call met.
- * @since 1.0
+ * @since 1.1
  */
 DIOPI_API diopiError_t diopiAllToAllEqualSplit(const void* sendbuff, void* recvbuff, int64_t count,
                                                diopiDtype_t datatype, diopiComm_t comm, diopiStreamHandle_t stream);
@@ -212,7 +212,7 @@ DIOPI_API diopiError_t diopiAllToAllEqualSplit(const void* sendbuff, void* recvb
  * @param[in] comm The communicator.
  * @param[in] stream The stream that the work is put on. May be null.
  * @return diopiSuccess, or the error that the call met.
- * @since 1.0
+ * @since 1.1
  */
 DIOPI_API diopiError_t diopiAllToAllUnequalSplit(const void* sendbuff, diopiSize_t sendcounts, diopiSize_t senddispls,
                                                  void* recvbuff, diopiSize_t recvcounts, diopiSize_t recvdispls,
@@ -230,7 +230,7 @@ DIOPI_API diopiError_t diopiAllToAllUnequalSplit(const void* sendbuff, diopiSize
  * @param[in] comm The communicator.
  * @param[in] stream The stream that the work is put on. May be null.
  * @return diopiSuccess, or the error that the call met.
- * @since 1.0
+ * @since 1.1
  */
 DIOPI_API diopiError_t diopiSend(const void* sendbuff, int64_t count, diopiDtype_t datatype, int peer, diopiComm_t comm,
                                  diopiStreamHandle_t stream);
@@ -246,7 +246,7 @@ DIOPI_API diopiError_t diopiSend(const void* sendbuff, int64_t count, diopiDtype
  * @param[in] comm The communicator.
  * @param[in] stream The stream that the work is put on. May be null.
  * @return diopiSuccess, or the error that the call met.
- * @since 1.0
+ * @since 1.1
  */
 DIOPI_API diopiError_t diopiRecv(void* recvbuff, int64_t count, diopiDtype_t datatype, int peer, diopiComm_t comm,
                                  diopiStreamHandle_t stream);
@@ -257,7 +257,7 @@ DIOPI_API diopiError_t diopiRecv(void* recvbuff, int64_t count, diopiDtype_t dat
  * @param[in] comm The communicator.
  * @param[out] name Receives the name.
  * @return diopiSuccess, or the error that the call met.
- * @since 1.0
+ * @since 1.1
  */
 DIOPI_API diopiError_t diopiGetCommName(diopiComm_t comm, const char** name);
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from optools.timing import Timing as timing
     from optools.trying import Wrong as wrong
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 _HOMES = {
     "capture": ("capturing", "Capture"),
     "cast": ("casting", "Cast"),
