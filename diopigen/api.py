@@ -42,7 +42,7 @@ class Workspace:
 
     @property
     def has_own_spec(self) -> bool:
-        """Whether the spec is another one than that of the package."""
+        """Tells whether the spec is another one than that of the package."""
         return self.spec.resolve() != package_data("specs").resolve()
 
     def path_of(self, name: str) -> Path:

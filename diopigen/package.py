@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 VENDORED_FOLDER = "third_party/diopigen"
-"""Where a copy of them is in a vendor's tree that has one."""
+"""The folder of a vendor's tree with a copy of them."""
 
 
 def package_root() -> Path:

@@ -42,8 +42,8 @@ def combinations(*rules: Rule) -> Callable[[_Command], _Command]:
                 _check(ctx, rule)
             return command(*args, **named)
 
-        checked.combinations = rules  # type: ignore[attr-defined]
-        return checked  # type: ignore[return-value]
+        checked.combinations = rules  # type: ignore[attr-defined]  # read by the test of all pairs
+        return checked  # type: ignore[return-value]  # it has the parameters of `command`
 
     return add
 

@@ -38,6 +38,7 @@ from diopigen.spec.yaml_reader import load_yaml
 
 
 def _not_by_value(*_: Any) -> Any:
+    """Stands where the compiler needs no function: for formulas, those of `LAZY` and forms of rules."""
     raise NotImplementedError
 
 

@@ -54,7 +54,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Aten:
-    """What is known of releases of torch, and how their overloads are served."""
+    """Facts about releases of torch, and how their overloads are served."""
 
     releases: tuple[str, ...] = ()
     """In their order, as `major.minor.patch`."""

@@ -123,8 +123,8 @@ def converted_by_rule(helper: str, dtype: torch.dtype) -> torch.dtype:
 
 
 def is_beyond(value: Any, dtype: torch.dtype) -> bool:
-    """Whether a number is out of the range of an integral dtype. What becomes of it differs between operators and
-    releases of torch."""
+    """Tells whether a number is out of the range of an integral dtype, which operators and releases of torch treat in
+    several ways."""
     if dtype == torch.bool or dtype.is_floating_point or dtype.is_complex or not isinstance(value, (int, float)):
         return False
     limits = torch.iinfo(dtype)

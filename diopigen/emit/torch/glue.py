@@ -60,14 +60,14 @@ def _owners(interface: Interface) -> dict[str, tuple[Function, Overload]]:
 
 
 def _changes(interface: Interface, overload: str) -> bool:
-    """Whether kernels of an overload have several types."""
+    """Tells whether kernels of an overload have several types."""
     texts = (*interface.aten.earlier_schemas.get(overload, ()), interface.aten.schemas.get(overload, ""))
     signatures = [signature(parse_schema(text)) for text in texts if text]
     return len({(own.result, tuple(kind for kind, _ in own.parameters)) for own in signatures}) > 1
 
 
 def _check_releases(interface: Interface) -> list[Diagnostic]:
-    """What kernels serve of the releases of torch, which must agree on it."""
+    """Errors for what kernels serve and releases of torch do not agree on."""
     aten = interface.aten
     spans = {name: entry.span for name, (_, entry) in _owners(interface).items()}
     spans |= {name: entry.span for entry in aten.handwritten for name in (entry.overload, *entry.also)}

@@ -65,7 +65,7 @@ def _built_for(product: str) -> str | None:
 
 
 def _build() -> None:
-    """What README.md says, with the torch of this Python."""
+    """Runs the commands of README.md, with the torch of this Python."""
     for words in (["--preset", "torch", f"-DPython3_EXECUTABLE={sys.executable}"], ["--build", "--preset", "torch"]):
         try:
             subprocess.run(["cmake", *words], cwd=_ROOT, check=True)

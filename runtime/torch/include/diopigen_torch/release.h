@@ -4,7 +4,7 @@
 
 #include <torch/headeronly/version.h>
 
-/// Whether it is the release major.minor or a later one; for #if.
+/// True for the release major.minor or a later one; for #if.
 #define DIOPIGEN_TORCH_SINCE(major, minor) \
     (TORCH_VERSION_MAJOR > (major) || (TORCH_VERSION_MAJOR == (major) && TORCH_VERSION_MINOR >= (minor)))
 
