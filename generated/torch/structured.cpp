@@ -15,10 +15,6 @@
 #include <ATen/ops/_softmax_backward_data_ops.h>
 #include <ATen/ops/_softmax_meta.h>
 #include <ATen/ops/_softmax_ops.h>
-#include <ATen/ops/acos_meta.h>
-#include <ATen/ops/acos_ops.h>
-#include <ATen/ops/acosh_meta.h>
-#include <ATen/ops/acosh_ops.h>
 #include <ATen/ops/adaptive_max_pool2d_backward_meta.h>
 #include <ATen/ops/adaptive_max_pool2d_backward_ops.h>
 #include <ATen/ops/adaptive_max_pool2d_meta.h>
@@ -27,12 +23,6 @@
 #include <ATen/ops/adaptive_max_pool3d_backward_ops.h>
 #include <ATen/ops/adaptive_max_pool3d_meta.h>
 #include <ATen/ops/adaptive_max_pool3d_ops.h>
-#include <ATen/ops/add_meta.h>
-#include <ATen/ops/add_ops.h>
-#include <ATen/ops/addcdiv_meta.h>
-#include <ATen/ops/addcdiv_ops.h>
-#include <ATen/ops/addcmul_meta.h>
-#include <ATen/ops/addcmul_ops.h>
 #include <ATen/ops/addmm_meta.h>
 #include <ATen/ops/addmm_ops.h>
 #include <ATen/ops/addmv_meta.h>
@@ -51,16 +41,6 @@
 #include <ATen/ops/argmax_ops.h>
 #include <ATen/ops/argmin_meta.h>
 #include <ATen/ops/argmin_ops.h>
-#include <ATen/ops/asin_meta.h>
-#include <ATen/ops/asin_ops.h>
-#include <ATen/ops/asinh_meta.h>
-#include <ATen/ops/asinh_ops.h>
-#include <ATen/ops/atan2_meta.h>
-#include <ATen/ops/atan2_ops.h>
-#include <ATen/ops/atan_meta.h>
-#include <ATen/ops/atan_ops.h>
-#include <ATen/ops/atanh_meta.h>
-#include <ATen/ops/atanh_ops.h>
 #include <ATen/ops/avg_pool2d_backward_meta.h>
 #include <ATen/ops/avg_pool2d_backward_ops.h>
 #include <ATen/ops/avg_pool2d_meta.h>
@@ -71,110 +51,20 @@
 #include <ATen/ops/avg_pool3d_ops.h>
 #include <ATen/ops/baddbmm_meta.h>
 #include <ATen/ops/baddbmm_ops.h>
-#include <ATen/ops/bitwise_and_meta.h>
-#include <ATen/ops/bitwise_and_ops.h>
-#include <ATen/ops/bitwise_left_shift_meta.h>
-#include <ATen/ops/bitwise_left_shift_ops.h>
-#include <ATen/ops/bitwise_not_meta.h>
-#include <ATen/ops/bitwise_not_ops.h>
-#include <ATen/ops/bitwise_or_meta.h>
-#include <ATen/ops/bitwise_or_ops.h>
-#include <ATen/ops/bitwise_right_shift_meta.h>
-#include <ATen/ops/bitwise_right_shift_ops.h>
-#include <ATen/ops/bitwise_xor_meta.h>
-#include <ATen/ops/bitwise_xor_ops.h>
 #include <ATen/ops/bmm_meta.h>
 #include <ATen/ops/bmm_ops.h>
 #include <ATen/ops/cat_meta.h>
 #include <ATen/ops/cat_ops.h>
-#include <ATen/ops/ceil_meta.h>
-#include <ATen/ops/ceil_ops.h>
-#include <ATen/ops/clamp_max_meta.h>
-#include <ATen/ops/clamp_max_ops.h>
-#include <ATen/ops/clamp_meta.h>
-#include <ATen/ops/clamp_min_meta.h>
-#include <ATen/ops/clamp_min_ops.h>
-#include <ATen/ops/clamp_ops.h>
-#include <ATen/ops/copysign_meta.h>
-#include <ATen/ops/copysign_ops.h>
-#include <ATen/ops/cos_meta.h>
-#include <ATen/ops/cos_ops.h>
-#include <ATen/ops/cosh_meta.h>
-#include <ATen/ops/cosh_ops.h>
 #include <ATen/ops/cumsum_meta.h>
 #include <ATen/ops/cumsum_ops.h>
-#include <ATen/ops/div_meta.h>
-#include <ATen/ops/div_ops.h>
-#include <ATen/ops/elu_backward_meta.h>
-#include <ATen/ops/elu_backward_ops.h>
-#include <ATen/ops/elu_meta.h>
-#include <ATen/ops/elu_ops.h>
-#include <ATen/ops/eq_meta.h>
-#include <ATen/ops/eq_ops.h>
-#include <ATen/ops/erf_meta.h>
-#include <ATen/ops/erf_ops.h>
-#include <ATen/ops/erfinv_meta.h>
-#include <ATen/ops/erfinv_ops.h>
-#include <ATen/ops/exp2_meta.h>
-#include <ATen/ops/exp2_ops.h>
-#include <ATen/ops/exp_meta.h>
-#include <ATen/ops/exp_ops.h>
-#include <ATen/ops/expm1_meta.h>
-#include <ATen/ops/expm1_ops.h>
-#include <ATen/ops/floor_meta.h>
-#include <ATen/ops/floor_ops.h>
-#include <ATen/ops/fmax_meta.h>
-#include <ATen/ops/fmax_ops.h>
-#include <ATen/ops/fmin_meta.h>
-#include <ATen/ops/fmin_ops.h>
-#include <ATen/ops/fmod_meta.h>
-#include <ATen/ops/fmod_ops.h>
-#include <ATen/ops/frac_meta.h>
-#include <ATen/ops/frac_ops.h>
 #include <ATen/ops/gather_meta.h>
 #include <ATen/ops/gather_ops.h>
-#include <ATen/ops/ge_meta.h>
-#include <ATen/ops/ge_ops.h>
-#include <ATen/ops/gelu_backward_meta.h>
-#include <ATen/ops/gelu_backward_ops.h>
-#include <ATen/ops/gelu_meta.h>
-#include <ATen/ops/gelu_ops.h>
-#include <ATen/ops/glu_meta.h>
-#include <ATen/ops/glu_ops.h>
-#include <ATen/ops/gt_meta.h>
-#include <ATen/ops/gt_ops.h>
-#include <ATen/ops/hardshrink_backward_meta.h>
-#include <ATen/ops/hardshrink_backward_ops.h>
-#include <ATen/ops/hardshrink_meta.h>
-#include <ATen/ops/hardshrink_ops.h>
-#include <ATen/ops/hardsigmoid_backward_meta.h>
-#include <ATen/ops/hardsigmoid_backward_ops.h>
-#include <ATen/ops/hardsigmoid_meta.h>
-#include <ATen/ops/hardsigmoid_ops.h>
-#include <ATen/ops/heaviside_meta.h>
-#include <ATen/ops/heaviside_ops.h>
-#include <ATen/ops/hypot_meta.h>
-#include <ATen/ops/hypot_ops.h>
 #include <ATen/ops/index_add_meta.h>
 #include <ATen/ops/index_add_ops.h>
 #include <ATen/ops/index_copy_meta.h>
 #include <ATen/ops/index_copy_ops.h>
-#include <ATen/ops/index_meta.h>
-#include <ATen/ops/index_ops.h>
 #include <ATen/ops/isin_meta.h>
 #include <ATen/ops/isin_ops.h>
-#include <ATen/ops/isneginf_meta.h>
-#include <ATen/ops/isneginf_ops.h>
-#include <ATen/ops/isposinf_meta.h>
-#include <ATen/ops/isposinf_ops.h>
-#include <ATen/ops/le_meta.h>
-#include <ATen/ops/le_ops.h>
-#include <ATen/ops/leaky_relu_backward_meta.h>
-#include <ATen/ops/leaky_relu_backward_ops.h>
-#include <ATen/ops/leaky_relu_meta.h>
-#include <ATen/ops/leaky_relu_ops.h>
-#include <ATen/ops/lerp_meta.h>
-#include <ATen/ops/lerp_ops.h>
 #include <ATen/ops/linalg_cholesky_ex_meta.h>
 #include <ATen/ops/linalg_cholesky_ex_ops.h>
 #include <ATen/ops/linalg_cross_meta.h>
@@ -183,48 +73,18 @@
 #include <ATen/ops/linalg_qr_ops.h>
 #include <ATen/ops/linalg_vector_norm_meta.h>
 #include <ATen/ops/linalg_vector_norm_ops.h>
-#include <ATen/ops/log10_meta.h>
-#include <ATen/ops/log10_ops.h>
-#include <ATen/ops/log1p_meta.h>
-#include <ATen/ops/log1p_ops.h>
-#include <ATen/ops/log2_meta.h>
-#include <ATen/ops/log2_ops.h>
-#include <ATen/ops/log_meta.h>
-#include <ATen/ops/log_ops.h>
-#include <ATen/ops/logaddexp2_meta.h>
-#include <ATen/ops/logaddexp2_ops.h>
-#include <ATen/ops/logaddexp_meta.h>
-#include <ATen/ops/logaddexp_ops.h>
-#include <ATen/ops/logit_backward_meta.h>
-#include <ATen/ops/logit_backward_ops.h>
-#include <ATen/ops/lt_meta.h>
-#include <ATen/ops/lt_ops.h>
 #include <ATen/ops/max_meta.h>
 #include <ATen/ops/max_ops.h>
 #include <ATen/ops/max_pool2d_with_indices_backward_meta.h>
 #include <ATen/ops/max_pool2d_with_indices_backward_ops.h>
 #include <ATen/ops/max_pool2d_with_indices_meta.h>
 #include <ATen/ops/max_pool2d_with_indices_ops.h>
-#include <ATen/ops/maximum_meta.h>
-#include <ATen/ops/maximum_ops.h>
 #include <ATen/ops/mean_meta.h>
 #include <ATen/ops/mean_ops.h>
 #include <ATen/ops/min_meta.h>
 #include <ATen/ops/min_ops.h>
-#include <ATen/ops/minimum_meta.h>
-#include <ATen/ops/minimum_ops.h>
-#include <ATen/ops/mish_meta.h>
-#include <ATen/ops/mish_ops.h>
 #include <ATen/ops/mm_meta.h>
 #include <ATen/ops/mm_ops.h>
-#include <ATen/ops/mse_loss_meta.h>
-#include <ATen/ops/mse_loss_ops.h>
-#include <ATen/ops/mul_meta.h>
-#include <ATen/ops/mul_ops.h>
-#include <ATen/ops/ne_meta.h>
-#include <ATen/ops/ne_ops.h>
-#include <ATen/ops/neg_meta.h>
-#include <ATen/ops/neg_ops.h>
 #include <ATen/ops/nll_loss_backward_meta.h>
 #include <ATen/ops/nll_loss_backward_ops.h>
 #include <ATen/ops/nll_loss_forward_meta.h>
@@ -235,8 +95,6 @@
 #include <ATen/ops/pow_ops.h>
 #include <ATen/ops/prod_meta.h>
 #include <ATen/ops/prod_ops.h>
-#include <ATen/ops/reciprocal_meta.h>
-#include <ATen/ops/reciprocal_ops.h>
 #include <ATen/ops/reflection_pad1d_backward_meta.h>
 #include <ATen/ops/reflection_pad1d_backward_ops.h>
 #include <ATen/ops/reflection_pad1d_meta.h>
@@ -245,8 +103,6 @@
 #include <ATen/ops/reflection_pad3d_backward_ops.h>
 #include <ATen/ops/reflection_pad3d_meta.h>
 #include <ATen/ops/reflection_pad3d_ops.h>
-#include <ATen/ops/remainder_meta.h>
-#include <ATen/ops/remainder_ops.h>
 #include <ATen/ops/replication_pad1d_backward_meta.h>
 #include <ATen/ops/replication_pad1d_backward_ops.h>
 #include <ATen/ops/replication_pad1d_meta.h>
@@ -255,70 +111,18 @@
 #include <ATen/ops/replication_pad2d_ops.h>
 #include <ATen/ops/replication_pad3d_meta.h>
 #include <ATen/ops/replication_pad3d_ops.h>
-#include <ATen/ops/round_meta.h>
-#include <ATen/ops/round_ops.h>
-#include <ATen/ops/rsqrt_meta.h>
-#include <ATen/ops/rsqrt_ops.h>
 #include <ATen/ops/scatter_add_meta.h>
 #include <ATen/ops/scatter_add_ops.h>
 #include <ATen/ops/scatter_meta.h>
 #include <ATen/ops/scatter_ops.h>
 #include <ATen/ops/scatter_reduce_meta.h>
 #include <ATen/ops/scatter_reduce_ops.h>
-#include <ATen/ops/sgn_meta.h>
-#include <ATen/ops/sgn_ops.h>
-#include <ATen/ops/sigmoid_backward_meta.h>
-#include <ATen/ops/sigmoid_backward_ops.h>
-#include <ATen/ops/sigmoid_meta.h>
-#include <ATen/ops/sigmoid_ops.h>
-#include <ATen/ops/sign_meta.h>
-#include <ATen/ops/sign_ops.h>
-#include <ATen/ops/signbit_meta.h>
-#include <ATen/ops/signbit_ops.h>
-#include <ATen/ops/silu_backward_meta.h>
-#include <ATen/ops/silu_backward_ops.h>
-#include <ATen/ops/silu_meta.h>
-#include <ATen/ops/silu_ops.h>
-#include <ATen/ops/sin_meta.h>
-#include <ATen/ops/sin_ops.h>
-#include <ATen/ops/sinc_meta.h>
-#include <ATen/ops/sinc_ops.h>
-#include <ATen/ops/sinh_meta.h>
-#include <ATen/ops/sinh_ops.h>
 #include <ATen/ops/slow_conv_transpose2d_meta.h>
 #include <ATen/ops/slow_conv_transpose2d_ops.h>
-#include <ATen/ops/smooth_l1_loss_meta.h>
-#include <ATen/ops/smooth_l1_loss_ops.h>
-#include <ATen/ops/softplus_backward_meta.h>
-#include <ATen/ops/softplus_backward_ops.h>
-#include <ATen/ops/softplus_meta.h>
-#include <ATen/ops/softplus_ops.h>
-#include <ATen/ops/softshrink_backward_meta.h>
-#include <ATen/ops/softshrink_backward_ops.h>
-#include <ATen/ops/softshrink_meta.h>
-#include <ATen/ops/softshrink_ops.h>
 #include <ATen/ops/sort_meta.h>
 #include <ATen/ops/sort_ops.h>
-#include <ATen/ops/special_entr_meta.h>
-#include <ATen/ops/special_entr_ops.h>
-#include <ATen/ops/special_xlog1py_meta.h>
-#include <ATen/ops/special_xlog1py_ops.h>
-#include <ATen/ops/sqrt_meta.h>
-#include <ATen/ops/sqrt_ops.h>
-#include <ATen/ops/sub_meta.h>
-#include <ATen/ops/sub_ops.h>
 #include <ATen/ops/sum_meta.h>
 #include <ATen/ops/sum_ops.h>
-#include <ATen/ops/tan_meta.h>
-#include <ATen/ops/tan_ops.h>
-#include <ATen/ops/tanh_backward_meta.h>
-#include <ATen/ops/tanh_backward_ops.h>
-#include <ATen/ops/tanh_meta.h>
-#include <ATen/ops/tanh_ops.h>
-#include <ATen/ops/threshold_backward_meta.h>
-#include <ATen/ops/threshold_backward_ops.h>
-#include <ATen/ops/threshold_meta.h>
-#include <ATen/ops/threshold_ops.h>
 #include <ATen/ops/topk_meta.h>
 #include <ATen/ops/topk_ops.h>
 #include <ATen/ops/triangular_solve_meta.h>
@@ -327,8 +131,6 @@
 #include <ATen/ops/tril_ops.h>
 #include <ATen/ops/triu_meta.h>
 #include <ATen/ops/triu_ops.h>
-#include <ATen/ops/trunc_meta.h>
-#include <ATen/ops/trunc_ops.h>
 #include <ATen/ops/upsample_bicubic2d_backward_meta.h>
 #include <ATen/ops/upsample_bicubic2d_backward_ops.h>
 #include <ATen/ops/upsample_bicubic2d_meta.h>
@@ -357,8 +159,6 @@
 #include <ATen/ops/upsample_trilinear3d_backward_ops.h>
 #include <ATen/ops/upsample_trilinear3d_meta.h>
 #include <ATen/ops/upsample_trilinear3d_ops.h>
-#include <ATen/ops/xlogy_meta.h>
-#include <ATen/ops/xlogy_ops.h>
 
 #include "kernels.h"
 
@@ -378,14 +178,14 @@ void run(at::Tensor& out, const at::Tensor& self, int64_t dim, bool half_to_floa
 }
 
 at::Tensor functional(const at::Tensor& self, int64_t dim, bool half_to_float) {
-    Shaped<at::meta::structured__log_softmax, 1, Form::functional> op;
+    Shaped<at::meta::structured__log_softmax, 1> op;
     op.meta(self, dim, half_to_float);
     run(op.output(0), self, dim, half_to_float);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, bool half_to_float, at::Tensor& out) {
-    Shaped<at::meta::structured__log_softmax, 1, Form::out> op(out);
+    Shaped<at::meta::structured__log_softmax, 1> op(Form::out, out);
     op.meta(self, dim, half_to_float);
     run(op.output(0), self, dim, half_to_float);
     return out;
@@ -409,7 +209,7 @@ void run(at::Tensor& out, const at::Tensor& grad_output, const at::Tensor& outpu
 
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& output, int64_t dim,
                       at::ScalarType input_dtype) {
-    Shaped<at::meta::structured__log_softmax_backward_data, 1, Form::functional> op;
+    Shaped<at::meta::structured__log_softmax_backward_data, 1> op;
     op.meta(grad_output, output, dim, input_dtype);
     run(op.output(0), grad_output, output, dim, input_dtype);
     return std::move(op.output(0));
@@ -417,7 +217,7 @@ at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& output, i
 
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& output, int64_t dim, at::ScalarType input_dtype,
                 at::Tensor& out) {
-    Shaped<at::meta::structured__log_softmax_backward_data, 1, Form::out> op(out);
+    Shaped<at::meta::structured__log_softmax_backward_data, 1> op(Form::out, out);
     op.meta(grad_output, output, dim, input_dtype);
     run(op.output(0), grad_output, output, dim, input_dtype);
     return out;
@@ -437,14 +237,14 @@ void run(at::Tensor& out, const at::Tensor& self, int64_t dim, bool half_to_floa
 }
 
 at::Tensor functional(const at::Tensor& self, int64_t dim, bool half_to_float) {
-    Shaped<at::meta::structured__softmax, 1, Form::functional> op;
+    Shaped<at::meta::structured__softmax, 1> op;
     op.meta(self, dim, half_to_float);
     run(op.output(0), self, dim, half_to_float);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, bool half_to_float, at::Tensor& out) {
-    Shaped<at::meta::structured__softmax, 1, Form::out> op(out);
+    Shaped<at::meta::structured__softmax, 1> op(Form::out, out);
     op.meta(self, dim, half_to_float);
     run(op.output(0), self, dim, half_to_float);
     return out;
@@ -468,7 +268,7 @@ void run(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor
 
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& output, int64_t dim,
                       at::ScalarType input_dtype) {
-    Shaped<at::meta::structured__softmax_backward_data, 1, Form::functional> op;
+    Shaped<at::meta::structured__softmax_backward_data, 1> op;
     op.meta(grad_output, output, dim, input_dtype);
     run(op.output(0), grad_output, output, dim, input_dtype);
     return std::move(op.output(0));
@@ -476,81 +276,13 @@ at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& output, i
 
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& output, int64_t dim, at::ScalarType input_dtype,
                 at::Tensor& grad_input) {
-    Shaped<at::meta::structured__softmax_backward_data, 1, Form::out> op(grad_input);
+    Shaped<at::meta::structured__softmax_backward_data, 1> op(Form::out, grad_input);
     op.meta(grad_output, output, dim, input_dtype);
     run(op.output(0), grad_output, output, dim, input_dtype);
     return grad_input;
 }
 
 }  // namespace _softmax_backward_data
-
-// acos, acos_, acos.out: diopiAcos.
-namespace acos {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type);
-    call("diopiAcos", diopiAcos, out_written, self_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_acos, 1, Form::functional> op;
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_acos, 1, Form::inplace> op(self);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_acos, 1, Form::out> op(out);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace acos
-
-// acosh, acosh_, acosh.out: diopiAcosh.
-namespace acosh {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type);
-    call("diopiAcosh", diopiAcosh, out_written, self_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_acosh, 1, Form::functional> op;
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_acosh, 1, Form::inplace> op(self);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_acosh, 1, Form::out> op(out);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace acosh
 
 // adaptive_max_pool2d, adaptive_max_pool2d.out: diopiAdaptiveMaxPool2dWithIndices.
 namespace adaptive_max_pool2d {
@@ -567,7 +299,7 @@ void run(at::Tensor& out, at::Tensor& indices, const at::Tensor& self, at::IntAr
 }
 
 std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, at::IntArrayRef output_size) {
-    Shaped<at::meta::structured_adaptive_max_pool2d, 2, Form::functional> op;
+    Shaped<at::meta::structured_adaptive_max_pool2d, 2> op;
     op.meta(self, output_size);
     run(op.output(0), op.output(1), self, output_size);
     return {std::move(op.output(0)), std::move(op.output(1))};
@@ -575,7 +307,7 @@ std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, at::IntArr
 
 std::tuple<at::Tensor&, at::Tensor&> out(const at::Tensor& self, at::IntArrayRef output_size, at::Tensor& out,
                                          at::Tensor& indices) {
-    Shaped<at::meta::structured_adaptive_max_pool2d, 2, Form::out> op(out, indices);
+    Shaped<at::meta::structured_adaptive_max_pool2d, 2> op(Form::out, out, indices);
     op.meta(self, output_size);
     run(op.output(0), op.output(1), self, output_size);
     return std::tie(out, indices);
@@ -599,7 +331,7 @@ void run(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor
 }
 
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& indices) {
-    Shaped<at::meta::structured_adaptive_max_pool2d_backward, 1, Form::functional> op;
+    Shaped<at::meta::structured_adaptive_max_pool2d_backward, 1> op;
     op.meta(grad_output, self, indices);
     run(op.output(0), grad_output, self, indices);
     return std::move(op.output(0));
@@ -607,7 +339,7 @@ at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, con
 
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& indices,
                 at::Tensor& grad_input) {
-    Shaped<at::meta::structured_adaptive_max_pool2d_backward, 1, Form::out> op(grad_input);
+    Shaped<at::meta::structured_adaptive_max_pool2d_backward, 1> op(Form::out, grad_input);
     op.meta(grad_output, self, indices);
     run(op.output(0), grad_output, self, indices);
     return grad_input;
@@ -630,7 +362,7 @@ void run(at::Tensor& out, at::Tensor& indices, const at::Tensor& self, at::IntAr
 }
 
 std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, at::IntArrayRef output_size) {
-    Shaped<at::meta::structured_adaptive_max_pool3d, 2, Form::functional> op;
+    Shaped<at::meta::structured_adaptive_max_pool3d, 2> op;
     op.meta(self, output_size);
     run(op.output(0), op.output(1), self, output_size);
     return {std::move(op.output(0)), std::move(op.output(1))};
@@ -638,7 +370,7 @@ std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, at::IntArr
 
 std::tuple<at::Tensor&, at::Tensor&> out(const at::Tensor& self, at::IntArrayRef output_size, at::Tensor& out,
                                          at::Tensor& indices) {
-    Shaped<at::meta::structured_adaptive_max_pool3d, 2, Form::out> op(out, indices);
+    Shaped<at::meta::structured_adaptive_max_pool3d, 2> op(Form::out, out, indices);
     op.meta(self, output_size);
     run(op.output(0), op.output(1), self, output_size);
     return std::tie(out, indices);
@@ -662,7 +394,7 @@ void run(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor
 }
 
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& indices) {
-    Shaped<at::meta::structured_adaptive_max_pool3d_backward, 1, Form::functional> op;
+    Shaped<at::meta::structured_adaptive_max_pool3d_backward, 1> op;
     op.meta(grad_output, self, indices);
     run(op.output(0), grad_output, self, indices);
     return std::move(op.output(0));
@@ -670,135 +402,13 @@ at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, con
 
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& indices,
                 at::Tensor& grad_input) {
-    Shaped<at::meta::structured_adaptive_max_pool3d_backward, 1, Form::out> op(grad_input);
+    Shaped<at::meta::structured_adaptive_max_pool3d_backward, 1> op(Form::out, grad_input);
     op.meta(grad_output, self, indices);
     run(op.output(0), grad_output, self, indices);
     return grad_input;
 }
 
 }  // namespace adaptive_max_pool3d_backward
-
-// add.Tensor, add_.Tensor, add.out: diopiAdd, diopiAddScalar.
-namespace add_Tensor {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other,
-         const at::Scalar& alpha) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type);
-    if (isNumber(other)) {
-        call("diopiAddScalar", diopiAddScalar, out_written, self_read, Number(other.item()),
-             Number(alpha, at::toOpMathType(type)));
-        out_written.finish();
-        return;
-    }
-    const Input other_read(call, other, type);
-    call("diopiAdd", diopiAdd, out_written, self_read, other_read, Number(alpha, at::toOpMathType(type)));
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
-    Shaped<at::meta::structured_add_Tensor, 1, Form::functional> op;
-    op.meta(self, other, alpha);
-    run(op.output(0), op.type(self.scalar_type()), self, other, alpha);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
-    Shaped<at::meta::structured_add_Tensor, 1, Form::inplace> op(self);
-    op.meta(self, other, alpha);
-    run(op.output(0), op.type(self.scalar_type()), self, other, alpha);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha, at::Tensor& out) {
-    Shaped<at::meta::structured_add_Tensor, 1, Form::out> op(out);
-    op.meta(self, other, alpha);
-    run(op.output(0), op.type(self.scalar_type()), self, other, alpha);
-    return out;
-}
-
-}  // namespace add_Tensor
-
-// addcdiv, addcdiv_, addcdiv.out: diopiAddcdiv.
-namespace addcdiv {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& tensor1,
-         const at::Tensor& tensor2, const at::Scalar& value) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type, kFloating | kComplex);
-    const Input tensor1_read(call, tensor1, type, kFloating | kComplex);
-    const Input tensor2_read(call, tensor2, type, kFloating | kComplex);
-    call("diopiAddcdiv", diopiAddcdiv, out_written, self_read, tensor1_read, tensor2_read,
-         Number(value, at::toOpMathType(type)));
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& tensor1, const at::Tensor& tensor2,
-                      const at::Scalar& value) {
-    Shaped<at::meta::structured_addcdiv, 1, Form::functional> op;
-    op.meta(self, tensor1, tensor2, value);
-    run(op.output(0), op.type(self.scalar_type()), self, tensor1, tensor2, value);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Tensor& tensor1, const at::Tensor& tensor2, const at::Scalar& value) {
-    Shaped<at::meta::structured_addcdiv, 1, Form::inplace> op(self);
-    op.meta(self, tensor1, tensor2, value);
-    run(op.output(0), op.type(self.scalar_type()), self, tensor1, tensor2, value);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& tensor1, const at::Tensor& tensor2, const at::Scalar& value,
-                at::Tensor& out) {
-    Shaped<at::meta::structured_addcdiv, 1, Form::out> op(out);
-    op.meta(self, tensor1, tensor2, value);
-    run(op.output(0), op.type(self.scalar_type()), self, tensor1, tensor2, value);
-    return out;
-}
-
-}  // namespace addcdiv
-
-// addcmul, addcmul_, addcmul.out: diopiAddcmul.
-namespace addcmul {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& tensor1,
-         const at::Tensor& tensor2, const at::Scalar& value) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type, kNumber | kComplex);
-    const Input tensor1_read(call, tensor1, type, kNumber | kComplex);
-    const Input tensor2_read(call, tensor2, type, kNumber | kComplex);
-    call("diopiAddcmul", diopiAddcmul, out_written, self_read, tensor1_read, tensor2_read,
-         Number(value, at::toOpMathType(type)));
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& tensor1, const at::Tensor& tensor2,
-                      const at::Scalar& value) {
-    Shaped<at::meta::structured_addcmul, 1, Form::functional> op;
-    op.meta(self, tensor1, tensor2, value);
-    run(op.output(0), op.type(self.scalar_type()), self, tensor1, tensor2, value);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Tensor& tensor1, const at::Tensor& tensor2, const at::Scalar& value) {
-    Shaped<at::meta::structured_addcmul, 1, Form::inplace> op(self);
-    op.meta(self, tensor1, tensor2, value);
-    run(op.output(0), op.type(self.scalar_type()), self, tensor1, tensor2, value);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& tensor1, const at::Tensor& tensor2, const at::Scalar& value,
-                at::Tensor& out) {
-    Shaped<at::meta::structured_addcmul, 1, Form::out> op(out);
-    op.meta(self, tensor1, tensor2, value);
-    run(op.output(0), op.type(self.scalar_type()), self, tensor1, tensor2, value);
-    return out;
-}
-
-}  // namespace addcmul
 
 // addmm, addmm_, addmm.out: diopiAddmm.
 namespace addmm {
@@ -819,7 +429,7 @@ void run(at::Tensor& out, const at::Tensor& self, const at::Tensor& mat1, const 
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& mat1, const at::Tensor& mat2, const at::Scalar& beta,
                       const at::Scalar& alpha) {
-    Shaped<at::meta::structured_addmm, 1, Form::functional> op;
+    Shaped<at::meta::structured_addmm, 1> op;
     op.meta(self, mat1, mat2, beta, alpha);
     run(op.output(0), self, mat1, mat2, beta, alpha);
     return std::move(op.output(0));
@@ -827,7 +437,7 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& mat1, const at::
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& mat1, const at::Tensor& mat2, const at::Scalar& beta,
                     const at::Scalar& alpha) {
-    Shaped<at::meta::structured_addmm, 1, Form::inplace> op(self);
+    Shaped<at::meta::structured_addmm, 1> op(Form::inplace, self);
     op.meta(self, mat1, mat2, beta, alpha);
     run(op.output(0), self, mat1, mat2, beta, alpha);
     return self;
@@ -835,7 +445,7 @@ at::Tensor& inplace(at::Tensor& self, const at::Tensor& mat1, const at::Tensor& 
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& mat1, const at::Tensor& mat2, const at::Scalar& beta,
                 const at::Scalar& alpha, at::Tensor& out) {
-    Shaped<at::meta::structured_addmm, 1, Form::out> op(out);
+    Shaped<at::meta::structured_addmm, 1> op(Form::out, out);
     op.meta(self, mat1, mat2, beta, alpha);
     run(op.output(0), self, mat1, mat2, beta, alpha);
     return out;
@@ -848,7 +458,7 @@ namespace addmv {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& mat, const at::Tensor& vec, const at::Scalar& beta,
                       const at::Scalar& alpha) {
-    Shaped<at::meta::structured_addmv, 1, Form::functional> op;
+    Shaped<at::meta::structured_addmv, 1> op;
     op.meta(self, mat, vec, beta, alpha);
     kernels::addmv(op.output(0), self, mat, vec, beta, alpha);
     return std::move(op.output(0));
@@ -856,7 +466,7 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& mat, const at::T
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& mat, const at::Tensor& vec, const at::Scalar& beta,
                     const at::Scalar& alpha) {
-    Shaped<at::meta::structured_addmv, 1, Form::inplace> op(self);
+    Shaped<at::meta::structured_addmv, 1> op(Form::inplace, self);
     op.meta(self, mat, vec, beta, alpha);
     kernels::addmv(op.output(0), self, mat, vec, beta, alpha);
     return self;
@@ -864,7 +474,7 @@ at::Tensor& inplace(at::Tensor& self, const at::Tensor& mat, const at::Tensor& v
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& mat, const at::Tensor& vec, const at::Scalar& beta,
                 const at::Scalar& alpha, at::Tensor& out) {
-    Shaped<at::meta::structured_addmv, 1, Form::out> op(out);
+    Shaped<at::meta::structured_addmv, 1> op(Form::out, out);
     op.meta(self, mat, vec, beta, alpha);
     kernels::addmv(op.output(0), self, mat, vec, beta, alpha);
     return out;
@@ -884,14 +494,14 @@ void run(at::Tensor& out, const at::Tensor& self) {
 }
 
 at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_all, 1, Form::functional> op;
+    Shaped<at::meta::structured_all, 1> op;
     op.meta(self);
     run(op.output(0), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_all, 1, Form::out> op(out);
+    Shaped<at::meta::structured_all, 1> op(Form::out, out);
     op.meta(self);
     run(op.output(0), self);
     return out;
@@ -911,14 +521,14 @@ void run(at::Tensor& out, const at::Tensor& self, int64_t dim, bool keepdim) {
 }
 
 at::Tensor functional(const at::Tensor& self, int64_t dim, bool keepdim) {
-    Shaped<at::meta::structured_all_dim, 1, Form::functional> op;
+    Shaped<at::meta::structured_all_dim, 1> op;
     op.meta(self, dim, keepdim);
     run(op.output(0), self, dim, keepdim);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, bool keepdim, at::Tensor& out) {
-    Shaped<at::meta::structured_all_dim, 1, Form::out> op(out);
+    Shaped<at::meta::structured_all_dim, 1> op(Form::out, out);
     op.meta(self, dim, keepdim);
     run(op.output(0), self, dim, keepdim);
     return out;
@@ -938,14 +548,14 @@ void run(at::Tensor& out, const at::Tensor& self, at::IntArrayRef dim, bool keep
 }
 
 at::Tensor functional(const at::Tensor& self, at::IntArrayRef dim, bool keepdim) {
-    Shaped<at::meta::structured_amax, 1, Form::functional> op;
+    Shaped<at::meta::structured_amax, 1> op;
     op.meta(self, dim, keepdim);
     run(op.output(0), self, dim, keepdim);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef dim, bool keepdim, at::Tensor& out) {
-    Shaped<at::meta::structured_amax, 1, Form::out> op(out);
+    Shaped<at::meta::structured_amax, 1> op(Form::out, out);
     op.meta(self, dim, keepdim);
     run(op.output(0), self, dim, keepdim);
     return out;
@@ -957,14 +567,14 @@ at::Tensor& out(const at::Tensor& self, at::IntArrayRef dim, bool keepdim, at::T
 namespace amin {
 
 at::Tensor functional(const at::Tensor& self, at::IntArrayRef dim, bool keepdim) {
-    Shaped<at::meta::structured_amin, 1, Form::functional> op;
+    Shaped<at::meta::structured_amin, 1> op;
     op.meta(self, dim, keepdim);
     kernels::amin(op.output(0), self, dim, keepdim);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef dim, bool keepdim, at::Tensor& out) {
-    Shaped<at::meta::structured_amin, 1, Form::out> op(out);
+    Shaped<at::meta::structured_amin, 1> op(Form::out, out);
     op.meta(self, dim, keepdim);
     kernels::amin(op.output(0), self, dim, keepdim);
     return out;
@@ -976,7 +586,7 @@ at::Tensor& out(const at::Tensor& self, at::IntArrayRef dim, bool keepdim, at::T
 namespace aminmax {
 
 std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, std::optional<int64_t> dim, bool keepdim) {
-    Shaped<at::meta::structured_aminmax, 2, Form::functional> op;
+    Shaped<at::meta::structured_aminmax, 2> op;
     op.meta(self, dim, keepdim);
     kernels::aminmax(op.output(0), op.output(1), self, dim, keepdim);
     return {std::move(op.output(0)), std::move(op.output(1))};
@@ -984,7 +594,7 @@ std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, std::optio
 
 std::tuple<at::Tensor&, at::Tensor&> out(const at::Tensor& self, std::optional<int64_t> dim, bool keepdim,
                                          at::Tensor& min, at::Tensor& max) {
-    Shaped<at::meta::structured_aminmax, 2, Form::out> op(min, max);
+    Shaped<at::meta::structured_aminmax, 2> op(Form::out, min, max);
     op.meta(self, dim, keepdim);
     kernels::aminmax(op.output(0), op.output(1), self, dim, keepdim);
     return std::tie(min, max);
@@ -1004,14 +614,14 @@ void run(at::Tensor& out, const at::Tensor& self) {
 }
 
 at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_any, 1, Form::functional> op;
+    Shaped<at::meta::structured_any, 1> op;
     op.meta(self);
     run(op.output(0), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_any, 1, Form::out> op(out);
+    Shaped<at::meta::structured_any, 1> op(Form::out, out);
     op.meta(self);
     run(op.output(0), self);
     return out;
@@ -1031,14 +641,14 @@ void run(at::Tensor& out, const at::Tensor& self, int64_t dim, bool keepdim) {
 }
 
 at::Tensor functional(const at::Tensor& self, int64_t dim, bool keepdim) {
-    Shaped<at::meta::structured_any_dim, 1, Form::functional> op;
+    Shaped<at::meta::structured_any_dim, 1> op;
     op.meta(self, dim, keepdim);
     run(op.output(0), self, dim, keepdim);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, bool keepdim, at::Tensor& out) {
-    Shaped<at::meta::structured_any_dim, 1, Form::out> op(out);
+    Shaped<at::meta::structured_any_dim, 1> op(Form::out, out);
     op.meta(self, dim, keepdim);
     run(op.output(0), self, dim, keepdim);
     return out;
@@ -1058,14 +668,14 @@ void run(at::Tensor& out, const at::Tensor& self, std::optional<int64_t> dim, bo
 }
 
 at::Tensor functional(const at::Tensor& self, std::optional<int64_t> dim, bool keepdim) {
-    Shaped<at::meta::structured_argmax, 1, Form::functional> op;
+    Shaped<at::meta::structured_argmax, 1> op;
     op.meta(self, dim, keepdim);
     run(op.output(0), self, dim, keepdim);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, std::optional<int64_t> dim, bool keepdim, at::Tensor& out) {
-    Shaped<at::meta::structured_argmax, 1, Form::out> op(out);
+    Shaped<at::meta::structured_argmax, 1> op(Form::out, out);
     op.meta(self, dim, keepdim);
     run(op.output(0), self, dim, keepdim);
     return out;
@@ -1085,182 +695,20 @@ void run(at::Tensor& out, const at::Tensor& self, std::optional<int64_t> dim, bo
 }
 
 at::Tensor functional(const at::Tensor& self, std::optional<int64_t> dim, bool keepdim) {
-    Shaped<at::meta::structured_argmin, 1, Form::functional> op;
+    Shaped<at::meta::structured_argmin, 1> op;
     op.meta(self, dim, keepdim);
     run(op.output(0), self, dim, keepdim);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, std::optional<int64_t> dim, bool keepdim, at::Tensor& out) {
-    Shaped<at::meta::structured_argmin, 1, Form::out> op(out);
+    Shaped<at::meta::structured_argmin, 1> op(Form::out, out);
     op.meta(self, dim, keepdim);
     run(op.output(0), self, dim, keepdim);
     return out;
 }
 
 }  // namespace argmin
-
-// asin, asin_, asin.out: diopiAsin.
-namespace asin {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type);
-    call("diopiAsin", diopiAsin, out_written, self_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_asin, 1, Form::functional> op;
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_asin, 1, Form::inplace> op(self);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_asin, 1, Form::out> op(out);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace asin
-
-// asinh, asinh_, asinh.out: diopiAsinh.
-namespace asinh {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type);
-    call("diopiAsinh", diopiAsinh, out_written, self_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_asinh, 1, Form::functional> op;
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_asinh, 1, Form::inplace> op(self);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_asinh, 1, Form::out> op(out);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace asinh
-
-// atan, atan_, atan.out: diopiAtan.
-namespace atan {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type);
-    call("diopiAtan", diopiAtan, out_written, self_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_atan, 1, Form::functional> op;
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_atan, 1, Form::inplace> op(self);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_atan, 1, Form::out> op(out);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace atan
-
-// atan2, atan2_, atan2.out: kernels::atan2.
-namespace atan2 {
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_atan2, 1, Form::functional> op;
-    op.meta(self, other);
-    kernels::atan2(op.output(0), op.type(self.scalar_type()), self, other);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_atan2, 1, Form::inplace> op(self);
-    op.meta(self, other);
-    kernels::atan2(op.output(0), op.type(self.scalar_type()), self, other);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_atan2, 1, Form::out> op(out);
-    op.meta(self, other);
-    kernels::atan2(op.output(0), op.type(self.scalar_type()), self, other);
-    return out;
-}
-
-}  // namespace atan2
-
-// atanh, atanh_, atanh.out: diopiAtanh.
-namespace atanh {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type);
-    call("diopiAtanh", diopiAtanh, out_written, self_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_atanh, 1, Form::functional> op;
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_atanh, 1, Form::inplace> op(self);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_atanh, 1, Form::out> op(out);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace atanh
 
 // avg_pool2d, avg_pool2d.out: diopiAvgPool2d.
 namespace avg_pool2d {
@@ -1278,7 +726,7 @@ void run(at::Tensor& out, const at::Tensor& self, at::IntArrayRef kernel_size, a
 at::Tensor functional(const at::Tensor& self, at::IntArrayRef kernel_size, at::IntArrayRef stride,
                       at::IntArrayRef padding, bool ceil_mode, bool count_include_pad,
                       std::optional<int64_t> divisor_override) {
-    Shaped<at::meta::structured_avg_pool2d, 1, Form::functional> op;
+    Shaped<at::meta::structured_avg_pool2d, 1> op;
     op.meta(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
     run(op.output(0), self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
     return std::move(op.output(0));
@@ -1286,7 +734,7 @@ at::Tensor functional(const at::Tensor& self, at::IntArrayRef kernel_size, at::I
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef kernel_size, at::IntArrayRef stride, at::IntArrayRef padding,
                 bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override, at::Tensor& out) {
-    Shaped<at::meta::structured_avg_pool2d, 1, Form::out> op(out);
+    Shaped<at::meta::structured_avg_pool2d, 1> op(Form::out, out);
     op.meta(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
     run(op.output(0), self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
     return out;
@@ -1314,7 +762,7 @@ void run(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef kernel_size,
                       at::IntArrayRef stride, at::IntArrayRef padding, bool ceil_mode, bool count_include_pad,
                       std::optional<int64_t> divisor_override) {
-    Shaped<at::meta::structured_avg_pool2d_backward, 1, Form::functional> op;
+    Shaped<at::meta::structured_avg_pool2d_backward, 1> op;
     op.meta(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
     run(op.output(0), grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
     return std::move(op.output(0));
@@ -1323,7 +771,7 @@ at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, at:
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef kernel_size,
                 at::IntArrayRef stride, at::IntArrayRef padding, bool ceil_mode, bool count_include_pad,
                 std::optional<int64_t> divisor_override, at::Tensor& grad_input) {
-    Shaped<at::meta::structured_avg_pool2d_backward, 1, Form::out> op(grad_input);
+    Shaped<at::meta::structured_avg_pool2d_backward, 1> op(Form::out, grad_input);
     op.meta(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
     run(op.output(0), grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
     return grad_input;
@@ -1347,7 +795,7 @@ void run(at::Tensor& out, const at::Tensor& self, at::IntArrayRef kernel_size, a
 at::Tensor functional(const at::Tensor& self, at::IntArrayRef kernel_size, at::IntArrayRef stride,
                       at::IntArrayRef padding, bool ceil_mode, bool count_include_pad,
                       std::optional<int64_t> divisor_override) {
-    Shaped<at::meta::structured_avg_pool3d, 1, Form::functional> op;
+    Shaped<at::meta::structured_avg_pool3d, 1> op;
     op.meta(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
     run(op.output(0), self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
     return std::move(op.output(0));
@@ -1355,7 +803,7 @@ at::Tensor functional(const at::Tensor& self, at::IntArrayRef kernel_size, at::I
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef kernel_size, at::IntArrayRef stride, at::IntArrayRef padding,
                 bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override, at::Tensor& out) {
-    Shaped<at::meta::structured_avg_pool3d, 1, Form::out> op(out);
+    Shaped<at::meta::structured_avg_pool3d, 1> op(Form::out, out);
     op.meta(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
     run(op.output(0), self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
     return out;
@@ -1383,7 +831,7 @@ void run(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef kernel_size,
                       at::IntArrayRef stride, at::IntArrayRef padding, bool ceil_mode, bool count_include_pad,
                       std::optional<int64_t> divisor_override) {
-    Shaped<at::meta::structured_avg_pool3d_backward, 1, Form::functional> op;
+    Shaped<at::meta::structured_avg_pool3d_backward, 1> op;
     op.meta(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
     run(op.output(0), grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
     return std::move(op.output(0));
@@ -1392,7 +840,7 @@ at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, at:
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef kernel_size,
                 at::IntArrayRef stride, at::IntArrayRef padding, bool ceil_mode, bool count_include_pad,
                 std::optional<int64_t> divisor_override, at::Tensor& grad_input) {
-    Shaped<at::meta::structured_avg_pool3d_backward, 1, Form::out> op(grad_input);
+    Shaped<at::meta::structured_avg_pool3d_backward, 1> op(Form::out, grad_input);
     op.meta(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
     run(op.output(0), grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
     return grad_input;
@@ -1405,7 +853,7 @@ namespace baddbmm {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& batch1, const at::Tensor& batch2,
                       const at::Scalar& beta, const at::Scalar& alpha) {
-    Shaped<at::meta::structured_baddbmm, 1, Form::functional> op;
+    Shaped<at::meta::structured_baddbmm, 1> op;
     op.meta(self, batch1, batch2, beta, alpha);
     kernels::baddbmm(op.output(0), self, batch1, batch2, beta, alpha);
     return std::move(op.output(0));
@@ -1413,7 +861,7 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& batch1, const at
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& batch1, const at::Tensor& batch2, const at::Scalar& beta,
                     const at::Scalar& alpha) {
-    Shaped<at::meta::structured_baddbmm, 1, Form::inplace> op(self);
+    Shaped<at::meta::structured_baddbmm, 1> op(Form::inplace, self);
     op.meta(self, batch1, batch2, beta, alpha);
     kernels::baddbmm(op.output(0), self, batch1, batch2, beta, alpha);
     return self;
@@ -1421,207 +869,13 @@ at::Tensor& inplace(at::Tensor& self, const at::Tensor& batch1, const at::Tensor
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& batch1, const at::Tensor& batch2, const at::Scalar& beta,
                 const at::Scalar& alpha, at::Tensor& out) {
-    Shaped<at::meta::structured_baddbmm, 1, Form::out> op(out);
+    Shaped<at::meta::structured_baddbmm, 1> op(Form::out, out);
     op.meta(self, batch1, batch2, beta, alpha);
     kernels::baddbmm(op.output(0), self, batch1, batch2, beta, alpha);
     return out;
 }
 
 }  // namespace baddbmm
-
-// bitwise_and.Tensor, bitwise_and_.Tensor, bitwise_and.Tensor_out: diopiBitwiseAnd, diopiBitwiseAndScalar.
-namespace bitwise_and_Tensor {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type, kIntegral | kBool);
-    if (isNumber(other)) {
-        call("diopiBitwiseAndScalar", diopiBitwiseAndScalar, out_written, self_read, Number(other.item()));
-        out_written.finish();
-        return;
-    }
-    const Input other_read(call, other, type, kIntegral | kBool);
-    call("diopiBitwiseAnd", diopiBitwiseAnd, out_written, self_read, other_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_bitwise_and_Tensor, 1, Form::functional> op;
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_bitwise_and_Tensor, 1, Form::inplace> op(self);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_bitwise_and_Tensor, 1, Form::out> op(out);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return out;
-}
-
-}  // namespace bitwise_and_Tensor
-
-// bitwise_left_shift.Tensor, bitwise_left_shift_.Tensor, bitwise_left_shift.Tensor_out:
-// kernels::bitwiseLeftShiftTensor.
-namespace bitwise_left_shift_Tensor {
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_bitwise_left_shift_Tensor, 1, Form::functional> op;
-    op.meta(self, other);
-    kernels::bitwiseLeftShiftTensor(op.output(0), op.type(self.scalar_type()), self, other);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_bitwise_left_shift_Tensor, 1, Form::inplace> op(self);
-    op.meta(self, other);
-    kernels::bitwiseLeftShiftTensor(op.output(0), op.type(self.scalar_type()), self, other);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_bitwise_left_shift_Tensor, 1, Form::out> op(out);
-    op.meta(self, other);
-    kernels::bitwiseLeftShiftTensor(op.output(0), op.type(self.scalar_type()), self, other);
-    return out;
-}
-
-}  // namespace bitwise_left_shift_Tensor
-
-// bitwise_not, bitwise_not_, bitwise_not.out: diopiBitwiseNot.
-namespace bitwise_not {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type, kIntegral | kBool);
-    call("diopiBitwiseNot", diopiBitwiseNot, out_written, self_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_bitwise_not, 1, Form::functional> op;
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_bitwise_not, 1, Form::inplace> op(self);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_bitwise_not, 1, Form::out> op(out);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace bitwise_not
-
-// bitwise_or.Tensor, bitwise_or_.Tensor, bitwise_or.Tensor_out: diopiBitwiseOr, diopiBitwiseOrScalar.
-namespace bitwise_or_Tensor {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type, kIntegral | kBool);
-    if (isNumber(other)) {
-        call("diopiBitwiseOrScalar", diopiBitwiseOrScalar, out_written, self_read, Number(other.item()));
-        out_written.finish();
-        return;
-    }
-    const Input other_read(call, other, type, kIntegral | kBool);
-    call("diopiBitwiseOr", diopiBitwiseOr, out_written, self_read, other_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_bitwise_or_Tensor, 1, Form::functional> op;
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_bitwise_or_Tensor, 1, Form::inplace> op(self);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_bitwise_or_Tensor, 1, Form::out> op(out);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return out;
-}
-
-}  // namespace bitwise_or_Tensor
-
-// bitwise_right_shift.Tensor, bitwise_right_shift_.Tensor, bitwise_right_shift.Tensor_out:
-// kernels::bitwiseRightShiftTensor.
-namespace bitwise_right_shift_Tensor {
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_bitwise_right_shift_Tensor, 1, Form::functional> op;
-    op.meta(self, other);
-    kernels::bitwiseRightShiftTensor(op.output(0), op.type(self.scalar_type()), self, other);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_bitwise_right_shift_Tensor, 1, Form::inplace> op(self);
-    op.meta(self, other);
-    kernels::bitwiseRightShiftTensor(op.output(0), op.type(self.scalar_type()), self, other);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_bitwise_right_shift_Tensor, 1, Form::out> op(out);
-    op.meta(self, other);
-    kernels::bitwiseRightShiftTensor(op.output(0), op.type(self.scalar_type()), self, other);
-    return out;
-}
-
-}  // namespace bitwise_right_shift_Tensor
-
-// bitwise_xor.Tensor, bitwise_xor_.Tensor, bitwise_xor.Tensor_out: kernels::bitwiseXorTensor.
-namespace bitwise_xor_Tensor {
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_bitwise_xor_Tensor, 1, Form::functional> op;
-    op.meta(self, other);
-    kernels::bitwiseXorTensor(op.output(0), op.type(self.scalar_type()), self, other);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_bitwise_xor_Tensor, 1, Form::inplace> op(self);
-    op.meta(self, other);
-    kernels::bitwiseXorTensor(op.output(0), op.type(self.scalar_type()), self, other);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_bitwise_xor_Tensor, 1, Form::out> op(out);
-    op.meta(self, other);
-    kernels::bitwiseXorTensor(op.output(0), op.type(self.scalar_type()), self, other);
-    return out;
-}
-
-}  // namespace bitwise_xor_Tensor
 
 // bmm, bmm.out: diopiBmm.
 namespace bmm {
@@ -1637,14 +891,14 @@ void run(at::Tensor& out, const at::Tensor& self, const at::Tensor& mat2) {
 }
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& mat2) {
-    Shaped<at::meta::structured_bmm, 1, Form::functional> op;
+    Shaped<at::meta::structured_bmm, 1> op;
     op.meta(self, mat2);
     run(op.output(0), self, mat2);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& mat2, at::Tensor& out) {
-    Shaped<at::meta::structured_bmm, 1, Form::out> op(out);
+    Shaped<at::meta::structured_bmm, 1> op(Form::out, out);
     op.meta(self, mat2);
     run(op.output(0), self, mat2);
     return out;
@@ -1664,375 +918,20 @@ void run(at::Tensor& out, const at::ITensorListRef& tensors, int64_t dim) {
 }
 
 at::Tensor functional(const at::ITensorListRef& tensors, int64_t dim) {
-    Shaped<at::meta::structured_cat, 1, Form::functional> op;
+    Shaped<at::meta::structured_cat, 1> op;
     op.meta(tensors, dim);
     run(op.output(0), tensors, dim);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::ITensorListRef& tensors, int64_t dim, at::Tensor& out) {
-    Shaped<at::meta::structured_cat, 1, Form::out> op(out);
+    Shaped<at::meta::structured_cat, 1> op(Form::out, out);
     op.meta(tensors, dim);
     run(op.output(0), tensors, dim);
     return out;
 }
 
 }  // namespace cat
-
-// ceil, ceil_, ceil.out: diopiCeil.
-namespace ceil {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type, kNumber);
-    call("diopiCeil", diopiCeil, out_written, self_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_ceil, 1, Form::functional> op;
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_ceil, 1, Form::inplace> op(self);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_ceil, 1, Form::out> op(out);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace ceil
-
-// clamp, clamp_, clamp.out: diopiClampScalar.
-namespace clamp {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const std::optional<at::Scalar>& min,
-         const std::optional<at::Scalar>& max) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type, kNumber);
-    call("diopiClampScalar", diopiClampScalar, out_written, self_read,
-         Number(min, at::toOpMathType(type), Bound::lower), Number(max, at::toOpMathType(type), Bound::upper));
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const std::optional<at::Scalar>& min,
-                      const std::optional<at::Scalar>& max) {
-    Shaped<at::meta::structured_clamp, 1, Form::functional> op;
-    op.meta(self, reference(min), reference(max));
-    run(op.output(0), op.type(self.scalar_type()), self, min, max);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const std::optional<at::Scalar>& min, const std::optional<at::Scalar>& max) {
-    Shaped<at::meta::structured_clamp, 1, Form::inplace> op(self);
-    op.meta(self, reference(min), reference(max));
-    run(op.output(0), op.type(self.scalar_type()), self, min, max);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const std::optional<at::Scalar>& min, const std::optional<at::Scalar>& max,
-                at::Tensor& out) {
-    Shaped<at::meta::structured_clamp, 1, Form::out> op(out);
-    op.meta(self, reference(min), reference(max));
-    run(op.output(0), op.type(self.scalar_type()), self, min, max);
-    return out;
-}
-
-}  // namespace clamp
-
-// clamp.Tensor, clamp_.Tensor, clamp.Tensor_out: diopiClamp.
-namespace clamp_Tensor {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const std::optional<at::Tensor>& min,
-         const std::optional<at::Tensor>& max) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type, kNumber);
-    const OptionalInput min_read(call, min, type, kNumber);
-    const OptionalInput max_read(call, max, type, kNumber);
-    call("diopiClamp", diopiClamp, out_written, self_read, min_read, max_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const std::optional<at::Tensor>& min,
-                      const std::optional<at::Tensor>& max) {
-    Shaped<at::meta::structured_clamp_Tensor, 1, Form::functional> op;
-    op.meta(self, reference(min), reference(max));
-    run(op.output(0), op.type(self.scalar_type()), self, min, max);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const std::optional<at::Tensor>& min, const std::optional<at::Tensor>& max) {
-    Shaped<at::meta::structured_clamp_Tensor, 1, Form::inplace> op(self);
-    op.meta(self, reference(min), reference(max));
-    run(op.output(0), op.type(self.scalar_type()), self, min, max);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const std::optional<at::Tensor>& min, const std::optional<at::Tensor>& max,
-                at::Tensor& out) {
-    Shaped<at::meta::structured_clamp_Tensor, 1, Form::out> op(out);
-    op.meta(self, reference(min), reference(max));
-    run(op.output(0), op.type(self.scalar_type()), self, min, max);
-    return out;
-}
-
-}  // namespace clamp_Tensor
-
-// clamp_max, clamp_max_, clamp_max.out: diopiClampMaxScalar.
-namespace clamp_max {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& max) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type, kNumber);
-    call("diopiClampMaxScalar", diopiClampMaxScalar, out_written, self_read,
-         Number(max, at::toOpMathType(type), Bound::upper));
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const at::Scalar& max) {
-    Shaped<at::meta::structured_clamp_max, 1, Form::functional> op;
-    op.meta(self, max);
-    run(op.output(0), op.type(self.scalar_type()), self, max);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Scalar& max) {
-    Shaped<at::meta::structured_clamp_max, 1, Form::inplace> op(self);
-    op.meta(self, max);
-    run(op.output(0), op.type(self.scalar_type()), self, max);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Scalar& max, at::Tensor& out) {
-    Shaped<at::meta::structured_clamp_max, 1, Form::out> op(out);
-    op.meta(self, max);
-    run(op.output(0), op.type(self.scalar_type()), self, max);
-    return out;
-}
-
-}  // namespace clamp_max
-
-// clamp_max.Tensor, clamp_max_.Tensor, clamp_max.Tensor_out: diopiClampMax, diopiClampMaxScalar.
-namespace clamp_max_Tensor {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& max) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type, kNumber);
-    if (isNumber(max)) {
-        call("diopiClampMaxScalar", diopiClampMaxScalar, out_written, self_read, Number(max.item()));
-        out_written.finish();
-        return;
-    }
-    const Input max_read(call, max, type, kNumber);
-    call("diopiClampMax", diopiClampMax, out_written, self_read, max_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& max) {
-    Shaped<at::meta::structured_clamp_max_Tensor, 1, Form::functional> op;
-    op.meta(self, max);
-    run(op.output(0), op.type(self.scalar_type()), self, max);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Tensor& max) {
-    Shaped<at::meta::structured_clamp_max_Tensor, 1, Form::inplace> op(self);
-    op.meta(self, max);
-    run(op.output(0), op.type(self.scalar_type()), self, max);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& max, at::Tensor& out) {
-    Shaped<at::meta::structured_clamp_max_Tensor, 1, Form::out> op(out);
-    op.meta(self, max);
-    run(op.output(0), op.type(self.scalar_type()), self, max);
-    return out;
-}
-
-}  // namespace clamp_max_Tensor
-
-// clamp_min, clamp_min_, clamp_min.out: diopiClampMinScalar.
-namespace clamp_min {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& min) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type, kNumber);
-    call("diopiClampMinScalar", diopiClampMinScalar, out_written, self_read,
-         Number(min, at::toOpMathType(type), Bound::lower));
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const at::Scalar& min) {
-    Shaped<at::meta::structured_clamp_min, 1, Form::functional> op;
-    op.meta(self, min);
-    run(op.output(0), op.type(self.scalar_type()), self, min);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Scalar& min) {
-    Shaped<at::meta::structured_clamp_min, 1, Form::inplace> op(self);
-    op.meta(self, min);
-    run(op.output(0), op.type(self.scalar_type()), self, min);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Scalar& min, at::Tensor& out) {
-    Shaped<at::meta::structured_clamp_min, 1, Form::out> op(out);
-    op.meta(self, min);
-    run(op.output(0), op.type(self.scalar_type()), self, min);
-    return out;
-}
-
-}  // namespace clamp_min
-
-// clamp_min.Tensor, clamp_min_.Tensor, clamp_min.Tensor_out: diopiClampMin, diopiClampMinScalar.
-namespace clamp_min_Tensor {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& min) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type, kNumber);
-    if (isNumber(min)) {
-        call("diopiClampMinScalar", diopiClampMinScalar, out_written, self_read, Number(min.item()));
-        out_written.finish();
-        return;
-    }
-    const Input min_read(call, min, type, kNumber);
-    call("diopiClampMin", diopiClampMin, out_written, self_read, min_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& min) {
-    Shaped<at::meta::structured_clamp_min_Tensor, 1, Form::functional> op;
-    op.meta(self, min);
-    run(op.output(0), op.type(self.scalar_type()), self, min);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Tensor& min) {
-    Shaped<at::meta::structured_clamp_min_Tensor, 1, Form::inplace> op(self);
-    op.meta(self, min);
-    run(op.output(0), op.type(self.scalar_type()), self, min);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& min, at::Tensor& out) {
-    Shaped<at::meta::structured_clamp_min_Tensor, 1, Form::out> op(out);
-    op.meta(self, min);
-    run(op.output(0), op.type(self.scalar_type()), self, min);
-    return out;
-}
-
-}  // namespace clamp_min_Tensor
-
-// copysign.Tensor, copysign_.Tensor, copysign.out: kernels::copysignTensor.
-namespace copysign_Tensor {
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_copysign_Tensor, 1, Form::functional> op;
-    op.meta(self, other);
-    kernels::copysignTensor(op.output(0), op.type(self.scalar_type()), self, other);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_copysign_Tensor, 1, Form::inplace> op(self);
-    op.meta(self, other);
-    kernels::copysignTensor(op.output(0), op.type(self.scalar_type()), self, other);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_copysign_Tensor, 1, Form::out> op(out);
-    op.meta(self, other);
-    kernels::copysignTensor(op.output(0), op.type(self.scalar_type()), self, other);
-    return out;
-}
-
-}  // namespace copysign_Tensor
-
-// cos, cos_, cos.out: diopiCos.
-namespace cos {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type);
-    call("diopiCos", diopiCos, out_written, self_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_cos, 1, Form::functional> op;
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_cos, 1, Form::inplace> op(self);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_cos, 1, Form::out> op(out);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace cos
-
-// cosh, cosh_, cosh.out: diopiCosh.
-namespace cosh {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type);
-    call("diopiCosh", diopiCosh, out_written, self_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_cosh, 1, Form::functional> op;
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_cosh, 1, Form::inplace> op(self);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_cosh, 1, Form::out> op(out);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace cosh
 
 // cumsum, cumsum_, cumsum.out: diopiCumsum.
 namespace cumsum {
@@ -2047,521 +946,27 @@ void run(at::Tensor& out, const at::Tensor& self, int64_t dim, std::optional<at:
 }
 
 at::Tensor functional(const at::Tensor& self, int64_t dim, std::optional<at::ScalarType> dtype) {
-    Shaped<at::meta::structured_cumsum, 1, Form::functional> op;
+    Shaped<at::meta::structured_cumsum, 1> op;
     op.meta(self, dim, dtype);
     run(op.output(0), self, dim, dtype);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, int64_t dim, std::optional<at::ScalarType> dtype) {
-    Shaped<at::meta::structured_cumsum, 1, Form::inplace> op(self);
+    Shaped<at::meta::structured_cumsum, 1> op(Form::inplace, self);
     op.meta(self, dim, dtype);
     run(op.output(0), self, dim, dtype);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, std::optional<at::ScalarType> dtype, at::Tensor& out) {
-    Shaped<at::meta::structured_cumsum, 1, Form::out> op(out);
+    Shaped<at::meta::structured_cumsum, 1> op(Form::out, out);
     op.meta(self, dim, dtype);
     run(op.output(0), self, dim, dtype);
     return out;
 }
 
 }  // namespace cumsum
-
-// div.Tensor, div_.Tensor, div.out: diopiDiv, diopiDivScalar.
-namespace div_Tensor {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type);
-    if (isNumber(other)) {
-        call("diopiDivScalar", diopiDivScalar, out_written, self_read, Number(other.item()), RoundModeNone);
-        out_written.finish();
-        return;
-    }
-    const Input other_read(call, other, type);
-    call("diopiDiv", diopiDiv, out_written, self_read, other_read, RoundModeNone);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_div_Tensor, 1, Form::functional> op;
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_div_Tensor, 1, Form::inplace> op(self);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_div_Tensor, 1, Form::out> op(out);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return out;
-}
-
-}  // namespace div_Tensor
-
-// div.Tensor_mode, div_.Tensor_mode, div.out_mode: diopiDiv, diopiDivScalar.
-namespace div_Tensor_mode {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other,
-         std::optional<std::string_view> rounding_mode) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type);
-    if (isNumber(other)) {
-        call("diopiDivScalar", diopiDivScalar, out_written, self_read, Number(other.item()), roundMode(rounding_mode));
-        out_written.finish();
-        return;
-    }
-    const Input other_read(call, other, type);
-    call("diopiDiv", diopiDiv, out_written, self_read, other_read, roundMode(rounding_mode));
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& other, std::optional<std::string_view> rounding_mode) {
-    Shaped<at::meta::structured_div_Tensor_mode, 1, Form::functional> op;
-    op.meta(self, other, rounding_mode);
-    run(op.output(0), op.type(self.scalar_type()), self, other, rounding_mode);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Tensor& other, std::optional<std::string_view> rounding_mode) {
-    Shaped<at::meta::structured_div_Tensor_mode, 1, Form::inplace> op(self);
-    op.meta(self, other, rounding_mode);
-    run(op.output(0), op.type(self.scalar_type()), self, other, rounding_mode);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& other, std::optional<std::string_view> rounding_mode,
-                at::Tensor& out) {
-    Shaped<at::meta::structured_div_Tensor_mode, 1, Form::out> op(out);
-    op.meta(self, other, rounding_mode);
-    run(op.output(0), op.type(self.scalar_type()), self, other, rounding_mode);
-    return out;
-}
-
-}  // namespace div_Tensor_mode
-
-// elu, elu_, elu.out: kernels::elu.
-namespace elu {
-
-at::Tensor functional(const at::Tensor& self, const at::Scalar& alpha, const at::Scalar& scale,
-                      const at::Scalar& input_scale) {
-    Shaped<at::meta::structured_elu, 1, Form::functional> op;
-    op.meta(self, alpha, scale, input_scale);
-    kernels::elu(op.output(0), op.type(self.scalar_type()), self, alpha, scale, input_scale);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Scalar& alpha, const at::Scalar& scale, const at::Scalar& input_scale) {
-    Shaped<at::meta::structured_elu, 1, Form::inplace> op(self);
-    op.meta(self, alpha, scale, input_scale);
-    kernels::elu(op.output(0), op.type(self.scalar_type()), self, alpha, scale, input_scale);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Scalar& alpha, const at::Scalar& scale, const at::Scalar& input_scale,
-                at::Tensor& out) {
-    Shaped<at::meta::structured_elu, 1, Form::out> op(out);
-    op.meta(self, alpha, scale, input_scale);
-    kernels::elu(op.output(0), op.type(self.scalar_type()), self, alpha, scale, input_scale);
-    return out;
-}
-
-}  // namespace elu
-
-// elu_backward, elu_backward.grad_input: kernels::eluBackward.
-namespace elu_backward {
-
-at::Tensor functional(const at::Tensor& grad_output, const at::Scalar& alpha, const at::Scalar& scale,
-                      const at::Scalar& input_scale, bool is_result, const at::Tensor& self_or_result) {
-    Shaped<at::meta::structured_elu_backward, 1, Form::functional> op;
-    op.meta(grad_output, alpha, scale, input_scale, is_result, self_or_result);
-    kernels::eluBackward(op.output(0), op.type(grad_output.scalar_type()), grad_output, alpha, scale, input_scale,
-                         is_result, self_or_result);
-    return std::move(op.output(0));
-}
-
-at::Tensor& out(const at::Tensor& grad_output, const at::Scalar& alpha, const at::Scalar& scale,
-                const at::Scalar& input_scale, bool is_result, const at::Tensor& self_or_result,
-                at::Tensor& grad_input) {
-    Shaped<at::meta::structured_elu_backward, 1, Form::out> op(grad_input);
-    op.meta(grad_output, alpha, scale, input_scale, is_result, self_or_result);
-    kernels::eluBackward(op.output(0), op.type(grad_output.scalar_type()), grad_output, alpha, scale, input_scale,
-                         is_result, self_or_result);
-    return grad_input;
-}
-
-}  // namespace elu_backward
-
-// eq.Scalar, eq_.Scalar, eq.Scalar_out: diopiEqScalar.
-namespace eq_Scalar {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& other) {
-    Call call(out);
-    Output out_written(out, at::kBool);
-    const Input self_read(call, self, type);
-    call("diopiEqScalar", diopiEqScalar, out_written, self_read, Number(other));
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const at::Scalar& other) {
-    Shaped<at::meta::structured_eq_Scalar, 1, Form::functional> op;
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Scalar& other) {
-    Shaped<at::meta::structured_eq_Scalar, 1, Form::inplace> op(self);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Scalar& other, at::Tensor& out) {
-    Shaped<at::meta::structured_eq_Scalar, 1, Form::out> op(out);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return out;
-}
-
-}  // namespace eq_Scalar
-
-// eq.Tensor, eq_.Tensor, eq.Tensor_out: diopiEq, diopiEqScalar.
-namespace eq_Tensor {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
-    Call call(out);
-    Output out_written(out, at::kBool);
-    const Input self_read(call, self, type);
-    if (isNumber(other)) {
-        call("diopiEqScalar", diopiEqScalar, out_written, self_read, Number(other.item()));
-        out_written.finish();
-        return;
-    }
-    const Input other_read(call, other, type);
-    call("diopiEq", diopiEq, out_written, self_read, other_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_eq_Tensor, 1, Form::functional> op;
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_eq_Tensor, 1, Form::inplace> op(self);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_eq_Tensor, 1, Form::out> op(out);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return out;
-}
-
-}  // namespace eq_Tensor
-
-// erf, erf_, erf.out: diopiErf.
-namespace erf {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type, kNumber | kBool);
-    call("diopiErf", diopiErf, out_written, self_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_erf, 1, Form::functional> op;
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_erf, 1, Form::inplace> op(self);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_erf, 1, Form::out> op(out);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace erf
-
-// erfinv, erfinv_, erfinv.out: diopiErfinv.
-namespace erfinv {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type, kNumber | kBool);
-    call("diopiErfinv", diopiErfinv, out_written, self_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_erfinv, 1, Form::functional> op;
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_erfinv, 1, Form::inplace> op(self);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_erfinv, 1, Form::out> op(out);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace erfinv
-
-// exp, exp_, exp.out: diopiExp.
-namespace exp {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type);
-    call("diopiExp", diopiExp, out_written, self_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_exp, 1, Form::functional> op;
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_exp, 1, Form::inplace> op(self);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_exp, 1, Form::out> op(out);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace exp
-
-// exp2, exp2_, exp2.out: kernels::exp2.
-namespace exp2 {
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_exp2, 1, Form::functional> op;
-    op.meta(self);
-    kernels::exp2(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_exp2, 1, Form::inplace> op(self);
-    op.meta(self);
-    kernels::exp2(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_exp2, 1, Form::out> op(out);
-    op.meta(self);
-    kernels::exp2(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace exp2
-
-// expm1, expm1_, expm1.out: diopiExpm1.
-namespace expm1 {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type, kNumber | kBool);
-    call("diopiExpm1", diopiExpm1, out_written, self_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_expm1, 1, Form::functional> op;
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_expm1, 1, Form::inplace> op(self);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_expm1, 1, Form::out> op(out);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace expm1
-
-// floor, floor_, floor.out: diopiFloor.
-namespace floor {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type, kNumber);
-    call("diopiFloor", diopiFloor, out_written, self_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_floor, 1, Form::functional> op;
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_floor, 1, Form::inplace> op(self);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_floor, 1, Form::out> op(out);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace floor
-
-// fmax, fmax.out: kernels::fmax.
-namespace fmax {
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_fmax, 1, Form::functional> op;
-    op.meta(self, other);
-    kernels::fmax(op.output(0), op.type(self.scalar_type()), self, other);
-    return std::move(op.output(0));
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_fmax, 1, Form::out> op(out);
-    op.meta(self, other);
-    kernels::fmax(op.output(0), op.type(self.scalar_type()), self, other);
-    return out;
-}
-
-}  // namespace fmax
-
-// fmin, fmin.out: kernels::fmin.
-namespace fmin {
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_fmin, 1, Form::functional> op;
-    op.meta(self, other);
-    kernels::fmin(op.output(0), op.type(self.scalar_type()), self, other);
-    return std::move(op.output(0));
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_fmin, 1, Form::out> op(out);
-    op.meta(self, other);
-    kernels::fmin(op.output(0), op.type(self.scalar_type()), self, other);
-    return out;
-}
-
-}  // namespace fmin
-
-// fmod.Tensor, fmod_.Tensor, fmod.Tensor_out: kernels::fmodTensor.
-namespace fmod_Tensor {
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_fmod_Tensor, 1, Form::functional> op;
-    op.meta(self, other);
-    kernels::fmodTensor(op.output(0), op.type(self.scalar_type()), self, other);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_fmod_Tensor, 1, Form::inplace> op(self);
-    op.meta(self, other);
-    kernels::fmodTensor(op.output(0), op.type(self.scalar_type()), self, other);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_fmod_Tensor, 1, Form::out> op(out);
-    op.meta(self, other);
-    kernels::fmodTensor(op.output(0), op.type(self.scalar_type()), self, other);
-    return out;
-}
-
-}  // namespace fmod_Tensor
-
-// frac, frac_, frac.out: kernels::frac.
-namespace frac {
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_frac, 1, Form::functional> op;
-    op.meta(self);
-    kernels::frac(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_frac, 1, Form::inplace> op(self);
-    op.meta(self);
-    kernels::frac(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_frac, 1, Form::out> op(out);
-    op.meta(self);
-    kernels::frac(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace frac
 
 // gather, gather.out: diopiGather.
 namespace gather {
@@ -2576,14 +981,14 @@ void run(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor&
 }
 
 at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& index, bool sparse_grad) {
-    Shaped<at::meta::structured_gather, 1, Form::functional> op;
+    Shaped<at::meta::structured_gather, 1> op;
     op.meta(self, dim, index, sparse_grad);
     run(op.output(0), self, dim, index, sparse_grad);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, bool sparse_grad, at::Tensor& out) {
-    Shaped<at::meta::structured_gather, 1, Form::out> op(out);
+    Shaped<at::meta::structured_gather, 1> op(Form::out, out);
     op.meta(self, dim, index, sparse_grad);
     run(op.output(0), self, dim, index, sparse_grad);
     return out;
@@ -2591,398 +996,12 @@ at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, bo
 
 }  // namespace gather
 
-// ge.Scalar, ge_.Scalar, ge.Scalar_out: diopiGeScalar.
-namespace ge_Scalar {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& other) {
-    Call call(out);
-    Output out_written(out, at::kBool);
-    const Input self_read(call, self, type, kNumber | kBool);
-    call("diopiGeScalar", diopiGeScalar, out_written, self_read, Number(other));
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const at::Scalar& other) {
-    Shaped<at::meta::structured_ge_Scalar, 1, Form::functional> op;
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Scalar& other) {
-    Shaped<at::meta::structured_ge_Scalar, 1, Form::inplace> op(self);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Scalar& other, at::Tensor& out) {
-    Shaped<at::meta::structured_ge_Scalar, 1, Form::out> op(out);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return out;
-}
-
-}  // namespace ge_Scalar
-
-// ge.Tensor, ge_.Tensor, ge.Tensor_out: diopiGe, diopiGeScalar.
-namespace ge_Tensor {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
-    Call call(out);
-    Output out_written(out, at::kBool);
-    const Input self_read(call, self, type, kNumber | kBool);
-    if (isNumber(other)) {
-        call("diopiGeScalar", diopiGeScalar, out_written, self_read, Number(other.item()));
-        out_written.finish();
-        return;
-    }
-    const Input other_read(call, other, type, kNumber | kBool);
-    call("diopiGe", diopiGe, out_written, self_read, other_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_ge_Tensor, 1, Form::functional> op;
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_ge_Tensor, 1, Form::inplace> op(self);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_ge_Tensor, 1, Form::out> op(out);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return out;
-}
-
-}  // namespace ge_Tensor
-
-// gelu, gelu_, gelu.out: diopiGelu.
-namespace gelu {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, std::string_view approximate) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type, kFloating);
-    call("diopiGelu", diopiGelu, out_written, self_read, std::string(approximate).c_str());
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, std::string_view approximate) {
-    Shaped<at::meta::structured_gelu, 1, Form::functional> op;
-    op.meta(self, approximate);
-    run(op.output(0), op.type(self.scalar_type()), self, approximate);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, std::string_view approximate) {
-    Shaped<at::meta::structured_gelu, 1, Form::inplace> op(self);
-    op.meta(self, approximate);
-    run(op.output(0), op.type(self.scalar_type()), self, approximate);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, std::string_view approximate, at::Tensor& out) {
-    Shaped<at::meta::structured_gelu, 1, Form::out> op(out);
-    op.meta(self, approximate);
-    run(op.output(0), op.type(self.scalar_type()), self, approximate);
-    return out;
-}
-
-}  // namespace gelu
-
-// gelu_backward, gelu_backward.grad_input: diopiGeluBackward.
-namespace gelu_backward {
-
-void run(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output, const at::Tensor& self,
-         std::string_view approximate) {
-    Call call(grad_input);
-    Output grad_input_written(grad_input, type);
-    const Input grad_output_read(call, grad_output, type, kFloating, grad_input.sizes());
-    const Input self_read(call, self, type, kAnyDtype, grad_input.sizes());
-    call("diopiGeluBackward", diopiGeluBackward, grad_input_written, grad_output_read, self_read,
-         std::string(approximate).c_str());
-    grad_input_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, std::string_view approximate) {
-    Shaped<at::meta::structured_gelu_backward, 1, Form::functional> op;
-    op.meta(grad_output, self, approximate);
-    run(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, approximate);
-    return std::move(op.output(0));
-}
-
-at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, std::string_view approximate,
-                at::Tensor& grad_input) {
-    Shaped<at::meta::structured_gelu_backward, 1, Form::out> op(grad_input);
-    op.meta(grad_output, self, approximate);
-    run(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, approximate);
-    return grad_input;
-}
-
-}  // namespace gelu_backward
-
-// glu, glu.out: kernels::glu.
-namespace glu {
-
-at::Tensor functional(const at::Tensor& self, int64_t dim) {
-    Shaped<at::meta::structured_glu, 1, Form::functional> op;
-    op.meta(self, dim);
-    kernels::glu(op.output(0), op.type(self.scalar_type()), self, dim);
-    return std::move(op.output(0));
-}
-
-at::Tensor& out(const at::Tensor& self, int64_t dim, at::Tensor& out) {
-    Shaped<at::meta::structured_glu, 1, Form::out> op(out);
-    op.meta(self, dim);
-    kernels::glu(op.output(0), op.type(self.scalar_type()), self, dim);
-    return out;
-}
-
-}  // namespace glu
-
-// gt.Scalar, gt_.Scalar, gt.Scalar_out: diopiGtScalar.
-namespace gt_Scalar {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& other) {
-    Call call(out);
-    Output out_written(out, at::kBool);
-    const Input self_read(call, self, type, kNumber | kBool);
-    call("diopiGtScalar", diopiGtScalar, out_written, self_read, Number(other));
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const at::Scalar& other) {
-    Shaped<at::meta::structured_gt_Scalar, 1, Form::functional> op;
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Scalar& other) {
-    Shaped<at::meta::structured_gt_Scalar, 1, Form::inplace> op(self);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Scalar& other, at::Tensor& out) {
-    Shaped<at::meta::structured_gt_Scalar, 1, Form::out> op(out);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return out;
-}
-
-}  // namespace gt_Scalar
-
-// gt.Tensor, gt_.Tensor, gt.Tensor_out: diopiGt, diopiGtScalar.
-namespace gt_Tensor {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
-    Call call(out);
-    Output out_written(out, at::kBool);
-    const Input self_read(call, self, type, kNumber | kBool);
-    if (isNumber(other)) {
-        call("diopiGtScalar", diopiGtScalar, out_written, self_read, Number(other.item()));
-        out_written.finish();
-        return;
-    }
-    const Input other_read(call, other, type, kNumber | kBool);
-    call("diopiGt", diopiGt, out_written, self_read, other_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_gt_Tensor, 1, Form::functional> op;
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_gt_Tensor, 1, Form::inplace> op(self);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_gt_Tensor, 1, Form::out> op(out);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return out;
-}
-
-}  // namespace gt_Tensor
-
-// hardshrink, hardshrink.out: kernels::hardshrink.
-namespace hardshrink {
-
-at::Tensor functional(const at::Tensor& self, const at::Scalar& lambd) {
-    Shaped<at::meta::structured_hardshrink, 1, Form::functional> op;
-    op.meta(self, lambd);
-    kernels::hardshrink(op.output(0), op.type(self.scalar_type()), self, lambd);
-    return std::move(op.output(0));
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Scalar& lambd, at::Tensor& out) {
-    Shaped<at::meta::structured_hardshrink, 1, Form::out> op(out);
-    op.meta(self, lambd);
-    kernels::hardshrink(op.output(0), op.type(self.scalar_type()), self, lambd);
-    return out;
-}
-
-}  // namespace hardshrink
-
-// hardshrink_backward, hardshrink_backward.grad_input: kernels::hardshrinkBackward.
-namespace hardshrink_backward {
-
-at::Tensor functional(const at::Tensor& grad_out, const at::Tensor& self, const at::Scalar& lambd) {
-    Shaped<at::meta::structured_hardshrink_backward, 1, Form::functional> op;
-    op.meta(grad_out, self, lambd);
-    kernels::hardshrinkBackward(op.output(0), op.type(grad_out.scalar_type()), grad_out, self, lambd);
-    return std::move(op.output(0));
-}
-
-at::Tensor& out(const at::Tensor& grad_out, const at::Tensor& self, const at::Scalar& lambd, at::Tensor& grad_input) {
-    Shaped<at::meta::structured_hardshrink_backward, 1, Form::out> op(grad_input);
-    op.meta(grad_out, self, lambd);
-    kernels::hardshrinkBackward(op.output(0), op.type(grad_out.scalar_type()), grad_out, self, lambd);
-    return grad_input;
-}
-
-}  // namespace hardshrink_backward
-
-// hardsigmoid, hardsigmoid_, hardsigmoid.out: kernels::hardsigmoid.
-namespace hardsigmoid {
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_hardsigmoid, 1, Form::functional> op;
-    op.meta(self);
-    kernels::hardsigmoid(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_hardsigmoid, 1, Form::inplace> op(self);
-    op.meta(self);
-    kernels::hardsigmoid(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_hardsigmoid, 1, Form::out> op(out);
-    op.meta(self);
-    kernels::hardsigmoid(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace hardsigmoid
-
-// hardsigmoid_backward, hardsigmoid_backward.grad_input: kernels::hardsigmoidBackward.
-namespace hardsigmoid_backward {
-
-at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self) {
-    Shaped<at::meta::structured_hardsigmoid_backward, 1, Form::functional> op;
-    op.meta(grad_output, self);
-    kernels::hardsigmoidBackward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, at::Tensor& grad_input) {
-    Shaped<at::meta::structured_hardsigmoid_backward, 1, Form::out> op(grad_input);
-    op.meta(grad_output, self);
-    kernels::hardsigmoidBackward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self);
-    return grad_input;
-}
-
-}  // namespace hardsigmoid_backward
-
-// heaviside, heaviside_, heaviside.out: kernels::heaviside.
-namespace heaviside {
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& values) {
-    Shaped<at::meta::structured_heaviside, 1, Form::functional> op;
-    op.meta(self, values);
-    kernels::heaviside(op.output(0), op.type(self.scalar_type()), self, values);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Tensor& values) {
-    Shaped<at::meta::structured_heaviside, 1, Form::inplace> op(self);
-    op.meta(self, values);
-    kernels::heaviside(op.output(0), op.type(self.scalar_type()), self, values);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& values, at::Tensor& out) {
-    Shaped<at::meta::structured_heaviside, 1, Form::out> op(out);
-    op.meta(self, values);
-    kernels::heaviside(op.output(0), op.type(self.scalar_type()), self, values);
-    return out;
-}
-
-}  // namespace heaviside
-
-// hypot, hypot_, hypot.out: kernels::hypot.
-namespace hypot {
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_hypot, 1, Form::functional> op;
-    op.meta(self, other);
-    kernels::hypot(op.output(0), op.type(self.scalar_type()), self, other);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_hypot, 1, Form::inplace> op(self);
-    op.meta(self, other);
-    kernels::hypot(op.output(0), op.type(self.scalar_type()), self, other);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_hypot, 1, Form::out> op(out);
-    op.meta(self, other);
-    kernels::hypot(op.output(0), op.type(self.scalar_type()), self, other);
-    return out;
-}
-
-}  // namespace hypot
-
-// index.Tensor, index.Tensor_out: kernels::indexTensor.
-namespace index_Tensor {
-
-at::Tensor functional(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices) {
-    Shaped<at::meta::structured_index_Tensor, 1, Form::functional> op;
-    op.meta(self, at::IOptTensorListRef(indices));
-    kernels::indexTensor(op.output(0), op.type(self.scalar_type()), self, indices);
-    return std::move(op.output(0));
-}
-
-at::Tensor& out(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices, at::Tensor& out) {
-    Shaped<at::meta::structured_index_Tensor, 1, Form::out> op(out);
-    op.meta(self, at::IOptTensorListRef(indices));
-    kernels::indexTensor(op.output(0), op.type(self.scalar_type()), self, indices);
-    return out;
-}
-
-}  // namespace index_Tensor
-
 // index_add, index_add_, index_add.out: kernels::indexAdd.
 namespace index_add {
 
 at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source,
                       const at::Scalar& alpha) {
-    Shaped<at::meta::structured_index_add, 1, Form::functional> op;
+    Shaped<at::meta::structured_index_add, 1> op;
     op.meta(self, dim, index, source, alpha);
     kernels::indexAdd(op.output(0), self, dim, index, source, alpha);
     return std::move(op.output(0));
@@ -2990,7 +1009,7 @@ at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& ind
 
 at::Tensor& inplace(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source,
                     const at::Scalar& alpha) {
-    Shaped<at::meta::structured_index_add, 1, Form::inplace> op(self);
+    Shaped<at::meta::structured_index_add, 1> op(Form::inplace, self);
     op.meta(self, dim, index, source, alpha);
     kernels::indexAdd(op.output(0), self, dim, index, source, alpha);
     return self;
@@ -2998,7 +1017,7 @@ at::Tensor& inplace(at::Tensor& self, int64_t dim, const at::Tensor& index, cons
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source,
                 const at::Scalar& alpha, at::Tensor& out) {
-    Shaped<at::meta::structured_index_add, 1, Form::out> op(out);
+    Shaped<at::meta::structured_index_add, 1> op(Form::out, out);
     op.meta(self, dim, index, source, alpha);
     kernels::indexAdd(op.output(0), self, dim, index, source, alpha);
     return out;
@@ -3010,14 +1029,14 @@ at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, co
 namespace index_copy {
 
 at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source) {
-    Shaped<at::meta::structured_index_copy, 1, Form::functional> op;
+    Shaped<at::meta::structured_index_copy, 1> op;
     op.meta(self, dim, index, source);
     kernels::indexCopy(op.output(0), self, dim, index, source);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source) {
-    Shaped<at::meta::structured_index_copy, 1, Form::inplace> op(self);
+    Shaped<at::meta::structured_index_copy, 1> op(Form::inplace, self);
     op.meta(self, dim, index, source);
     kernels::indexCopy(op.output(0), self, dim, index, source);
     return self;
@@ -3025,7 +1044,7 @@ at::Tensor& inplace(at::Tensor& self, int64_t dim, const at::Tensor& index, cons
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source,
                 at::Tensor& out) {
-    Shaped<at::meta::structured_index_copy, 1, Form::out> op(out);
+    Shaped<at::meta::structured_index_copy, 1> op(Form::out, out);
     op.meta(self, dim, index, source);
     kernels::indexCopy(op.output(0), self, dim, index, source);
     return out;
@@ -3037,7 +1056,7 @@ at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, co
 namespace isin_Scalar_Tensor {
 
 at::Tensor functional(const at::Scalar& element, const at::Tensor& test_elements, bool assume_unique, bool invert) {
-    Shaped<at::meta::structured_isin_Scalar_Tensor, 1, Form::functional> op;
+    Shaped<at::meta::structured_isin_Scalar_Tensor, 1> op;
     op.meta(element, test_elements, assume_unique, invert);
     kernels::isinScalarTensor(op.output(0), element, test_elements, assume_unique, invert);
     return std::move(op.output(0));
@@ -3045,7 +1064,7 @@ at::Tensor functional(const at::Scalar& element, const at::Tensor& test_elements
 
 at::Tensor& out(const at::Scalar& element, const at::Tensor& test_elements, bool assume_unique, bool invert,
                 at::Tensor& out) {
-    Shaped<at::meta::structured_isin_Scalar_Tensor, 1, Form::out> op(out);
+    Shaped<at::meta::structured_isin_Scalar_Tensor, 1> op(Form::out, out);
     op.meta(element, test_elements, assume_unique, invert);
     kernels::isinScalarTensor(op.output(0), element, test_elements, assume_unique, invert);
     return out;
@@ -3057,7 +1076,7 @@ at::Tensor& out(const at::Scalar& element, const at::Tensor& test_elements, bool
 namespace isin_Tensor_Scalar {
 
 at::Tensor functional(const at::Tensor& elements, const at::Scalar& test_element, bool assume_unique, bool invert) {
-    Shaped<at::meta::structured_isin_Tensor_Scalar, 1, Form::functional> op;
+    Shaped<at::meta::structured_isin_Tensor_Scalar, 1> op;
     op.meta(elements, test_element, assume_unique, invert);
     kernels::isinTensorScalar(op.output(0), elements, test_element, assume_unique, invert);
     return std::move(op.output(0));
@@ -3065,7 +1084,7 @@ at::Tensor functional(const at::Tensor& elements, const at::Scalar& test_element
 
 at::Tensor& out(const at::Tensor& elements, const at::Scalar& test_element, bool assume_unique, bool invert,
                 at::Tensor& out) {
-    Shaped<at::meta::structured_isin_Tensor_Scalar, 1, Form::out> op(out);
+    Shaped<at::meta::structured_isin_Tensor_Scalar, 1> op(Form::out, out);
     op.meta(elements, test_element, assume_unique, invert);
     kernels::isinTensorScalar(op.output(0), elements, test_element, assume_unique, invert);
     return out;
@@ -3077,7 +1096,7 @@ at::Tensor& out(const at::Tensor& elements, const at::Scalar& test_element, bool
 namespace isin_Tensor_Tensor {
 
 at::Tensor functional(const at::Tensor& elements, const at::Tensor& test_elements, bool assume_unique, bool invert) {
-    Shaped<at::meta::structured_isin_Tensor_Tensor, 1, Form::functional> op;
+    Shaped<at::meta::structured_isin_Tensor_Tensor, 1> op;
     op.meta(elements, test_elements, assume_unique, invert);
     kernels::isinTensorTensor(op.output(0), elements, test_elements, assume_unique, invert);
     return std::move(op.output(0));
@@ -3085,269 +1104,13 @@ at::Tensor functional(const at::Tensor& elements, const at::Tensor& test_element
 
 at::Tensor& out(const at::Tensor& elements, const at::Tensor& test_elements, bool assume_unique, bool invert,
                 at::Tensor& out) {
-    Shaped<at::meta::structured_isin_Tensor_Tensor, 1, Form::out> op(out);
+    Shaped<at::meta::structured_isin_Tensor_Tensor, 1> op(Form::out, out);
     op.meta(elements, test_elements, assume_unique, invert);
     kernels::isinTensorTensor(op.output(0), elements, test_elements, assume_unique, invert);
     return out;
 }
 
 }  // namespace isin_Tensor_Tensor
-
-// isneginf, isneginf.out: kernels::isneginf.
-namespace isneginf {
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_isneginf, 1, Form::functional> op;
-    op.meta(self);
-    kernels::isneginf(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_isneginf, 1, Form::out> op(out);
-    op.meta(self);
-    kernels::isneginf(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace isneginf
-
-// isposinf, isposinf.out: kernels::isposinf.
-namespace isposinf {
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_isposinf, 1, Form::functional> op;
-    op.meta(self);
-    kernels::isposinf(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_isposinf, 1, Form::out> op(out);
-    op.meta(self);
-    kernels::isposinf(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace isposinf
-
-// le.Scalar, le_.Scalar, le.Scalar_out: diopiLeScalar.
-namespace le_Scalar {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& other) {
-    Call call(out);
-    Output out_written(out, at::kBool);
-    const Input self_read(call, self, type, kNumber | kBool);
-    call("diopiLeScalar", diopiLeScalar, out_written, self_read, Number(other));
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const at::Scalar& other) {
-    Shaped<at::meta::structured_le_Scalar, 1, Form::functional> op;
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Scalar& other) {
-    Shaped<at::meta::structured_le_Scalar, 1, Form::inplace> op(self);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Scalar& other, at::Tensor& out) {
-    Shaped<at::meta::structured_le_Scalar, 1, Form::out> op(out);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return out;
-}
-
-}  // namespace le_Scalar
-
-// le.Tensor, le_.Tensor, le.Tensor_out: diopiLe, diopiLeScalar.
-namespace le_Tensor {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
-    Call call(out);
-    Output out_written(out, at::kBool);
-    const Input self_read(call, self, type, kNumber | kBool);
-    if (isNumber(other)) {
-        call("diopiLeScalar", diopiLeScalar, out_written, self_read, Number(other.item()));
-        out_written.finish();
-        return;
-    }
-    const Input other_read(call, other, type, kNumber | kBool);
-    call("diopiLe", diopiLe, out_written, self_read, other_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_le_Tensor, 1, Form::functional> op;
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_le_Tensor, 1, Form::inplace> op(self);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_le_Tensor, 1, Form::out> op(out);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return out;
-}
-
-}  // namespace le_Tensor
-
-// leaky_relu, leaky_relu_, leaky_relu.out: diopiLeakyRelu.
-namespace leaky_relu {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& negative_slope) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type, kFloating);
-    call("diopiLeakyRelu", diopiLeakyRelu, out_written, self_read, Number(negative_slope, at::toOpMathType(type)));
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const at::Scalar& negative_slope) {
-    Shaped<at::meta::structured_leaky_relu, 1, Form::functional> op;
-    op.meta(self, negative_slope);
-    run(op.output(0), op.type(self.scalar_type()), self, negative_slope);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Scalar& negative_slope) {
-    Shaped<at::meta::structured_leaky_relu, 1, Form::inplace> op(self);
-    op.meta(self, negative_slope);
-    run(op.output(0), op.type(self.scalar_type()), self, negative_slope);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Scalar& negative_slope, at::Tensor& out) {
-    Shaped<at::meta::structured_leaky_relu, 1, Form::out> op(out);
-    op.meta(self, negative_slope);
-    run(op.output(0), op.type(self.scalar_type()), self, negative_slope);
-    return out;
-}
-
-}  // namespace leaky_relu
-
-// leaky_relu_backward, leaky_relu_backward.grad_input: diopiLeakyReluBackward.
-namespace leaky_relu_backward {
-
-void run(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output, const at::Tensor& self,
-         const at::Scalar& negative_slope, bool self_is_result) {
-    Call call(grad_input);
-    Output grad_input_written(grad_input, type);
-    const Input grad_output_read(call, grad_output, type, kFloating, grad_input.sizes());
-    const Input self_read(call, self, type, kAnyDtype, grad_input.sizes());
-    call("diopiLeakyReluBackward", diopiLeakyReluBackward, grad_input_written, grad_output_read, self_read,
-         Number(negative_slope, at::toOpMathType(type)), self_is_result);
-    grad_input_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& negative_slope,
-                      bool self_is_result) {
-    Shaped<at::meta::structured_leaky_relu_backward, 1, Form::functional> op;
-    op.meta(grad_output, self, negative_slope, self_is_result);
-    run(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, negative_slope, self_is_result);
-    return std::move(op.output(0));
-}
-
-at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& negative_slope,
-                bool self_is_result, at::Tensor& grad_input) {
-    Shaped<at::meta::structured_leaky_relu_backward, 1, Form::out> op(grad_input);
-    op.meta(grad_output, self, negative_slope, self_is_result);
-    run(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, negative_slope, self_is_result);
-    return grad_input;
-}
-
-}  // namespace leaky_relu_backward
-
-// lerp.Scalar, lerp_.Scalar, lerp.Scalar_out: diopiLerpScalar.
-namespace lerp_Scalar {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& end,
-         const at::Scalar& weight) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type, kFloating | kComplex);
-    const Input end_read(call, end, type);
-    call("diopiLerpScalar", diopiLerpScalar, out_written, self_read, end_read, Number(weight, at::toOpMathType(type)));
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& end, const at::Scalar& weight) {
-    Shaped<at::meta::structured_lerp_Scalar, 1, Form::functional> op;
-    op.meta(self, end, weight);
-    run(op.output(0), op.type(self.scalar_type()), self, end, weight);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Tensor& end, const at::Scalar& weight) {
-    Shaped<at::meta::structured_lerp_Scalar, 1, Form::inplace> op(self);
-    op.meta(self, end, weight);
-    run(op.output(0), op.type(self.scalar_type()), self, end, weight);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& end, const at::Scalar& weight, at::Tensor& out) {
-    Shaped<at::meta::structured_lerp_Scalar, 1, Form::out> op(out);
-    op.meta(self, end, weight);
-    run(op.output(0), op.type(self.scalar_type()), self, end, weight);
-    return out;
-}
-
-}  // namespace lerp_Scalar
-
-// lerp.Tensor, lerp_.Tensor, lerp.Tensor_out: diopiLerpTensor, diopiLerpScalar.
-namespace lerp_Tensor {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& end,
-         const at::Tensor& weight) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type, kFloating | kComplex);
-    const Input end_read(call, end, type);
-    if (isNumber(weight)) {
-        call("diopiLerpScalar", diopiLerpScalar, out_written, self_read, end_read, Number(weight.item()));
-        out_written.finish();
-        return;
-    }
-    const Input weight_read(call, weight, type);
-    call("diopiLerpTensor", diopiLerpTensor, out_written, self_read, end_read, weight_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& end, const at::Tensor& weight) {
-    Shaped<at::meta::structured_lerp_Tensor, 1, Form::functional> op;
-    op.meta(self, end, weight);
-    run(op.output(0), op.type(self.scalar_type()), self, end, weight);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Tensor& end, const at::Tensor& weight) {
-    Shaped<at::meta::structured_lerp_Tensor, 1, Form::inplace> op(self);
-    op.meta(self, end, weight);
-    run(op.output(0), op.type(self.scalar_type()), self, end, weight);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& end, const at::Tensor& weight, at::Tensor& out) {
-    Shaped<at::meta::structured_lerp_Tensor, 1, Form::out> op(out);
-    op.meta(self, end, weight);
-    run(op.output(0), op.type(self.scalar_type()), self, end, weight);
-    return out;
-}
-
-}  // namespace lerp_Tensor
 
 // linalg_cholesky_ex, linalg_cholesky_ex.L: diopiCholesky.
 namespace linalg_cholesky_ex {
@@ -3363,7 +1126,7 @@ void run(at::Tensor& L, at::Tensor& info, const at::Tensor& self, bool upper, bo
 }
 
 std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, bool upper, bool check_errors) {
-    Shaped<at::meta::structured_linalg_cholesky_ex, 2, Form::functional> op;
+    Shaped<at::meta::structured_linalg_cholesky_ex, 2> op;
     op.meta(self, upper, check_errors);
     run(op.output(0), op.output(1), self, upper, check_errors);
     return {std::move(op.output(0)), std::move(op.output(1))};
@@ -3371,7 +1134,7 @@ std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, bool upper
 
 std::tuple<at::Tensor&, at::Tensor&> out(const at::Tensor& self, bool upper, bool check_errors, at::Tensor& L,
                                          at::Tensor& info) {
-    Shaped<at::meta::structured_linalg_cholesky_ex, 2, Form::out> op(L, info);
+    Shaped<at::meta::structured_linalg_cholesky_ex, 2> op(Form::out, L, info);
     op.meta(self, upper, check_errors);
     run(op.output(0), op.output(1), self, upper, check_errors);
     return std::tie(L, info);
@@ -3383,14 +1146,14 @@ std::tuple<at::Tensor&, at::Tensor&> out(const at::Tensor& self, bool upper, boo
 namespace linalg_cross {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other, int64_t dim) {
-    Shaped<at::meta::structured_linalg_cross, 1, Form::functional> op;
+    Shaped<at::meta::structured_linalg_cross, 1> op;
     op.meta(self, other, dim);
     kernels::linalgCross(op.output(0), self, other, dim);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, int64_t dim, at::Tensor& out) {
-    Shaped<at::meta::structured_linalg_cross, 1, Form::out> op(out);
+    Shaped<at::meta::structured_linalg_cross, 1> op(Form::out, out);
     op.meta(self, other, dim);
     kernels::linalgCross(op.output(0), self, other, dim);
     return out;
@@ -3412,14 +1175,14 @@ void run(at::Tensor& Q, at::Tensor& R, const at::Tensor& A, std::string_view mod
 }
 
 std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& A, std::string_view mode) {
-    Shaped<at::meta::structured_linalg_qr, 2, Form::functional> op;
+    Shaped<at::meta::structured_linalg_qr, 2> op;
     op.meta(A, mode);
     run(op.output(0), op.output(1), A, mode);
     return {std::move(op.output(0)), std::move(op.output(1))};
 }
 
 std::tuple<at::Tensor&, at::Tensor&> out(const at::Tensor& A, std::string_view mode, at::Tensor& Q, at::Tensor& R) {
-    Shaped<at::meta::structured_linalg_qr, 2, Form::out> op(Q, R);
+    Shaped<at::meta::structured_linalg_qr, 2> op(Form::out, Q, R);
     op.meta(A, mode);
     run(op.output(0), op.output(1), A, mode);
     return std::tie(Q, R);
@@ -3443,7 +1206,7 @@ void run(at::Tensor& out, const at::Tensor& self, const at::Scalar& ord, at::Opt
 
 at::Tensor functional(const at::Tensor& self, const at::Scalar& ord, at::OptionalIntArrayRef dim, bool keepdim,
                       std::optional<at::ScalarType> dtype) {
-    Shaped<at::meta::structured_linalg_vector_norm, 1, Form::functional> op;
+    Shaped<at::meta::structured_linalg_vector_norm, 1> op;
     op.meta(self, ord, dim, keepdim, dtype);
     run(op.output(0), self, ord, dim, keepdim, dtype);
     return std::move(op.output(0));
@@ -3451,281 +1214,13 @@ at::Tensor functional(const at::Tensor& self, const at::Scalar& ord, at::Optiona
 
 at::Tensor& out(const at::Tensor& self, const at::Scalar& ord, at::OptionalIntArrayRef dim, bool keepdim,
                 std::optional<at::ScalarType> dtype, at::Tensor& out) {
-    Shaped<at::meta::structured_linalg_vector_norm, 1, Form::out> op(out);
+    Shaped<at::meta::structured_linalg_vector_norm, 1> op(Form::out, out);
     op.meta(self, ord, dim, keepdim, dtype);
     run(op.output(0), self, ord, dim, keepdim, dtype);
     return out;
 }
 
 }  // namespace linalg_vector_norm
-
-// log, log_, log.out: diopiLog.
-namespace log {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type);
-    call("diopiLog", diopiLog, out_written, self_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_log, 1, Form::functional> op;
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_log, 1, Form::inplace> op(self);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_log, 1, Form::out> op(out);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace log
-
-// log10, log10_, log10.out: diopiLog10.
-namespace log10 {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type);
-    call("diopiLog10", diopiLog10, out_written, self_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_log10, 1, Form::functional> op;
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_log10, 1, Form::inplace> op(self);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_log10, 1, Form::out> op(out);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace log10
-
-// log1p, log1p_, log1p.out: diopiLog1p.
-namespace log1p {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type, kNumber | kBool);
-    call("diopiLog1p", diopiLog1p, out_written, self_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_log1p, 1, Form::functional> op;
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_log1p, 1, Form::inplace> op(self);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_log1p, 1, Form::out> op(out);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace log1p
-
-// log2, log2_, log2.out: diopiLog2.
-namespace log2 {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type);
-    call("diopiLog2", diopiLog2, out_written, self_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_log2, 1, Form::functional> op;
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_log2, 1, Form::inplace> op(self);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_log2, 1, Form::out> op(out);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace log2
-
-// logaddexp, logaddexp.out: kernels::logaddexp.
-namespace logaddexp {
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_logaddexp, 1, Form::functional> op;
-    op.meta(self, other);
-    kernels::logaddexp(op.output(0), op.type(self.scalar_type()), self, other);
-    return std::move(op.output(0));
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_logaddexp, 1, Form::out> op(out);
-    op.meta(self, other);
-    kernels::logaddexp(op.output(0), op.type(self.scalar_type()), self, other);
-    return out;
-}
-
-}  // namespace logaddexp
-
-// logaddexp2, logaddexp2.out: kernels::logaddexp2.
-namespace logaddexp2 {
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_logaddexp2, 1, Form::functional> op;
-    op.meta(self, other);
-    kernels::logaddexp2(op.output(0), op.type(self.scalar_type()), self, other);
-    return std::move(op.output(0));
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_logaddexp2, 1, Form::out> op(out);
-    op.meta(self, other);
-    kernels::logaddexp2(op.output(0), op.type(self.scalar_type()), self, other);
-    return out;
-}
-
-}  // namespace logaddexp2
-
-// logit_backward, logit_backward.grad_input: kernels::logitBackward.
-namespace logit_backward {
-
-at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, std::optional<double> eps) {
-    Shaped<at::meta::structured_logit_backward, 1, Form::functional> op;
-    op.meta(grad_output, self, eps);
-    kernels::logitBackward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, eps);
-    return std::move(op.output(0));
-}
-
-at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, std::optional<double> eps,
-                at::Tensor& grad_input) {
-    Shaped<at::meta::structured_logit_backward, 1, Form::out> op(grad_input);
-    op.meta(grad_output, self, eps);
-    kernels::logitBackward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, eps);
-    return grad_input;
-}
-
-}  // namespace logit_backward
-
-// lt.Scalar, lt_.Scalar, lt.Scalar_out: diopiLtScalar.
-namespace lt_Scalar {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& other) {
-    Call call(out);
-    Output out_written(out, at::kBool);
-    const Input self_read(call, self, type, kNumber | kBool);
-    call("diopiLtScalar", diopiLtScalar, out_written, self_read, Number(other));
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const at::Scalar& other) {
-    Shaped<at::meta::structured_lt_Scalar, 1, Form::functional> op;
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Scalar& other) {
-    Shaped<at::meta::structured_lt_Scalar, 1, Form::inplace> op(self);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Scalar& other, at::Tensor& out) {
-    Shaped<at::meta::structured_lt_Scalar, 1, Form::out> op(out);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return out;
-}
-
-}  // namespace lt_Scalar
-
-// lt.Tensor, lt_.Tensor, lt.Tensor_out: diopiLt, diopiLtScalar.
-namespace lt_Tensor {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
-    Call call(out);
-    Output out_written(out, at::kBool);
-    const Input self_read(call, self, type, kNumber | kBool);
-    if (isNumber(other)) {
-        call("diopiLtScalar", diopiLtScalar, out_written, self_read, Number(other.item()));
-        out_written.finish();
-        return;
-    }
-    const Input other_read(call, other, type, kNumber | kBool);
-    call("diopiLt", diopiLt, out_written, self_read, other_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_lt_Tensor, 1, Form::functional> op;
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_lt_Tensor, 1, Form::inplace> op(self);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_lt_Tensor, 1, Form::out> op(out);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return out;
-}
-
-}  // namespace lt_Tensor
 
 // max.dim, max.dim_max: diopiMax.
 namespace max_dim {
@@ -3741,7 +1236,7 @@ void run(at::Tensor& max, at::Tensor& max_values, const at::Tensor& self, int64_
 }
 
 std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, int64_t dim, bool keepdim) {
-    Shaped<at::meta::structured_max_dim, 2, Form::functional> op;
+    Shaped<at::meta::structured_max_dim, 2> op;
     op.meta(self, dim, keepdim);
     run(op.output(0), op.output(1), self, dim, keepdim);
     return {std::move(op.output(0)), std::move(op.output(1))};
@@ -3749,7 +1244,7 @@ std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, int64_t di
 
 std::tuple<at::Tensor&, at::Tensor&> out(const at::Tensor& self, int64_t dim, bool keepdim, at::Tensor& max,
                                          at::Tensor& max_values) {
-    Shaped<at::meta::structured_max_dim, 2, Form::out> op(max, max_values);
+    Shaped<at::meta::structured_max_dim, 2> op(Form::out, max, max_values);
     op.meta(self, dim, keepdim);
     run(op.output(0), op.output(1), self, dim, keepdim);
     return std::tie(max, max_values);
@@ -3775,7 +1270,7 @@ void run(at::Tensor& out, at::Tensor& indices, const at::Tensor& self, at::IntAr
 std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, at::IntArrayRef kernel_size,
                                               at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
                                               bool ceil_mode) {
-    Shaped<at::meta::structured_max_pool2d_with_indices, 2, Form::functional> op;
+    Shaped<at::meta::structured_max_pool2d_with_indices, 2> op;
     op.meta(self, kernel_size, stride, padding, dilation, ceil_mode);
     run(op.output(0), op.output(1), self, kernel_size, stride, padding, dilation, ceil_mode);
     return {std::move(op.output(0)), std::move(op.output(1))};
@@ -3784,7 +1279,7 @@ std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, at::IntArr
 std::tuple<at::Tensor&, at::Tensor&> out(const at::Tensor& self, at::IntArrayRef kernel_size, at::IntArrayRef stride,
                                          at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode,
                                          at::Tensor& out, at::Tensor& indices) {
-    Shaped<at::meta::structured_max_pool2d_with_indices, 2, Form::out> op(out, indices);
+    Shaped<at::meta::structured_max_pool2d_with_indices, 2> op(Form::out, out, indices);
     op.meta(self, kernel_size, stride, padding, dilation, ceil_mode);
     run(op.output(0), op.output(1), self, kernel_size, stride, padding, dilation, ceil_mode);
     return std::tie(out, indices);
@@ -3813,7 +1308,7 @@ void run(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef kernel_size,
                       at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode,
                       const at::Tensor& indices) {
-    Shaped<at::meta::structured_max_pool2d_with_indices_backward, 1, Form::functional> op;
+    Shaped<at::meta::structured_max_pool2d_with_indices_backward, 1> op;
     op.meta(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices);
     run(op.output(0), grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices);
     return std::move(op.output(0));
@@ -3822,41 +1317,13 @@ at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, at:
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef kernel_size,
                 at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode,
                 const at::Tensor& indices, at::Tensor& grad_input) {
-    Shaped<at::meta::structured_max_pool2d_with_indices_backward, 1, Form::out> op(grad_input);
+    Shaped<at::meta::structured_max_pool2d_with_indices_backward, 1> op(Form::out, grad_input);
     op.meta(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices);
     run(op.output(0), grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices);
     return grad_input;
 }
 
 }  // namespace max_pool2d_with_indices_backward
-
-// maximum, maximum.out: diopiMaximum.
-namespace maximum {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type, kNumber | kBool);
-    const Input other_read(call, other, type, kNumber | kBool);
-    call("diopiMaximum", diopiMaximum, out_written, self_read, other_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_maximum, 1, Form::functional> op;
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return std::move(op.output(0));
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_maximum, 1, Form::out> op(out);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return out;
-}
-
-}  // namespace maximum
 
 // mean.dim, mean.out: diopiMean.
 namespace mean_dim {
@@ -3872,7 +1339,7 @@ void run(at::Tensor& out, const at::Tensor& self, at::OptionalIntArrayRef dim, b
 
 at::Tensor functional(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
                       std::optional<at::ScalarType> dtype) {
-    Shaped<at::meta::structured_mean_dim, 1, Form::functional> op;
+    Shaped<at::meta::structured_mean_dim, 1> op;
     op.meta(self, dim, keepdim, dtype);
     run(op.output(0), self, dim, keepdim, dtype);
     return std::move(op.output(0));
@@ -3880,7 +1347,7 @@ at::Tensor functional(const at::Tensor& self, at::OptionalIntArrayRef dim, bool 
 
 at::Tensor& out(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim, std::optional<at::ScalarType> dtype,
                 at::Tensor& out) {
-    Shaped<at::meta::structured_mean_dim, 1, Form::out> op(out);
+    Shaped<at::meta::structured_mean_dim, 1> op(Form::out, out);
     op.meta(self, dim, keepdim, dtype);
     run(op.output(0), self, dim, keepdim, dtype);
     return out;
@@ -3902,7 +1369,7 @@ void run(at::Tensor& min, at::Tensor& min_indices, const at::Tensor& self, int64
 }
 
 std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, int64_t dim, bool keepdim) {
-    Shaped<at::meta::structured_min_dim, 2, Form::functional> op;
+    Shaped<at::meta::structured_min_dim, 2> op;
     op.meta(self, dim, keepdim);
     run(op.output(0), op.output(1), self, dim, keepdim);
     return {std::move(op.output(0)), std::move(op.output(1))};
@@ -3910,67 +1377,13 @@ std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, int64_t di
 
 std::tuple<at::Tensor&, at::Tensor&> out(const at::Tensor& self, int64_t dim, bool keepdim, at::Tensor& min,
                                          at::Tensor& min_indices) {
-    Shaped<at::meta::structured_min_dim, 2, Form::out> op(min, min_indices);
+    Shaped<at::meta::structured_min_dim, 2> op(Form::out, min, min_indices);
     op.meta(self, dim, keepdim);
     run(op.output(0), op.output(1), self, dim, keepdim);
     return std::tie(min, min_indices);
 }
 
 }  // namespace min_dim
-
-// minimum, minimum.out: diopiMinimum.
-namespace minimum {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type, kNumber | kBool);
-    const Input other_read(call, other, type, kNumber | kBool);
-    call("diopiMinimum", diopiMinimum, out_written, self_read, other_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_minimum, 1, Form::functional> op;
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return std::move(op.output(0));
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_minimum, 1, Form::out> op(out);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return out;
-}
-
-}  // namespace minimum
-
-// mish, mish_, mish.out: kernels::mish.
-namespace mish {
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_mish, 1, Form::functional> op;
-    op.meta(self);
-    kernels::mish(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_mish, 1, Form::inplace> op(self);
-    op.meta(self);
-    kernels::mish(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_mish, 1, Form::out> op(out);
-    op.meta(self);
-    kernels::mish(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace mish
 
 // mm, mm.out: diopiMm.
 namespace mm {
@@ -3986,187 +1399,20 @@ void run(at::Tensor& out, const at::Tensor& self, const at::Tensor& mat2) {
 }
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& mat2) {
-    Shaped<at::meta::structured_mm, 1, Form::functional> op;
+    Shaped<at::meta::structured_mm, 1> op;
     op.meta(self, mat2);
     run(op.output(0), self, mat2);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& mat2, at::Tensor& out) {
-    Shaped<at::meta::structured_mm, 1, Form::out> op(out);
+    Shaped<at::meta::structured_mm, 1> op(Form::out, out);
     op.meta(self, mat2);
     run(op.output(0), self, mat2);
     return out;
 }
 
 }  // namespace mm
-
-// mse_loss, mse_loss.out: kernels::mseLoss.
-namespace mse_loss {
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& target, int64_t reduction) {
-    Shaped<at::meta::structured_mse_loss, 1, Form::functional> op;
-    op.meta(self, target, reduction);
-    kernels::mseLoss(op.output(0), op.type(self.scalar_type()), self, target, reduction);
-    return std::move(op.output(0));
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& target, int64_t reduction, at::Tensor& out) {
-    Shaped<at::meta::structured_mse_loss, 1, Form::out> op(out);
-    op.meta(self, target, reduction);
-    kernels::mseLoss(op.output(0), op.type(self.scalar_type()), self, target, reduction);
-    return out;
-}
-
-}  // namespace mse_loss
-
-// mul.Tensor, mul_.Tensor, mul.out: diopiMul, diopiMulScalar.
-namespace mul_Tensor {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type);
-    if (isNumber(other)) {
-        call("diopiMulScalar", diopiMulScalar, out_written, self_read, Number(other.item()));
-        out_written.finish();
-        return;
-    }
-    const Input other_read(call, other, type);
-    call("diopiMul", diopiMul, out_written, self_read, other_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_mul_Tensor, 1, Form::functional> op;
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_mul_Tensor, 1, Form::inplace> op(self);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_mul_Tensor, 1, Form::out> op(out);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return out;
-}
-
-}  // namespace mul_Tensor
-
-// ne.Scalar, ne_.Scalar, ne.Scalar_out: diopiNeScalar.
-namespace ne_Scalar {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& other) {
-    Call call(out);
-    Output out_written(out, at::kBool);
-    const Input self_read(call, self, type);
-    call("diopiNeScalar", diopiNeScalar, out_written, self_read, Number(other));
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const at::Scalar& other) {
-    Shaped<at::meta::structured_ne_Scalar, 1, Form::functional> op;
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Scalar& other) {
-    Shaped<at::meta::structured_ne_Scalar, 1, Form::inplace> op(self);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Scalar& other, at::Tensor& out) {
-    Shaped<at::meta::structured_ne_Scalar, 1, Form::out> op(out);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return out;
-}
-
-}  // namespace ne_Scalar
-
-// ne.Tensor, ne_.Tensor, ne.Tensor_out: diopiNe, diopiNeScalar.
-namespace ne_Tensor {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
-    Call call(out);
-    Output out_written(out, at::kBool);
-    const Input self_read(call, self, type);
-    if (isNumber(other)) {
-        call("diopiNeScalar", diopiNeScalar, out_written, self_read, Number(other.item()));
-        out_written.finish();
-        return;
-    }
-    const Input other_read(call, other, type);
-    call("diopiNe", diopiNe, out_written, self_read, other_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_ne_Tensor, 1, Form::functional> op;
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_ne_Tensor, 1, Form::inplace> op(self);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_ne_Tensor, 1, Form::out> op(out);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return out;
-}
-
-}  // namespace ne_Tensor
-
-// neg, neg_, neg.out: diopiNeg.
-namespace neg {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type, kNumber | kComplex);
-    call("diopiNeg", diopiNeg, out_written, self_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_neg, 1, Form::functional> op;
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_neg, 1, Form::inplace> op(self);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_neg, 1, Form::out> op(out);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace neg
 
 // nll_loss_backward, nll_loss_backward.grad_input: diopiNLLLossV2Backward.
 namespace nll_loss_backward {
@@ -4192,7 +1438,7 @@ void run(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
                       const std::optional<at::Tensor>& weight, int64_t reduction, int64_t ignore_index,
                       const at::Tensor& total_weight) {
-    Shaped<at::meta::structured_nll_loss_backward, 1, Form::functional> op;
+    Shaped<at::meta::structured_nll_loss_backward, 1> op;
     op.meta(grad_output, self, target, reference(weight), reduction, ignore_index, total_weight);
     run(op.output(0), grad_output, self, target, weight, reduction, ignore_index, total_weight);
     return std::move(op.output(0));
@@ -4201,7 +1447,7 @@ at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, con
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
                 const std::optional<at::Tensor>& weight, int64_t reduction, int64_t ignore_index,
                 const at::Tensor& total_weight, at::Tensor& grad_input) {
-    Shaped<at::meta::structured_nll_loss_backward, 1, Form::out> op(grad_input);
+    Shaped<at::meta::structured_nll_loss_backward, 1> op(Form::out, grad_input);
     op.meta(grad_output, self, target, reference(weight), reduction, ignore_index, total_weight);
     run(op.output(0), grad_output, self, target, weight, reduction, ignore_index, total_weight);
     return grad_input;
@@ -4230,7 +1476,7 @@ void run(at::Tensor& output, at::Tensor& total_weight, const at::Tensor& self, c
 std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, const at::Tensor& target,
                                               const std::optional<at::Tensor>& weight, int64_t reduction,
                                               int64_t ignore_index) {
-    Shaped<at::meta::structured_nll_loss_forward, 2, Form::functional> op;
+    Shaped<at::meta::structured_nll_loss_forward, 2> op;
     op.meta(self, target, reference(weight), reduction, ignore_index);
     run(op.output(0), op.output(1), self, target, weight, reduction, ignore_index);
     return {std::move(op.output(0)), std::move(op.output(1))};
@@ -4239,7 +1485,7 @@ std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, const at::
 std::tuple<at::Tensor&, at::Tensor&> out(const at::Tensor& self, const at::Tensor& target,
                                          const std::optional<at::Tensor>& weight, int64_t reduction,
                                          int64_t ignore_index, at::Tensor& output, at::Tensor& total_weight) {
-    Shaped<at::meta::structured_nll_loss_forward, 2, Form::out> op(output, total_weight);
+    Shaped<at::meta::structured_nll_loss_forward, 2> op(Form::out, output, total_weight);
     op.meta(self, target, reference(weight), reduction, ignore_index);
     run(op.output(0), op.output(1), self, target, weight, reduction, ignore_index);
     return std::tie(output, total_weight);
@@ -4262,7 +1508,7 @@ void run(at::Tensor& out, const at::Tensor& self, const std::optional<at::Scalar
 }
 
 at::Tensor functional(const at::Tensor& self, const std::optional<at::Scalar>& p, at::IntArrayRef dim, bool keepdim) {
-    Shaped<at::meta::structured_norm_ScalarOpt_dim, 1, Form::functional> op;
+    Shaped<at::meta::structured_norm_ScalarOpt_dim, 1> op;
     op.meta(self, reference(p), dim, keepdim);
     run(op.output(0), self, p, dim, keepdim);
     return std::move(op.output(0));
@@ -4270,7 +1516,7 @@ at::Tensor functional(const at::Tensor& self, const std::optional<at::Scalar>& p
 
 at::Tensor& out(const at::Tensor& self, const std::optional<at::Scalar>& p, at::IntArrayRef dim, bool keepdim,
                 at::Tensor& out) {
-    Shaped<at::meta::structured_norm_ScalarOpt_dim, 1, Form::out> op(out);
+    Shaped<at::meta::structured_norm_ScalarOpt_dim, 1> op(Form::out, out);
     op.meta(self, reference(p), dim, keepdim);
     run(op.output(0), self, p, dim, keepdim);
     return out;
@@ -4283,7 +1529,7 @@ namespace norm_ScalarOpt_dim_dtype {
 
 at::Tensor functional(const at::Tensor& self, const std::optional<at::Scalar>& p, at::IntArrayRef dim, bool keepdim,
                       at::ScalarType dtype) {
-    Shaped<at::meta::structured_norm_ScalarOpt_dim_dtype, 1, Form::functional> op;
+    Shaped<at::meta::structured_norm_ScalarOpt_dim_dtype, 1> op;
     op.meta(self, reference(p), dim, keepdim, dtype);
     kernels::normScalarOptDimDtype(op.output(0), self, p, dim, keepdim, dtype);
     return std::move(op.output(0));
@@ -4291,7 +1537,7 @@ at::Tensor functional(const at::Tensor& self, const std::optional<at::Scalar>& p
 
 at::Tensor& out(const at::Tensor& self, const std::optional<at::Scalar>& p, at::IntArrayRef dim, bool keepdim,
                 at::ScalarType dtype, at::Tensor& out) {
-    Shaped<at::meta::structured_norm_ScalarOpt_dim_dtype, 1, Form::out> op(out);
+    Shaped<at::meta::structured_norm_ScalarOpt_dim_dtype, 1> op(Form::out, out);
     op.meta(self, reference(p), dim, keepdim, dtype);
     kernels::normScalarOptDimDtype(op.output(0), self, p, dim, keepdim, dtype);
     return out;
@@ -4311,91 +1557,20 @@ void run(at::Tensor& out, const at::Scalar& self, const at::Tensor& exponent) {
 }
 
 at::Tensor functional(const at::Scalar& self, const at::Tensor& exponent) {
-    Shaped<at::meta::structured_pow_Scalar, 1, Form::functional> op;
+    Shaped<at::meta::structured_pow_Scalar, 1> op;
     op.meta(self, exponent);
     run(op.output(0), self, exponent);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Scalar& self, const at::Tensor& exponent, at::Tensor& out) {
-    Shaped<at::meta::structured_pow_Scalar, 1, Form::out> op(out);
+    Shaped<at::meta::structured_pow_Scalar, 1> op(Form::out, out);
     op.meta(self, exponent);
     run(op.output(0), self, exponent);
     return out;
 }
 
 }  // namespace pow_Scalar
-
-// pow.Tensor_Scalar, pow_.Scalar, pow.Tensor_Scalar_out: kernels::powTensorScalar.
-namespace pow_Tensor_Scalar {
-
-at::Tensor functional(const at::Tensor& self, const at::Scalar& exponent) {
-    Shaped<at::meta::structured_pow_Tensor_Scalar, 1, Form::functional> op;
-    op.meta(self, exponent);
-    kernels::powTensorScalar(op.output(0), op.type(self.scalar_type()), self, exponent);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Scalar& exponent) {
-    Shaped<at::meta::structured_pow_Tensor_Scalar, 1, Form::inplace> op(self);
-    op.meta(self, exponent);
-    kernels::powTensorScalar(op.output(0), op.type(self.scalar_type()), self, exponent);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Scalar& exponent, at::Tensor& out) {
-    Shaped<at::meta::structured_pow_Tensor_Scalar, 1, Form::out> op(out);
-    op.meta(self, exponent);
-    kernels::powTensorScalar(op.output(0), op.type(self.scalar_type()), self, exponent);
-    return out;
-}
-
-}  // namespace pow_Tensor_Scalar
-
-// pow.Tensor_Tensor, pow_.Tensor, pow.Tensor_Tensor_out: diopiPowTensor, diopiPowScalar, diopiPow.
-namespace pow_Tensor_Tensor {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& exponent) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type);
-    const Input exponent_read(call, exponent, type);
-    if (isNumber(self)) {
-        call("diopiPowScalar", diopiPowScalar, out_written, Number(self.item()), exponent_read);
-        out_written.finish();
-        return;
-    }
-    if (isNumber(exponent)) {
-        call("diopiPow", diopiPow, out_written, self_read, Number(exponent.item()));
-        out_written.finish();
-        return;
-    }
-    call("diopiPowTensor", diopiPowTensor, out_written, self_read, exponent_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& exponent) {
-    Shaped<at::meta::structured_pow_Tensor_Tensor, 1, Form::functional> op;
-    op.meta(self, exponent);
-    run(op.output(0), op.type(self.scalar_type()), self, exponent);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Tensor& exponent) {
-    Shaped<at::meta::structured_pow_Tensor_Tensor, 1, Form::inplace> op(self);
-    op.meta(self, exponent);
-    run(op.output(0), op.type(self.scalar_type()), self, exponent);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& exponent, at::Tensor& out) {
-    Shaped<at::meta::structured_pow_Tensor_Tensor, 1, Form::out> op(out);
-    op.meta(self, exponent);
-    run(op.output(0), op.type(self.scalar_type()), self, exponent);
-    return out;
-}
-
-}  // namespace pow_Tensor_Tensor
 
 // prod.dim_int, prod.int_out: diopiProd.
 namespace prod_dim_int {
@@ -4410,7 +1585,7 @@ void run(at::Tensor& out, const at::Tensor& self, int64_t dim, bool keepdim, std
 }
 
 at::Tensor functional(const at::Tensor& self, int64_t dim, bool keepdim, std::optional<at::ScalarType> dtype) {
-    Shaped<at::meta::structured_prod_dim_int, 1, Form::functional> op;
+    Shaped<at::meta::structured_prod_dim_int, 1> op;
     op.meta(self, dim, keepdim, dtype);
     run(op.output(0), self, dim, keepdim, dtype);
     return std::move(op.output(0));
@@ -4418,47 +1593,13 @@ at::Tensor functional(const at::Tensor& self, int64_t dim, bool keepdim, std::op
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, bool keepdim, std::optional<at::ScalarType> dtype,
                 at::Tensor& out) {
-    Shaped<at::meta::structured_prod_dim_int, 1, Form::out> op(out);
+    Shaped<at::meta::structured_prod_dim_int, 1> op(Form::out, out);
     op.meta(self, dim, keepdim, dtype);
     run(op.output(0), self, dim, keepdim, dtype);
     return out;
 }
 
 }  // namespace prod_dim_int
-
-// reciprocal, reciprocal_, reciprocal.out: diopiReciprocal.
-namespace reciprocal {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type);
-    call("diopiReciprocal", diopiReciprocal, out_written, self_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_reciprocal, 1, Form::functional> op;
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_reciprocal, 1, Form::inplace> op(self);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_reciprocal, 1, Form::out> op(out);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace reciprocal
 
 // reflection_pad1d, reflection_pad1d.out: diopiPad.
 namespace reflection_pad1d {
@@ -4472,14 +1613,14 @@ void run(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding) {
 }
 
 at::Tensor functional(const at::Tensor& self, at::IntArrayRef padding) {
-    Shaped<at::meta::structured_reflection_pad1d, 1, Form::functional> op;
+    Shaped<at::meta::structured_reflection_pad1d, 1> op;
     op.meta(self, padding);
     run(op.output(0), self, padding);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out) {
-    Shaped<at::meta::structured_reflection_pad1d, 1, Form::out> op(out);
+    Shaped<at::meta::structured_reflection_pad1d, 1> op(Form::out, out);
     op.meta(self, padding);
     run(op.output(0), self, padding);
     return out;
@@ -4491,7 +1632,7 @@ at::Tensor& out(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out
 namespace reflection_pad1d_backward {
 
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding) {
-    Shaped<at::meta::structured_reflection_pad1d_backward, 1, Form::functional> op;
+    Shaped<at::meta::structured_reflection_pad1d_backward, 1> op;
     op.meta(grad_output, self, padding);
     kernels::reflectionPad1dBackward(op.output(0), grad_output, self, padding);
     return std::move(op.output(0));
@@ -4499,7 +1640,7 @@ at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, at:
 
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding,
                 at::Tensor& grad_input) {
-    Shaped<at::meta::structured_reflection_pad1d_backward, 1, Form::out> op(grad_input);
+    Shaped<at::meta::structured_reflection_pad1d_backward, 1> op(Form::out, grad_input);
     op.meta(grad_output, self, padding);
     kernels::reflectionPad1dBackward(op.output(0), grad_output, self, padding);
     return grad_input;
@@ -4519,14 +1660,14 @@ void run(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding) {
 }
 
 at::Tensor functional(const at::Tensor& self, at::IntArrayRef padding) {
-    Shaped<at::meta::structured_reflection_pad3d, 1, Form::functional> op;
+    Shaped<at::meta::structured_reflection_pad3d, 1> op;
     op.meta(self, padding);
     run(op.output(0), self, padding);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out) {
-    Shaped<at::meta::structured_reflection_pad3d, 1, Form::out> op(out);
+    Shaped<at::meta::structured_reflection_pad3d, 1> op(Form::out, out);
     op.meta(self, padding);
     run(op.output(0), self, padding);
     return out;
@@ -4538,7 +1679,7 @@ at::Tensor& out(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out
 namespace reflection_pad3d_backward {
 
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding) {
-    Shaped<at::meta::structured_reflection_pad3d_backward, 1, Form::functional> op;
+    Shaped<at::meta::structured_reflection_pad3d_backward, 1> op;
     op.meta(grad_output, self, padding);
     kernels::reflectionPad3dBackward(op.output(0), grad_output, self, padding);
     return std::move(op.output(0));
@@ -4546,59 +1687,13 @@ at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, at:
 
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding,
                 at::Tensor& grad_input) {
-    Shaped<at::meta::structured_reflection_pad3d_backward, 1, Form::out> op(grad_input);
+    Shaped<at::meta::structured_reflection_pad3d_backward, 1> op(Form::out, grad_input);
     op.meta(grad_output, self, padding);
     kernels::reflectionPad3dBackward(op.output(0), grad_output, self, padding);
     return grad_input;
 }
 
 }  // namespace reflection_pad3d_backward
-
-// remainder.Tensor, remainder_.Tensor, remainder.Tensor_out: diopiRemainderTensor, diopiRemainderScalar,
-// diopiRemainder.
-namespace remainder_Tensor {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type, kNumber | kBool);
-    const Input other_read(call, other, type, kNumber | kBool);
-    if (isNumber(other)) {
-        call("diopiRemainderScalar", diopiRemainderScalar, out_written, self_read, Number(other.item()));
-        out_written.finish();
-        return;
-    }
-    if (isNumber(self)) {
-        call("diopiRemainder", diopiRemainder, out_written, Number(self.item()), other_read);
-        out_written.finish();
-        return;
-    }
-    call("diopiRemainderTensor", diopiRemainderTensor, out_written, self_read, other_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_remainder_Tensor, 1, Form::functional> op;
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_remainder_Tensor, 1, Form::inplace> op(self);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_remainder_Tensor, 1, Form::out> op(out);
-    op.meta(self, other);
-    run(op.output(0), op.type(self.scalar_type()), self, other);
-    return out;
-}
-
-}  // namespace remainder_Tensor
 
 // replication_pad1d, replication_pad1d.out: diopiPad.
 namespace replication_pad1d {
@@ -4612,14 +1707,14 @@ void run(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding) {
 }
 
 at::Tensor functional(const at::Tensor& self, at::IntArrayRef padding) {
-    Shaped<at::meta::structured_replication_pad1d, 1, Form::functional> op;
+    Shaped<at::meta::structured_replication_pad1d, 1> op;
     op.meta(self, padding);
     run(op.output(0), self, padding);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out) {
-    Shaped<at::meta::structured_replication_pad1d, 1, Form::out> op(out);
+    Shaped<at::meta::structured_replication_pad1d, 1> op(Form::out, out);
     op.meta(self, padding);
     run(op.output(0), self, padding);
     return out;
@@ -4631,7 +1726,7 @@ at::Tensor& out(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out
 namespace replication_pad1d_backward {
 
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding) {
-    Shaped<at::meta::structured_replication_pad1d_backward, 1, Form::functional> op;
+    Shaped<at::meta::structured_replication_pad1d_backward, 1> op;
     op.meta(grad_output, self, padding);
     kernels::replicationPad1dBackward(op.output(0), grad_output, self, padding);
     return std::move(op.output(0));
@@ -4639,7 +1734,7 @@ at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, at:
 
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding,
                 at::Tensor& grad_input) {
-    Shaped<at::meta::structured_replication_pad1d_backward, 1, Form::out> op(grad_input);
+    Shaped<at::meta::structured_replication_pad1d_backward, 1> op(Form::out, grad_input);
     op.meta(grad_output, self, padding);
     kernels::replicationPad1dBackward(op.output(0), grad_output, self, padding);
     return grad_input;
@@ -4659,14 +1754,14 @@ void run(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding) {
 }
 
 at::Tensor functional(const at::Tensor& self, at::IntArrayRef padding) {
-    Shaped<at::meta::structured_replication_pad2d, 1, Form::functional> op;
+    Shaped<at::meta::structured_replication_pad2d, 1> op;
     op.meta(self, padding);
     run(op.output(0), self, padding);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out) {
-    Shaped<at::meta::structured_replication_pad2d, 1, Form::out> op(out);
+    Shaped<at::meta::structured_replication_pad2d, 1> op(Form::out, out);
     op.meta(self, padding);
     run(op.output(0), self, padding);
     return out;
@@ -4686,106 +1781,20 @@ void run(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding) {
 }
 
 at::Tensor functional(const at::Tensor& self, at::IntArrayRef padding) {
-    Shaped<at::meta::structured_replication_pad3d, 1, Form::functional> op;
+    Shaped<at::meta::structured_replication_pad3d, 1> op;
     op.meta(self, padding);
     run(op.output(0), self, padding);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out) {
-    Shaped<at::meta::structured_replication_pad3d, 1, Form::out> op(out);
+    Shaped<at::meta::structured_replication_pad3d, 1> op(Form::out, out);
     op.meta(self, padding);
     run(op.output(0), self, padding);
     return out;
 }
 
 }  // namespace replication_pad3d
-
-// round, round_, round.out: kernels::round.
-namespace round {
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_round, 1, Form::functional> op;
-    op.meta(self);
-    kernels::round(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_round, 1, Form::inplace> op(self);
-    op.meta(self);
-    kernels::round(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_round, 1, Form::out> op(out);
-    op.meta(self);
-    kernels::round(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace round
-
-// round.decimals, round_.decimals, round.decimals_out: kernels::roundDecimals.
-namespace round_decimals {
-
-at::Tensor functional(const at::Tensor& self, int64_t decimals) {
-    Shaped<at::meta::structured_round_decimals, 1, Form::functional> op;
-    op.meta(self, decimals);
-    kernels::roundDecimals(op.output(0), op.type(self.scalar_type()), self, decimals);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, int64_t decimals) {
-    Shaped<at::meta::structured_round_decimals, 1, Form::inplace> op(self);
-    op.meta(self, decimals);
-    kernels::roundDecimals(op.output(0), op.type(self.scalar_type()), self, decimals);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, int64_t decimals, at::Tensor& out) {
-    Shaped<at::meta::structured_round_decimals, 1, Form::out> op(out);
-    op.meta(self, decimals);
-    kernels::roundDecimals(op.output(0), op.type(self.scalar_type()), self, decimals);
-    return out;
-}
-
-}  // namespace round_decimals
-
-// rsqrt, rsqrt_, rsqrt.out: diopiRsqrt.
-namespace rsqrt {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type);
-    call("diopiRsqrt", diopiRsqrt, out_written, self_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_rsqrt, 1, Form::functional> op;
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_rsqrt, 1, Form::inplace> op(self);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_rsqrt, 1, Form::out> op(out);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace rsqrt
 
 // scatter_add, scatter_add_, scatter_add.out: diopiScatter.
 namespace scatter_add {
@@ -4802,21 +1811,21 @@ void run(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor&
 }
 
 at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src) {
-    Shaped<at::meta::structured_scatter_add, 1, Form::functional> op;
+    Shaped<at::meta::structured_scatter_add, 1> op;
     op.meta(self, dim, index, src);
     run(op.output(0), self, dim, index, src);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src) {
-    Shaped<at::meta::structured_scatter_add, 1, Form::inplace> op(self);
+    Shaped<at::meta::structured_scatter_add, 1> op(Form::inplace, self);
     op.meta(self, dim, index, src);
     run(op.output(0), self, dim, index, src);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src, at::Tensor& out) {
-    Shaped<at::meta::structured_scatter_add, 1, Form::out> op(out);
+    Shaped<at::meta::structured_scatter_add, 1> op(Form::out, out);
     op.meta(self, dim, index, src);
     run(op.output(0), self, dim, index, src);
     return out;
@@ -4841,7 +1850,7 @@ void run(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor&
 
 at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src,
                       std::string_view reduce) {
-    Shaped<at::meta::structured_scatter_reduce, 1, Form::functional> op;
+    Shaped<at::meta::structured_scatter_reduce, 1> op;
     op.meta(self, dim, index, src, reduce);
     run(op.output(0), self, dim, index, src, reduce);
     return std::move(op.output(0));
@@ -4849,7 +1858,7 @@ at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& ind
 
 at::Tensor& inplace(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src,
                     std::string_view reduce) {
-    Shaped<at::meta::structured_scatter_reduce, 1, Form::inplace> op(self);
+    Shaped<at::meta::structured_scatter_reduce, 1> op(Form::inplace, self);
     op.meta(self, dim, index, src, reduce);
     run(op.output(0), self, dim, index, src, reduce);
     return self;
@@ -4857,7 +1866,7 @@ at::Tensor& inplace(at::Tensor& self, int64_t dim, const at::Tensor& index, cons
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src,
                 std::string_view reduce, at::Tensor& out) {
-    Shaped<at::meta::structured_scatter_reduce, 1, Form::out> op(out);
+    Shaped<at::meta::structured_scatter_reduce, 1> op(Form::out, out);
     op.meta(self, dim, index, src, reduce);
     run(op.output(0), self, dim, index, src, reduce);
     return out;
@@ -4870,7 +1879,7 @@ namespace scatter_reduce_two {
 
 at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src,
                       std::string_view reduce, bool include_self) {
-    Shaped<at::meta::structured_scatter_reduce_two, 1, Form::functional> op;
+    Shaped<at::meta::structured_scatter_reduce_two, 1> op;
     op.meta(self, dim, index, src, reduce, include_self);
     kernels::scatterReduceTwo(op.output(0), self, dim, index, src, reduce, include_self);
     return std::move(op.output(0));
@@ -4878,7 +1887,7 @@ at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& ind
 
 at::Tensor& inplace(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src,
                     std::string_view reduce, bool include_self) {
-    Shaped<at::meta::structured_scatter_reduce_two, 1, Form::inplace> op(self);
+    Shaped<at::meta::structured_scatter_reduce_two, 1> op(Form::inplace, self);
     op.meta(self, dim, index, src, reduce, include_self);
     kernels::scatterReduceTwo(op.output(0), self, dim, index, src, reduce, include_self);
     return self;
@@ -4886,7 +1895,7 @@ at::Tensor& inplace(at::Tensor& self, int64_t dim, const at::Tensor& index, cons
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src,
                 std::string_view reduce, bool include_self, at::Tensor& out) {
-    Shaped<at::meta::structured_scatter_reduce_two, 1, Form::out> op(out);
+    Shaped<at::meta::structured_scatter_reduce_two, 1> op(Form::out, out);
     op.meta(self, dim, index, src, reduce, include_self);
     kernels::scatterReduceTwo(op.output(0), self, dim, index, src, reduce, include_self);
     return out;
@@ -4909,21 +1918,21 @@ void run(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor&
 }
 
 at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src) {
-    Shaped<at::meta::structured_scatter_src, 1, Form::functional> op;
+    Shaped<at::meta::structured_scatter_src, 1> op;
     op.meta(self, dim, index, src);
     run(op.output(0), self, dim, index, src);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src) {
-    Shaped<at::meta::structured_scatter_src, 1, Form::inplace> op(self);
+    Shaped<at::meta::structured_scatter_src, 1> op(Form::inplace, self);
     op.meta(self, dim, index, src);
     run(op.output(0), self, dim, index, src);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src, at::Tensor& out) {
-    Shaped<at::meta::structured_scatter_src, 1, Form::out> op(out);
+    Shaped<at::meta::structured_scatter_src, 1> op(Form::out, out);
     op.meta(self, dim, index, src);
     run(op.output(0), self, dim, index, src);
     return out;
@@ -4945,14 +1954,14 @@ void run(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor&
 }
 
 at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Scalar& value) {
-    Shaped<at::meta::structured_scatter_value, 1, Form::functional> op;
+    Shaped<at::meta::structured_scatter_value, 1> op;
     op.meta(self, dim, index, value);
     run(op.output(0), self, dim, index, value);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Scalar& value) {
-    Shaped<at::meta::structured_scatter_value, 1, Form::inplace> op(self);
+    Shaped<at::meta::structured_scatter_value, 1> op(Form::inplace, self);
     op.meta(self, dim, index, value);
     run(op.output(0), self, dim, index, value);
     return self;
@@ -4960,7 +1969,7 @@ at::Tensor& inplace(at::Tensor& self, int64_t dim, const at::Tensor& index, cons
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Scalar& value,
                 at::Tensor& out) {
-    Shaped<at::meta::structured_scatter_value, 1, Form::out> op(out);
+    Shaped<at::meta::structured_scatter_value, 1> op(Form::out, out);
     op.meta(self, dim, index, value);
     run(op.output(0), self, dim, index, value);
     return out;
@@ -4984,7 +1993,7 @@ void run(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor&
 
 at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Scalar& value,
                       std::string_view reduce) {
-    Shaped<at::meta::structured_scatter_value_reduce, 1, Form::functional> op;
+    Shaped<at::meta::structured_scatter_value_reduce, 1> op;
     op.meta(self, dim, index, value, reduce);
     run(op.output(0), self, dim, index, value, reduce);
     return std::move(op.output(0));
@@ -4992,7 +2001,7 @@ at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& ind
 
 at::Tensor& inplace(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Scalar& value,
                     std::string_view reduce) {
-    Shaped<at::meta::structured_scatter_value_reduce, 1, Form::inplace> op(self);
+    Shaped<at::meta::structured_scatter_value_reduce, 1> op(Form::inplace, self);
     op.meta(self, dim, index, value, reduce);
     run(op.output(0), self, dim, index, value, reduce);
     return self;
@@ -5000,7 +2009,7 @@ at::Tensor& inplace(at::Tensor& self, int64_t dim, const at::Tensor& index, cons
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Scalar& value,
                 std::string_view reduce, at::Tensor& out) {
-    Shaped<at::meta::structured_scatter_value_reduce, 1, Form::out> op(out);
+    Shaped<at::meta::structured_scatter_value_reduce, 1> op(Form::out, out);
     op.meta(self, dim, index, value, reduce);
     run(op.output(0), self, dim, index, value, reduce);
     return out;
@@ -5008,318 +2017,13 @@ at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, co
 
 }  // namespace scatter_value_reduce
 
-// sgn, sgn_, sgn.out: diopiSgn.
-namespace sgn {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type);
-    call("diopiSgn", diopiSgn, out_written, self_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_sgn, 1, Form::functional> op;
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_sgn, 1, Form::inplace> op(self);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_sgn, 1, Form::out> op(out);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace sgn
-
-// sigmoid, sigmoid_, sigmoid.out: diopiSigmoid.
-namespace sigmoid {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type);
-    call("diopiSigmoid", diopiSigmoid, out_written, self_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_sigmoid, 1, Form::functional> op;
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_sigmoid, 1, Form::inplace> op(self);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_sigmoid, 1, Form::out> op(out);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace sigmoid
-
-// sigmoid_backward, sigmoid_backward.grad_input: diopiSigmoidBackward.
-namespace sigmoid_backward {
-
-void run(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output, const at::Tensor& output) {
-    Call call(grad_input);
-    Output grad_input_written(grad_input, type);
-    const Input grad_output_read(call, grad_output, type, kFloating | kComplex, grad_input.sizes());
-    const Input output_read(call, output, type, kAnyDtype, grad_input.sizes());
-    call("diopiSigmoidBackward", diopiSigmoidBackward, grad_input_written, grad_output_read, output_read);
-    grad_input_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& output) {
-    Shaped<at::meta::structured_sigmoid_backward, 1, Form::functional> op;
-    op.meta(grad_output, output);
-    run(op.output(0), op.type(grad_output.scalar_type()), grad_output, output);
-    return std::move(op.output(0));
-}
-
-at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& output, at::Tensor& grad_input) {
-    Shaped<at::meta::structured_sigmoid_backward, 1, Form::out> op(grad_input);
-    op.meta(grad_output, output);
-    run(op.output(0), op.type(grad_output.scalar_type()), grad_output, output);
-    return grad_input;
-}
-
-}  // namespace sigmoid_backward
-
-// sign, sign_, sign.out: diopiSign.
-namespace sign {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type, kNumber | kBool);
-    call("diopiSign", diopiSign, out_written, self_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_sign, 1, Form::functional> op;
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_sign, 1, Form::inplace> op(self);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_sign, 1, Form::out> op(out);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace sign
-
-// signbit, signbit.out: kernels::signbit.
-namespace signbit {
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_signbit, 1, Form::functional> op;
-    op.meta(self);
-    kernels::signbit(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_signbit, 1, Form::out> op(out);
-    op.meta(self);
-    kernels::signbit(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace signbit
-
-// silu, silu_, silu.out: diopiSilu.
-namespace silu {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type, kFloating | kComplex);
-    call("diopiSilu", diopiSilu, out_written, self_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_silu, 1, Form::functional> op;
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_silu, 1, Form::inplace> op(self);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_silu, 1, Form::out> op(out);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace silu
-
-// silu_backward, silu_backward.grad_input: diopiSiluBackward.
-namespace silu_backward {
-
-void run(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output, const at::Tensor& self) {
-    Call call(grad_input);
-    Output grad_input_written(grad_input, type);
-    const Input grad_output_read(call, grad_output, type, kFloating, grad_input.sizes());
-    const Input self_read(call, self, type, kAnyDtype, grad_input.sizes());
-    call("diopiSiluBackward", diopiSiluBackward, grad_input_written, grad_output_read, self_read);
-    grad_input_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self) {
-    Shaped<at::meta::structured_silu_backward, 1, Form::functional> op;
-    op.meta(grad_output, self);
-    run(op.output(0), op.type(grad_output.scalar_type()), grad_output, self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, at::Tensor& grad_input) {
-    Shaped<at::meta::structured_silu_backward, 1, Form::out> op(grad_input);
-    op.meta(grad_output, self);
-    run(op.output(0), op.type(grad_output.scalar_type()), grad_output, self);
-    return grad_input;
-}
-
-}  // namespace silu_backward
-
-// sin, sin_, sin.out: diopiSin.
-namespace sin {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type);
-    call("diopiSin", diopiSin, out_written, self_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_sin, 1, Form::functional> op;
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_sin, 1, Form::inplace> op(self);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_sin, 1, Form::out> op(out);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace sin
-
-// sinc, sinc_, sinc.out: kernels::sinc.
-namespace sinc {
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_sinc, 1, Form::functional> op;
-    op.meta(self);
-    kernels::sinc(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_sinc, 1, Form::inplace> op(self);
-    op.meta(self);
-    kernels::sinc(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_sinc, 1, Form::out> op(out);
-    op.meta(self);
-    kernels::sinc(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace sinc
-
-// sinh, sinh_, sinh.out: diopiSinh.
-namespace sinh {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type);
-    call("diopiSinh", diopiSinh, out_written, self_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_sinh, 1, Form::functional> op;
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_sinh, 1, Form::inplace> op(self);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_sinh, 1, Form::out> op(out);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace sinh
-
 // slow_conv_transpose2d, slow_conv_transpose2d.out: kernels::slowConvTranspose2d.
 namespace slow_conv_transpose2d {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
                       const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding,
                       at::IntArrayRef output_padding, at::IntArrayRef dilation) {
-    Shaped<at::meta::structured_slow_conv_transpose2d, 1, Form::functional> op;
+    Shaped<at::meta::structured_slow_conv_transpose2d, 1> op;
     op.meta(self, weight, kernel_size, reference(bias), stride, padding, output_padding, dilation);
     kernels::slowConvTranspose2d(op.output(0), self, weight, kernel_size, bias, stride, padding, output_padding,
                                  dilation);
@@ -5329,7 +2033,7 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& weight, at::IntA
 at::Tensor& out(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
                 const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding,
                 at::IntArrayRef output_padding, at::IntArrayRef dilation, at::Tensor& out) {
-    Shaped<at::meta::structured_slow_conv_transpose2d, 1, Form::out> op(out);
+    Shaped<at::meta::structured_slow_conv_transpose2d, 1> op(Form::out, out);
     op.meta(self, weight, kernel_size, reference(bias), stride, padding, output_padding, dilation);
     kernels::slowConvTranspose2d(op.output(0), self, weight, kernel_size, bias, stride, padding, output_padding,
                                  dilation);
@@ -5337,104 +2041,6 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRe
 }
 
 }  // namespace slow_conv_transpose2d
-
-// smooth_l1_loss, smooth_l1_loss.out: kernels::smoothL1Loss.
-namespace smooth_l1_loss {
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& target, int64_t reduction, double beta) {
-    Shaped<at::meta::structured_smooth_l1_loss, 1, Form::functional> op;
-    op.meta(self, target, reduction, beta);
-    kernels::smoothL1Loss(op.output(0), op.type(self.scalar_type()), self, target, reduction, beta);
-    return std::move(op.output(0));
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& target, int64_t reduction, double beta, at::Tensor& out) {
-    Shaped<at::meta::structured_smooth_l1_loss, 1, Form::out> op(out);
-    op.meta(self, target, reduction, beta);
-    kernels::smoothL1Loss(op.output(0), op.type(self.scalar_type()), self, target, reduction, beta);
-    return out;
-}
-
-}  // namespace smooth_l1_loss
-
-// softplus, softplus.out: kernels::softplus.
-namespace softplus {
-
-at::Tensor functional(const at::Tensor& self, const at::Scalar& beta, const at::Scalar& threshold) {
-    Shaped<at::meta::structured_softplus, 1, Form::functional> op;
-    op.meta(self, beta, threshold);
-    kernels::softplus(op.output(0), op.type(self.scalar_type()), self, beta, threshold);
-    return std::move(op.output(0));
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Scalar& beta, const at::Scalar& threshold, at::Tensor& out) {
-    Shaped<at::meta::structured_softplus, 1, Form::out> op(out);
-    op.meta(self, beta, threshold);
-    kernels::softplus(op.output(0), op.type(self.scalar_type()), self, beta, threshold);
-    return out;
-}
-
-}  // namespace softplus
-
-// softplus_backward, softplus_backward.grad_input: kernels::softplusBackward.
-namespace softplus_backward {
-
-at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& beta,
-                      const at::Scalar& threshold) {
-    Shaped<at::meta::structured_softplus_backward, 1, Form::functional> op;
-    op.meta(grad_output, self, beta, threshold);
-    kernels::softplusBackward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, beta, threshold);
-    return std::move(op.output(0));
-}
-
-at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& beta,
-                const at::Scalar& threshold, at::Tensor& grad_input) {
-    Shaped<at::meta::structured_softplus_backward, 1, Form::out> op(grad_input);
-    op.meta(grad_output, self, beta, threshold);
-    kernels::softplusBackward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, beta, threshold);
-    return grad_input;
-}
-
-}  // namespace softplus_backward
-
-// softshrink, softshrink.out: kernels::softshrink.
-namespace softshrink {
-
-at::Tensor functional(const at::Tensor& self, const at::Scalar& lambd) {
-    Shaped<at::meta::structured_softshrink, 1, Form::functional> op;
-    op.meta(self, lambd);
-    kernels::softshrink(op.output(0), op.type(self.scalar_type()), self, lambd);
-    return std::move(op.output(0));
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Scalar& lambd, at::Tensor& out) {
-    Shaped<at::meta::structured_softshrink, 1, Form::out> op(out);
-    op.meta(self, lambd);
-    kernels::softshrink(op.output(0), op.type(self.scalar_type()), self, lambd);
-    return out;
-}
-
-}  // namespace softshrink
-
-// softshrink_backward, softshrink_backward.grad_input: kernels::softshrinkBackward.
-namespace softshrink_backward {
-
-at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& lambd) {
-    Shaped<at::meta::structured_softshrink_backward, 1, Form::functional> op;
-    op.meta(grad_output, self, lambd);
-    kernels::softshrinkBackward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, lambd);
-    return std::move(op.output(0));
-}
-
-at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& lambd,
-                at::Tensor& grad_input) {
-    Shaped<at::meta::structured_softshrink_backward, 1, Form::out> op(grad_input);
-    op.meta(grad_output, self, lambd);
-    kernels::softshrinkBackward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, lambd);
-    return grad_input;
-}
-
-}  // namespace softshrink_backward
 
 // sort.stable, sort.values_stable: diopiSort.
 namespace sort_stable {
@@ -5452,7 +2058,7 @@ void run(at::Tensor& values, at::Tensor& indices, const at::Tensor& self, std::o
 
 std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, std::optional<bool> stable, int64_t dim,
                                               bool descending) {
-    Shaped<at::meta::structured_sort_stable, 2, Form::functional> op;
+    Shaped<at::meta::structured_sort_stable, 2> op;
     op.meta(self, stable, dim, descending);
     run(op.output(0), op.output(1), self, stable, dim, descending);
     return {std::move(op.output(0)), std::move(op.output(1))};
@@ -5460,127 +2066,13 @@ std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, std::optio
 
 std::tuple<at::Tensor&, at::Tensor&> out(const at::Tensor& self, std::optional<bool> stable, int64_t dim,
                                          bool descending, at::Tensor& values, at::Tensor& indices) {
-    Shaped<at::meta::structured_sort_stable, 2, Form::out> op(values, indices);
+    Shaped<at::meta::structured_sort_stable, 2> op(Form::out, values, indices);
     op.meta(self, stable, dim, descending);
     run(op.output(0), op.output(1), self, stable, dim, descending);
     return std::tie(values, indices);
 }
 
 }  // namespace sort_stable
-
-// special_entr, special_entr.out: kernels::specialEntr.
-namespace special_entr {
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_special_entr, 1, Form::functional> op;
-    op.meta(self);
-    kernels::specialEntr(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_special_entr, 1, Form::out> op(out);
-    op.meta(self);
-    kernels::specialEntr(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace special_entr
-
-// special_xlog1py, special_xlog1py.out: kernels::specialXlog1py.
-namespace special_xlog1py {
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_special_xlog1py, 1, Form::functional> op;
-    op.meta(self, other);
-    kernels::specialXlog1py(op.output(0), op.type(self.scalar_type()), self, other);
-    return std::move(op.output(0));
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_special_xlog1py, 1, Form::out> op(out);
-    op.meta(self, other);
-    kernels::specialXlog1py(op.output(0), op.type(self.scalar_type()), self, other);
-    return out;
-}
-
-}  // namespace special_xlog1py
-
-// sqrt, sqrt_, sqrt.out: diopiSqrt.
-namespace sqrt {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type);
-    call("diopiSqrt", diopiSqrt, out_written, self_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_sqrt, 1, Form::functional> op;
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_sqrt, 1, Form::inplace> op(self);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_sqrt, 1, Form::out> op(out);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace sqrt
-
-// sub.Tensor, sub_.Tensor, sub.out: diopiSub, diopiSubScalar.
-namespace sub_Tensor {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other,
-         const at::Scalar& alpha) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type, kNumber | kComplex);
-    if (isNumber(other)) {
-        call("diopiSubScalar", diopiSubScalar, out_written, self_read, Number(other.item()),
-             Number(alpha, at::toOpMathType(type)));
-        out_written.finish();
-        return;
-    }
-    const Input other_read(call, other, type, kNumber | kComplex);
-    call("diopiSub", diopiSub, out_written, self_read, other_read, Number(alpha, at::toOpMathType(type)));
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
-    Shaped<at::meta::structured_sub_Tensor, 1, Form::functional> op;
-    op.meta(self, other, alpha);
-    run(op.output(0), op.type(self.scalar_type()), self, other, alpha);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
-    Shaped<at::meta::structured_sub_Tensor, 1, Form::inplace> op(self);
-    op.meta(self, other, alpha);
-    run(op.output(0), op.type(self.scalar_type()), self, other, alpha);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha, at::Tensor& out) {
-    Shaped<at::meta::structured_sub_Tensor, 1, Form::out> op(out);
-    op.meta(self, other, alpha);
-    run(op.output(0), op.type(self.scalar_type()), self, other, alpha);
-    return out;
-}
-
-}  // namespace sub_Tensor
 
 // sum.dim_IntList, sum.IntList_out: diopiSum.
 namespace sum_dim_IntList {
@@ -5597,7 +2089,7 @@ void run(at::Tensor& out, const at::Tensor& self, at::OptionalIntArrayRef dim, b
 
 at::Tensor functional(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
                       std::optional<at::ScalarType> dtype) {
-    Shaped<at::meta::structured_sum_dim_IntList, 1, Form::functional> op;
+    Shaped<at::meta::structured_sum_dim_IntList, 1> op;
     op.meta(self, dim, keepdim, dtype);
     run(op.output(0), self, dim, keepdim, dtype);
     return std::move(op.output(0));
@@ -5605,176 +2097,13 @@ at::Tensor functional(const at::Tensor& self, at::OptionalIntArrayRef dim, bool 
 
 at::Tensor& out(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim, std::optional<at::ScalarType> dtype,
                 at::Tensor& out) {
-    Shaped<at::meta::structured_sum_dim_IntList, 1, Form::out> op(out);
+    Shaped<at::meta::structured_sum_dim_IntList, 1> op(Form::out, out);
     op.meta(self, dim, keepdim, dtype);
     run(op.output(0), self, dim, keepdim, dtype);
     return out;
 }
 
 }  // namespace sum_dim_IntList
-
-// tan, tan_, tan.out: diopiTan.
-namespace tan {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type);
-    call("diopiTan", diopiTan, out_written, self_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_tan, 1, Form::functional> op;
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_tan, 1, Form::inplace> op(self);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_tan, 1, Form::out> op(out);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace tan
-
-// tanh, tanh_, tanh.out: diopiTanh.
-namespace tanh {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type);
-    call("diopiTanh", diopiTanh, out_written, self_read);
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_tanh, 1, Form::functional> op;
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_tanh, 1, Form::inplace> op(self);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_tanh, 1, Form::out> op(out);
-    op.meta(self);
-    run(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace tanh
-
-// tanh_backward, tanh_backward.grad_input: diopiTanhBackward.
-namespace tanh_backward {
-
-void run(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output, const at::Tensor& output) {
-    Call call(grad_input);
-    Output grad_input_written(grad_input, type);
-    const Input grad_output_read(call, grad_output, type, kFloating | kComplex, grad_input.sizes());
-    const Input output_read(call, output, type, kAnyDtype, grad_input.sizes());
-    call("diopiTanhBackward", diopiTanhBackward, grad_input_written, grad_output_read, output_read);
-    grad_input_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& output) {
-    Shaped<at::meta::structured_tanh_backward, 1, Form::functional> op;
-    op.meta(grad_output, output);
-    run(op.output(0), op.type(grad_output.scalar_type()), grad_output, output);
-    return std::move(op.output(0));
-}
-
-at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& output, at::Tensor& grad_input) {
-    Shaped<at::meta::structured_tanh_backward, 1, Form::out> op(grad_input);
-    op.meta(grad_output, output);
-    run(op.output(0), op.type(grad_output.scalar_type()), grad_output, output);
-    return grad_input;
-}
-
-}  // namespace tanh_backward
-
-// threshold, threshold_, threshold.out: diopiThreshold.
-namespace threshold {
-
-void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& threshold,
-         const at::Scalar& value) {
-    Call call(out);
-    Output out_written(out, type);
-    const Input self_read(call, self, type, kNumber);
-    call("diopiThreshold", diopiThreshold, out_written, self_read, Number(threshold, at::toOpMathType(type)),
-         Number(value, type));
-    out_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& self, const at::Scalar& threshold, const at::Scalar& value) {
-    Shaped<at::meta::structured_threshold, 1, Form::functional> op;
-    op.meta(self, threshold, value);
-    run(op.output(0), op.type(self.scalar_type()), self, threshold, value);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Scalar& threshold, const at::Scalar& value) {
-    Shaped<at::meta::structured_threshold, 1, Form::inplace> op(self);
-    op.meta(self, threshold, value);
-    run(op.output(0), op.type(self.scalar_type()), self, threshold, value);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Scalar& threshold, const at::Scalar& value, at::Tensor& out) {
-    Shaped<at::meta::structured_threshold, 1, Form::out> op(out);
-    op.meta(self, threshold, value);
-    run(op.output(0), op.type(self.scalar_type()), self, threshold, value);
-    return out;
-}
-
-}  // namespace threshold
-
-// threshold_backward, threshold_backward.grad_input: diopiThresholdBackward.
-namespace threshold_backward {
-
-void run(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output, const at::Tensor& self,
-         const at::Scalar& threshold) {
-    Call call(grad_input);
-    Output grad_input_written(grad_input, type);
-    const Input grad_output_read(call, grad_output, type, kNumber, grad_input.sizes());
-    const Input self_read(call, self, type, kAnyDtype, grad_input.sizes());
-    call("diopiThresholdBackward", diopiThresholdBackward, grad_input_written, grad_output_read, self_read,
-         Number(threshold, at::toOpMathType(type)));
-    grad_input_written.finish();
-}
-
-at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& threshold) {
-    Shaped<at::meta::structured_threshold_backward, 1, Form::functional> op;
-    op.meta(grad_output, self, threshold);
-    run(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, threshold);
-    return std::move(op.output(0));
-}
-
-at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& threshold,
-                at::Tensor& grad_input) {
-    Shaped<at::meta::structured_threshold_backward, 1, Form::out> op(grad_input);
-    op.meta(grad_output, self, threshold);
-    run(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, threshold);
-    return grad_input;
-}
-
-}  // namespace threshold_backward
 
 // topk, topk.values: diopiTopk.
 namespace topk {
@@ -5792,7 +2121,7 @@ void run(at::Tensor& values, at::Tensor& indices, const at::Tensor& self, int64_
 
 std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, int64_t k, int64_t dim, bool largest,
                                               bool sorted) {
-    Shaped<at::meta::structured_topk, 2, Form::functional> op;
+    Shaped<at::meta::structured_topk, 2> op;
     op.meta(self, k, dim, largest, sorted);
     run(op.output(0), op.output(1), self, k, dim, largest, sorted);
     return {std::move(op.output(0)), std::move(op.output(1))};
@@ -5800,7 +2129,7 @@ std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, int64_t k,
 
 std::tuple<at::Tensor&, at::Tensor&> out(const at::Tensor& self, int64_t k, int64_t dim, bool largest, bool sorted,
                                          at::Tensor& values, at::Tensor& indices) {
-    Shaped<at::meta::structured_topk, 2, Form::out> op(values, indices);
+    Shaped<at::meta::structured_topk, 2> op(Form::out, values, indices);
     op.meta(self, k, dim, largest, sorted);
     run(op.output(0), op.output(1), self, k, dim, largest, sorted);
     return std::tie(values, indices);
@@ -5827,7 +2156,7 @@ void run(at::Tensor& X, at::Tensor& M, const at::Tensor& self, const at::Tensor&
 
 std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, const at::Tensor& A, bool upper, bool transpose,
                                               bool unitriangular) {
-    Shaped<at::meta::structured_triangular_solve, 2, Form::functional> op;
+    Shaped<at::meta::structured_triangular_solve, 2> op;
     op.meta(self, A, upper, transpose, unitriangular);
     run(op.output(0), op.output(1), self, A, upper, transpose, unitriangular);
     return {std::move(op.output(0)), std::move(op.output(1))};
@@ -5835,7 +2164,7 @@ std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, const at::
 
 std::tuple<at::Tensor&, at::Tensor&> out(const at::Tensor& self, const at::Tensor& A, bool upper, bool transpose,
                                          bool unitriangular, at::Tensor& X, at::Tensor& M) {
-    Shaped<at::meta::structured_triangular_solve, 2, Form::out> op(X, M);
+    Shaped<at::meta::structured_triangular_solve, 2> op(Form::out, X, M);
     op.meta(self, A, upper, transpose, unitriangular);
     run(op.output(0), op.output(1), self, A, upper, transpose, unitriangular);
     return std::tie(X, M);
@@ -5855,21 +2184,21 @@ void run(at::Tensor& out, const at::Tensor& self, int64_t diagonal) {
 }
 
 at::Tensor functional(const at::Tensor& self, int64_t diagonal) {
-    Shaped<at::meta::structured_tril, 1, Form::functional> op;
+    Shaped<at::meta::structured_tril, 1> op;
     op.meta(self, diagonal);
     run(op.output(0), self, diagonal);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, int64_t diagonal) {
-    Shaped<at::meta::structured_tril, 1, Form::inplace> op(self);
+    Shaped<at::meta::structured_tril, 1> op(Form::inplace, self);
     op.meta(self, diagonal);
     run(op.output(0), self, diagonal);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, int64_t diagonal, at::Tensor& out) {
-    Shaped<at::meta::structured_tril, 1, Form::out> op(out);
+    Shaped<at::meta::structured_tril, 1> op(Form::out, out);
     op.meta(self, diagonal);
     run(op.output(0), self, diagonal);
     return out;
@@ -5889,53 +2218,27 @@ void run(at::Tensor& out, const at::Tensor& self, int64_t diagonal) {
 }
 
 at::Tensor functional(const at::Tensor& self, int64_t diagonal) {
-    Shaped<at::meta::structured_triu, 1, Form::functional> op;
+    Shaped<at::meta::structured_triu, 1> op;
     op.meta(self, diagonal);
     run(op.output(0), self, diagonal);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, int64_t diagonal) {
-    Shaped<at::meta::structured_triu, 1, Form::inplace> op(self);
+    Shaped<at::meta::structured_triu, 1> op(Form::inplace, self);
     op.meta(self, diagonal);
     run(op.output(0), self, diagonal);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, int64_t diagonal, at::Tensor& out) {
-    Shaped<at::meta::structured_triu, 1, Form::out> op(out);
+    Shaped<at::meta::structured_triu, 1> op(Form::out, out);
     op.meta(self, diagonal);
     run(op.output(0), self, diagonal);
     return out;
 }
 
 }  // namespace triu
-
-// trunc, trunc_, trunc.out: kernels::trunc.
-namespace trunc {
-
-at::Tensor functional(const at::Tensor& self) {
-    Shaped<at::meta::structured_trunc, 1, Form::functional> op;
-    op.meta(self);
-    kernels::trunc(op.output(0), op.type(self.scalar_type()), self);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_trunc, 1, Form::inplace> op(self);
-    op.meta(self);
-    kernels::trunc(op.output(0), op.type(self.scalar_type()), self);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_trunc, 1, Form::out> op(out);
-    op.meta(self);
-    kernels::trunc(op.output(0), op.type(self.scalar_type()), self);
-    return out;
-}
-
-}  // namespace trunc
 
 // upsample_bicubic2d, upsample_bicubic2d.out: diopiUpsampleLinear.
 namespace upsample_bicubic2d {
@@ -5955,7 +2258,7 @@ void run(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, b
 
 at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
                       std::optional<double> scales_h, std::optional<double> scales_w) {
-    Shaped<at::meta::structured_upsample_bicubic2d, 1, Form::functional> op;
+    Shaped<at::meta::structured_upsample_bicubic2d, 1> op;
     op.meta(self, output_size, align_corners, scales_h, scales_w);
     run(op.output(0), self, output_size, align_corners, scales_h, scales_w);
     return std::move(op.output(0));
@@ -5963,7 +2266,7 @@ at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, bool 
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners, std::optional<double> scales_h,
                 std::optional<double> scales_w, at::Tensor& out) {
-    Shaped<at::meta::structured_upsample_bicubic2d, 1, Form::out> op(out);
+    Shaped<at::meta::structured_upsample_bicubic2d, 1> op(Form::out, out);
     op.meta(self, output_size, align_corners, scales_h, scales_w);
     run(op.output(0), self, output_size, align_corners, scales_h, scales_w);
     return out;
@@ -5989,7 +2292,7 @@ void run(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef 
 
 at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
                       bool align_corners, std::optional<double> scales_h, std::optional<double> scales_w) {
-    Shaped<at::meta::structured_upsample_bicubic2d_backward, 1, Form::functional> op;
+    Shaped<at::meta::structured_upsample_bicubic2d_backward, 1> op;
     op.meta(grad_output, output_size, input_size, align_corners, scales_h, scales_w);
     run(op.output(0), grad_output, output_size, input_size, align_corners, scales_h, scales_w);
     return std::move(op.output(0));
@@ -5998,7 +2301,7 @@ at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size
 at::Tensor& out(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
                 bool align_corners, std::optional<double> scales_h, std::optional<double> scales_w,
                 at::Tensor& grad_input) {
-    Shaped<at::meta::structured_upsample_bicubic2d_backward, 1, Form::out> op(grad_input);
+    Shaped<at::meta::structured_upsample_bicubic2d_backward, 1> op(Form::out, grad_input);
     op.meta(grad_output, output_size, input_size, align_corners, scales_h, scales_w);
     run(op.output(0), grad_output, output_size, input_size, align_corners, scales_h, scales_w);
     return grad_input;
@@ -6024,7 +2327,7 @@ void run(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, b
 
 at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
                       std::optional<double> scales_h, std::optional<double> scales_w) {
-    Shaped<at::meta::structured_upsample_bilinear2d, 1, Form::functional> op;
+    Shaped<at::meta::structured_upsample_bilinear2d, 1> op;
     op.meta(self, output_size, align_corners, scales_h, scales_w);
     run(op.output(0), self, output_size, align_corners, scales_h, scales_w);
     return std::move(op.output(0));
@@ -6032,7 +2335,7 @@ at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, bool 
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners, std::optional<double> scales_h,
                 std::optional<double> scales_w, at::Tensor& out) {
-    Shaped<at::meta::structured_upsample_bilinear2d, 1, Form::out> op(out);
+    Shaped<at::meta::structured_upsample_bilinear2d, 1> op(Form::out, out);
     op.meta(self, output_size, align_corners, scales_h, scales_w);
     run(op.output(0), self, output_size, align_corners, scales_h, scales_w);
     return out;
@@ -6058,7 +2361,7 @@ void run(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef 
 
 at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
                       bool align_corners, std::optional<double> scales_h, std::optional<double> scales_w) {
-    Shaped<at::meta::structured_upsample_bilinear2d_backward, 1, Form::functional> op;
+    Shaped<at::meta::structured_upsample_bilinear2d_backward, 1> op;
     op.meta(grad_output, output_size, input_size, align_corners, scales_h, scales_w);
     run(op.output(0), grad_output, output_size, input_size, align_corners, scales_h, scales_w);
     return std::move(op.output(0));
@@ -6067,7 +2370,7 @@ at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size
 at::Tensor& out(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
                 bool align_corners, std::optional<double> scales_h, std::optional<double> scales_w,
                 at::Tensor& grad_input) {
-    Shaped<at::meta::structured_upsample_bilinear2d_backward, 1, Form::out> op(grad_input);
+    Shaped<at::meta::structured_upsample_bilinear2d_backward, 1> op(Form::out, grad_input);
     op.meta(grad_output, output_size, input_size, align_corners, scales_h, scales_w);
     run(op.output(0), grad_output, output_size, input_size, align_corners, scales_h, scales_w);
     return grad_input;
@@ -6093,7 +2396,7 @@ void run(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, b
 
 at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
                       std::optional<double> scales) {
-    Shaped<at::meta::structured_upsample_linear1d, 1, Form::functional> op;
+    Shaped<at::meta::structured_upsample_linear1d, 1> op;
     op.meta(self, output_size, align_corners, scales);
     run(op.output(0), self, output_size, align_corners, scales);
     return std::move(op.output(0));
@@ -6101,7 +2404,7 @@ at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, bool 
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners, std::optional<double> scales,
                 at::Tensor& out) {
-    Shaped<at::meta::structured_upsample_linear1d, 1, Form::out> op(out);
+    Shaped<at::meta::structured_upsample_linear1d, 1> op(Form::out, out);
     op.meta(self, output_size, align_corners, scales);
     run(op.output(0), self, output_size, align_corners, scales);
     return out;
@@ -6127,7 +2430,7 @@ void run(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef 
 
 at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
                       bool align_corners, std::optional<double> scales) {
-    Shaped<at::meta::structured_upsample_linear1d_backward, 1, Form::functional> op;
+    Shaped<at::meta::structured_upsample_linear1d_backward, 1> op;
     op.meta(grad_output, output_size, input_size, align_corners, scales);
     run(op.output(0), grad_output, output_size, input_size, align_corners, scales);
     return std::move(op.output(0));
@@ -6135,7 +2438,7 @@ at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size
 
 at::Tensor& out(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
                 bool align_corners, std::optional<double> scales, at::Tensor& grad_input) {
-    Shaped<at::meta::structured_upsample_linear1d_backward, 1, Form::out> op(grad_input);
+    Shaped<at::meta::structured_upsample_linear1d_backward, 1> op(Form::out, grad_input);
     op.meta(grad_output, output_size, input_size, align_corners, scales);
     run(op.output(0), grad_output, output_size, input_size, align_corners, scales);
     return grad_input;
@@ -6156,14 +2459,14 @@ void run(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, s
 }
 
 at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, std::optional<double> scales) {
-    Shaped<at::meta::structured_upsample_nearest1d, 1, Form::functional> op;
+    Shaped<at::meta::structured_upsample_nearest1d, 1> op;
     op.meta(self, output_size, scales);
     run(op.output(0), self, output_size, scales);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef output_size, std::optional<double> scales, at::Tensor& out) {
-    Shaped<at::meta::structured_upsample_nearest1d, 1, Form::out> op(out);
+    Shaped<at::meta::structured_upsample_nearest1d, 1> op(Form::out, out);
     op.meta(self, output_size, scales);
     run(op.output(0), self, output_size, scales);
     return out;
@@ -6187,7 +2490,7 @@ void run(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef 
 
 at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
                       std::optional<double> scales) {
-    Shaped<at::meta::structured_upsample_nearest1d_backward, 1, Form::functional> op;
+    Shaped<at::meta::structured_upsample_nearest1d_backward, 1> op;
     op.meta(grad_output, output_size, input_size, scales);
     run(op.output(0), grad_output, output_size, input_size, scales);
     return std::move(op.output(0));
@@ -6195,7 +2498,7 @@ at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size
 
 at::Tensor& out(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
                 std::optional<double> scales, at::Tensor& grad_input) {
-    Shaped<at::meta::structured_upsample_nearest1d_backward, 1, Form::out> op(grad_input);
+    Shaped<at::meta::structured_upsample_nearest1d_backward, 1> op(Form::out, grad_input);
     op.meta(grad_output, output_size, input_size, scales);
     run(op.output(0), grad_output, output_size, input_size, scales);
     return grad_input;
@@ -6218,7 +2521,7 @@ void run(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, s
 
 at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, std::optional<double> scales_h,
                       std::optional<double> scales_w) {
-    Shaped<at::meta::structured_upsample_nearest2d, 1, Form::functional> op;
+    Shaped<at::meta::structured_upsample_nearest2d, 1> op;
     op.meta(self, output_size, scales_h, scales_w);
     run(op.output(0), self, output_size, scales_h, scales_w);
     return std::move(op.output(0));
@@ -6226,7 +2529,7 @@ at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, std::
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef output_size, std::optional<double> scales_h,
                 std::optional<double> scales_w, at::Tensor& out) {
-    Shaped<at::meta::structured_upsample_nearest2d, 1, Form::out> op(out);
+    Shaped<at::meta::structured_upsample_nearest2d, 1> op(Form::out, out);
     op.meta(self, output_size, scales_h, scales_w);
     run(op.output(0), self, output_size, scales_h, scales_w);
     return out;
@@ -6250,7 +2553,7 @@ void run(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef 
 
 at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
                       std::optional<double> scales_h, std::optional<double> scales_w) {
-    Shaped<at::meta::structured_upsample_nearest2d_backward, 1, Form::functional> op;
+    Shaped<at::meta::structured_upsample_nearest2d_backward, 1> op;
     op.meta(grad_output, output_size, input_size, scales_h, scales_w);
     run(op.output(0), grad_output, output_size, input_size, scales_h, scales_w);
     return std::move(op.output(0));
@@ -6258,7 +2561,7 @@ at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size
 
 at::Tensor& out(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
                 std::optional<double> scales_h, std::optional<double> scales_w, at::Tensor& grad_input) {
-    Shaped<at::meta::structured_upsample_nearest2d_backward, 1, Form::out> op(grad_input);
+    Shaped<at::meta::structured_upsample_nearest2d_backward, 1> op(Form::out, grad_input);
     op.meta(grad_output, output_size, input_size, scales_h, scales_w);
     run(op.output(0), grad_output, output_size, input_size, scales_h, scales_w);
     return grad_input;
@@ -6281,7 +2584,7 @@ void run(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, s
 
 at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, std::optional<double> scales_d,
                       std::optional<double> scales_h, std::optional<double> scales_w) {
-    Shaped<at::meta::structured_upsample_nearest3d, 1, Form::functional> op;
+    Shaped<at::meta::structured_upsample_nearest3d, 1> op;
     op.meta(self, output_size, scales_d, scales_h, scales_w);
     run(op.output(0), self, output_size, scales_d, scales_h, scales_w);
     return std::move(op.output(0));
@@ -6289,7 +2592,7 @@ at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, std::
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef output_size, std::optional<double> scales_d,
                 std::optional<double> scales_h, std::optional<double> scales_w, at::Tensor& out) {
-    Shaped<at::meta::structured_upsample_nearest3d, 1, Form::out> op(out);
+    Shaped<at::meta::structured_upsample_nearest3d, 1> op(Form::out, out);
     op.meta(self, output_size, scales_d, scales_h, scales_w);
     run(op.output(0), self, output_size, scales_d, scales_h, scales_w);
     return out;
@@ -6313,7 +2616,7 @@ void run(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef 
 
 at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
                       std::optional<double> scales_d, std::optional<double> scales_h, std::optional<double> scales_w) {
-    Shaped<at::meta::structured_upsample_nearest3d_backward, 1, Form::functional> op;
+    Shaped<at::meta::structured_upsample_nearest3d_backward, 1> op;
     op.meta(grad_output, output_size, input_size, scales_d, scales_h, scales_w);
     run(op.output(0), grad_output, output_size, input_size, scales_d, scales_h, scales_w);
     return std::move(op.output(0));
@@ -6322,7 +2625,7 @@ at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size
 at::Tensor& out(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
                 std::optional<double> scales_d, std::optional<double> scales_h, std::optional<double> scales_w,
                 at::Tensor& grad_input) {
-    Shaped<at::meta::structured_upsample_nearest3d_backward, 1, Form::out> op(grad_input);
+    Shaped<at::meta::structured_upsample_nearest3d_backward, 1> op(Form::out, grad_input);
     op.meta(grad_output, output_size, input_size, scales_d, scales_h, scales_w);
     run(op.output(0), grad_output, output_size, input_size, scales_d, scales_h, scales_w);
     return grad_input;
@@ -6348,7 +2651,7 @@ void run(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, b
 
 at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
                       std::optional<double> scales_d, std::optional<double> scales_h, std::optional<double> scales_w) {
-    Shaped<at::meta::structured_upsample_trilinear3d, 1, Form::functional> op;
+    Shaped<at::meta::structured_upsample_trilinear3d, 1> op;
     op.meta(self, output_size, align_corners, scales_d, scales_h, scales_w);
     run(op.output(0), self, output_size, align_corners, scales_d, scales_h, scales_w);
     return std::move(op.output(0));
@@ -6356,7 +2659,7 @@ at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, bool 
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners, std::optional<double> scales_d,
                 std::optional<double> scales_h, std::optional<double> scales_w, at::Tensor& out) {
-    Shaped<at::meta::structured_upsample_trilinear3d, 1, Form::out> op(out);
+    Shaped<at::meta::structured_upsample_trilinear3d, 1> op(Form::out, out);
     op.meta(self, output_size, align_corners, scales_d, scales_h, scales_w);
     run(op.output(0), self, output_size, align_corners, scales_d, scales_h, scales_w);
     return out;
@@ -6384,7 +2687,7 @@ void run(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef 
 at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
                       bool align_corners, std::optional<double> scales_d, std::optional<double> scales_h,
                       std::optional<double> scales_w) {
-    Shaped<at::meta::structured_upsample_trilinear3d_backward, 1, Form::functional> op;
+    Shaped<at::meta::structured_upsample_trilinear3d_backward, 1> op;
     op.meta(grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w);
     run(op.output(0), grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w);
     return std::move(op.output(0));
@@ -6393,39 +2696,13 @@ at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size
 at::Tensor& out(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
                 bool align_corners, std::optional<double> scales_d, std::optional<double> scales_h,
                 std::optional<double> scales_w, at::Tensor& grad_input) {
-    Shaped<at::meta::structured_upsample_trilinear3d_backward, 1, Form::out> op(grad_input);
+    Shaped<at::meta::structured_upsample_trilinear3d_backward, 1> op(Form::out, grad_input);
     op.meta(grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w);
     run(op.output(0), grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w);
     return grad_input;
 }
 
 }  // namespace upsample_trilinear3d_backward
-
-// xlogy.Tensor, xlogy_.Tensor, xlogy.OutTensor: kernels::xlogyTensor.
-namespace xlogy_Tensor {
-
-at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_xlogy_Tensor, 1, Form::functional> op;
-    op.meta(self, other);
-    kernels::xlogyTensor(op.output(0), op.type(self.scalar_type()), self, other);
-    return std::move(op.output(0));
-}
-
-at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_xlogy_Tensor, 1, Form::inplace> op(self);
-    op.meta(self, other);
-    kernels::xlogyTensor(op.output(0), op.type(self.scalar_type()), self, other);
-    return self;
-}
-
-at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_xlogy_Tensor, 1, Form::out> op(out);
-    op.meta(self, other);
-    kernels::xlogyTensor(op.output(0), op.type(self.scalar_type()), self, other);
-    return out;
-}
-
-}  // namespace xlogy_Tensor
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::_log_softmax, &_log_softmax::functional>(library);
@@ -6436,12 +2713,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::_softmax_out, &_softmax::out>(library);
     implement<at::_ops::_softmax_backward_data, &_softmax_backward_data::functional>(library);
     implement<at::_ops::_softmax_backward_data_out, &_softmax_backward_data::out>(library);
-    implement<at::_ops::acos, &acos::functional>(library);
-    implement<at::_ops::acos_, &acos::inplace>(library);
-    implement<at::_ops::acos_out, &acos::out>(library);
-    implement<at::_ops::acosh, &acosh::functional>(library);
-    implement<at::_ops::acosh_, &acosh::inplace>(library);
-    implement<at::_ops::acosh_out, &acosh::out>(library);
     implement<at::_ops::adaptive_max_pool2d, &adaptive_max_pool2d::functional>(library);
     implement<at::_ops::adaptive_max_pool2d_out, &adaptive_max_pool2d::out>(library);
     implement<at::_ops::adaptive_max_pool2d_backward, &adaptive_max_pool2d_backward::functional>(library);
@@ -6450,15 +2721,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::adaptive_max_pool3d_out, &adaptive_max_pool3d::out>(library);
     implement<at::_ops::adaptive_max_pool3d_backward, &adaptive_max_pool3d_backward::functional>(library);
     implement<at::_ops::adaptive_max_pool3d_backward_grad_input, &adaptive_max_pool3d_backward::out>(library);
-    implement<at::_ops::add_Tensor, &add_Tensor::functional>(library);
-    implement<at::_ops::add__Tensor, &add_Tensor::inplace>(library);
-    implement<at::_ops::add_out, &add_Tensor::out>(library);
-    implement<at::_ops::addcdiv, &addcdiv::functional>(library);
-    implement<at::_ops::addcdiv_, &addcdiv::inplace>(library);
-    implement<at::_ops::addcdiv_out, &addcdiv::out>(library);
-    implement<at::_ops::addcmul, &addcmul::functional>(library);
-    implement<at::_ops::addcmul_, &addcmul::inplace>(library);
-    implement<at::_ops::addcmul_out, &addcmul::out>(library);
     implement<at::_ops::addmm, &addmm::functional>(library);
     implement<at::_ops::addmm_, &addmm::inplace>(library);
     implement<at::_ops::addmm_out, &addmm::out>(library);
@@ -6483,21 +2745,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::argmax_out, &argmax::out>(library);
     implement<at::_ops::argmin, &argmin::functional>(library);
     implement<at::_ops::argmin_out, &argmin::out>(library);
-    implement<at::_ops::asin, &asin::functional>(library);
-    implement<at::_ops::asin_, &asin::inplace>(library);
-    implement<at::_ops::asin_out, &asin::out>(library);
-    implement<at::_ops::asinh, &asinh::functional>(library);
-    implement<at::_ops::asinh_, &asinh::inplace>(library);
-    implement<at::_ops::asinh_out, &asinh::out>(library);
-    implement<at::_ops::atan, &atan::functional>(library);
-    implement<at::_ops::atan_, &atan::inplace>(library);
-    implement<at::_ops::atan_out, &atan::out>(library);
-    implement<at::_ops::atan2, &atan2::functional>(library);
-    implement<at::_ops::atan2_, &atan2::inplace>(library);
-    implement<at::_ops::atan2_out, &atan2::out>(library);
-    implement<at::_ops::atanh, &atanh::functional>(library);
-    implement<at::_ops::atanh_, &atanh::inplace>(library);
-    implement<at::_ops::atanh_out, &atanh::out>(library);
     implement<at::_ops::avg_pool2d, &avg_pool2d::functional>(library);
     implement<at::_ops::avg_pool2d_out, &avg_pool2d::out>(library);
     implement<at::_ops::avg_pool2d_backward, &avg_pool2d_backward::functional>(library);
@@ -6509,144 +2756,15 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::baddbmm, &baddbmm::functional>(library);
     implement<at::_ops::baddbmm_, &baddbmm::inplace>(library);
     implement<at::_ops::baddbmm_out, &baddbmm::out>(library);
-    implement<at::_ops::bitwise_and_Tensor, &bitwise_and_Tensor::functional>(library);
-    implement<at::_ops::bitwise_and__Tensor, &bitwise_and_Tensor::inplace>(library);
-    implement<at::_ops::bitwise_and_Tensor_out, &bitwise_and_Tensor::out>(library);
-    implement<at::_ops::bitwise_left_shift_Tensor, &bitwise_left_shift_Tensor::functional>(library);
-    implement<at::_ops::bitwise_left_shift__Tensor, &bitwise_left_shift_Tensor::inplace>(library);
-    implement<at::_ops::bitwise_left_shift_Tensor_out, &bitwise_left_shift_Tensor::out>(library);
-    implement<at::_ops::bitwise_not, &bitwise_not::functional>(library);
-    implement<at::_ops::bitwise_not_, &bitwise_not::inplace>(library);
-    implement<at::_ops::bitwise_not_out, &bitwise_not::out>(library);
-    implement<at::_ops::bitwise_or_Tensor, &bitwise_or_Tensor::functional>(library);
-    implement<at::_ops::bitwise_or__Tensor, &bitwise_or_Tensor::inplace>(library);
-    implement<at::_ops::bitwise_or_Tensor_out, &bitwise_or_Tensor::out>(library);
-    implement<at::_ops::bitwise_right_shift_Tensor, &bitwise_right_shift_Tensor::functional>(library);
-    implement<at::_ops::bitwise_right_shift__Tensor, &bitwise_right_shift_Tensor::inplace>(library);
-    implement<at::_ops::bitwise_right_shift_Tensor_out, &bitwise_right_shift_Tensor::out>(library);
-    implement<at::_ops::bitwise_xor_Tensor, &bitwise_xor_Tensor::functional>(library);
-    implement<at::_ops::bitwise_xor__Tensor, &bitwise_xor_Tensor::inplace>(library);
-    implement<at::_ops::bitwise_xor_Tensor_out, &bitwise_xor_Tensor::out>(library);
     implement<at::_ops::bmm, &bmm::functional>(library);
     implement<at::_ops::bmm_out, &bmm::out>(library);
     implement<at::_ops::cat, &cat::functional>(library);
     implement<at::_ops::cat_out, &cat::out>(library);
-    implement<at::_ops::ceil, &ceil::functional>(library);
-    implement<at::_ops::ceil_, &ceil::inplace>(library);
-    implement<at::_ops::ceil_out, &ceil::out>(library);
-    implement<at::_ops::clamp, &clamp::functional>(library);
-    implement<at::_ops::clamp_, &clamp::inplace>(library);
-    implement<at::_ops::clamp_out, &clamp::out>(library);
-    implement<at::_ops::clamp_Tensor, &clamp_Tensor::functional>(library);
-    implement<at::_ops::clamp__Tensor, &clamp_Tensor::inplace>(library);
-    implement<at::_ops::clamp_Tensor_out, &clamp_Tensor::out>(library);
-    implement<at::_ops::clamp_max, &clamp_max::functional>(library);
-    implement<at::_ops::clamp_max_, &clamp_max::inplace>(library);
-    implement<at::_ops::clamp_max_out, &clamp_max::out>(library);
-    implement<at::_ops::clamp_max_Tensor, &clamp_max_Tensor::functional>(library);
-    implement<at::_ops::clamp_max__Tensor, &clamp_max_Tensor::inplace>(library);
-    implement<at::_ops::clamp_max_Tensor_out, &clamp_max_Tensor::out>(library);
-    implement<at::_ops::clamp_min, &clamp_min::functional>(library);
-    implement<at::_ops::clamp_min_, &clamp_min::inplace>(library);
-    implement<at::_ops::clamp_min_out, &clamp_min::out>(library);
-    implement<at::_ops::clamp_min_Tensor, &clamp_min_Tensor::functional>(library);
-    implement<at::_ops::clamp_min__Tensor, &clamp_min_Tensor::inplace>(library);
-    implement<at::_ops::clamp_min_Tensor_out, &clamp_min_Tensor::out>(library);
-    implement<at::_ops::copysign_Tensor, &copysign_Tensor::functional>(library);
-    implement<at::_ops::copysign__Tensor, &copysign_Tensor::inplace>(library);
-    implement<at::_ops::copysign_out, &copysign_Tensor::out>(library);
-    implement<at::_ops::cos, &cos::functional>(library);
-    implement<at::_ops::cos_, &cos::inplace>(library);
-    implement<at::_ops::cos_out, &cos::out>(library);
-    implement<at::_ops::cosh, &cosh::functional>(library);
-    implement<at::_ops::cosh_, &cosh::inplace>(library);
-    implement<at::_ops::cosh_out, &cosh::out>(library);
     implement<at::_ops::cumsum, &cumsum::functional>(library);
     implement<at::_ops::cumsum_, &cumsum::inplace>(library);
     implement<at::_ops::cumsum_out, &cumsum::out>(library);
-    implement<at::_ops::div_Tensor, &div_Tensor::functional>(library);
-    implement<at::_ops::div__Tensor, &div_Tensor::inplace>(library);
-    implement<at::_ops::div_out, &div_Tensor::out>(library);
-    implement<at::_ops::div_Tensor_mode, &div_Tensor_mode::functional>(library);
-    implement<at::_ops::div__Tensor_mode, &div_Tensor_mode::inplace>(library);
-    implement<at::_ops::div_out_mode, &div_Tensor_mode::out>(library);
-    implement<at::_ops::elu, &elu::functional>(library);
-    implement<at::_ops::elu_, &elu::inplace>(library);
-    implement<at::_ops::elu_out, &elu::out>(library);
-    implement<at::_ops::elu_backward, &elu_backward::functional>(library);
-    implement<at::_ops::elu_backward_grad_input, &elu_backward::out>(library);
-    implement<at::_ops::eq_Scalar, &eq_Scalar::functional>(library);
-    implement<at::_ops::eq__Scalar, &eq_Scalar::inplace>(library);
-    implement<at::_ops::eq_Scalar_out, &eq_Scalar::out>(library);
-    implement<at::_ops::eq_Tensor, &eq_Tensor::functional>(library);
-    implement<at::_ops::eq__Tensor, &eq_Tensor::inplace>(library);
-    implement<at::_ops::eq_Tensor_out, &eq_Tensor::out>(library);
-    implement<at::_ops::erf, &erf::functional>(library);
-    implement<at::_ops::erf_, &erf::inplace>(library);
-    implement<at::_ops::erf_out, &erf::out>(library);
-    implement<at::_ops::erfinv, &erfinv::functional>(library);
-    implement<at::_ops::erfinv_, &erfinv::inplace>(library);
-    implement<at::_ops::erfinv_out, &erfinv::out>(library);
-    implement<at::_ops::exp, &exp::functional>(library);
-    implement<at::_ops::exp_, &exp::inplace>(library);
-    implement<at::_ops::exp_out, &exp::out>(library);
-    implement<at::_ops::exp2, &exp2::functional>(library);
-    implement<at::_ops::exp2_, &exp2::inplace>(library);
-    implement<at::_ops::exp2_out, &exp2::out>(library);
-    implement<at::_ops::expm1, &expm1::functional>(library);
-    implement<at::_ops::expm1_, &expm1::inplace>(library);
-    implement<at::_ops::expm1_out, &expm1::out>(library);
-    implement<at::_ops::floor, &floor::functional>(library);
-    implement<at::_ops::floor_, &floor::inplace>(library);
-    implement<at::_ops::floor_out, &floor::out>(library);
-    implement<at::_ops::fmax, &fmax::functional>(library);
-    implement<at::_ops::fmax_out, &fmax::out>(library);
-    implement<at::_ops::fmin, &fmin::functional>(library);
-    implement<at::_ops::fmin_out, &fmin::out>(library);
-    implement<at::_ops::fmod_Tensor, &fmod_Tensor::functional>(library);
-    implement<at::_ops::fmod__Tensor, &fmod_Tensor::inplace>(library);
-    implement<at::_ops::fmod_Tensor_out, &fmod_Tensor::out>(library);
-    implement<at::_ops::frac, &frac::functional>(library);
-    implement<at::_ops::frac_, &frac::inplace>(library);
-    implement<at::_ops::frac_out, &frac::out>(library);
     implement<at::_ops::gather, &gather::functional>(library);
     implement<at::_ops::gather_out, &gather::out>(library);
-    implement<at::_ops::ge_Scalar, &ge_Scalar::functional>(library);
-    implement<at::_ops::ge__Scalar, &ge_Scalar::inplace>(library);
-    implement<at::_ops::ge_Scalar_out, &ge_Scalar::out>(library);
-    implement<at::_ops::ge_Tensor, &ge_Tensor::functional>(library);
-    implement<at::_ops::ge__Tensor, &ge_Tensor::inplace>(library);
-    implement<at::_ops::ge_Tensor_out, &ge_Tensor::out>(library);
-    implement<at::_ops::gelu, &gelu::functional>(library);
-    implement<at::_ops::gelu_, &gelu::inplace>(library);
-    implement<at::_ops::gelu_out, &gelu::out>(library);
-    implement<at::_ops::gelu_backward, &gelu_backward::functional>(library);
-    implement<at::_ops::gelu_backward_grad_input, &gelu_backward::out>(library);
-    implement<at::_ops::glu, &glu::functional>(library);
-    implement<at::_ops::glu_out, &glu::out>(library);
-    implement<at::_ops::gt_Scalar, &gt_Scalar::functional>(library);
-    implement<at::_ops::gt__Scalar, &gt_Scalar::inplace>(library);
-    implement<at::_ops::gt_Scalar_out, &gt_Scalar::out>(library);
-    implement<at::_ops::gt_Tensor, &gt_Tensor::functional>(library);
-    implement<at::_ops::gt__Tensor, &gt_Tensor::inplace>(library);
-    implement<at::_ops::gt_Tensor_out, &gt_Tensor::out>(library);
-    implement<at::_ops::hardshrink, &hardshrink::functional>(library);
-    implement<at::_ops::hardshrink_out, &hardshrink::out>(library);
-    implement<at::_ops::hardshrink_backward, &hardshrink_backward::functional>(library);
-    implement<at::_ops::hardshrink_backward_grad_input, &hardshrink_backward::out>(library);
-    implement<at::_ops::hardsigmoid, &hardsigmoid::functional>(library);
-    implement<at::_ops::hardsigmoid_, &hardsigmoid::inplace>(library);
-    implement<at::_ops::hardsigmoid_out, &hardsigmoid::out>(library);
-    implement<at::_ops::hardsigmoid_backward, &hardsigmoid_backward::functional>(library);
-    implement<at::_ops::hardsigmoid_backward_grad_input, &hardsigmoid_backward::out>(library);
-    implement<at::_ops::heaviside, &heaviside::functional>(library);
-    implement<at::_ops::heaviside_, &heaviside::inplace>(library);
-    implement<at::_ops::heaviside_out, &heaviside::out>(library);
-    implement<at::_ops::hypot, &hypot::functional>(library);
-    implement<at::_ops::hypot_, &hypot::inplace>(library);
-    implement<at::_ops::hypot_out, &hypot::out>(library);
-    implement<at::_ops::index_Tensor, &index_Tensor::functional>(library);
-    implement<at::_ops::index_Tensor_out, &index_Tensor::out>(library);
     implement<at::_ops::index_add, &index_add::functional>(library);
     implement<at::_ops::index_add_, &index_add::inplace>(library);
     implement<at::_ops::index_add_out, &index_add::out>(library);
@@ -6659,27 +2777,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::isin_Tensor_Scalar_out, &isin_Tensor_Scalar::out>(library);
     implement<at::_ops::isin_Tensor_Tensor, &isin_Tensor_Tensor::functional>(library);
     implement<at::_ops::isin_Tensor_Tensor_out, &isin_Tensor_Tensor::out>(library);
-    implement<at::_ops::isneginf, &isneginf::functional>(library);
-    implement<at::_ops::isneginf_out, &isneginf::out>(library);
-    implement<at::_ops::isposinf, &isposinf::functional>(library);
-    implement<at::_ops::isposinf_out, &isposinf::out>(library);
-    implement<at::_ops::le_Scalar, &le_Scalar::functional>(library);
-    implement<at::_ops::le__Scalar, &le_Scalar::inplace>(library);
-    implement<at::_ops::le_Scalar_out, &le_Scalar::out>(library);
-    implement<at::_ops::le_Tensor, &le_Tensor::functional>(library);
-    implement<at::_ops::le__Tensor, &le_Tensor::inplace>(library);
-    implement<at::_ops::le_Tensor_out, &le_Tensor::out>(library);
-    implement<at::_ops::leaky_relu, &leaky_relu::functional>(library);
-    implement<at::_ops::leaky_relu_, &leaky_relu::inplace>(library);
-    implement<at::_ops::leaky_relu_out, &leaky_relu::out>(library);
-    implement<at::_ops::leaky_relu_backward, &leaky_relu_backward::functional>(library);
-    implement<at::_ops::leaky_relu_backward_grad_input, &leaky_relu_backward::out>(library);
-    implement<at::_ops::lerp_Scalar, &lerp_Scalar::functional>(library);
-    implement<at::_ops::lerp__Scalar, &lerp_Scalar::inplace>(library);
-    implement<at::_ops::lerp_Scalar_out, &lerp_Scalar::out>(library);
-    implement<at::_ops::lerp_Tensor, &lerp_Tensor::functional>(library);
-    implement<at::_ops::lerp__Tensor, &lerp_Tensor::inplace>(library);
-    implement<at::_ops::lerp_Tensor_out, &lerp_Tensor::out>(library);
     implement<at::_ops::linalg_cholesky_ex, &linalg_cholesky_ex::functional>(library);
     implement<at::_ops::linalg_cholesky_ex_L, &linalg_cholesky_ex::out>(library);
     implement<at::_ops::linalg_cross, &linalg_cross::functional>(library);
@@ -6688,63 +2785,18 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::linalg_qr_out, &linalg_qr::out>(library);
     implement<at::_ops::linalg_vector_norm, &linalg_vector_norm::functional>(library);
     implement<at::_ops::linalg_vector_norm_out, &linalg_vector_norm::out>(library);
-    implement<at::_ops::log, &log::functional>(library);
-    implement<at::_ops::log_, &log::inplace>(library);
-    implement<at::_ops::log_out, &log::out>(library);
-    implement<at::_ops::log10, &log10::functional>(library);
-    implement<at::_ops::log10_, &log10::inplace>(library);
-    implement<at::_ops::log10_out, &log10::out>(library);
-    implement<at::_ops::log1p, &log1p::functional>(library);
-    implement<at::_ops::log1p_, &log1p::inplace>(library);
-    implement<at::_ops::log1p_out, &log1p::out>(library);
-    implement<at::_ops::log2, &log2::functional>(library);
-    implement<at::_ops::log2_, &log2::inplace>(library);
-    implement<at::_ops::log2_out, &log2::out>(library);
-    implement<at::_ops::logaddexp, &logaddexp::functional>(library);
-    implement<at::_ops::logaddexp_out, &logaddexp::out>(library);
-    implement<at::_ops::logaddexp2, &logaddexp2::functional>(library);
-    implement<at::_ops::logaddexp2_out, &logaddexp2::out>(library);
-    implement<at::_ops::logit_backward, &logit_backward::functional>(library);
-    implement<at::_ops::logit_backward_grad_input, &logit_backward::out>(library);
-    implement<at::_ops::lt_Scalar, &lt_Scalar::functional>(library);
-    implement<at::_ops::lt__Scalar, &lt_Scalar::inplace>(library);
-    implement<at::_ops::lt_Scalar_out, &lt_Scalar::out>(library);
-    implement<at::_ops::lt_Tensor, &lt_Tensor::functional>(library);
-    implement<at::_ops::lt__Tensor, &lt_Tensor::inplace>(library);
-    implement<at::_ops::lt_Tensor_out, &lt_Tensor::out>(library);
     implement<at::_ops::max_dim, &max_dim::functional>(library);
     implement<at::_ops::max_dim_max, &max_dim::out>(library);
     implement<at::_ops::max_pool2d_with_indices, &max_pool2d_with_indices::functional>(library);
     implement<at::_ops::max_pool2d_with_indices_out, &max_pool2d_with_indices::out>(library);
     implement<at::_ops::max_pool2d_with_indices_backward, &max_pool2d_with_indices_backward::functional>(library);
     implement<at::_ops::max_pool2d_with_indices_backward_grad_input, &max_pool2d_with_indices_backward::out>(library);
-    implement<at::_ops::maximum, &maximum::functional>(library);
-    implement<at::_ops::maximum_out, &maximum::out>(library);
     implement<at::_ops::mean_dim, &mean_dim::functional>(library);
     implement<at::_ops::mean_out, &mean_dim::out>(library);
     implement<at::_ops::min_dim, &min_dim::functional>(library);
     implement<at::_ops::min_dim_min, &min_dim::out>(library);
-    implement<at::_ops::minimum, &minimum::functional>(library);
-    implement<at::_ops::minimum_out, &minimum::out>(library);
-    implement<at::_ops::mish, &mish::functional>(library);
-    implement<at::_ops::mish_, &mish::inplace>(library);
-    implement<at::_ops::mish_out, &mish::out>(library);
     implement<at::_ops::mm, &mm::functional>(library);
     implement<at::_ops::mm_out, &mm::out>(library);
-    implement<at::_ops::mse_loss, &mse_loss::functional>(library);
-    implement<at::_ops::mse_loss_out, &mse_loss::out>(library);
-    implement<at::_ops::mul_Tensor, &mul_Tensor::functional>(library);
-    implement<at::_ops::mul__Tensor, &mul_Tensor::inplace>(library);
-    implement<at::_ops::mul_out, &mul_Tensor::out>(library);
-    implement<at::_ops::ne_Scalar, &ne_Scalar::functional>(library);
-    implement<at::_ops::ne__Scalar, &ne_Scalar::inplace>(library);
-    implement<at::_ops::ne_Scalar_out, &ne_Scalar::out>(library);
-    implement<at::_ops::ne_Tensor, &ne_Tensor::functional>(library);
-    implement<at::_ops::ne__Tensor, &ne_Tensor::inplace>(library);
-    implement<at::_ops::ne_Tensor_out, &ne_Tensor::out>(library);
-    implement<at::_ops::neg, &neg::functional>(library);
-    implement<at::_ops::neg_, &neg::inplace>(library);
-    implement<at::_ops::neg_out, &neg::out>(library);
     implement<at::_ops::nll_loss_backward, &nll_loss_backward::functional>(library);
     implement<at::_ops::nll_loss_backward_grad_input, &nll_loss_backward::out>(library);
     implement<at::_ops::nll_loss_forward, &nll_loss_forward::functional>(library);
@@ -6755,17 +2807,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::norm_dtype_out, &norm_ScalarOpt_dim_dtype::out>(library);
     implement<at::_ops::pow_Scalar, &pow_Scalar::functional>(library);
     implement<at::_ops::pow_Scalar_out, &pow_Scalar::out>(library);
-    implement<at::_ops::pow_Tensor_Scalar, &pow_Tensor_Scalar::functional>(library);
-    implement<at::_ops::pow__Scalar, &pow_Tensor_Scalar::inplace>(library);
-    implement<at::_ops::pow_Tensor_Scalar_out, &pow_Tensor_Scalar::out>(library);
-    implement<at::_ops::pow_Tensor_Tensor, &pow_Tensor_Tensor::functional>(library);
-    implement<at::_ops::pow__Tensor, &pow_Tensor_Tensor::inplace>(library);
-    implement<at::_ops::pow_Tensor_Tensor_out, &pow_Tensor_Tensor::out>(library);
     implement<at::_ops::prod_dim_int, &prod_dim_int::functional>(library);
     implement<at::_ops::prod_int_out, &prod_dim_int::out>(library);
-    implement<at::_ops::reciprocal, &reciprocal::functional>(library);
-    implement<at::_ops::reciprocal_, &reciprocal::inplace>(library);
-    implement<at::_ops::reciprocal_out, &reciprocal::out>(library);
     implement<at::_ops::reflection_pad1d, &reflection_pad1d::functional>(library);
     implement<at::_ops::reflection_pad1d_out, &reflection_pad1d::out>(library);
     implement<at::_ops::reflection_pad1d_backward, &reflection_pad1d_backward::functional>(library);
@@ -6774,9 +2817,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::reflection_pad3d_out, &reflection_pad3d::out>(library);
     implement<at::_ops::reflection_pad3d_backward, &reflection_pad3d_backward::functional>(library);
     implement<at::_ops::reflection_pad3d_backward_grad_input, &reflection_pad3d_backward::out>(library);
-    implement<at::_ops::remainder_Tensor, &remainder_Tensor::functional>(library);
-    implement<at::_ops::remainder__Tensor, &remainder_Tensor::inplace>(library);
-    implement<at::_ops::remainder_Tensor_out, &remainder_Tensor::out>(library);
     implement<at::_ops::replication_pad1d, &replication_pad1d::functional>(library);
     implement<at::_ops::replication_pad1d_out, &replication_pad1d::out>(library);
     implement<at::_ops::replication_pad1d_backward, &replication_pad1d_backward::functional>(library);
@@ -6785,15 +2825,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::replication_pad2d_out, &replication_pad2d::out>(library);
     implement<at::_ops::replication_pad3d, &replication_pad3d::functional>(library);
     implement<at::_ops::replication_pad3d_out, &replication_pad3d::out>(library);
-    implement<at::_ops::round, &round::functional>(library);
-    implement<at::_ops::round_, &round::inplace>(library);
-    implement<at::_ops::round_out, &round::out>(library);
-    implement<at::_ops::round_decimals, &round_decimals::functional>(library);
-    implement<at::_ops::round__decimals, &round_decimals::inplace>(library);
-    implement<at::_ops::round_decimals_out, &round_decimals::out>(library);
-    implement<at::_ops::rsqrt, &rsqrt::functional>(library);
-    implement<at::_ops::rsqrt_, &rsqrt::inplace>(library);
-    implement<at::_ops::rsqrt_out, &rsqrt::out>(library);
     implement<at::_ops::scatter_add, &scatter_add::functional>(library);
     implement<at::_ops::scatter_add_, &scatter_add::inplace>(library);
     implement<at::_ops::scatter_add_out, &scatter_add::out>(library);
@@ -6812,72 +2843,12 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::scatter_value_reduce, &scatter_value_reduce::functional>(library);
     implement<at::_ops::scatter__value_reduce, &scatter_value_reduce::inplace>(library);
     implement<at::_ops::scatter_value_reduce_out, &scatter_value_reduce::out>(library);
-    implement<at::_ops::sgn, &sgn::functional>(library);
-    implement<at::_ops::sgn_, &sgn::inplace>(library);
-    implement<at::_ops::sgn_out, &sgn::out>(library);
-    implement<at::_ops::sigmoid, &sigmoid::functional>(library);
-    implement<at::_ops::sigmoid_, &sigmoid::inplace>(library);
-    implement<at::_ops::sigmoid_out, &sigmoid::out>(library);
-    implement<at::_ops::sigmoid_backward, &sigmoid_backward::functional>(library);
-    implement<at::_ops::sigmoid_backward_grad_input, &sigmoid_backward::out>(library);
-    implement<at::_ops::sign, &sign::functional>(library);
-    implement<at::_ops::sign_, &sign::inplace>(library);
-    implement<at::_ops::sign_out, &sign::out>(library);
-    implement<at::_ops::signbit, &signbit::functional>(library);
-    implement<at::_ops::signbit_out, &signbit::out>(library);
-    implement<at::_ops::silu, &silu::functional>(library);
-    implement<at::_ops::silu_, &silu::inplace>(library);
-    implement<at::_ops::silu_out, &silu::out>(library);
-    implement<at::_ops::silu_backward, &silu_backward::functional>(library);
-    implement<at::_ops::silu_backward_grad_input, &silu_backward::out>(library);
-    implement<at::_ops::sin, &sin::functional>(library);
-    implement<at::_ops::sin_, &sin::inplace>(library);
-    implement<at::_ops::sin_out, &sin::out>(library);
-    implement<at::_ops::sinc, &sinc::functional>(library);
-    implement<at::_ops::sinc_, &sinc::inplace>(library);
-    implement<at::_ops::sinc_out, &sinc::out>(library);
-    implement<at::_ops::sinh, &sinh::functional>(library);
-    implement<at::_ops::sinh_, &sinh::inplace>(library);
-    implement<at::_ops::sinh_out, &sinh::out>(library);
     implement<at::_ops::slow_conv_transpose2d, &slow_conv_transpose2d::functional>(library);
     implement<at::_ops::slow_conv_transpose2d_out, &slow_conv_transpose2d::out>(library);
-    implement<at::_ops::smooth_l1_loss, &smooth_l1_loss::functional>(library);
-    implement<at::_ops::smooth_l1_loss_out, &smooth_l1_loss::out>(library);
-    implement<at::_ops::softplus, &softplus::functional>(library);
-    implement<at::_ops::softplus_out, &softplus::out>(library);
-    implement<at::_ops::softplus_backward, &softplus_backward::functional>(library);
-    implement<at::_ops::softplus_backward_grad_input, &softplus_backward::out>(library);
-    implement<at::_ops::softshrink, &softshrink::functional>(library);
-    implement<at::_ops::softshrink_out, &softshrink::out>(library);
-    implement<at::_ops::softshrink_backward, &softshrink_backward::functional>(library);
-    implement<at::_ops::softshrink_backward_grad_input, &softshrink_backward::out>(library);
     implement<at::_ops::sort_stable, &sort_stable::functional>(library);
     implement<at::_ops::sort_values_stable, &sort_stable::out>(library);
-    implement<at::_ops::special_entr, &special_entr::functional>(library);
-    implement<at::_ops::special_entr_out, &special_entr::out>(library);
-    implement<at::_ops::special_xlog1py, &special_xlog1py::functional>(library);
-    implement<at::_ops::special_xlog1py_out, &special_xlog1py::out>(library);
-    implement<at::_ops::sqrt, &sqrt::functional>(library);
-    implement<at::_ops::sqrt_, &sqrt::inplace>(library);
-    implement<at::_ops::sqrt_out, &sqrt::out>(library);
-    implement<at::_ops::sub_Tensor, &sub_Tensor::functional>(library);
-    implement<at::_ops::sub__Tensor, &sub_Tensor::inplace>(library);
-    implement<at::_ops::sub_out, &sub_Tensor::out>(library);
     implement<at::_ops::sum_dim_IntList, &sum_dim_IntList::functional>(library);
     implement<at::_ops::sum_IntList_out, &sum_dim_IntList::out>(library);
-    implement<at::_ops::tan, &tan::functional>(library);
-    implement<at::_ops::tan_, &tan::inplace>(library);
-    implement<at::_ops::tan_out, &tan::out>(library);
-    implement<at::_ops::tanh, &tanh::functional>(library);
-    implement<at::_ops::tanh_, &tanh::inplace>(library);
-    implement<at::_ops::tanh_out, &tanh::out>(library);
-    implement<at::_ops::tanh_backward, &tanh_backward::functional>(library);
-    implement<at::_ops::tanh_backward_grad_input, &tanh_backward::out>(library);
-    implement<at::_ops::threshold, &threshold::functional>(library);
-    implement<at::_ops::threshold_, &threshold::inplace>(library);
-    implement<at::_ops::threshold_out, &threshold::out>(library);
-    implement<at::_ops::threshold_backward, &threshold_backward::functional>(library);
-    implement<at::_ops::threshold_backward_grad_input, &threshold_backward::out>(library);
     implement<at::_ops::topk, &topk::functional>(library);
     implement<at::_ops::topk_values, &topk::out>(library);
     implement<at::_ops::triangular_solve, &triangular_solve::functional>(library);
@@ -6888,9 +2859,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::triu, &triu::functional>(library);
     implement<at::_ops::triu_, &triu::inplace>(library);
     implement<at::_ops::triu_out, &triu::out>(library);
-    implement<at::_ops::trunc, &trunc::functional>(library);
-    implement<at::_ops::trunc_, &trunc::inplace>(library);
-    implement<at::_ops::trunc_out, &trunc::out>(library);
     implement<at::_ops::upsample_bicubic2d, &upsample_bicubic2d::functional>(library);
     implement<at::_ops::upsample_bicubic2d_out, &upsample_bicubic2d::out>(library);
     implement<at::_ops::upsample_bicubic2d_backward, &upsample_bicubic2d_backward::functional>(library);
@@ -6919,9 +2887,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::upsample_trilinear3d_out, &upsample_trilinear3d::out>(library);
     implement<at::_ops::upsample_trilinear3d_backward, &upsample_trilinear3d_backward::functional>(library);
     implement<at::_ops::upsample_trilinear3d_backward_grad_input, &upsample_trilinear3d_backward::out>(library);
-    implement<at::_ops::xlogy_Tensor, &xlogy_Tensor::functional>(library);
-    implement<at::_ops::xlogy__Tensor, &xlogy_Tensor::inplace>(library);
-    implement<at::_ops::xlogy_OutTensor, &xlogy_Tensor::out>(library);
 }
 
 }  // namespace

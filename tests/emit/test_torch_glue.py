@@ -292,6 +292,7 @@ def test_every_reason_of_the_miniature_holds() -> None:
     plan = torch.emit(_interface(MINIATURE), ROOT / "templates")
     assert {file.path for file in plan.files} == {
         "torch/structured.cpp",
+        "torch/structured_elementwise.cpp",
         "torch/ruled.cpp",
         "torch/handwritten.cpp",
         "torch/compiled.cpp",

@@ -72,10 +72,11 @@ def types(parameters: str) -> str:
 def test_no_two_sources_of_the_pytorch_backend_define_a_name() -> None:
     """Several of them are compiled as one: their unnamed namespaces become one."""
     places = defaultdict(set)
-    for folder in ("operators", "src", "compile"):
-        for path in sorted((ROOT / "runtime/torch" / folder).glob("*.cpp")):
-            for name in unnamed(path.read_text()):
-                places[name].add(f"{folder}/{path.name}")
+    folders = [ROOT / "runtime/torch" / folder for folder in ("operators", "src", "compile")]
+    sources = [path for folder in folders for path in sorted(folder.glob("*.cpp"))]
+    for path in [*sources, *(ROOT / "generated/torch" / name for name in ("ruled.cpp", "compiled.cpp"))]:
+        for name in unnamed(path.read_text()):
+            places[name].add(path.name)
     assert len(places) > 300
     assert repeated(places) == {}
 

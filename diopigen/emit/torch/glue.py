@@ -243,8 +243,25 @@ def _customs(interface: Interface) -> dict[str, object]:
     }
 
 
+def _structured_files(kernels: Sequence[StructuredKernel]) -> dict[str, dict[str, object]]:
+    """The kernels of structured operators by file: two that take the same time and memory to compile."""
+    parts = {
+        "structured_elementwise.cpp": [kernel for kernel in kernels if kernel.group.iterator],
+        "structured.cpp": [kernel for kernel in kernels if not kernel.group.iterator],
+    }
+    return {
+        name: {
+            "kernels": part,
+            "headers": _headers(header for kernel in part for header in kernel.headers),
+            "registrations": [line for kernel in part for line in registrations(kernel.group)],
+        }
+        for name, part in parts.items()
+    }
+
+
 def emit(interface: Interface, templates: Path) -> Plan:
-    """`torch/structured.cpp`, `ruled.cpp`, `handwritten.cpp`, `compiled.cpp`, `custom.cpp` and headers.
+    """`torch/structured.cpp`, `structured_elementwise.cpp`, `ruled.cpp`, `handwritten.cpp`, `compiled.cpp`, `custom.cpp`
+    and headers.
 
     Nothing where the spec has no torch.yaml.
 
@@ -268,9 +285,6 @@ def emit(interface: Interface, templates: Path) -> Plan:
     calls = call_bindings(interface, known, handwritten)
     values = {
         "torch": interface.aten.torch,
-        "kernels": kernels,
-        "headers": _headers(header for kernel in kernels for header in kernel.headers),
-        "registrations": [line for kernel in kernels for line in registrations(kernel.group)],
         "ruled": [kernel.text for kernel in by_rule],
         "ruled_registrations": [
             _registration(operator_class(name), function) for kernel in by_rule for name, function in kernel.overloads
@@ -310,7 +324,11 @@ def emit(interface: Interface, templates: Path) -> Plan:
     inputs = _sources(interface)
     every = tuple(name for name in interface.files if name.startswith("specs/ops/"))
     files = []
-    for name in ("structured.cpp", "ruled.cpp", "handwritten.cpp", "compiled.cpp", "custom.cpp", "kernels.h"):
+    for name, own in _structured_files(kernels).items():
+        content = render(templates, "torch/structured.cpp.j2", {**values, **own})
+        read = (*inputs, "templates/torch/structured.cpp.j2")
+        files.append(PlannedFile(f"torch/{name}", content, read, TARGET))
+    for name in ("ruled.cpp", "handwritten.cpp", "compiled.cpp", "custom.cpp", "kernels.h"):
         template = f"torch/{name}.j2"
         content = render(templates, template, values)
         read = sorted({*inputs, *every}) if name == "custom.cpp" else inputs

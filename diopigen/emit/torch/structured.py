@@ -160,7 +160,7 @@ def _form(group: StructuredGroup, schema: AtenSchema, form: str, sign: Signature
     kind = [f"op.type({first}.scalar_type())"] if group.iterator else []
     items = [*(f"op.output({number})" for number in range(count)), *kind, *(name for _, name in inputs)]
     run = call_lines(runner, items, ";", COLUMNS - 4).split("\n")
-    constructed = f"({', '.join(provided)})" if provided else ""
+    constructed = f"(Form::{form}, {', '.join(provided)})" if provided else ""
     outputs = [f"op.output({number})" for number in range(count)] if form == "functional" else provided
     moved = [f"std::move({text})" if form == "functional" else text for text in outputs]
     result = moved[0] if count == 1 else f"{{{', '.join(moved)}}}"
@@ -168,7 +168,7 @@ def _form(group: StructuredGroup, schema: AtenSchema, form: str, sign: Signature
         result = f"std::tie({', '.join(moved)})"
     return [
         *call_lines(f"{sign.result} {form}", sign.texts, " {").split("\n"),
-        f"{_INDENT}Shaped<at::meta::structured_{group.meta}, {count}, Form::{form}> op{constructed};",
+        f"{_INDENT}Shaped<at::meta::structured_{group.meta}, {count}> op{constructed};",
         *(_INDENT + line for line in meta),
         *(_INDENT + line for line in run),
         f"{_INDENT}return {result};",

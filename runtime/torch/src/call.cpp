@@ -165,6 +165,9 @@ void shapeOutput(at::Tensor& out, at::IntArrayRef sizes, at::IntArrayRef strides
     }
 }
 
+namespace {
+
+// Rejects a tensor written in place that has not the shape, the dtype or the device of the result.
 void checkInplace(const at::Tensor& self, at::IntArrayRef sizes, const at::TensorOptions& options) {
     TORCH_CHECK(options.dtype() == self.dtype(), "Bad in-place call: input tensor dtype ", self.dtype(),
                 " and output tensor dtype ", options.dtype(), " should match");
@@ -172,6 +175,35 @@ void checkInplace(const at::Tensor& self, at::IntArrayRef sizes, const at::Tenso
                 " and output tensor device ", options.device(), " should match");
     TORCH_CHECK(sizes == self.sizes(), "Bad in-place call: input tensor size ", self.sizes(),
                 " and output tensor size ", sizes, " should match");
+}
+
+// Tells whether an output of the caller is what it must be already, as outputs that are used again are.
+bool isShaped(const at::Tensor& out, at::IntArrayRef sizes, const at::TensorOptions& options) {
+    const at::IntArrayRef own = out.sizes();
+    if (own.size() != sizes.size() || out.dtype() != options.dtype() || out.device() != options.device()) {
+        return false;
+    }
+    for (size_t i = 0; i < sizes.size(); ++i) {  // few: a call of memcmp takes longer
+        if (own[i] != sizes[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace
+
+void setOutput(at::Tensor& output, Form form, at::IntArrayRef sizes, at::IntArrayRef strides,
+               const at::TensorOptions& options) {
+    if (form == Form::functional) {
+        output = makeOutput(sizes, strides, options);
+    } else if (C10_UNLIKELY(!isShaped(output, sizes, options))) {
+        if (form == Form::inplace) {
+            checkInplace(output, sizes, options);
+        } else {
+            shapeOutput(output, sizes, strides, options);
+        }
+    }
 }
 
 }  // namespace diopigen::backend

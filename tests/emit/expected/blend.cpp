@@ -19,21 +19,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
 }
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other, const at::Scalar& weight) {
-    Shaped<at::meta::structured_blend_Tensor, 1, Form::functional> op;
+    Shaped<at::meta::structured_blend_Tensor, 1> op;
     op.meta(self, other, weight);
     run(op.output(0), op.type(self.scalar_type()), self, other, weight);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other, const at::Scalar& weight) {
-    Shaped<at::meta::structured_blend_Tensor, 1, Form::inplace> op(self);
+    Shaped<at::meta::structured_blend_Tensor, 1> op(Form::inplace, self);
     op.meta(self, other, weight);
     run(op.output(0), op.type(self.scalar_type()), self, other, weight);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, const at::Scalar& weight, at::Tensor& out) {
-    Shaped<at::meta::structured_blend_Tensor, 1, Form::out> op(out);
+    Shaped<at::meta::structured_blend_Tensor, 1> op(Form::out, out);
     op.meta(self, other, weight);
     run(op.output(0), op.type(self.scalar_type()), self, other, weight);
     return out;

@@ -15,7 +15,7 @@ void run(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, b
 
 at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
                       std::optional<double> scales_h, std::optional<double> scales_w) {
-    Shaped<at::meta::structured_grow, 1, Form::functional> op;
+    Shaped<at::meta::structured_grow, 1> op;
     op.meta(self, output_size, align_corners, scales_h, scales_w);
     run(op.output(0), self, output_size, align_corners, scales_h, scales_w);
     return std::move(op.output(0));
@@ -23,7 +23,7 @@ at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, bool 
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners, std::optional<double> scales_h,
                 std::optional<double> scales_w, at::Tensor& out) {
-    Shaped<at::meta::structured_grow, 1, Form::out> op(out);
+    Shaped<at::meta::structured_grow, 1> op(Form::out, out);
     op.meta(self, output_size, align_corners, scales_h, scales_w);
     run(op.output(0), self, output_size, align_corners, scales_h, scales_w);
     return out;

@@ -83,37 +83,33 @@ class AllocatedList {
     std::array<diopiTensorHandle_t, kCount> handles_{};
 };
 
-/// Text as an argument of a template.
-template <size_t kSize>
-struct Text {
-    // NOLINTNEXTLINE: reads as a string
-    constexpr Text(const char (&text)[kSize]) { std::copy_n(text, kSize, characters); }
-    char characters[kSize];
-};
-
 /// Throws for PyTorch what a call raised. There is no kernel for the CPU: what the vendor leaves to others is an error.
 [[noreturn]] void raiseLeft(const char* name, const FallbackRequested& requested);
 
-template <Text kName, auto* Body>
+/// The kernel of an operator as PyTorch calls it; one class for each signature.
+template <typename Signature>
 struct CustomKernel;
 
-template <Text kName, typename Result, typename... Arguments, Result (*Body)(Arguments...)>
-struct CustomKernel<kName, Body> {
-    static Result run(Arguments... arguments) {
+template <typename Result, typename... Arguments>
+struct CustomKernel<Result(Arguments...)> {
+    const char* name;
+    Result (*body)(Arguments...);
+
+    Result operator()(Arguments... arguments) const {
         try {
-            return Body(arguments...);
+            return body(arguments...);
         } catch (const FallbackRequested& requested) {
-            raiseLeft(kName.characters, requested);
+            raiseLeft(name, requested);
         } catch (const Failed& failure) {
-            failure.raise((std::string("diopi::") + kName.characters).c_str(), "");
+            failure.raise((std::string("diopi::") + name).c_str(), "");
         }
     }
 };
 
-/// Registers `Body` for the operator of that name.
-template <Text kName, auto* Body>
-void addCustom(torch::Library& library) {
-    library.impl(kName.characters, TORCH_FN((CustomKernel<kName, Body>::run)));
+/// Registers `body` for the operator of that name.
+template <typename Signature>
+void addCustom(torch::Library& library, const char* name, Signature* body) {
+    library.impl(name, CustomKernel<Signature>{name, body});
 }
 
 /// Below torch.autocast: floating operands are float32, and results have the dtype of the first operand.

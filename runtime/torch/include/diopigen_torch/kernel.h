@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace diopigen::backend {
@@ -55,61 +56,57 @@ bool isPlain(const Other& /*argument*/) {
     return true;
 }
 
-template <void (*Handler)(const c10::OperatorHandle&, torch::jit::Stack*), typename Signature>
-struct Boxed;
+/// The kernel of an overload as PyTorch calls it: `body`, unless a switch wants the call, or the body falls back. One
+/// class for each signature, which hundreds of overloads share: PyTorch instantiates much for each class.
+template <typename Signature>
+class Kernel;
 
-template <void (*Handler)(const c10::OperatorHandle&, torch::jit::Stack*), typename Result, typename... Arguments>
-struct Boxed<Handler, Result(Arguments...)> {
-    static Result call(const c10::OperatorHandle& op, Arguments... arguments) {
-        return c10::impl::BoxedKernelWrapper<Result(Arguments...)>::call(c10::BoxedKernel::makeFromFunction<Handler>(),
-                                                                         op, c10::DispatchKeySet(), arguments...);
-    }
-};
+template <typename Result, typename... Arguments>
+class Kernel<Result(Arguments...)> {
+  public:
+    Kernel(const c10::OperatorHandle& op, Result (*body)(Arguments...)) : op_(op), body_(body) {}
 
-/// A kernel of the overload `Op` (of `ATen/ops/..._ops.h`): `body`, unless a switch wants the call, or the body
-/// falls back. A class of its own for each kernel keeps the handle of the operator.
-template <typename Op, typename Signature, Signature* Body>
-struct Kernel;
-
-template <typename Op, typename Result, typename... Arguments, Result (*Body)(Arguments...)>
-struct Kernel<Op, Result(Arguments...), Body> {
-    static const c10::OperatorHandle& op() {
-        static const c10::OperatorHandle handle =
-            c10::Dispatcher::singleton().findSchemaOrThrow(Op::name, Op::overload_name);
-        return handle;
-    }
-
-    static Result run(Arguments... arguments) {
+    Result operator()(Arguments... arguments) const {
         if (C10_UNLIKELY(!(isPlain(arguments) && ...))) {
-            return Boxed<&callPlain, Result(Arguments...)>::call(op(), arguments...);
+            return boxed(c10::BoxedKernel::makeFromFunction<&callPlain>(), arguments...);
         }
         if (C10_UNLIKELY(isWatched.load(std::memory_order_relaxed)) && !std::exchange(isInside, false)) {
-            return Boxed<&watch, Result(Arguments...)>::call(op(), arguments...);
+            return boxed(c10::BoxedKernel::makeFromFunction<&watch>(), arguments...);
         }
         bool hasFailed = false;
         try {
-            return Body(arguments...);
+            return body_(arguments...);
         } catch (const FallbackRequested& requested) {
             noteReason(requested.what());
         } catch (const Failed& failure) {
             noteFailure(failure);
             hasFailed = true;
         }
-        return hasFailed ? Boxed<&raiseFailure, Result(Arguments...)>::call(op(), arguments...)
-                         : Boxed<&fallBack, Result(Arguments...)>::call(op(), arguments...);
+        return boxed(hasFailed ? c10::BoxedKernel::makeFromFunction<&raiseFailure>()
+                               : c10::BoxedKernel::makeFromFunction<&fallBack>(),
+                     arguments...);
     }
+
+  private:
+    [[gnu::noinline]] Result boxed(const c10::BoxedKernel& handler, Arguments... arguments) const {
+        return c10::impl::BoxedKernelWrapper<Result(Arguments...)>::call(handler, op_, c10::DispatchKeySet(),
+                                                                         arguments...);
+    }
+
+    c10::OperatorHandle op_;
+    Result (*body_)(Arguments...);
 };
 
-/// Registers `body` for the overload `Op`.
+/// Registers `body` for the overload `Op` (of `ATen/ops/..._ops.h`).
+template <typename Signature>
+void implement(torch::Library& library, const char* name, const char* overload, Signature* body) {
+    const std::string own = std::string(name).substr(std::string_view(name).find("::") + 2);
+    library.impl((*overload == '\0' ? own : own + "." + overload).c_str(),
+                 Kernel<Signature>(c10::Dispatcher::singleton().findSchemaOrThrow(name, overload), body));
+}
 template <typename Op, auto* Body>
 void implement(torch::Library& library) {
-    std::string name = Op::name;
-    name = name.substr(name.find("::") + 2);
-    if (*Op::overload_name != '\0') {
-        name += std::string(".") + Op::overload_name;
-    }
-    using Signature = std::remove_pointer_t<decltype(Body)>;
-    library.impl(name.c_str(), TORCH_FN((Kernel<Op, Signature, Body>::run)));
+    implement(library, Op::name, Op::overload_name, Body);
 }
 
 }  // namespace diopigen::backend

@@ -15,8 +15,6 @@ namespace diopigen::backend {
 at::Tensor makeOutput(at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options);
 /// Gives an output of the caller the shape that it must have; rejects another dtype or device.
 void shapeOutput(at::Tensor& out, at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options);
-/// The same for a tensor that is written in place: it must have that shape.
-void checkInplace(const at::Tensor& self, at::IntArrayRef sizes, const at::TensorOptions& options);
 
 /// What is optional, as meta functions take it.
 inline at::OptionalTensorRef reference(const std::optional<at::Tensor>& tensor) {
@@ -29,36 +27,25 @@ inline at::OptionalScalarRef reference(const std::optional<at::Scalar>& scalar) 
 
 enum class Form { functional, inplace, out };
 
-/// Whether an output of the caller is what it must be already, as outputs that are used again are.
-inline bool isShaped(const at::Tensor& out, at::IntArrayRef sizes, const at::TensorOptions& options) {
-    const at::IntArrayRef own = out.sizes();
-    if (own.size() != sizes.size() || out.dtype() != options.dtype() || out.device() != options.device()) {
-        return false;
-    }
-    for (size_t i = 0; i < sizes.size(); ++i) {  // few: a call of memcmp takes longer
-        if (own[i] != sizes[i]) {
-            return false;
-        }
-    }
-    return true;
-}
+/// Makes an output, or shapes that of the caller, as its form demands.
+void setOutput(at::Tensor& output, Form form, at::IntArrayRef sizes, at::IntArrayRef strides,
+               const at::TensorOptions& options);
 
 /// Calls of `Meta`, a class of `at::meta`, fill in the outputs. For the functional form the outputs are new; for the
-/// others they are the caller's, given before.
-template <typename Meta, size_t Count, Form kForm>
+/// others they are the caller's, given before. The form is no parameter of the template: PyTorch's headers make each
+/// class of this kind expensive to compile.
+template <typename Meta, size_t kCount>
 class Shaped final : public Meta {
   public:
-    Shaped() = default;
-    template <typename... Tensors, typename = std::enable_if_t<sizeof...(Tensors) == Count>>
-    explicit Shaped(Tensors&... outputs) : outputs_{&outputs...} {}
-
-    at::Tensor& output(size_t index) {
-        if constexpr (kForm == Form::functional) {
-            return outputs_[index];
-        } else {
-            return *outputs_[index];
+    Shaped() : form_(Form::functional) {
+        for (size_t i = 0; i < kCount; ++i) {
+            outputs_[i] = &made_[i];
         }
     }
+    template <typename... Tensors, typename = std::enable_if_t<sizeof...(Tensors) == kCount>>
+    explicit Shaped(Form form, Tensors&... outputs) : form_(form), outputs_{&outputs...} {}
+
+    at::Tensor& output(size_t index) { return *outputs_[index]; }
 
     /// The dtype that an iterator computes in; `otherwise` where it has none of its own.
     at::ScalarType type(at::ScalarType otherwise) const {
@@ -74,16 +61,7 @@ class Shaped final : public Meta {
 
     void set_output_raw_strided(int64_t index, at::IntArrayRef sizes, at::IntArrayRef strides,
                                 at::TensorOptions options) override {
-        at::Tensor& result = output(static_cast<size_t>(index));
-        if constexpr (kForm == Form::functional) {
-            result = makeOutput(sizes, strides, options);
-        } else if (C10_UNLIKELY(!isShaped(result, sizes, options))) {
-            if constexpr (kForm == Form::inplace) {
-                checkInplace(result, sizes, options);
-            } else {
-                shapeOutput(result, sizes, strides, options);
-            }
-        }
+        setOutput(output(static_cast<size_t>(index)), form_, sizes, strides, options);
         // Last, so that the class can ask for the output.
         if constexpr (std::is_base_of_v<at::TensorIteratorBase, Meta>) {
             Meta::set_output_raw_strided(index, sizes, strides, options);
@@ -91,8 +69,10 @@ class Shaped final : public Meta {
     }
 
   private:
+    Form form_;
     // The caller's outputs are the caller's: no count of references is touched for them.
-    std::array<std::conditional_t<kForm == Form::functional, at::Tensor, at::Tensor*>, Count> outputs_;
+    std::array<at::Tensor*, kCount> outputs_;
+    std::array<at::Tensor, kCount> made_;
 };
 
 }  // namespace diopigen::backend
