@@ -77,6 +77,7 @@ def test_a_compiler_takes_it(tmp_path: Path, compiler: str) -> None:
     subprocess.run([program(compiler, compiler.rstrip("+")), *flags, *includes, tmp_path / "main.cpp"], check=True)
 
 
+@pytest.mark.slow
 def test_it_is_laid_out_as_clang_format_would(tmp_path: Path) -> None:
     invoke(0, str(DROPLET), "--out", str(tmp_path))
     header = tmp_path / "droplet_chip.h"

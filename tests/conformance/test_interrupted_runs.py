@@ -54,6 +54,7 @@ def test_the_table_so_far_the_files_and_130(tmp_path: Path, tiny_library: Path, 
     assert read_results(files[0]).not_run == record["not_run"]
 
 
+@pytest.mark.slow
 def test_a_case_repeated_alone_ends_with_130_too(tmp_path: Path, tiny_library: Path, runtime: Path) -> None:
     options = ("--lib", str(tiny_library), "--runtime", str(runtime), "--spec", str(ROOT / "specs"))
     command = (sys.executable, "-m", "diopigen", "conformance", "repro", "diopiAdd/float32/plain", *options)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from programs import SUITE
+from sampling import first
 
 from diopigen.conformance.run.locate import library_and_runtime
 from diopigen.diagnostics import Failure
@@ -49,7 +50,7 @@ def test_the_search_is_bounded_and_follows_no_links(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["missing.so", "folder", "loop", "missing/../../../../x.so"])
-@pytest.mark.parametrize("command", ["diopigen conformance run", "diopigen conformance repro", "lab mutate"])
+@pytest.mark.parametrize("command", first(["diopigen conformance run", "diopigen conformance repro", "lab mutate"]))
 def test_a_library_that_is_not_there(command: str, name: str, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "loop").symlink_to("loop")
@@ -64,6 +65,7 @@ def test_a_library_that_is_not_there(command: str, name: str, tmp_path: Path) ->
     assert "fault of diopigen" not in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.build
 def test_a_runtime_is_built_once_where_none_is_found(tiny_library: Path, tmp_path: Path) -> None:
     library = tmp_path / "alone/libdiopi_impl.so"
@@ -84,9 +86,14 @@ def test_a_runtime_is_built_once_where_none_is_found(tiny_library: Path, tmp_pat
 
 @pytest.mark.parametrize(
     ("compiler", "text"),
-    [("", "there is no C++ compiler to build the host runtime with"), ("nowhere", "nowhere: No such file or directory"),
-     ("false", "the host runtime does not compile: false")],
-)  # fmt: skip
+    first(
+        [
+            ("", "there is no C++ compiler to build the host runtime with"),
+            ("nowhere", "nowhere: No such file or directory"),
+            ("false", "the host runtime does not compile: false"),
+        ]
+    ),
+)
 def test_without_a_compiler_no_runtime_is_built(compiler: str, text: str, tmp_path: Path) -> None:
     library = _touch(tmp_path / "libdiopi_impl.so")
     path = tmp_path / "bin"

@@ -120,6 +120,7 @@ BY_VECTORS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("functions", first(map(pytest.param, BY_VECTORS)))
 def test_without_wide_vectors_values_stay_within_their_oracles_error(
     functions: tuple[str, ...], tmp_path: Path

@@ -64,6 +64,7 @@ def test_a_failure_tells_what_is_wrong_and_how_to_repeat_it(tmp_path: Path, tiny
     assert counts(done)["failed"] >= 1 and counts(done)["passed"] >= 1 and counts(done)["skipped"] >= 1
 
 
+@pytest.mark.slow
 def test_what_the_chip_declares_counts(tmp_path: Path, tiny_library: Path, runtime: Path) -> None:
     arguments = (*library(tiny_library, runtime), *ADD, "--diopi-dtype", "float32")
     chip = tmp_path / "chip.yaml"
@@ -82,6 +83,7 @@ def test_what_the_chip_declares_counts(tmp_path: Path, tiny_library: Path, runti
     assert f"--chip {chip}" in done.stdout, "the case is repeated with the chip's file"
 
 
+@pytest.mark.slow
 def test_a_crash_fails_one_test_and_the_others_go_on(tmp_path: Path, tiny_library: Path, runtime: Path) -> None:
     selected = (
         "--diopi-ops",

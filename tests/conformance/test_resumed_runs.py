@@ -260,6 +260,7 @@ def killed_and_whole(
     return killed
 
 
+@pytest.mark.slow
 @pytest.mark.suite
 def test_killed_shards_go_on_and_merge_to_the_report_of_one_run(
     tiny_library: Path, runtime: Path, tmp_path: Path

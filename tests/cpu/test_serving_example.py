@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from artefacts import artefact
 
 from diopigen.ir.model import Interface
@@ -35,6 +36,7 @@ def test_tokens_are_those_of_the_page_and_of_plain_torch(interface: Interface) -
     assert lines[3] == f"{serving + 1} functions of the interface called", "all of the header, and diopiMm"
 
 
+@pytest.mark.slow
 def test_droplet_generates_the_same_and_draws_reproducibly() -> None:
     libraries = {
         "DIOPI_VENDOR_LIBRARY": str(artefact("droplet/injected/libdiopi_impl.so")),

@@ -70,6 +70,7 @@ def test_no_result_depends_on_the_order_of_threads(
     assert {result.outcome for result in found.results} == {"passed"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", AGAIN)
 def test_no_result_depends_on_work_being_done_at_once(
     emulated: tuple[Path, Path], interface: Interface, monkeypatch: pytest.MonkeyPatch, share: int

@@ -6,6 +6,8 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from diopigen import api
 from diopigen.diagnostics import Sink
 from diopigen.emit.c_text import call_lines
@@ -36,6 +38,7 @@ def test_each_header_says_what_made_it_and_nothing_about_where_and_when(header_p
         assert all(len(line) <= 120 for line in text.splitlines()), path
 
 
+@pytest.mark.slow
 def test_two_loads_give_the_same_bytes(interface: Interface, workspace: api.Workspace) -> None:
     again = api.load(workspace, Sink()).interface
     first = api.plan(interface, workspace, Sink())

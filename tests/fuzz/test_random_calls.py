@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from artefacts import artefact
 from random_calls import Calls
+from sampling import examples
 
 from diopigen.conformance.model import ANY_STATUS, FAILURES
 from diopigen.conformance.run.runner import run
@@ -18,7 +19,7 @@ from diopigen.ir.model import Interface
 
 FOLDER = Path(__file__).parent
 SEED = 20261126
-COUNT = 1100
+COUNT = examples(1100)
 
 # What crashed, wrote out of bounds or did not end, each a call that the library has to reject.
 REJECTED = [

@@ -76,6 +76,7 @@ def test_killed_twice_in_a_row_then_back_to_the_first_plan(tmp_path: Path) -> No
     assert for_every_step(tmp_path, attempt) > 40
 
 
+@pytest.mark.slow
 def test_killed_in_the_first_run_of_all(tmp_path: Path) -> None:
     for step in range(1, 1000):
         root = tmp_path / "parent" / str(step)
@@ -103,6 +104,7 @@ def test_a_killed_run_does_not_hide_an_edit(tmp_path: Path) -> None:
     for_every_step(tmp_path, attempt)
 
 
+@pytest.mark.slow
 def test_check_after_a_kill_asks_for_another_run(tmp_path: Path) -> None:
     """At no step is `check` content with a half-done tree; at the end of a run it is."""
 

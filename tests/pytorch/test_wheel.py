@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch_build
 
 from diopigen import __version__
 
@@ -119,6 +120,31 @@ def test_there_is_no_wheel_without_libraries(tmp_path: Path) -> None:
     done = called(sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", tmp_path, source)
     assert "no libraries: cmake --preset torch && cmake --build --preset torch" in done.stdout + done.stderr
     assert done.returncode != 0 and "Traceback" not in done.stdout + done.stderr
+
+
+def test_an_sdist_names_what_pip_needs_to_compile_it(tmp_path: Path) -> None:
+    source = package(tmp_path / "source")
+    (source / "PKG-INFO").touch()
+    code = "import hatchling.build as b, sys; print(*b.get_requires_for_build_wheel(), sep='\\n')"
+    done = subprocess.run([sys.executable, "-c", code], cwd=source, capture_output=True, text=True)
+    packages = [f"{name}=={__version__}" for name in ("diopigen", "diopi-torch")]
+    assert done.stdout.splitlines() == ["cmake>=3.24", "ninja", *packages], done.stderr
+
+
+@pytest.mark.slow
+def test_an_sdist_is_compiled_by_pip(tmp_path: Path) -> None:
+    """As pip would in an environment of its own, which here is the one of this run."""
+    tree = tmp_path / "tree"
+    torch_build.bring_up(tree)
+    build = [sys.executable, "-m", "hatchling", "build", "--target", "sdist", "--directory", tmp_path]
+    subprocess.run(build, cwd=tree, check=True)
+    (sdist,) = tmp_path.glob("*.tar.gz")
+    assert sdist.name == "torch_droplet-0.1.0.tar.gz"
+    succeed(sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", tmp_path, sdist)
+    (wheel,) = tmp_path.glob("*.whl")
+    assert "+torch" in wheel.name
+    names = set(zipfile.ZipFile(wheel).namelist())
+    assert {f"torch_droplet/lib/{name}" for name in (*LIBRARIES, "diopi-run")} <= names
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,10 @@ def facts() -> dict[str, set[str]]:
     return {name: {function["name"] for function in header["functions"]} for name, header in headers.items()}
 
 
+# `make demo` builds a tree with every change.
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture(scope="module")
 def tree(make: Scaffold, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The starter set with a file for Add and a copy of diopigen, built with Unix Makefiles and the debug preset."""
@@ -172,7 +176,6 @@ def test_a_host_without_registration_finds_the_functions_by_name(tree: Path) -> 
     assert (done.returncode, done.stdout, done.stderr) == (0, "10 checks\n", "")
 
 
-@pytest.mark.slow
 def test_ninja_and_sanitizers(make: Scaffold, tmp_path: Path) -> None:
     root = tmp_path / "ninja"
     make(root, "Add", "Conv*", vendored=True)
@@ -188,7 +191,6 @@ def test_ninja_and_sanitizers(make: Scaffold, tmp_path: Path) -> None:
     assert "diopiNms" in exported(build / "libdiopi_impl.so")
 
 
-@pytest.mark.slow
 def test_every_operator_compiles_and_is_formatted(make: Scaffold, tmp_path: Path) -> None:
     root = tmp_path / "all"
     make(root, everything=True, vendored=True)
@@ -221,7 +223,6 @@ def test_every_operator_compiles_and_is_formatted(make: Scaffold, tmp_path: Path
     succeed("g++", *flags, "-I.", together, cwd=root)
 
 
-@pytest.mark.slow
 def test_the_ci_file_generates_and_checks(tree: Path, tmp_path: Path) -> None:
     """What it does in addition to building, which is disabled here: programs that do nothing take the place of
     CMake's."""

@@ -60,6 +60,7 @@ class Consumer:
         return found.stat().st_mtime_ns
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("generator", first(["Ninja", "Unix Makefiles"]))
 def test_the_generator_runs_when_it_must_and_only_then(generator: str, tmp_path: Path) -> None:
     root = tmp_path / "a project"

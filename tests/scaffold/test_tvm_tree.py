@@ -24,6 +24,7 @@ def _scaffolded(root: Path, *, tvm: bool, vendored: bool = False) -> Scaffolded:
     return done
 
 
+@pytest.mark.slow
 def test_a_tree_has_what_tvm_needs_where_it_was_asked_for_and_keeps_it(tmp_path: Path) -> None:
     _scaffolded(tmp_path, tvm=False, vendored=True)
     copy = tmp_path / "third_party/diopigen"

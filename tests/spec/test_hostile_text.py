@@ -82,6 +82,7 @@ def written(files: dict[str, bytes], folder: Path, suffixes: tuple[str, ...]) ->
             yield path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("standard", ["c11", "c++14"])
 def test_headers_compile(generated: dict[str, bytes], tmp_path: Path, standard: str) -> None:
     """With trigraphs, which these standards have."""
@@ -97,6 +98,7 @@ def test_headers_compile(generated: dict[str, bytes], tmp_path: Path, standard: 
         assert "int broken" in header.read_text() or header.name == "functions.h"
 
 
+@pytest.mark.slow
 def test_sources_have_comments_and_strings_that_end(generated: dict[str, bytes], tmp_path: Path) -> None:
     """Preprocessed, the hostile text is gone with the comments."""
     seen = 0
@@ -114,6 +116,7 @@ def test_sources_have_comments_and_strings_that_end(generated: dict[str, bytes],
     assert seen
 
 
+@pytest.mark.slow
 def test_python_parses(generated: dict[str, bytes], tmp_path: Path) -> None:
     stubs = list(written(generated, tmp_path, (".py", ".pyi")))
     assert any(path.suffix == ".pyi" for path in stubs)

@@ -10,6 +10,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from sampling import some
 from spec_helpers import MINIATURE, SPECS, kind_of_file, plain, root_of
 
 from diopigen.check.rule import check_interface
@@ -43,7 +44,7 @@ def test_the_schema_is_draft_7(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", [*sorted(MINIATURE.rglob("*.yaml")), *sorted(SPECS.rglob("*.yaml"))], ids=lambda path: path.name
+    "path", some([*sorted(MINIATURE.rglob("*.yaml")), *sorted(SPECS.rglob("*.yaml"))], 4), ids=lambda path: path.name
 )
 def test_both_accept_every_file_of_a_spec(path: Path) -> None:
     kind = kind_of_file(path)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
+
 from diopigen import api
 from diopigen.diagnostics import Sink
 from diopigen.emit.new_operator.entry import entries_of, entry_text
@@ -14,6 +16,7 @@ from diopigen.spec.yaml_reader import load_yaml
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.slow
 def test_an_entry_can_be_like_every_operator(tmp_path: Path) -> None:
     spec = Path(shutil.copytree(ROOT / "specs", tmp_path / "specs"))
     count = 0

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from sampling import first, some
 from tree_copy import copied, run, state
 
 from diopigen.cli import cli
@@ -91,7 +92,7 @@ def test_check_and_generate_accept_the_skeletons(tree: Path, started: dict[str, 
         assert word in header
 
 
-@pytest.mark.parametrize("name", STARTED)
+@pytest.mark.parametrize("name", first(STARTED))
 def test_its_test_fails_and_names_every_place(tree: Path, started: dict[str, str], name: str) -> None:
     done = run(tree, "pytest", "-q", "-p", "no:cacheprovider", _test(name))
     assert done.returncode == 1, done.stdout
@@ -100,6 +101,7 @@ def test_its_test_fails_and_names_every_place(tree: Path, started: dict[str, str
         assert path in done.stdout
 
 
+@pytest.mark.slow
 def test_an_oracle_that_is_not_written_says_so(tree: Path, started: dict[str, str]) -> None:
     """Known results alone do not make the test pass."""
     path = tree / _test("LogMeanExp")
@@ -141,7 +143,7 @@ def test_the_files_are_laid_out_as_all_others(tree: Path, started: dict[str, str
 
 @pytest.mark.parametrize(
     ("words", "message"),
-    [
+    some([
         (["Softmax", "--like", "Relu"], "error[new-operator-name]: there is a function diopiSoftmax already"),
         (["SOFTMAX", "--like", "Relu"], "error[new-operator-name]: there is a function diopiSoftmax already"),
         (["Mish2d", "--like", "Softmx"], "there is no operator 'Softmx'\n  fix: did you mean 'Softmax'?"),
@@ -154,7 +156,7 @@ def test_the_files_are_laid_out_as_all_others(tree: Path, started: dict[str, str
         (["Mish__2", "--like", "Relu"], "'Mish__2' cannot be the name of an operator: it would be reserved"),
         (["Register", "--like", "Relu"], "its kernel would be called 'register', a keyword of C or C++"),
         (["RELu", "--like", "Tanh"], "there is a function diopiRelu already"),
-    ],
+    ], 6),
 )  # fmt: skip
 def test_a_refusal_writes_nothing(untouched: Path, words: list[str], message: str) -> None:
     before = state(untouched)
@@ -164,6 +166,7 @@ def test_a_refusal_writes_nothing(untouched: Path, words: list[str], message: st
     assert state(untouched) == before
 
 
+@pytest.mark.slow
 def test_a_file_that_is_there_is_not_overwritten(untouched: Path) -> None:
     path = untouched / "impl/cuda/functions/reduction/range_of.cu"
     path.write_text("// mine\n")
@@ -175,6 +178,7 @@ def test_a_file_that_is_there_is_not_overwritten(untouched: Path) -> None:
     assert {**state(untouched), "impl/cuda/functions/reduction/range_of.cu": b"// mine\n"} == before
 
 
+@pytest.mark.slow
 def test_dry_run_and_no_backward(untouched: Path) -> None:
     before = state(untouched)
     done = run(untouched, "diopigen", "new-operator", "Entmax", "--like", "Softmax", "--dry-run", "--no-backward")
@@ -184,6 +188,7 @@ def test_dry_run_and_no_backward(untouched: Path) -> None:
     assert state(untouched) == before
 
 
+@pytest.mark.slow
 def test_a_disk_that_refuses_leaves_nothing_behind(untouched: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second file of the spec cannot be written: the first one is restored, and the new files go."""
     real = disk.write_file

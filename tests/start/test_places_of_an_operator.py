@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from sampling import first
 
 from diopigen import api
 from diopigen.completeness.sources import FORMS_FILE
@@ -39,7 +40,7 @@ def _written(interface: Interface, name: str, like: str) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", first(PAGES))
 def test_the_table_is_what_is_written(interface: Interface, page: str) -> None:
     table = _table(page)
     columns = [{path for path, cells in table.items() if cells[number]} for number in range(3)]

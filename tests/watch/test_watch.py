@@ -74,6 +74,7 @@ def test_a_block_for_each_change_until_it_is_interrupted(folder: Path, watch: Wa
     assert watch.interrupt() == 130
 
 
+@pytest.mark.slow
 def test_it_generates_on_request_where_check_finds_no_error(folder: Path) -> None:
     (folder / "diopigen.yaml").write_text("targets: [json]\n")
     watch = Watcher(folder, "--generate")

@@ -260,8 +260,7 @@ def _structured_files(kernels: Sequence[StructuredKernel]) -> dict[str, dict[str
 
 
 def emit(interface: Interface, templates: Path) -> Plan:
-    """`torch/structured.cpp`, `structured_elementwise.cpp`, `ruled.cpp`, `handwritten.cpp`, `compiled.cpp`, `custom.cpp`
-    and headers.
+    """The sources in `torch/` and their headers.
 
     Nothing where the spec has no torch.yaml.
 
