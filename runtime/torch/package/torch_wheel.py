@@ -26,7 +26,7 @@ class Tag(BuildHookInterface):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if self.target_name != "wheel" or version == "editable":
             return
-        if not _libraries() and (_ROOT / "PKG-INFO").is_file():
+        if self._is_compiled():
             _build()
         if not _libraries():
             raise SystemExit("no libraries: cmake --preset torch && cmake --build --preset torch")
@@ -35,6 +35,15 @@ class Tag(BuildHookInterface):
         machine = re.sub(r"[^a-z0-9]", "_", sysconfig.get_platform().lower())
         build_data["pure_python"] = False
         build_data["tag"] = f"{interpreter}-{machine}"
+
+    def dependencies(self) -> list[str]:
+        """What pip installs to compile an sdist in an environment of its own. The wheel will require that torch."""
+        if not self._is_compiled():
+            return []
+        return ["cmake>=3.24", "ninja", *self.config.get("compiled-with", ()), *self.metadata.core.dependencies]
+
+    def _is_compiled(self) -> bool:
+        return self.target_name == "wheel" and (_ROOT / "PKG-INFO").is_file() and not _libraries()
 
 
 class Requirements(MetadataHookInterface):
@@ -72,5 +81,4 @@ def _build() -> None:
         except FileNotFoundError:
             raise SystemExit("an sdist is built with CMake: pip install cmake") from None
         except subprocess.CalledProcessError:
-            fix = "pip install --no-build-isolation, where torch and diopigen are installed"
-            raise SystemExit(f"cmake {' '.join(words)} failed; torch must be in the environment: {fix}") from None
+            raise SystemExit(f"cmake {' '.join(words)} failed: see above") from None
