@@ -8,7 +8,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Tests start hundreds of commands; some images of containers forbid to cache what Python compiles for them.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help docs demo demo-torch build unit test test-programs nightly test-torch test-models released conformance conformance-cuda cuda cuda-sample sanitize lint types generated generate wheels bench fuzz mutation mutation-sources variants portability portability-share clean
+.PHONY: help docs demo demo-torch build unit test test-programs nightly test-torch torch-share test-models released conformance conformance-cuda cuda cuda-sample sanitize lint types generated generate wheels bench fuzz mutation mutation-sources variants portability portability-share clean
 
 help:
 	@echo "make demo       bring up droplet, a simulated chip, from an empty folder to a verified library"
@@ -18,6 +18,7 @@ help:
 	@echo "make test       build, then run the tests of a change; where torch is, a sample of those of the backend for it"
 	@echo "make test-programs  the tests that need clang, chromium or qemu; a part of make test where these are"
 	@echo "make test-torch all tests of the backend for PyTorch; installs torch into .venv"
+	@echo "make torch-share a part of these, which CI runs with every change"
 	@echo "make test-models models of public packages and training scripts of accelerate, lightning and transformers on droplet; installs them"
 	@echo "make nightly    everything that needs no GPU: hours"
 	@echo "make conformance  run every case over the released CPU library, those of models included"
@@ -74,6 +75,13 @@ $(VENV)/torch: $(VENV)/ready
 	@echo "environment  pip installs torch, some 200 MB"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,torch]"
 	@touch $@
+
+# A file of each part of the backend, with every change.
+TORCH_SHARE := plumbing direct_calls schemas rules_of_pytorch device_module lazy_tensors compile_effects fused_rows \
+	custom_operators wheel
+torch-share: $(VENV)/torch
+	@$(BUILD) torch --target torch_droplet --target droplet_clean --target diopi_impl --target diopigen_runtime_shared
+	@$(PYTEST) $(TORCH_SHARE:%=tests/pytorch/test_%.py)
 
 test-torch: $(VENV)/torch
 	@$(BUILD) torch

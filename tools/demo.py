@@ -137,7 +137,7 @@ def copy_kernels(interface: Interface, kernels: Sequence[str]) -> int:
 
 def build_droplet() -> tuple[Path, Path]:
     """The vendor's library and the dispatch library."""
-    options = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", f"-Ddiopigen_DIR={ROOT}/cmake"]
+    options = ["-G", "Ninja", f"-Ddiopigen_DIR={ROOT}/cmake", "-DCMAKE_CXX_FLAGS_RELEASE=-O1"]
     if shutil.which("ccache") is None:
         options.append("-DDIOPIGEN_PRECOMPILE=ON")
     run("configure", ["cmake", "-S", TREE, "-B", TREE / "build", *options])

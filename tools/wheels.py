@@ -58,7 +58,8 @@ def build(folder: Path) -> dict[str, Path]:
     """The wheel of each project, with the version of the checkout."""
     sources = [str(ROOT / project) for project in PROJECTS.values()]
     folder.mkdir(parents=True)
-    run([sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, *sources], folder)
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    run([*pip, "--wheel-dir", folder, *sources], folder)
     version = run([sys.executable, "-c", "import diopigen; print(diopigen.__version__)"], ROOT).strip()
     return {name: folder / f"{name}-{version}-py3-none-any.whl" for name in PROJECTS}
 
