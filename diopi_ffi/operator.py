@@ -29,8 +29,8 @@ _TENSORS = ("tensor", "tensors")
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What follows from shapes, dtypes and numbers alone: values by parameter, and the outputs to allocate as a shape
-    and a dtype, or a list of these for a list."""
+    """A plan that depends only on shapes, dtypes and numbers: values by parameter, and the outputs to allocate as a
+    shape and a dtype, or a list of these for a list."""
 
     values: Mapping[str, Any]
     outputs: Mapping[str, Any]
@@ -174,7 +174,7 @@ class Operator:
 
 
 def _is_index(param: Parameter) -> bool:
-    """Whether it is an output of indices: frameworks make them int64."""
+    """Returns whether it is an output of indices: frameworks make them int64."""
     dtypes = param.dtype.dtypes if isinstance(param.dtype, DtypeList) else ()
     return is_destination(param) and set(dtypes) == {"int32", "int64"}
 
@@ -197,7 +197,7 @@ def _require_tensors(function: str, param: Parameter, value: Any) -> None:
 
 
 def _signature(value: Any) -> Any:
-    """What a plan depends on."""
+    """Cache key of a plan."""
     if isinstance(value, (list, tuple)):
         return tuple(_signature(item) for item in value)
     if is_tensor(value):

@@ -28,7 +28,7 @@ _NOT_COMPUTED = frozenset(
 
 @dataclass(slots=True)
 class Report:
-    """What became of the operators of a module, counted by name. `on_host` and `rejected` have the reason too."""
+    """Counts of the operators of a module, by outcome and name. `on_host` and `rejected` have the reason too."""
 
     legalized: Counter[str] = field(default_factory=Counter)
     views: Counter[str] = field(default_factory=Counter)
@@ -116,7 +116,7 @@ class _Legalizer:
         self.report = Report()
 
     def replaced(self, builder: Any, call: Any) -> Any:
-        """What computes a call instead."""
+        """The call that replaces an operator."""
         name = call.op.name
         if name in self._table.views:
             self.report.views[name] += 1

@@ -23,7 +23,7 @@ def on_host(call: Any) -> Any:
     inputs: list[Any] = []
 
     def taken(arg: Any) -> Any:
-        """What stands for an argument in the function of the host."""
+        """Replacement of an argument in the function of the host."""
         if isinstance(arg.ty, relax.TupleType):
             return relax.Tuple([taken(one) for one in fields_of(arg)])
         if not isinstance(arg.ty, relax.TensorType):
@@ -114,7 +114,7 @@ def shape_of_type(kind: Any) -> list[int]:
 
 
 def _key(value: Any) -> Any:
-    """What a trial depends on."""
+    """Cache key of a trial."""
     from tvm import relax
 
     if isinstance(value, relax.Expr) and isinstance(value.ty, relax.TupleType):

@@ -1,4 +1,4 @@
-"""Which call of the interface computes a call of Relax: the entries of the spec, with the values of the call."""
+"""Selects the call of the interface for a call of Relax: the entries of the spec, with the values of the call."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def results_of(call: Any) -> list[Any]:
 
 
 def fits(attribute: Any, allowed: Sequence[Any]) -> bool:
-    """Whether an attribute has a value of a list; one that is a list itself, or each of its elements."""
+    """Returns whether an attribute has a value of a list; one that is a list itself, or each of its elements."""
     if hasattr(attribute, "__len__") and not isinstance(attribute, str):
         plain = tuple(_plain(item) for item in attribute)
         return plain in allowed or all(item in allowed for item in plain)

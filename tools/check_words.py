@@ -33,7 +33,7 @@ LEFT_OUT = (
 )
 WAIVER = re.compile(r"words: allow ([a-z]+(?: [a-z]+)*)")
 BETWEEN = r"[\s_/#*>]+"
-"""What may stand between the words of a phrase: spaces, underscores, the end of a line and the start of a comment."""
+"""Separators between the words of a phrase: spaces, underscores, the end of a line and the start of a comment."""
 
 
 CODE = (".py", ".h", ".cpp", ".cu")
@@ -56,11 +56,11 @@ class Word(NamedTuple):
 
     @property
     def of_names(self) -> bool:
-        """Whether identifiers alone count."""
+        """Returns whether identifiers alone count."""
         return bool(self.paths)
 
     def counts_in(self, name: str) -> bool:
-        """Whether the word is looked for in the file of this name."""
+        """Returns whether the word is looked for in the file of this name."""
         if not self.of_names:
             return True
         return name.startswith(self.paths) and not name.startswith(self.left_out) and name.endswith(CODE)

@@ -35,7 +35,7 @@ def ticks(largest: float, count: int = 5) -> list[float]:
 
 @dataclass(frozen=True)
 class _Axes:
-    """Where a step and a loss are in a panel, in pixels."""
+    """Position of a step and a loss in a panel, in pixels."""
 
     steps: int
     highest: float

@@ -195,13 +195,13 @@ def apart(runs: dict[str, Trained], steps: int = START) -> float:
 
 
 def chance(task: Task, accuracy: float) -> float:
-    """How far two equally good networks may be apart on the test data: three standard deviations of the difference of
+    """Maximum difference of two equally good networks on the test data: three standard deviations of the difference of
     two fractions of so many targets."""
     return 3 * math.sqrt(2 * accuracy * (1 - accuracy) / task.data.test[1].numel())
 
 
 def faults(task: Task, runs: dict[str, Trained]) -> list[str]:
-    """What is wrong with the runs, in words."""
+    """Describes the errors of the runs."""
     wrong = [
         f"accuracy {run.accuracy:.2%} on {device}, below {task.accuracy:.0%}"
         for device, run in runs.items()

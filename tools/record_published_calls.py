@@ -130,7 +130,7 @@ class Handle:
 
 
 class Context:
-    """Where tensors of the suite live."""
+    """Device of tensors of the suite."""
 
     def clear_tensors(self) -> None:
         """Nothing is allocated."""

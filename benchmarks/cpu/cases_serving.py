@@ -26,7 +26,7 @@ def cases(device: Device) -> Iterator[Case]:
 
 
 def layers(device: Device) -> Iterator[Case]:
-    """What is not attention, for 16 tokens in float32."""
+    """Functions other than attention, for 16 tokens in float32."""
     x, scale = torch.randn(TOKENS, WIDTH), torch.rand(WIDTH)
     ours = device.call("diopiRootMeanSquareNormInp", x.clone(), scale, 1e-5)
     theirs = partial(functional.rms_norm, x, (WIDTH,), scale, 1e-5)

@@ -173,7 +173,7 @@ def chains(with_inductor: bool) -> bool:
 
 
 def _inputs_of(graph: Any, compiled: Callable[..., Any], *arguments: Any) -> list[Any]:
-    """What dynamo hands to a graph."""
+    """The arguments that dynamo passes to a graph."""
     seen: list[Any] = []
     runner = graph._runner
 

@@ -54,7 +54,7 @@ class ElementPrinter:
     taken: set[str] = field(default_factory=set)
 
     def is_uniform(self, expression: Expression) -> bool:
-        """Whether no element and no coordinate takes part."""
+        """Returns whether no element and no coordinate takes part."""
         for part in walk(expression):
             if isinstance(part, Name) and (part.name in self.arrays or part.name in self.lets):
                 return self._is_null_only(expression)
@@ -63,7 +63,7 @@ class ElementPrinter:
         return True
 
     def _is_null_only(self, expression: Expression) -> bool:
-        """Whether arrays occur only as `is_null(array)`."""
+        """Returns whether arrays occur only as `is_null(array)`."""
         if isinstance(expression, Call):
             if expression.function == "is_null":
                 return True

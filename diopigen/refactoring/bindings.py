@@ -1,4 +1,4 @@
-"""What pairs parameters with others by name: arguments of ATen, and gradients with what they are the gradient of."""
+"""Pairs of parameters by name: arguments of ATen, and gradients with what they are the gradient of."""
 
 from __future__ import annotations
 

@@ -265,7 +265,7 @@ class Library:
         return DTYPES[dtype.value], tuple(size.data[: size.len])
 
     def records(self) -> list[Record]:
-        """What the last mock operator received."""
+        """Arguments that the last mock operator received."""
         found = []
         for index in range(self.vendor.mock_record_count()):
             name, handle = ctypes.c_char_p(), ctypes.c_void_p()

@@ -11,12 +11,12 @@ from composite_caller import Array, Caller, close, numbers
 
 SCALE = 0.3
 HALF = 2**-10
-"""What rounding a result to float16 may change."""
+"""Error bound for a result rounded to float16."""
 UNEQUAL = "q, k and v are not [batch, sequence, heads, head_dim] of one attention"
 
 
 def visible(queries: int, keys: int, left: int, right: int) -> Array:
-    """Which keys a query sees: [seq_q, seq_k]. Its own place is aligned to the last query and the last key."""
+    """Keys that a query attends to: [seq_q, seq_k]. Its own place is aligned to the last query and the last key."""
     distance = np.arange(keys)[None, :] - (np.arange(queries)[:, None] + keys - queries)
     seen = np.ones((queries, keys), dtype=bool)
     seen &= (distance >= -left) if left >= 0 else True

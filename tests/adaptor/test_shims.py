@@ -1,4 +1,4 @@
-"""What a shim promises, one promise at a time, on operators that show it best."""
+"""Properties of shims, one at a time, on suitable operators."""
 
 from __future__ import annotations
 

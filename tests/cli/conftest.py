@@ -1,4 +1,4 @@
-"""What the tests of `diopigen adaptors` share."""
+"""Shared by tests of `diopigen adaptors`."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def test_an_unknown_target_names_the_nearest(tmp_path: Path) -> None:
     ),
 )
 def test_bad_files_give_a_place_and_a_rule(tmp_path: Path, name: str, content: bytes, rule: str) -> None:
-    """What is no text at all is work that could not be done; a text with faults has findings."""
+    """A file that is not text has exit code 2; a text with errors has findings."""
     shutil.copytree(ROOT / "specs", tmp_path / "specs")
     (tmp_path / "specs" / name).write_bytes(content)
     done = run("generate", cwd=tmp_path, code=2 if rule.startswith("file-") else 1)

@@ -1,4 +1,4 @@
-"""How communicators of droplet are made: in any order, by ranks that are there, and without a file that stays."""
+"""Creating communicators of droplet: in any order, by ranks that exist, and without a file that remains."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def rank(tmp_path: Path) -> Iterator[Callable[[], Rank]]:
 
 
 def shared_files() -> set[str]:
-    """What communicators have left in shared memory; other tests have files of other names."""
+    """Files of communicators in shared memory; other tests have files of other names."""
     return {path.name for path in Path("/dev/shm").iterdir() if "diopi" in path.name}
 
 

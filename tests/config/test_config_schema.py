@@ -35,7 +35,7 @@ def schema(interface: Interface) -> dict[str, Any]:
 
 
 def agree(text: str, schema: dict[str, Any], interface: Interface) -> bool:
-    """Whether a file is accepted; fails where the two differ."""
+    """Returns whether a file is accepted; fails where the two differ."""
     _, sink = run(text, interface)
     ours = not any(finding.severity.value == "error" and finding.code not in BEYOND for finding in sink.sorted())
     theirs = jsonschema.Draft7Validator(schema).is_valid(yaml.safe_load(text))

@@ -1,4 +1,4 @@
-"""What a configuration comes to: the innermost level that speaks wins, key by key."""
+"""Resolution of a configuration: the innermost level wins, key by key."""
 
 from __future__ import annotations
 

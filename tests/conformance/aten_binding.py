@@ -50,7 +50,7 @@ _NOT_MATCHED = frozenset(
 
 
 HALVES: Mapping[str, str] = {"float16": "float32", "bfloat16": "float32"}
-"""What halves are converted to where torch rounds to them on the way."""
+"""Dtype of halves where torch rounds to them in intermediate steps."""
 
 
 class Unbound(Exception):
@@ -236,7 +236,7 @@ class _Binder:
         return value
 
     def _derived(self, argument: Any) -> Any:
-        """What the interface says otherwise: through the outputs that it has, and their dtypes and shapes."""
+        """Expected results in the interface's form: its outputs, and their dtypes and shapes."""
         name, call = argument.name, self.call
         first = next((p for p in call.function.params if p.is_read and p.type == "tensor"), None)
         shape: tuple[int, ...] = call.shapes.get(first.name, ()) if first is not None else ()

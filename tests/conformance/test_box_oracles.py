@@ -24,7 +24,7 @@ def _twice_area(polygon: Sequence[Point]) -> Fraction:
 
 
 def _cut(polygon: list[Point], a: Point, b: Point) -> list[Point]:
-    """What of a polygon is not to the right of the line from a to b."""
+    """The part of a polygon that is not to the right of the line from a to b."""
 
     def side(p: Point) -> Fraction:
         return (b[0] - a[0]) * (p[1] - a[1]) - (b[1] - a[1]) * (p[0] - a[0])

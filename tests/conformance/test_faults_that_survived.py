@@ -203,7 +203,7 @@ def test_a_normalised_value_may_be_rounded_before_it_is_scaled(interface: Interf
 
 
 def sequences(call: Call) -> list[tuple[Any, Any]]:
-    """Where the queries and the keys of each sequence are, of padded or joined ones."""
+    """Ranges of the queries and the keys of each sequence, padded or packed."""
     if "cum_seq_q" not in call.values:
         return [((b,), (b,)) for b in range(len(call["q"]))]
     ends = [
@@ -282,6 +282,6 @@ def test_dropout_that_does_not_scale_what_it_keeps_is_found(interface: Interface
 
 
 def has_dropout(case: Case) -> bool:
-    """Whether the probability of dropout is above 0."""
+    """Returns whether the probability of dropout is above 0."""
     value = case.arguments.get("p_dropout", case.arguments.get("dropout_p"))
     return isinstance(value, float) and value > 0

@@ -1,4 +1,4 @@
-"""What hosts ask for is what torch gives: the oracles against ATen on the call forms of tests/host_calls."""
+"""Calls of hosts: the oracles against ATen on the call forms of tests/host_calls."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _expectations(call: Call, name: str, expected: Any) -> list[tuple[Any, str]]
 
 
 def _torch_results(call: Call, *, widened: Mapping[str, str] | None) -> dict[str, Any]:
-    """What the first overload of the spec gives that takes the call; those that write to given tensors come last.
+    """Result of the first overload of the spec that accepts the call; those that write to provided tensors come last.
 
     Raises `Unbound` where none does.
     """
@@ -66,7 +66,7 @@ def _difference(
 
 
 def _compared(interface: Interface, host: HostCall) -> tuple[int, str]:
-    """How many results were compared, and what differs or why torch cannot be asked."""
+    """Number of compared results, and the differences or the reason why torch cannot be compared."""
     call = call_of(interface, host.case)
     try:
         found = _torch_results(call, widened=HALVES if host.case.dtype in HALVES else None)

@@ -29,7 +29,7 @@ def case_where(interface: Interface, name: str, **arguments: Any) -> tuple[Case,
 
 
 def faults(case: Case, call: Call, answer: Answer, found: Mapping[str, Any]) -> dict[str, str]:
-    """What the suite has against results, by output."""
+    """Errors of results in the suite, by output."""
     results = Results(case, call, answer, found, encode)
     wrong: dict[str, str] = {}
     for name, requested in answer.items():

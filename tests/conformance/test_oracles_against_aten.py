@@ -119,7 +119,7 @@ def _differences(case: Case, call: Call, found: dict[str, Any]) -> tuple[int, li
 
 
 _REFUSALS = (RuntimeError, NotImplementedError, TypeError, IndexError, ValueError)
-"""What torch raises for a dtype or a layout that its kernels for the CPU do not take."""
+"""Exceptions of torch for a dtype or a layout that its kernels for the CPU do not support."""
 
 
 def _compared(interface: Interface, function: Function) -> tuple[int, list[str]]:

@@ -67,7 +67,7 @@ def test_the_warpers_are_as_they_are_written_here() -> None:
 
 
 def asked(interface: Interface, logits: Array, top_k: Array, top_p: Array) -> Property:
-    """What the oracle says of the tokens that top-k sampling draws in one step."""
+    """Errors that the oracle reports for the tokens of one step of top-k sampling."""
     function = interface.function("diopiTopKSampling")
     assert function is not None
     values: dict[str, Any] = dict.fromkeys(param.name for param in function.params)

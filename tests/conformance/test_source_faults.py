@@ -138,7 +138,7 @@ def test_faults_are_behind_switches_within_one_another(points: list[Point]) -> N
 
 @pytest.fixture(scope="module")
 def outcome(workshop: Workshop, points: list[Point], interface: Interface, runtime: Path) -> Outcome:
-    """What came of all changes, but for one that a waiver is about."""
+    """Outcome of all changes, except one with a waiver."""
     cases = [case for case in select(interface, ops=("Add", "Relu")) if case.dtype == "float32"]
     waiver = Waiver("*/relu.cpp", "diopiRelu", "1000000", "*", "no tensor is as large", Span("waivers.yaml"))
     return workshop.run(points, [waiver], cases, interface, runtime)

@@ -1,4 +1,4 @@
-"""What the spec leaves open has no case; each entry of `unspecified` and each `example` has an effect on the cases."""
+"""Unspecified results have no case; each entry of `unspecified` and each `example` has an effect on the cases."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def _upsample(operator: str, a: Arguments) -> Any:
 
 
 def reference(operator: str, a: Arguments) -> Any:
-    """What torch gives, one tensor or a list of them."""
+    """Result of torch, one tensor or a list of them."""
     if "Conv" in operator:
         return _convolution(operator, a)
     if "Pool" in operator:

@@ -54,7 +54,7 @@ class Weights:
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked for, one entry to a sequence."""
+    """Parameters of the requests, one entry for each sequence."""
 
     prompts: list[list[int]]
     top_ks: list[int]

@@ -1,4 +1,5 @@
-"""What no case of the suite shows: constraints that read elements, and calls that a library may take or reject."""
+"""Properties without a case of the suite: constraints that read elements, and calls that a library may accept or
+reject."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def good(status: int) -> None:
 
 
 def text() -> str:
-    """What the runtime and the device say of the latest failure."""
+    """Messages of the runtime and the device about the latest failure."""
     said = []
     for name in ("diopiHostGetLastErrorText", "diopiHostGetDeviceErrorText"):
         words = ctypes.c_char_p()

@@ -44,7 +44,7 @@ class Session:
         return block.elements(self.arena.read(block)).tolist()
 
     def intact(self, block: Block) -> bool:
-        """Whether nothing but the elements of a tensor has changed."""
+        """Returns whether nothing but the elements of a tensor has changed."""
         now = self.arena.read(block)
         block.elements(now)[...] = block.elements(block.before)
         return bool(np.array_equal(now, block.before))

@@ -30,7 +30,7 @@ LEFT = [
     "(diopiForceFallbackToCPU without a text)",
     "diopiAbs is not in the library of test",
 ]
-"""Who falls back in the program `unary`, and why."""
+"""Operators of the program `unary` that fall back, and the reasons."""
 
 
 @dataclass

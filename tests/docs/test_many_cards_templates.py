@@ -30,7 +30,7 @@ def called(script: str, folder: Path, **variables: str) -> list[str]:
 
 
 def options(words: list[str]) -> dict[str, Any]:
-    """What `conformance run` takes these words for."""
+    """Values that `conformance run` parses from these words."""
     assert words[:2] == ["conformance", "run"]
     group = cli.commands["conformance"]
     assert isinstance(group, click.Group)

@@ -1,4 +1,4 @@
-"""What emitted headers look like: formatted, bannered, free of places and times."""
+"""Text of emitted headers: formatted, with a banner, free of paths and times."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ BATCH = 2000
 """Calls that are made before the time is looked at."""
 _RUNTIMES = ("libasan.so", "libubsan.so", "libstdc++.so")
 _TOO_MUCH = ("out of memory", "out-of-memory", "allocation-size-too-big", "bad_alloc", "memory is exhausted")
-"""What processes print when a call asks for more memory than there is, which is no fault of the library."""
+"""Messages of processes when a call asks for more memory than there is, which is no error of the library."""
 
 
 def main() -> int:
@@ -96,7 +96,7 @@ class Fuzzer:
 
 
 def sanitizer_environment() -> dict[str, str]:
-    """What a process needs that loads a library with the address and undefined behaviour sanitizers."""
+    """Environment of a process that loads a library with the address and undefined behaviour sanitizers."""
     libraries = [
         subprocess.run(["gcc", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
         for name in _RUNTIMES

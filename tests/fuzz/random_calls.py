@@ -240,7 +240,7 @@ class _Change:
 
 
 def _values(value: Operand, shape: tuple[int, ...], dtype: str) -> Drawn | Literal:
-    """How elements are sampled in another shape or dtype: as before where they can be, else zeros."""
+    """Distribution of elements in another shape or dtype: as before if possible, else zeros."""
     sampled = value.values
     depends_on_shape = sampled.distribution in _SHAPED if isinstance(sampled, Drawn) else isinstance(sampled, tuple)
     if not fits(value.values, dtype) or (depends_on_shape and shape != value.shape):

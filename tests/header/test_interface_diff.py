@@ -264,7 +264,7 @@ def test_a_function_in_another_header() -> None:
 
 
 def test_an_expected_side_without_spans_or_headers() -> None:
-    """What comes from the spec knows no header, and its spans are in YAML."""
+    """Declarations of the spec have no header, and their spans are in YAML."""
     actual = read(Path("a.h"), "void b(int n);\n")
     expected = CInterface(
         functions=(

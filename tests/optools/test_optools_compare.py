@@ -19,7 +19,7 @@ from sampling import first
 
 
 def compared(action: Callable[[], Any], **options: Any) -> Compare:
-    """What comparing finds in an action."""
+    """Findings of a comparison of an action."""
     tool = Compare(quiet=True, **options)
     with tool:
         action()

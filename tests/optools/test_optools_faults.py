@@ -16,7 +16,7 @@ CLEAN_RUNS = 10
 
 
 def named(fault: Fault, device: str) -> str:
-    """What comparing says of a model with a fault: the first wrong operator and its phase, or nothing."""
+    """Result of comparing a model with a fault: the first wrong operator and its phase, or nothing."""
     with Injected(fault.op, fault.change, phases=fault.phases) as injected, Compare(quiet=True) as tool:
         MODELS[fault.model](device)
     assert injected.acted, f"{fault.name} never acted"

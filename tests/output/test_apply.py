@@ -1,4 +1,4 @@
-"""What a whole run writes, keeps, removes and refuses."""
+"""Files that a whole run writes, preserves, removes and rejects."""
 
 from __future__ import annotations
 

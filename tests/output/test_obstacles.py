@@ -1,4 +1,4 @@
-"""What is in the way of a run: it is refused in one sentence, and the tree stays as it is."""
+"""Obstacles of a run: it is rejected with one message, and the tree does not change."""
 
 from __future__ import annotations
 

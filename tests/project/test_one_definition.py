@@ -30,7 +30,7 @@ TEMPLATE = re.compile(
 
 
 def named(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[str, re.Match[str]]]:
-    """What a pattern finds, with the namespace in which it stands."""
+    """Matches of a pattern, with their namespace."""
     for found in pattern.finditer(text):
         outer = [match[1] for match in NAMESPACE.finditer(text) if match.start() < found.start()]
         yield (outer[-1] if outer else ""), found
@@ -53,7 +53,7 @@ def test_no_two_headers_define_a_type(library: str) -> None:
 
 
 def unnamed(text: str) -> set[str]:
-    """What unnamed namespaces define at their first level: variables and types by name, functions with the types of
+    """Definitions of unnamed namespaces at their first level: variables and types by name, functions with the types of
     their parameters, since others are overloads."""
     result = set()
     for outer, block in named(text, UNNAMED):

@@ -31,7 +31,7 @@ class Outcome:
 
 
 def outcomes(library: Library, line: Line, ask_torch: Any = None) -> list[Outcome]:
-    """What becomes of each call of a case; those behind a refused one are not made."""
+    """Outcomes of the calls of a case; those after a rejected one are skipped."""
     values = Values(line)
     found: list[Outcome] = []
     for number, (name, _) in enumerate(line.calls):
@@ -99,7 +99,7 @@ def _compared(
 
 
 def _fault(held: Results, call: Call, answer: Any, results: Mapping[str, Any], stored: Any) -> str:
-    """What is wrong with the results of a library; empty where nothing is."""
+    """Errors in the results of a library; empty if there are none."""
     for name, expected in answer.items():
         result = results.get(name)
         if result is None or expected is None:
@@ -136,7 +136,7 @@ def _wrong(held: Results, call: Call, name: str, expected: Any, array: Any, dtyp
 
 
 def sparse_inputs(function: Function) -> bool:
-    """Whether an operand is in compressed sparse rows."""
+    """Returns whether an operand is in compressed sparse rows."""
     return any(param.sparse for param in function.params)
 
 
@@ -149,7 +149,7 @@ def _trimmed(result: Any, expected: Any) -> Any:
 
 
 def torch_asked(case: Any, call: Call, answer: Any) -> str:
-    """Whether PyTorch's results are those of the oracle: empty, or why they are not or cannot be had."""
+    """Returns whether PyTorch's results are those of the oracle: empty, or why they are not or cannot be had."""
     from aten_binding import HALVES, Unbound, bind, stored  # torch is optional
 
     if call.function.tolerance == "random" or sparse_inputs(call.function):

@@ -51,7 +51,7 @@ def lines(family: str | None = None) -> Iterator[Line]:
 
 
 def elements(line: Line) -> int:
-    """How many elements the tensors of a case have together."""
+    """Total number of elements of the tensors of a case."""
     text = json.dumps(line.calls)
     return sum(
         int(np.prod([int(size) for size in sizes.split(",") if size]))

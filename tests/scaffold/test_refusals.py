@@ -1,4 +1,4 @@
-"""What cannot be scaffolded is refused in words, with exit code 2, and nothing is left half-written."""
+"""Invalid scaffolds are rejected with a message, with exit code 2, and nothing is left half-written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the tests run cases of the simulated device, in the flavours of the root build."""
+"""Runs cases of the simulated device in the flavours of the root build."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the simulated device does when nothing is wrong, in three builds; and what it makes of its environment."""
+"""Behaviour of the simulated device without errors, in three builds; and its environment variables."""
 
 from __future__ import annotations
 

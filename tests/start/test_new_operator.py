@@ -61,7 +61,7 @@ def untouched(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def started(tree: Path) -> dict[str, str]:
-    """What the command prints for each."""
+    """Output of the command for each."""
     found = {}
     for name, (like, _) in STARTED.items():
         done = run(tree, "diopigen", "new-operator", name, "--like", like)

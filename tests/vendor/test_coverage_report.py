@@ -1,4 +1,4 @@
-"""What a vendor's tree amounts to: states of functions, verdicts on models, suggestions, the forms of the report."""
+"""Coverage of a vendor's tree: states of functions, verdicts on models, suggestions, the forms of the report."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ class SparseConvolution(nn.Module):
         self.before, self.after, self.keeps = before, after, before == after
 
     def pairs(self) -> dict[str, object]:
-        """What the host hands on: for every element of a kernel the pairs of places, in the middle all of them."""
+        """Output of the host: for every element of a kernel the pairs of positions, in the middle all of them."""
         window = self.weight.shape[0] * self.weight.shape[1] * self.weight.shape[2]
         least = min(self.before, self.after)
         numbers = tuple(least if k == window // 2 else least * (3 + k % 5) // 10 for k in range(window))

@@ -42,7 +42,7 @@ TURNS = (
     (1, 2, 3, 4, 5, 6, 7, 8, 9), (2, 3, 6, 1, 5, 9, 4, 7, 8), (3, 6, 9, 2, 5, 8, 1, 4, 7), (6, 9, 8, 3, 5, 7, 2, 1, 4),
     (9, 8, 7, 6, 5, 4, 3, 2, 1), (8, 7, 4, 9, 5, 1, 6, 3, 2), (7, 4, 1, 8, 5, 2, 9, 6, 3), (4, 1, 2, 7, 5, 3, 8, 9, 6),
 )  # fmt: skip
-"""Where each of the 9 weights of a filter goes, for eight turns by 45 degrees."""
+"""Target of each of the 9 weights of a filter, for eight turns by 45 degrees."""
 
 
 def rotated_heads(recorder: Recorder) -> None:

@@ -1,4 +1,4 @@
-"""What networks for point clouds differ in, as MMDetection3D configures them: sampling and grouping of points, pooling
+"""Differences of networks for point clouds, as MMDetection3D configures them: sampling and grouping of points, pooling
 by boxes, voxels without a limit. Only the calls of functions are noted, each forward and backward; coordinates are
 whole centimetres where distances decide, so that none is on a border by rounding."""
 

@@ -113,5 +113,5 @@ def _tensors(value: Any) -> Iterator[torch.Tensor]:
 
 
 def _on_host(*values: Any) -> bool:
-    """Whether no tensor of a call is on the device: step counters of optimizers stay with the host."""
+    """Returns whether no tensor of a call is on the device: step counters of optimizers stay with the host."""
     return not any(tensor.is_meta for value in values for tensor in _tensors(value))

@@ -1,4 +1,4 @@
-"""What is run of each network: its inputs, its loss, its optimizer, in phases."""
+"""Runs of each network: its inputs, its loss, its optimizer, in phases."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ def _sample(step: int) -> None:
 
 
 def _ends(step: int, rows: int) -> None:
-    """Whether a stop word or the longest length ends a sequence, and what is counted for the next step."""
+    """Returns whether a stop word or the longest length ends a sequence, and what is counted for the next step."""
     ids = filled((ROOM, rows), f"integers(0, {WORDS})", "int64")
     finished = filled((rows,), (False, False, True, False) * (rows // BATCH), "bool")
     words = filled((rows, 2, 3), (((13, 13, 2), (2, 3, -1)),) * rows, "int64")

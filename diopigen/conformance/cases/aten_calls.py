@@ -97,7 +97,7 @@ class Mapper:
                 self.by_overload.setdefault(overload.name, []).append(function)
 
     def known(self, overload: str) -> bool:
-        """Whether a function may serve the overload."""
+        """Returns whether a function may serve the overload."""
         return overload in _FUNCTIONS or _AS.get(overload, overload) in self.by_overload
 
     def row(self, call: AtenCall) -> Row:

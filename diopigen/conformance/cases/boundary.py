@@ -67,7 +67,7 @@ def neighbours(value: float, dtype: str) -> list[float]:
 
 
 _BASES = (1.0, -2.0, 0.0, 3.0)
-"""What two operands that are compared with each other have in common."""
+"""Common dtype and shape of two operands that are compared with each other."""
 
 
 def _formula(function: Function, resolver: Resolver) -> Iterator[Case]:

@@ -94,7 +94,7 @@ def _has_empty(arguments: Arguments) -> bool:
 
 
 def _suits(param: Parameter, value: Value, layout: str) -> bool:
-    """Whether a layout makes a difference to a tensor, or to one of an array, and keeps its values."""
+    """Returns whether a layout makes a difference to a tensor, or to one of an array, and keeps its values."""
     items = [item for item in (value if isinstance(value, tuple) else (value,)) if isinstance(item, Operand)]
     if not any(len(item.shape) >= _RANK[layout] and math.prod(item.shape) > 1 for item in items):
         return False

@@ -163,7 +163,7 @@ def model_cases(interface: Interface, model: Model, functions: Set[str] | None =
 
 
 def is_small(case: Case) -> bool:
-    """Whether a case of a model is small enough for every run."""
+    """Returns whether a case of a model is small enough for every run."""
     return elements(case.arguments) <= SMALL
 
 

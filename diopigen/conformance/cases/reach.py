@@ -92,7 +92,7 @@ def _typed(value: Argument, dtype: str, instead_of: str | None) -> Argument:
 
 
 def _suited(value: Argument, dtype: str) -> Argument:
-    """What a recipe fixes, in a dtype throughout; numbers lose their fractions where it is integral."""
+    """Values that a recipe fixes, in one dtype; numbers lose their fractions if it is integral."""
     if isinstance(value, tuple):
         return tuple(_suited(item, dtype) for item in value)
     if isinstance(value, TensorRecipe) and value.dtype is not None:

@@ -1,4 +1,4 @@
-"""What a library must refuse, with a status and without touching its outputs.
+"""Calls that a library must reject, with a status and without writing its outputs.
 
 Broken constraints come from the spec, those of keys of parameters from `refusals_keys`; the rest are arguments that a
 library accepts, changed in one respect: dtypes, null, shapes and enums here, devices and memory in `refusals_memory`.
@@ -119,7 +119,7 @@ def _smallest(arguments: Arguments) -> int:
 
 
 def _actual(arguments: Arguments) -> int:
-    """How many tensors there are, members of arrays included."""
+    """Number of tensors, members of arrays included."""
     return sum(1 for _ in operands_of(arguments.values()))
 
 
@@ -295,7 +295,8 @@ class _Maker:
 
 
 def _suits(dtype: str, allowed: Sequence[str]) -> bool:
-    """Whether a number of the dtype may be passed: a float64 stands for all floats, an int64 for all integers."""
+    """Returns whether a number of the dtype may be passed: a float64 stands for all floats, an int64 for all
+    integers."""
     floats = {"float16", "bfloat16", "float32", "float64"}
     return bool(floats & set(allowed)) if dtype == "float64" else any(name not in floats for name in allowed)
 

@@ -33,7 +33,7 @@ _WORDS = {
     "length": ("length-short", "length-long"),
     "rank": ("rank-below", "rank-above"),
 }
-"""How the ids of cases begin: what is too small, and what is too large."""
+"""Prefixes of ids: for values below and above the range."""
 
 
 def cases(function: Function, resolver: Resolver, recipes: Sequence[Recipe]) -> Iterator[Case]:
@@ -186,7 +186,7 @@ class _Calls:
 
     @staticmethod
     def _agrees(param: Parameter, arguments: Arguments, described: contract.Arguments) -> bool:
-        """Whether an output has the shape of its rule, where that has a value."""
+        """Returns whether an output has the shape of its rule, where that has a value."""
         value = arguments.get(param.name)
         if param.direction != "out" or not isinstance(value, Operand) or "shape" in param.free:
             return True
@@ -205,7 +205,7 @@ def _forms(param: Parameter, described: contract.Arguments) -> list[tuple[int, .
 
 
 def _may_keep_dimensions(param: Parameter) -> bool:
-    """Whether the rule leaves open if reduced dimensions stay."""
+    """Returns whether the rule leaves open if reduced dimensions stay."""
     rule = param.shape.formula.expression if isinstance(param.shape, ShapeRule) else None
     return isinstance(rule, Call) and rule.function == "reduce"
 
@@ -249,7 +249,7 @@ def _lowest(key: Key) -> int | None:
 
 
 def _is_possible(arguments: Arguments) -> bool:
-    """Whether there are such tensors: a rule may give a negative size."""
+    """Returns whether there are such tensors: a rule may give a negative size."""
     return all(size >= 0 for operand in operands_of(arguments.values()) for size in operand.shape)
 
 

@@ -59,7 +59,7 @@ class Resolver:
 
     @cached_property
     def has_inplace(self) -> bool:
-        """Whether the operator has an in-place variant."""
+        """Returns whether the operator has an in-place variant."""
         return any(f.operator == self.function.operator and f.variant == "inplace" for f in self.interface.functions)
 
     def resolve(self, recipe: Mapping[str, Argument], choice: Choice, *, checked: bool = True) -> Arguments:

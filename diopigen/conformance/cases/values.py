@@ -50,7 +50,7 @@ def specials(dtype: str) -> list[Any]:
 
 
 def storable(literal: Literal, dtype: str) -> bool:
-    """Whether a literal, nested or not, keeps its value in the dtype's kind and range."""
+    """Returns whether a literal, nested or not, keeps its value in the dtype's kind and range."""
     if isinstance(literal, tuple):
         return all(storable(item, dtype) for item in literal)
     if isinstance(literal, bool):
@@ -70,7 +70,7 @@ def storable(literal: Literal, dtype: str) -> bool:
 
 
 def fits(values: Drawn | Literal, dtype: str) -> bool:
-    """Whether `draw` can make these values in the dtype."""
+    """Returns whether `draw` can make these values in the dtype."""
     return _can_draw(values, dtype) if isinstance(values, Drawn) else storable(values, dtype)
 
 

@@ -186,7 +186,7 @@ def _emptied(function: Function, recipe: Mapping[str, Argument]) -> Mapping[str,
 
 
 def _has_samples(param: Parameter) -> bool:
-    """Whether the first dimension is called N."""
+    """Returns whether the first dimension is called N."""
     if not isinstance(param.shape, ShapeList) or not param.shape.dimensions:
         return False
     first = param.shape.dimensions[0]
@@ -194,7 +194,7 @@ def _has_samples(param: Parameter) -> bool:
 
 
 def _is_alike(param: Parameter, changed: Mapping[str, Argument]) -> bool:
-    """Whether the shape is that of a tensor that was emptied."""
+    """Returns whether the shape is that of a tensor that was emptied."""
     if not isinstance(param.shape, ShapeRule):
         return False
     rule = param.shape.formula.expression

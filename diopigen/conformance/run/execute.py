@@ -171,7 +171,7 @@ class Executor:
         return faults
 
     def _undetermined(self, function: Function, ready: Prepared) -> list[Fault]:
-        """What can be said of results without an oracle: allocated outputs are there."""
+        """Checks results without an oracle: allocated outputs exist."""
         return [
             Fault("missing output", param.name, "the call succeeds without setting the tensor", "a tensor", "null")
             for param in function.params

@@ -56,7 +56,7 @@ class Body:
         return f"args.{name}[k]" if param.type == "tensors" else f"args.{name}"
 
     def is_number(self, name: str) -> bool:
-        """Whether a parameter is a scalar."""
+        """Returns whether a parameter is a scalar."""
         param = self.function.param(name)
         return param is not None and param.type == "scalar"
 

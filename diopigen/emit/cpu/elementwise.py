@@ -32,16 +32,16 @@ _LETTERS = {"element": "e", "bool": "t", "real": "r", "pair": "p"}
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a library words its loops and the functions that run them."""
+    """Spelling of loops in a library, and of the functions that run them."""
 
     target: str
     suffix: str
     """Of the emitted files."""
     header: str
-    """What declares the calls of loops."""
+    """Declarations of the calls of loops."""
     backend: Backend
     source: str
-    """What a loop is called with."""
+    """Arguments of a loop."""
     input_line: str
     output_line: str
     coordinate_type: str

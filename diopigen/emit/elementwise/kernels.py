@@ -77,7 +77,7 @@ class KernelText:
     constants: list[tuple[str, str, str]]
     """Members with their types and, as C++ text over the function's parameters, their values."""
     divides_integers: bool
-    """Whether it takes integers where none of them is divided by 0."""
+    """True if it takes integers where none of them is divided by 0."""
 
 
 FOLDER = "functions_elementwise"
@@ -115,7 +115,8 @@ def emit_elementwise(
 
 
 def _is_expressible(function: Function, dtypes: Sequence[str]) -> bool:
-    """Whether kernel, dtypes, shapes and constraints are all of the kind that a loop over such elements can take."""
+    """Returns whether kernel, dtypes, shapes and constraints are all of the kind that a loop over such elements can
+    take."""
     tensors = _tensors(function)
     assert function.kernel is not None
     formulas = [formula.expression for _, formula in (*function.kernel.lets, *function.kernel.results)]
@@ -134,7 +135,7 @@ def _is_expressible(function: Function, dtypes: Sequence[str]) -> bool:
 
 
 def _fits_loop(param: Parameter) -> bool:
-    """Whether the shape is that of the results, or broadcasts to it."""
+    """Returns whether the shape is that of the results, or broadcasts to it."""
     if isinstance(param.shape, ShapeRule):
         rule = param.shape.formula.expression
         return isinstance(rule, Call) and rule.function in ("same", "broadcast", "broadcastable", "any")
@@ -300,7 +301,7 @@ def _value(function: Function, host: HostPrinter, constant: Constant) -> str:
 
 
 def _casts(constraint: Constraint) -> bool:
-    """Whether the constraint is about a number that takes the dtype of a tensor, and no part in promotion."""
+    """Returns whether the constraint is about a number that takes the dtype of a tensor, and no part in promotion."""
     return check_of(constraint)[0] == "require_in_range"
 
 
@@ -309,7 +310,7 @@ def _is_used(text: str, name: str) -> bool:
 
 
 def _conditions(function: Function, host: HostPrinter, integers: tuple[str, ...]) -> Iterable[str]:
-    """What plain arguments and dtypes must fulfil, as C++ conditions."""
+    """Conditions on numeric arguments and dtypes, as C++ conditions."""
     for param in function.params:
         if param.type == "scalar":
             yield (f"{param.name} == nullptr || " if param.nullable else "") + f"{param.name}_number.isNumber()"
@@ -338,7 +339,7 @@ def _listed(function: Function, name: str, is_bool: bool, *, written: bool) -> s
 
 
 def _broadcasts(function: Function, operand: Parameter) -> bool:
-    """Whether the operand's shape need not be that of the results."""
+    """Returns whether the operand's shape need not be that of the results."""
     rules: Mapping[str, ShapeRule] = {p.name: p.shape for p in _tensors(function) if isinstance(p.shape, ShapeRule)}
     for name, rule in rules.items():
         called = rule.formula.expression

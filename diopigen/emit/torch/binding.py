@@ -1,4 +1,4 @@
-"""Which argument of an ATen overload becomes which parameter of a function of the interface."""
+"""Mapping of the arguments of an ATen overload to the parameters of a function of the interface."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class Custom:
     scratch: list[Parameter] = field(default_factory=list)
     """Written, of any shape: memory that the caller need not see."""
     dimensions: dict[str, str] = field(default_factory=dict)
-    """What sizes of results are called, and where each is found."""
+    """Variables for sizes of results, and their definitions."""
 
     @property
     def name(self) -> str:
@@ -72,7 +72,7 @@ class Custom:
 
     @property
     def is_shaped(self) -> bool:
-        """Whether all results are known without running."""
+        """Returns whether all results are known without running."""
         return all(result.sizes is not None for result in self.results)
 
     @property

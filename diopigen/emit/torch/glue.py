@@ -113,7 +113,7 @@ def _check_names(interface: Interface) -> list[Diagnostic]:
 
 
 def _check_forms(known: Mapping[str, Family], kernels: Sequence[Kernel]) -> list[Diagnostic]:
-    """What a kernel serves besides its own overload takes the same arguments; names that follow are not given."""
+    """Checks that further overloads of a kernel have the same arguments; derived names need not be listed."""
     found = []
     for kernel in kernels:
         entry = kernel.entry
@@ -231,7 +231,7 @@ def _headers(names: Iterable[str]) -> list[str]:
 
 
 def _customs(interface: Interface) -> dict[str, object]:
-    """What the template of the operators of the namespace `diopi` shows."""
+    """Data of the template of the operators of the namespace `diopi`."""
     found, _ = operators(interface)
     return {
         "custom_headers": sorted({one.function.header for one in found}),

@@ -1,4 +1,4 @@
-"""Which operator of the namespace `diopi` computes the gradients of another, and what it gets.
+"""Gradients of operators of the namespace `diopi`: the operator that computes them, and its arguments.
 
 The words for an argument of a backward operator, and for what a result of it is, are those of
 `diopigen_torch/custom_gradient.h`.
@@ -16,7 +16,7 @@ from diopigen.ir.model import DtypeList, Function, Interface, Parameter, ShapeLi
 from diopigen.spec.expression import Name
 
 _DEFAULTS = frozenset({"", "in", "input", "bottom", "out", "points"})
-"""What a gradient is called that is simply that of the first operand."""
+"""Names of a gradient that is simply that of the first operand."""
 _INTEGRAL = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
 
 
@@ -35,7 +35,7 @@ def _is_floating(function: Function, param: Parameter) -> bool:
 
 
 def _stem(name: str) -> str:
-    """What remains of the name of a gradient: `weight` of `grad_weight`, `mask` of `mask_grad`."""
+    """Operand in the name of a gradient: `weight` of `grad_weight`, `mask` of `mask_grad`."""
     lower = name.lower()
     for part in ("grad_", "_grad", "grad"):
         if lower.startswith(part):

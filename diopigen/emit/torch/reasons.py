@@ -18,16 +18,16 @@ RULES = {
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """What decides which reasons hold for a kernel."""
+    """Properties of a kernel that its reasons depend on."""
 
     is_structured: bool
     is_needed: bool
     is_named: bool
-    """Whether a function of the interface names one of its forms."""
+    """True if a function of the interface names one of its forms."""
     is_bound: bool
-    """Whether the arguments are those of the function that names the overload."""
+    """True if the arguments are those of the function that names the overload."""
     is_ruled: bool
-    """Whether the rules of the spec say shapes and dtypes of its results."""
+    """True if the rules of the spec say shapes and dtypes of its results."""
     writes_lists: bool
     calls: tuple[Function, ...]
 

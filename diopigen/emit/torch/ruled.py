@@ -36,7 +36,7 @@ def _is_elementwise(function: Function, binding: Binding) -> bool:
 
 
 def _promotion(output: Parameter) -> str:
-    """How the iterator promotes; empty where the operands' common dtype is that of the result."""
+    """Promotion mode of the iterator; empty if the operands' common dtype is that of the result."""
     if isinstance(output.dtype, DtypeList):
         if set(output.dtype.dtypes) <= {"bool", "uint8"}:
             return "Promotion::boolean"

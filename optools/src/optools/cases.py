@@ -157,7 +157,7 @@ def _rounded(value: float, down: bool) -> float:
 
 
 def validated(path: Path) -> list[str]:
-    """What diopigen says of the calls of a written table."""
+    """Output of diopigen for the calls of a written table."""
     from diopigen import api
     from diopigen.conformance.cases.models import check_models
     from diopigen.diagnostics import Sink

@@ -77,7 +77,7 @@ def difference_text(one: Difference) -> str:
 
 @dataclass
 class Total:
-    """What came of all calls of one operator."""
+    """Results of all calls of one operator."""
 
     calls: int = 0
     wrong: int = 0
@@ -96,7 +96,7 @@ class Total:
 
 @dataclass
 class Report:
-    """What a comparison found."""
+    """Findings of a comparison."""
 
     findings: list[Finding] = field(default_factory=list)
     totals: dict[str, Total] = field(default_factory=dict)

@@ -22,7 +22,7 @@ WIDER = {
 
 @dataclass(frozen=True)
 class Results:
-    """What a call left: its tensors by name (`0`, `1` of a tuple), the written arguments by name, and which outputs
+    """Results of a call: its tensors by name (`0`, `1` of a tuple), the written arguments by name, and outputs that
     share memory with an argument. Numbers that are returned count as tensors."""
 
     outputs: dict[str, Tensor]

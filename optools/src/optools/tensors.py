@@ -115,7 +115,7 @@ def _note(found: dict[str, View], name: str, value: Any) -> None:
 
 
 def _target(own: str, device: str | None) -> str:
-    """Where a tensor of device `own` goes: numbers and indices on the CPU stay there."""
+    """Device of a copied tensor of device `own`: numbers and indices on the CPU stay there."""
     return own if device is None or own == "cpu" else device
 
 
@@ -167,7 +167,7 @@ def tensors_of(value: Any) -> list[Tensor]:
 
 
 def plain(tensor: Tensor) -> bool:
-    """Whether a tensor has elements at strides in memory."""
+    """Returns whether a tensor has elements at strides in memory."""
     return (
         tensor.layout == torch.strided
         and tensor.device.type != "meta"
@@ -256,7 +256,7 @@ def host(tensor: Tensor) -> Tensor:
 
 
 def equal_bits(one: Tensor, other: Tensor) -> bool:
-    """Whether two tensors of the CPU have the same dtype, shape and bits."""
+    """Returns whether two tensors of the CPU have the same dtype, shape and bits."""
     if one.dtype != other.dtype or one.shape != other.shape:
         return False
     if one.numel() == 0:
