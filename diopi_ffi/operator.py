@@ -12,7 +12,7 @@ from diopi_ffi.generator import Generator
 from diopi_ffi.tensors import allocator, as_kind, described, is_tensor, wait_for
 from diopigen.conformance.cases.choices import Choice, primary_dtypes, primary_parameter
 from diopigen.conformance.cases.resolve import Resolver
-from diopigen.conformance.cases.values import Unfit
+from diopigen.conformance.cases.values import RecipeError
 from diopigen.conformance.model import Number, Operand
 from diopigen.diagnostics import did_you_mean
 from diopigen.emit.tvm_ffi.arguments import is_choice, is_destination, passed, returned
@@ -122,7 +122,7 @@ class Operator:
         dtype = first.dtype if isinstance(first, TensorRecipe) and first.dtype else primary_dtypes(function)[0]
         try:
             resolved = self._resolver.resolve(recipe, Choice(dtype, special=self._indices), checked=False)
-        except Unfit as error:
+        except RecipeError as error:
             raise ValueError(
                 f"{function.name}: {error}; pass it by name, help() of the operator has the rules"
             ) from None

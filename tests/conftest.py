@@ -109,7 +109,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks what follows from the file of a test: `build`, `torch`, `heavy`, and `programs` for users of `program` and
     of `browser`."""
     for item in items:
-        folder, heavy = _place(item.path)
+        folder, heavy = _position(item.path)
         if {"program", "browser"} & vars(getattr(item, "module", item)).keys():
             item.add_marker("programs")
         if heavy:
@@ -121,7 +121,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @functools.cache
-def _place(path: Path) -> tuple[str, bool]:
+def _position(path: Path) -> tuple[str, bool]:
     """The folder of tests/ that a file is in, and whether it is one of HEAVY. Once for a file: there are thousands of
     tests."""
     tests = ROOT / "tests"

@@ -118,15 +118,15 @@ def say(text: str) -> None:
 def elsewhere(path: Path) -> Iterator[None]:
     """Appends to a file what the libraries write to standard error."""
     sys.stderr.flush()
-    kept = os.dup(2)
+    retained = os.dup(2)
     with path.open("ab") as file:
         os.dup2(file.fileno(), 2)
     try:
         yield
     finally:
         sys.stderr.flush()
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(retained, 2)
+        os.close(retained)
 
 
 def train(name: str, task: Task, device: str) -> Trained:

@@ -51,7 +51,7 @@ CPU = Backend(
 CUDA = Backend(CPU.names, "", "numeric::complex<T>", ("item.linear()", "item.coordinate({})"))
 
 
-class Inexpressible(Exception):
+class UnsupportedExpressionError(Exception):
     """The expression needs something that a printed kernel cannot do; the text says what."""
 
 
@@ -96,7 +96,7 @@ def literal_value(expression: Expression) -> float | int | bool:
             return operations[expression.operator]
         if expression.operator == "/":
             return left / right
-    raise Inexpressible(f"the value of '{to_text(expression)}'")
+    raise UnsupportedExpressionError(f"the value of '{to_text(expression)}'")
 
 
 def literal_text(value: float | int | bool) -> str:

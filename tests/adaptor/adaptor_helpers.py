@@ -102,7 +102,7 @@ def size_of(values: Sequence[int]) -> Size:
     """A diopiSize_t over values that it keeps alive."""
     array = (ctypes.c_int64 * max(len(values), 1))(*values)
     size = Size(ctypes.cast(array, ctypes.POINTER(ctypes.c_int64)) if values else None, len(values))
-    size._kept = array
+    size._retained = array
     return size
 
 

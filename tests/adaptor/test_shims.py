@@ -139,7 +139,7 @@ def test_two_handles_of_the_same_memory_stay_one_tensor(library: Library, interf
     assert len({record.handle for record in library.records()}) == 1
 
 
-def test_tensors_that_share_a_part_of_their_memory_are_refused(library: Library, interface: Interface) -> None:
+def test_tensors_that_share_a_part_of_their_memory_are_rejected(library: Library, interface: Interface) -> None:
     """The operator would get temporaries of their own, and could not see it."""
     add = function(interface, "diopiAdd")
     one = filled(library, "int64", [4])
@@ -233,7 +233,7 @@ def sparse(library: Library, dtype: str) -> int:
     return created.value or 0
 
 
-def test_sparse_tensor_that_would_have_to_be_cast_is_refused(library: Library, interface: Interface) -> None:
+def test_sparse_tensor_that_would_have_to_be_cast_is_rejected(library: Library, interface: Interface) -> None:
     multiply = function(interface, "diopiSpMM")
     names = [param.name for param in multiply.params if param.type == "tensor" and param.direction == "in"]
     out, dense = filled(library, "float64", [2, 2]), filled(library, "float64", [4, 2])

@@ -104,7 +104,7 @@ def test_ranks_that_are_killed_before_all_have_come_leave_no_file(rank: Callable
     assert shared_files() == before
 
 
-def test_communicators_are_made_in_any_order_without_waiting(rank: Callable[[], Rank]) -> None:
+def test_communicators_are_created_in_any_order_without_waiting(rank: Callable[[], Rank]) -> None:
     """Each of three ranks makes that with the next one first, in which the other is last."""
     ranks = [rank() for _ in range(3)]
     ids = [each.ask("id") for each in ranks]

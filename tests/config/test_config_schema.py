@@ -100,7 +100,7 @@ ACCEPTED_VALUES = [
     "tensor_dtype: {}",
     "tensor_dtype: {input: (int8)->int16, other: none}",
 ]
-REFUSED_VALUES = [
+REJECTED_VALUES = [
     "dtype: None",
     "dtype: none, (int8)->int16",
     "dtype: (int8)->(int16)",
@@ -131,8 +131,8 @@ def test_both_accept_a_value(value: str, schema: dict[str, Any], interface: Inte
     assert agree(f"- diopiAdd:\n    {value}\n", schema, interface)
 
 
-@pytest.mark.parametrize("value", REFUSED_VALUES)
-def test_both_refuse_a_value(value: str, schema: dict[str, Any], interface: Interface) -> None:
+@pytest.mark.parametrize("value", REJECTED_VALUES)
+def test_both_reject_a_value(value: str, schema: dict[str, Any], interface: Interface) -> None:
     assert not agree(f"- diopiAdd:\n    {value}\n", schema, interface)
 
 

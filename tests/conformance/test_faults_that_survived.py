@@ -41,14 +41,14 @@ def extreme(call: Call, faulty: bool, *, sign: int, outputs: tuple[str, ...]) ->
         x, dim = x.reshape(-1), 0
     rows = np.moveaxis(np.atleast_1d(x), dim, -1)
     positions = np.zeros(rows.shape[:-1], dtype=np.int64)
-    for place in np.ndindex(*positions.shape):
+    for position in np.ndindex(*positions.shape):
         best = 0
-        for i, value in enumerate(rows[place].tolist()):
-            current = rows[place][best].item()
+        for i, value in enumerate(rows[position].tolist()):
+            current = rows[position][best].item()
             is_nan = value != value and ((faulty and i > 0) or current == current)
             if is_nan or (sign * value > sign * current and current == current):
                 best = i
-        positions[place] = best
+        positions[position] = best
     values = np.take_along_axis(rows, positions[..., None], -1)[..., 0]
     found = {"out": positions, "max": values, "min": values, "max_indices": positions, "min_indices": positions}
     return {name: found[name].reshape(call.shapes[name]) for name in outputs}
@@ -225,22 +225,22 @@ def attention_sample(call: Call, factor: float, draw: np.random.Generator) -> di
     for own, other in sequences(call):
         keys, values = (np.repeat(one[other], group, axis=1) for one in (k, v))
         scores = scale * np.einsum("qhd,khd->hqk", q[own], keys)
-        kept = (draw.random(scores.shape) >= chance) * factor
+        retained = (draw.random(scores.shape) >= chance) * factor
         if not backward:
             p = np.exp(scores - scores.max(axis=2, keepdims=True))
             p /= p.sum(axis=2, keepdims=True)
-            found["q"][own] = np.einsum("hqk,khd->qhd", p * kept, values)
+            found["q"][own] = np.einsum("hqk,khd->qhd", p * retained, values)
             continue
         number = own[0] if isinstance(own, tuple) else [one for one, _ in sequences(call)].index(own)
         p = np.exp(scores - call.wide("softmax_lse")[number][:, : scores.shape[1], None])
         names = ("grad_output", "attention_out") if "grad_output" in call.values else ("grad_out", "out")
         grad, out = (call.wide(name)[own] for name in names)
-        to_p = np.einsum("qhd,khd->hqk", grad, values) * kept
+        to_p = np.einsum("qhd,khd->hqk", grad, values) * retained
         to_score = scale * p * (to_p - np.einsum("qhd,qhd->hq", grad, out)[:, :, None])
         found["q"][own] = np.einsum("hqk,khd->qhd", to_score, keys)
         for name, array in (
             ("k", np.einsum("hqk,qhd->khd", to_score, q[own])),
-            ("v", np.einsum("hqk,qhd->khd", p * kept, grad)),
+            ("v", np.einsum("hqk,qhd->khd", p * retained, grad)),
         ):
             found[name][other] = array.reshape(len(array), -1, group, array.shape[2]).sum(axis=2)
     if backward:

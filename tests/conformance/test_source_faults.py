@@ -208,7 +208,7 @@ def test_cases_are_tried_function_by_function_and_axis_by_axis(interface: Interf
     assert len(of_add) == 10 == len(set(of_add))
 
 
-def test_of_cases_in_several_dtypes_one_is_chosen(interface: Interface) -> None:
+def test_of_cases_in_several_dtypes_one_is_selected(interface: Interface) -> None:
     cases = select(interface, ops=("Softmax", "Sort"))
     selected_cases = one_dtype_each(cases)
     names = [case.id.replace(case.dtype, "") for case in selected_cases]

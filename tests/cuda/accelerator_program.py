@@ -263,10 +263,10 @@ SCENARIOS: dict[str, Callable[[], None]] = {
 
 if __name__ == "__main__":
     runtime, vendor, registry, scenario = sys.argv[1:]
-    kept = ctypes.CDLL(registry, ctypes.RTLD_GLOBAL)
+    retained = ctypes.CDLL(registry, ctypes.RTLD_GLOBAL)
     host = ctypes.CDLL(runtime, ctypes.RTLD_GLOBAL)
     library = ctypes.CDLL(vendor, ctypes.RTLD_GLOBAL)
     good(library.initLibrary())
-    table = Table.in_dll(kept, "registered")
+    table = Table.in_dll(retained, "registered")
     SCENARIOS[scenario]()
     print("passed")

@@ -243,7 +243,7 @@ def test_the_suite_passes_by_plans(
 
 
 @pytest.mark.slow
-def test_a_product_that_was_made_before_needs_no_choice(emulated: tuple[Path, Path], tmp_path: Path) -> None:
+def test_a_product_that_was_created_before_needs_no_choice(emulated: tuple[Path, Path], tmp_path: Path) -> None:
     """The second time that all cases are run, cuBLASLt chooses nothing."""
     counts = []
     for times in (1, 2):

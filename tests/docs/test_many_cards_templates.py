@@ -64,9 +64,9 @@ def test_kubernetes(tmp_path: Path) -> None:
 def test_one_node(tmp_path: Path) -> None:
     words = called((TEMPLATES / "node.sh").read_text(), tmp_path, CARDS="2")
     assert words[:6] == ["-m", "pytest", "--diopi-lib", "a b.so", "-n", "2"]
-    given = [word for word in words if word.startswith("--diopi-")]
+    provided = [word for word in words if word.startswith("--diopi-")]
     plugin = (ROOT / "diopigen/pytest_plugin.py").read_text()
-    assert given and all(f'"{word}"' in plugin for word in given)
+    assert provided and all(f'"{word}"' in plugin for word in provided)
 
 
 @pytest.mark.parametrize("name", ["slurm.sh", "node.sh"])

@@ -24,7 +24,7 @@ def test_headers_are_as_clang_format_lays_them_out(header_folder: Path) -> None:
     assert done.returncode == 0, done.stderr[:2000]
 
 
-def test_each_header_says_what_made_it_and_nothing_about_where_and_when(header_plan: Plan) -> None:
+def test_each_header_says_what_created_it_and_nothing_about_where_and_when(header_plan: Plan) -> None:
     for path, content in header_plan.items():
         text = content.decode()
         head = text[: text.index("*/")]

@@ -66,7 +66,7 @@ class Fuzzer:
     def run(self, calls: Sequence[Case] | Iterator[Case]) -> int:
         """1 where a call fails, else 0."""
         end = time.monotonic() + 60 * self.options.minutes
-        left, made, failed = self.options.calls or 2**63, 0, 0
+        left, created, failed = self.options.calls or 2**63, 0, 0
         remaining = iter(calls)
         while left > 0 and (self.options.calls or time.monotonic() < end):
             batch = list(itertools.islice(remaining, min(BATCH, left)))
@@ -76,12 +76,12 @@ class Fuzzer:
                 batch, self.interface, self.library, self.runtime, jobs=self.options.jobs, seed=self.options.seed,
                 time_limit=self.options.time_limit, memory_limit=self.memory, environment=self.environment,
             )  # fmt: skip
-            left, made = left - len(batch), made + len(batch)
+            left, created = left - len(batch), created + len(batch)
             for result in results.failures:
                 if not _asks_for_too_much(result):
                     failed += 1
                     self._show(result)
-            print(f"{made} calls, {failed} failed", flush=True)
+            print(f"{created} calls, {failed} failed", flush=True)
         return int(failed > 0)
 
     def _show(self, result: CaseResult) -> None:

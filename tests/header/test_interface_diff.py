@@ -327,6 +327,6 @@ def test_words() -> None:
     assert [quoted(list("abc")[:n]) for n in (1, 2, 3)] == ["'a'", "'a' and 'b'", "'a', 'b' and 'c'"]
 
 
-def test_defaults_of_a_function_compare_without_places() -> None:
+def test_defaults_of_a_function_compare_without_positions() -> None:
     plain = CFunction("f", "void", (CParam("n", "int"),))
     assert replace(plain, header="a.h", resolved_returns="void") == plain

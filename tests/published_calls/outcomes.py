@@ -49,9 +49,9 @@ def outcomes(library: Library, line: Line, ask_torch: Any = None) -> list[Outcom
     return found
 
 
-def _generators(function: Function, given: Mapping[str, Any]) -> dict[str, Any]:
+def _generators(function: Function, provided: Mapping[str, Any]) -> dict[str, Any]:
     """Generators are made with a seed, so that a run is like the last one."""
-    return {p.name: Generator(1) for p in function.params if p.type == "generator" and given.get(p.name) == "made"}
+    return {p.name: Generator(1) for p in function.params if p.type == "generator" and provided.get(p.name) == "made"}
 
 
 def call_as_seen(
@@ -125,12 +125,12 @@ def _wrong(held: Results, call: Call, name: str, expected: Any, array: Any, dtyp
         return held.complaint(expected, stored(array, dtype), dtype) or ""
     if not isinstance(expected, Expected):
         return "" if expected == array or (expected != expected and array != array) else f"{array} is not {expected}"
-    wanted = np.shape(expected.values)
+    required = np.shape(expected.values)
     array = np.asarray(array) if isinstance(array, (bool, int, float)) else array
-    if math.prod(array.shape) == math.prod(wanted) == 1:
-        array = array.reshape(wanted)
-    if tuple(array.shape) != wanted:
-        return f"the shape is {list(array.shape)} and must be {list(wanted)}"
+    if math.prod(array.shape) == math.prod(required) == 1:
+        array = array.reshape(required)
+    if tuple(array.shape) != required:
+        return f"the shape is {list(array.shape)} and must be {list(required)}"
     fault = held.fault(name, stored(array, dtype), dtype, expected)
     return "" if fault is None else f"{fault.kind}: {fault.message}"
 
@@ -143,21 +143,21 @@ def sparse_inputs(function: Function) -> bool:
 def _trimmed(result: Any, expected: Any) -> Any:
     """PyTorch's result without the trailing ones that statistics may have or not."""
     sizes = tuple(getattr(result, "shape", ()))
-    wanted = np.shape(expected.values) if isinstance(expected, Expected) else sizes
-    is_longer = sizes[: len(wanted)] == wanted and set(sizes[len(wanted) :]) == {1}
-    return result.reshape(wanted) if is_longer else result
+    required = np.shape(expected.values) if isinstance(expected, Expected) else sizes
+    is_longer = sizes[: len(required)] == required and set(sizes[len(required) :]) == {1}
+    return result.reshape(required) if is_longer else result
 
 
 def torch_asked(case: Any, call: Call, answer: Any) -> str:
     """Returns whether PyTorch's results are those of the oracle: empty, or why they are not or cannot be had."""
-    from aten_binding import HALVES, Unbound, bind, stored  # torch is optional
+    from aten_binding import HALVES, BindingError, bind, stored  # torch is optional
 
     if call.function.tolerance == "random" or sparse_inputs(call.function):
         return "not asked: random numbers, or compressed rows"
     widened = HALVES if set(HALVES) & {dtype for dtype in call.dtypes.values() if isinstance(dtype, str)} else None
     try:
         results = bind(call, widened=widened).run()
-    except Unbound as reason:
+    except BindingError as reason:
         return f"not asked: {reason}"
     except (RuntimeError, NotImplementedError, TypeError, LookupError, ValueError) as error:
         return f"refuses: {str(error).splitlines()[0]}"

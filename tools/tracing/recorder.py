@@ -91,11 +91,11 @@ def seen(value: Any) -> Any:
 
 def _named(func: Any, args: Any, kwargs: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for place, argument in enumerate(func._schema.arguments):
+    for position, argument in enumerate(func._schema.arguments):
         if argument.name in kwargs:
             found[argument.name] = seen(kwargs[argument.name])
-        elif place < len(args):
-            found[argument.name] = seen(args[place])
+        elif position < len(args):
+            found[argument.name] = seen(args[position])
         else:
             found[argument.name] = seen(argument.default_value)
     return found

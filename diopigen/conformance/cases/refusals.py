@@ -15,7 +15,7 @@ from diopigen.conformance.cases import refusals_keys, refusals_memory
 from diopigen.conformance.cases.axes import cases as axis_cases
 from diopigen.conformance.cases.choices import Choice, primary_dtypes, shape_rule
 from diopigen.conformance.cases.resolve import Arguments, Resolver, dtypes_of, read_recipe
-from diopigen.conformance.cases.values import Unfit
+from diopigen.conformance.cases.values import RecipeError
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import ANY_FAILURE, Case, Number, Operand, Value, operands_of
 from diopigen.contract.dtype_rules import alternatives
@@ -72,7 +72,7 @@ def _broken(function: Function, resolver: Resolver, recipe: Mapping[str, Argumen
     for dtype in ("float32", *primary_dtypes(function)):
         try:
             return resolver.resolve(recipe, Choice(dtype), checked=False)
-        except Unfit:
+        except RecipeError:
             continue
     items = [item for value in recipe.values() for item in (value if isinstance(value, tuple) else (value,))]
     first = next((item for item in items if isinstance(item, TensorRecipe)), None)
@@ -82,7 +82,7 @@ def _broken(function: Function, resolver: Resolver, recipe: Mapping[str, Argumen
     padded = {p.name: blank for p in function.params if p.direction == "out" and p.type == "tensor"}
     try:
         return resolver.resolve({**padded, **recipe}, Choice("float32"), checked=False)
-    except Unfit:
+    except RecipeError:
         return None
 
 
@@ -98,7 +98,7 @@ def _good(
         for recipe in recipes:
             try:
                 arguments = resolver.resolve(recipe, Choice(dtype))
-            except Unfit:
+            except RecipeError:
                 continue
             if all(0 not in operand.shape for operand in operands_of(arguments.values())):
                 found.append((_dtype_of(arguments), arguments))

@@ -13,7 +13,7 @@ from diopigen.conformance.cases.axes import Maker
 from diopigen.conformance.cases.choices import Choice, primary_dtypes
 from diopigen.conformance.cases.described import describe
 from diopigen.conformance.cases.resolve import Arguments, Resolver
-from diopigen.conformance.cases.values import Unfit
+from diopigen.conformance.cases.values import RecipeError
 from diopigen.conformance.cases.violations import violations
 from diopigen.conformance.model import Case, Number, Operand, Value, operands_of
 from diopigen.contract import evaluate as contract
@@ -87,7 +87,7 @@ class _Calls:
             for dtype in ("float32", *primary_dtypes(self.function)):
                 try:
                     arguments = self.resolver.resolve(recipe, Choice(dtype))
-                except Unfit:
+                except RecipeError:
                     continue
                 yield recipe, Choice(dtype), arguments
                 break
@@ -96,7 +96,7 @@ class _Calls:
         if self.function.kernel is not None:
             try:
                 yield Maker(self.function, self.resolver).recipe({}, (4, 5))
-            except Unfit:
+            except RecipeError:
                 return
 
     # ---- what changes with the parameter -----------------------------------------------------------------------------
@@ -157,14 +157,14 @@ class _Calls:
             retained = {one: value for one, value in recipe.items() if one == name or one not in left_out}
             try:
                 arguments = self.resolver.resolve(retained, choice, checked=False)
-            except Unfit:
+            except RecipeError:
                 continue
             yield {one: _blank(value) if one in recipe.keys() - retained and _is_spelt_out(recipe[one]) else value
                    for one, value in arguments.items()}  # fmt: skip
         as_before = {one: _recipe(value) for one, value in legal.items() if isinstance(value, Operand)}
         try:
             yield self.resolver.resolve({**as_before, **recipe}, choice, checked=False)
-        except Unfit:
+        except RecipeError:
             return
 
     def _described(self, arguments: Arguments) -> contract.Arguments:

@@ -15,7 +15,7 @@ from pathlib import Path
 from diopigen.emit.c_text import call_lines, declarator, wrapped
 from diopigen.emit.constraint_forms import check_of, plain_condition, promotion_of
 from diopigen.emit.cpp_lines import Statement, fit
-from diopigen.emit.cpp_text import Backend, Inexpressible
+from diopigen.emit.cpp_text import Backend, UnsupportedExpressionError
 from diopigen.emit.cpu.kernels import allowed, rule_operands, tensor_functions
 from diopigen.emit.element_expression import Constant, ElementPrinter
 from diopigen.emit.elementwise.integers import (
@@ -151,7 +151,7 @@ def _is_understood(function: Function, constraint: Constraint) -> bool:
 def _can_print(function: Function) -> bool:
     try:
         _kernel(function)
-    except Inexpressible:
+    except UnsupportedExpressionError:
         return False
     return True
 
@@ -173,7 +173,7 @@ def _floats(function: Function, param: Parameter) -> tuple[str, ...]:
 
 
 def _kernel(function: Function) -> KernelText:
-    """The function object and the operator. Raises `Inexpressible`."""
+    """The function object and the operator. Raises `UnsupportedExpressionError`."""
     kernel = function.kernel
     assert kernel is not None
     operands = [param for param in _tensors(function) if param.is_read]
@@ -195,7 +195,7 @@ def _kernel(function: Function) -> KernelText:
         statements.append(Statement(f"results[{k}]", formula.expression, is_store=True))
         kind = fit(statements, printer, len(statements) - 1, 8)
         if kind not in ("element", "bool"):
-            raise Inexpressible(f"a result of the kind '{kind}'")
+            raise UnsupportedExpressionError(f"a result of the kind '{kind}'")
         bool_results |= {name} if kind == "bool" else set()
     lines = [_operand_line(k, param) for k, param in enumerate(operands)]
     lines += [_constant_line(function, constant) for constant in printer.constants]

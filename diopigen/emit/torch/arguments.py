@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from diopigen.contract.functions import ONE_OF
 from diopigen.emit.c_text import COLUMNS, call_lines
 from diopigen.emit.escaping import c_string
-from diopigen.emit.torch.binding import Binding, Unbound
+from diopigen.emit.torch.binding import Binding, BindingError
 from diopigen.ir.aten import AtenArgument
 from diopigen.ir.model import DtypeList, DtypeRule, Function, Parameter, ShapeRule
 from diopigen.spec.expression import Call, Name, walk
@@ -59,7 +59,7 @@ def _literal(param: Parameter) -> str:
     value = param.default.value
     if isinstance(value, tuple):
         if value:
-            raise Unbound(f"has nothing for {param.name}, whose default is a list")
+            raise BindingError(f"has nothing for {param.name}, whose default is a list")
         return "diopiSize_t{nullptr, 0}"
     text = str(value).lower() if isinstance(value, bool) else str(value)
     if param.type == "scalar":
@@ -146,7 +146,7 @@ def value(param: Parameter, argument: AtenArgument | None) -> str:
         return f"Optional<{plain}>({optional_value})"
     if argument.optional:
         if param.default is None:
-            raise Unbound(f"has nothing for {param.name} where '{name}' is not given")
+            raise BindingError(f"has nothing for {param.name} where '{name}' is not given")
         return f"{name}.value_or({_literal(param)})"
     return name
 
@@ -180,7 +180,7 @@ class TensorArguments:
 
     def _output(self, param: Parameter, name: str) -> None:
         if param.type != "tensor":
-            raise Unbound(f"has a result, {param.name}, that the function allocates")
+            raise BindingError(f"has a result, {param.name}, that the function allocates")
         word = f"{name}_written"
         self.words[param.name] = word
         self.lines += call_lines(f"Output {word}", [name, *self._output_type(param, name)], ";", COLUMNS - 4).split(
@@ -272,7 +272,7 @@ def call_items(function: Function, binding: Binding, words: Mapping[str, str], d
             items.append(words[param.name])
         elif param.is_written and param.type != "generator":
             if not param.nullable:
-                raise Unbound(f"has no result for {param.name}")
+                raise BindingError(f"has no result for {param.name}")
             items.append("nullptr")
         elif param.name in binding.constants:
             items.append(_literal(replace(param, default=binding.constants[param.name])))

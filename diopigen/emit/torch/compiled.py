@@ -16,7 +16,7 @@ from diopigen.emit.c_text import COLUMNS
 from diopigen.emit.elementwise.integers import nonzero
 from diopigen.emit.elementwise.kernels import expressible, fusible_functions, kernel_text
 from diopigen.emit.torch.arguments import CONVERSIONS, rule_of
-from diopigen.emit.torch.binding import Binding, Unbound, bind
+from diopigen.emit.torch.binding import Binding, BindingError, bind
 from diopigen.emit.torch.forms import Family, Kernel
 from diopigen.emit.torch.schema import functional_overloads, schema_of
 from diopigen.emit.torch.structured import scalar_forms
@@ -208,7 +208,7 @@ def _calls(
 ) -> Iterator[CallBinding]:
     try:
         binding = bind(function, schema)
-    except Unbound:
+    except BindingError:
         return
     if binding.scales:
         return

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from diopigen.diagnostics import Diagnostic, Severity
-from diopigen.emit.torch.binding import Unbound, bind
+from diopigen.emit.torch.binding import BindingError, bind
 from diopigen.emit.torch.forms import Family, Kernel
 from diopigen.emit.torch.ruled import ruled_kernel
 from diopigen.ir.model import Function, Interface
@@ -53,7 +53,7 @@ def _is_bound(function: Function | None, kernel: Kernel) -> bool:
         return False
     try:
         bind(function, kernel.forms.schema)
-    except Unbound:
+    except BindingError:
         return False
     return True
 
@@ -61,7 +61,7 @@ def _is_bound(function: Function | None, kernel: Kernel) -> bool:
 def _is_ruled(interface: Interface, family: Family) -> bool:
     try:
         ruled_kernel(interface, family, frozenset())
-    except Unbound:
+    except BindingError:
         return False
     return True
 

@@ -47,8 +47,8 @@ class Finding:
 
     def text(self) -> str:
         """Several lines for people."""
-        place = [f"step {self.where.step}", self.where.phase, self.where.module, self.where.node, self.where.api]
-        lines = [f"{self.op} is wrong ({', '.join(part for part in place if part)})"]
+        position = [f"step {self.where.step}", self.where.phase, self.where.module, self.where.node, self.where.api]
+        lines = [f"{self.op} is wrong ({', '.join(part for part in position if part)})"]
         if self.where.source:
             lines.append(f"  called at {self.where.source}")
         lines.append(f"  operands: {self.operands}")

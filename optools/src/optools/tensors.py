@@ -71,7 +71,7 @@ class Frozen:
         self, device: str | None = "cpu", convert: Callable[[Any], Any] | None = None, change: Any = None
     ) -> tuple[list[Any], dict[str, Any]]:
         """The arguments again, on a device (None: where each was). `convert` maps dtypes, `change` the flat copies."""
-        made: dict[tuple[int, str], Tensor] = {}
+        created: dict[tuple[int, str], Tensor] = {}
 
         def tensor(view: View) -> Tensor:
             target = _target(view.device, device)
@@ -81,10 +81,10 @@ class Frozen:
                 alone = _viewed(content, view).to(dtype)
                 return alone.to(target) if target != "cpu" else alone
             key = (view.content, target)
-            if key not in made:
+            if key not in created:
                 flat = content if change is None else change(content)
-                made[key] = flat.to(device=target, dtype=dtype if content.dtype == view.dtype else None, copy=True)
-            return _viewed(made[key], view, dtype)
+                created[key] = flat.to(device=target, dtype=dtype if content.dtype == view.dtype else None, copy=True)
+            return _viewed(created[key], view, dtype)
 
         def replace(value: Any) -> Any:
             if isinstance(value, View):
