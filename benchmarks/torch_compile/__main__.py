@@ -67,7 +67,7 @@ itself takes."""
 
 
 def bias_gelu(x: Any, b: Any) -> Any:
-    """Gelu spelt out after a bias."""
+    """Gelu written out after a bias."""
     import torch
 
     x = x + b
@@ -103,7 +103,7 @@ def scores(x: Any, b: Any) -> Any:
 
 
 def layer_norm(x: Any, b: Any) -> Any:
-    """A norm spelt out."""
+    """A norm written out."""
     import torch
 
     distance = x - x.mean(-1, keepdim=True)

@@ -76,7 +76,7 @@ class Dimension:
 
 @dataclass(frozen=True, slots=True)
 class ShapeList:
-    """A shape spelt out, dimension by dimension; empty for a 0-d tensor."""
+    """A shape written out, dimension by dimension; empty for a 0-d tensor."""
 
     dimensions: tuple[Dimension, ...]
     span: Span

@@ -179,14 +179,14 @@ def test_new_tensor_has_the_dtype_of_the_interface(library: Library, interface: 
     slot = (ctypes.c_void_p * 1)(0x5A5A)
     source = filled(library, "float64", [3])
     # The operator makes int32 where the interface says int64.
-    library.vendor.mock_narrows_made(True)
+    library.vendor.mock_narrows_results(True)
     nonzero = function(interface, "diopiNonzero")
     arguments = {"out": ctypes.addressof(slot), "input": source.handle}
     assert library.call(nonzero, arguments) == SUCCESS
     assert library.describe(slot[0] or 0) == ("int64", (3, 2))
     library.release(slot[0] or 0)
     # It gives what it got, float32, where the caller's input is float64.
-    library.vendor.mock_narrows_made(False)
+    library.vendor.mock_narrows_results(False)
     assert library.call(function(interface, "diopiIndex"), arguments) == SUCCESS
     assert library.describe(slot[0] or 0) == ("float64", (3, 2))
     library.release(slot[0] or 0)

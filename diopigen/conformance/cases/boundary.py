@@ -121,7 +121,7 @@ def _placed(
             return
         literal = tuple(int(n) if kind(value.dtype) == "int" else n for n in numbers)
         if kind(value.dtype) == "int":
-            # What an unsigned dtype does not hold gives way to the limit above it.
+            # What an unsigned dtype does not hold is replaced by the limit above it.
             literal = tuple(n if storable(n, value.dtype) else 0 for n in literal)
         arguments[operand] = replace(value, values=literal)
     yield _case(function, choice.dtype, name, arguments)

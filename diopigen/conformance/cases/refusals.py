@@ -193,7 +193,7 @@ class _Maker:
         return None
 
     def wrong_shapes(self) -> Iterator[Case]:
-        """Shapes that do not broadcast, or differ where they must be the same or are spelt out; outputs of another
+        """Shapes that do not broadcast, or differ where they must be the same or are written out; outputs of another
         shape than their rule gives."""
         for param, value in self._operands():
             rule = shape_rule(param)

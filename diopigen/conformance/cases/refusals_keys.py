@@ -103,7 +103,7 @@ class _Calls:
 
     def _companions(self, recipe: Recipe, key: Key, new: Argument) -> Iterator[Recipe]:
         """Recipes with the new value: all else as it is; then other numbers at the low ends of their ranges, which the
-        new value may move; each with the sizes of inputs that are spelt out as the new value asks for."""
+        new value may move; each with the sizes of inputs that are written out as the new value asks for."""
         changed = {**recipe, key.parameter: new}
         for param in self.function.params:
             # A number of tensors comes with as many tensors.
@@ -159,7 +159,7 @@ class _Calls:
                 arguments = self.resolver.resolve(retained, choice, checked=False)
             except RecipeError:
                 continue
-            yield {one: _blank(value) if one in recipe.keys() - retained and _is_spelt_out(recipe[one]) else value
+            yield {one: _blank(value) if one in recipe.keys() - retained and _is_written_out(recipe[one]) else value
                    for one, value in arguments.items()}  # fmt: skip
         as_before = {one: _recipe(value) for one, value in legal.items() if isinstance(value, Operand)}
         try:
@@ -217,12 +217,12 @@ def _seen(argument: Argument) -> Any:
     return tuple(map(_seen, argument)) if isinstance(argument, tuple) else argument
 
 
-def _is_spelt_out(argument: Argument) -> bool:
+def _is_written_out(argument: Argument) -> bool:
     return isinstance(argument, TensorRecipe) and isinstance(argument.values, tuple)
 
 
 def _blank(value: Value) -> Value:
-    """A tensor whose elements, spelt out for another shape, are zeros: random ones may be no indices."""
+    """A tensor whose elements, written out for another shape, are zeros: random ones may be no indices."""
     return replace(value, values=0) if isinstance(value, Operand) else value
 
 

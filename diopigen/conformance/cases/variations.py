@@ -168,7 +168,7 @@ def _empty(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator
 
 
 def _emptied(function: Function, recipe: Mapping[str, Argument]) -> Mapping[str, Argument] | None:
-    """The recipe with no samples; None where the spec does not name that dimension, or values are spelt out."""
+    """The recipe with no samples; None where the spec does not name that dimension, or values are written out."""
     changed: dict[str, Argument] = {}
     for param in function.params:
         value = recipe.get(param.name)

@@ -123,7 +123,7 @@ def fusible(interface: Interface, names: Sequence[str]) -> list[str]:
     lines = []
     floating = {function.name for function in expressible(interface)}
     for function in fusible_functions(interface):
-        if function.name not in names or _unsuited(function):
+        if function.name not in names or _not_fusible(function):
             continue
         kernel = kernel_text(function)
         operands = [(p.name, _is_mask(p)) for p in function.params if p.type == "tensor" and p.is_read]
@@ -154,13 +154,13 @@ def _why_not(function: Function, called: Set[str], texts: Set[str]) -> str:
         return "the spec has no kernel expression for it"
     if function.name not in texts:
         return "its kernel is no loop over elements of one dtype"
-    if reason := _unsuited(function):
+    if reason := _not_fusible(function):
         return reason
     return "" if function.name in called else "no functional overload of ATen calls it as it is"
 
 
-def _unsuited(function: Function) -> str:
-    """Why a chain cannot have a function whose kernel is an expression."""
+def _not_fusible(function: Function) -> str:
+    """Returns the reason why a chain cannot contain a function whose kernel is an expression."""
     assert function.kernel is not None
     if any(p.is_read and p.is_written for p in function.params):
         return "it writes to an operand"

@@ -29,7 +29,7 @@ _SHOWN = 10
 
 @dataclass(frozen=True)
 class Finding:
-    """A call that is wrong: where, how, and what it has to do with."""
+    """A wrong call: its location, the difference, and hints."""
 
     call: int
     op: str
