@@ -151,14 +151,14 @@ def findings(name: str, text: str, words: list[Word], added: set[int]) -> Iterat
         for match in word.pattern.finditer(code if word.kind == "names" else text):
             if any(start <= match.start() < end for start, end in spans):
                 continue
-            line = text.count("\n", 0, match.start()) + 1
-            if (line, word.text) in waivers:
-                used.add((line, word.text))
-            elif word.kind != "added" or line in added:
-                yield line, match.start() - text.rfind("\n", 0, match.start()), f"'{word.text}': use {word.term}"
-    for (line, allowed), column in waivers.items():
-        if (line, allowed) not in used:
-            yield line, column, f"'{allowed}' is allowed here but not used, or not in the list"
+            at = text.count("\n", 0, match.start()) + 1
+            if (at, word.text) in waivers:
+                used.add((at, word.text))
+            elif word.kind != "added" or at in added:
+                yield at, match.start() - text.rfind("\n", 0, match.start()), f"'{word.text}': use {word.term}"
+    for (at, allowed), column in waivers.items():
+        if (at, allowed) not in used:
+            yield at, column, f"'{allowed}' is allowed here but not used, or not in the list"
 
 
 def listed() -> list[str]:
