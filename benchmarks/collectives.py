@@ -35,7 +35,7 @@ Call = Callable[[Any], Any]
 
 
 def _calls() -> dict[str, tuple[int, Call]]:
-    """What is measured, with bytes: each call gets a tensor of them, and must not need the host."""
+    """A measured call with its size in bytes: it gets a tensor of that size, and must not need the host."""
     import torch
     import torch.distributed as dist
 

@@ -1,4 +1,4 @@
-"""How long the generator and the conformance suite take, compared with what was promised. `make bench` runs it.
+"""Times the generator and the conformance suite against their limits. `make bench` runs it.
 
 Each command runs several times in a process of its own (what a user waits for); load and check also inside one process.
 The fastest run counts: it is the one that the rest of the machine disturbed least. Where more processes want to run
@@ -39,7 +39,7 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What was measured, and the seconds promised. `parallel` processes share the work."""
+    """A measurement and its limit in seconds. `parallel` processes share the work."""
 
     name: str
     times: Times

@@ -1,4 +1,4 @@
-"""What the history of the suite costs: 500 runs of all cases, their file, and the page in a browser.
+"""Cost of the suite's history: 500 runs of all cases, their file, and the page in a browser.
 
     python -m benchmarks.history                 # --runs 500 --folder build/history
 
@@ -52,7 +52,7 @@ def sampled(cases: Sequence[Case], number: int, usual: Sequence[float], chance: 
 
 
 def browser_seconds(page: Path, folder: Path) -> float:
-    """How long a browser takes to load, run and lay out a page, by its own clock: from the start of the navigation."""
+    """Time in which a browser loads, runs and lays out a page, by its own clock: from the start of the navigation."""
     probe = "<script>addEventListener('load', () => { document.body.getBoundingClientRect(); document.title ="
     probe += " 'took ' + performance.now(); });</script>"
     measured = folder / "measured.html"

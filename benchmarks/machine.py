@@ -1,4 +1,4 @@
-"""What a benchmark ran on: its figures mean nothing without."""
+"""The machine that a benchmark ran on."""
 
 from __future__ import annotations
 

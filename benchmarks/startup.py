@@ -35,7 +35,7 @@ for _ in range(4):
         table.setdefault(match[2], []).append(match[1])
     json.loads(json.dumps(table, sort_keys=True))
 """
-"""What the generator mostly does: small objects, dictionaries, regular expressions and text."""
+"""Work typical of the generator: small objects, dictionaries, regular expressions and text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def measure(name: str, kind: str) -> tuple[float, float]:
 
 
 def compared(ratios: dict[str, float], baseline: Mapping[str, float], again: Callable[[str], float]) -> list[str]:
-    """What differs from the last release, a line for each row: it became slower, or only one side has it. A row that
+    """Differences from the last release, a line for each row that became slower or exists on one side only. A row that
     seems slower is measured `again` before that is said, and `ratios` then has the smaller figure."""
     lines = []
     for key in ratios.keys() & baseline.keys():

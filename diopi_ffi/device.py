@@ -87,7 +87,7 @@ def _tvm() -> Any:
 
 
 def _functions(library: Library, attributes: Mapping[int, Any]) -> dict[str, Any]:
-    """What the DeviceAPI calls."""
+    """Functions that the DeviceAPI calls."""
     bound = library.bound
 
     def attribute(kind: int) -> Any:

@@ -91,7 +91,7 @@ class Library(Operators):
         return f"<diopi_ffi.Library {self.path}>"
 
     def has(self, name: str) -> bool:
-        """Whether the library has a function, named as in C: `diopiSoftmax`."""
+        """Returns whether the library has a function, named as in C: `diopiSoftmax`."""
         return bool(self.module["diopi_has"](self._handle, name))
 
     def packed(self, name: str) -> Any:
@@ -127,7 +127,7 @@ class Library(Operators):
         self.module["diopi_synchronize"](self._handle)
 
     def runs_apart(self) -> bool:
-        """Whether operators run on streams of a device, and not before the call returns."""
+        """Returns whether operators run on streams of a device, and not before the call returns."""
         return self.device_type != DEVICES["cpu"]
 
 

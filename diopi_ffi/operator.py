@@ -12,7 +12,7 @@ from diopi_ffi.generator import Generator
 from diopi_ffi.tensors import allocator, as_kind, described, is_tensor, wait_for
 from diopigen.conformance.cases.choices import Choice, primary_dtypes, primary_parameter
 from diopigen.conformance.cases.resolve import Resolver
-from diopigen.conformance.cases.values import Unfit
+from diopigen.conformance.cases.values import RecipeError
 from diopigen.conformance.model import Number, Operand
 from diopigen.diagnostics import did_you_mean
 from diopigen.emit.tvm_ffi.arguments import is_choice, is_destination, passed, returned
@@ -29,8 +29,8 @@ _TENSORS = ("tensor", "tensors")
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What follows from shapes, dtypes and numbers alone: values by parameter, and the outputs to allocate as a shape
-    and a dtype, or a list of these for a list."""
+    """A plan that depends only on shapes, dtypes and numbers: values by parameter, and the outputs to allocate as a
+    shape and a dtype, or a list of these for a list."""
 
     values: Mapping[str, Any]
     outputs: Mapping[str, Any]
@@ -122,7 +122,7 @@ class Operator:
         dtype = first.dtype if isinstance(first, TensorRecipe) and first.dtype else primary_dtypes(function)[0]
         try:
             resolved = self._resolver.resolve(recipe, Choice(dtype, special=self._indices), checked=False)
-        except Unfit as error:
+        except RecipeError as error:
             raise ValueError(
                 f"{function.name}: {error}; pass it by name, help() of the operator has the rules"
             ) from None
@@ -174,7 +174,7 @@ class Operator:
 
 
 def _is_index(param: Parameter) -> bool:
-    """Whether it is an output of indices: frameworks make them int64."""
+    """Returns whether it is an output of indices: frameworks make them int64."""
     dtypes = param.dtype.dtypes if isinstance(param.dtype, DtypeList) else ()
     return is_destination(param) and set(dtypes) == {"int32", "int64"}
 
@@ -197,7 +197,7 @@ def _require_tensors(function: str, param: Parameter, value: Any) -> None:
 
 
 def _signature(value: Any) -> Any:
-    """What a plan depends on."""
+    """Cache key of a plan."""
     if isinstance(value, (list, tuple)):
         return tuple(_signature(item) for item in value)
     if is_tensor(value):

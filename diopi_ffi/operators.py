@@ -1,4 +1,5 @@
-"""What type checkers and editors know of a library: operators.pyi, which `diopigen generate` writes from the spec."""
+"""The stub of a library for type checkers and editors: operators.pyi, which `diopigen generate` writes from the
+spec."""
 
 from __future__ import annotations
 

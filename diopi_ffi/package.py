@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 _KINDS = (NotImplementedError, OSError)
-"""What packed functions raise and tvm-ffi does not know: it would be a `RuntimeError`."""
+"""Errors of packed functions that tvm-ffi would map to `RuntimeError`."""
 
 
 @cache

@@ -18,7 +18,7 @@ from diopi_ffi.library import Library
 from diopi_ffi.package import tvm_ffi
 from diopi_ffi.relax_host import Trial, on_host
 from diopi_ffi.relax_patterns import fuse
-from diopi_ffi.relax_table import Planned, Table, Unsuited, results_of, shape_of
+from diopi_ffi.relax_table import Planned, Table, UnsupportedCallError, results_of, shape_of
 from diopigen.ir.relax_model import RelaxOperator
 
 _NOT_COMPUTED = frozenset(
@@ -28,7 +28,7 @@ _NOT_COMPUTED = frozenset(
 
 @dataclass(slots=True)
 class Report:
-    """What became of the operators of a module, counted by name. `on_host` and `rejected` have the reason too."""
+    """Counts of the operators of a module, by outcome and name. `on_host` and `rejected` have the reason too."""
 
     legalized: Counter[str] = field(default_factory=Counter)
     views: Counter[str] = field(default_factory=Counter)
@@ -116,7 +116,7 @@ class _Legalizer:
         self.report = Report()
 
     def replaced(self, builder: Any, call: Any) -> Any:
-        """What computes a call instead."""
+        """The call that replaces an operator."""
         name = call.op.name
         if name in self._table.views:
             self.report.views[name] += 1
@@ -127,7 +127,7 @@ class _Legalizer:
             found = self._computed(builder, call)
             self.report.legalized[name] += 1
             return found
-        except Unsuited as error:
+        except UnsupportedCallError as error:
             self.report.leftover[name, str(error)] += 1
             return on_host(call) if self._host else call
 
@@ -137,20 +137,20 @@ class _Legalizer:
         for entry in self._table.entries(call.op.name):
             try:
                 if not self._library.has(entry.function):
-                    raise Unsuited(f"the library has no {entry.function}")
+                    raise UnsupportedCallError(f"the library has no {entry.function}")
                 if entry.several:
                     return {"split": self._split, "slices": self._slices}[entry.several](builder, call)
                 if entry.merged:
                     return self._merged(builder, entry, call)
                 return self._emitted(builder, self._table.planned(entry, call), call)
-            except Unsuited as error:
+            except UnsupportedCallError as error:
                 reasons.append(str(error))
-        raise Unsuited("; ".join(reasons) or "no function of the interface")
+        raise UnsupportedCallError("; ".join(reasons) or "no function of the interface")
 
     def fused(self, planned: Planned, call: Any, names: Sequence[str]) -> Any:
         """The call of a function that computes several operators together, which are counted."""
         if planned.scratch:
-            raise Unsuited("it has further results")
+            raise UnsupportedCallError("it has further results")
         if self._trial is not None:
             self._trial.require(planned, [call.ty])
         self.report.legalized.update(names)
@@ -196,7 +196,9 @@ class _Legalizer:
         shapes = [shape_of(arg) for arg in call.args]
         leading = [shape[: 1 - entry.merged] for shape in shapes]
         if any(len(shape) < entry.merged or shape[: 1 - entry.merged] != leading[0] for shape in shapes):
-            raise Unsuited(f"{entry.function} takes {entry.merged} dimensions, and the others are not the same")
+            raise UnsupportedCallError(
+                f"{entry.function} takes {entry.merged} dimensions, and the others are not the same"
+            )
         last = 1 - entry.merged
         args = [
             builder.emit(relax.op.reshape(arg, (math.prod(shape[:last]), *shape[last:])))
@@ -232,7 +234,7 @@ class _Legalizer:
         columns += [[1] * len(columns[0])] if len(columns) == 3 else []
         for axis, begin, end, step in zip(*columns, strict=True):
             if step < 1:
-                raise Unsuited("a slice runs backwards")
+                raise UnsupportedCallError("a slice runs backwards")
             axis %= len(shape)
             start, stop = (max(0, min(at + shape[axis] if at < 0 else at, shape[axis])) for at in (begin, end))
             shape[axis] = max(0, -(-(stop - start) // step))

@@ -9,7 +9,7 @@ from typing import Any
 
 from diopi_ffi.library import DEVICES, Library
 from diopi_ffi.package import tvm_ffi
-from diopi_ffi.relax_table import Planned, Unsuited, fields_of, results_of, shape_of
+from diopi_ffi.relax_table import Planned, UnsupportedCallError, fields_of, results_of, shape_of
 
 _FUNCTIONS = itertools.count()
 
@@ -23,7 +23,7 @@ def on_host(call: Any) -> Any:
     inputs: list[Any] = []
 
     def taken(arg: Any) -> Any:
-        """What stands for an argument in the function of the host."""
+        """Replacement of an argument in the function of the host."""
         if isinstance(arg.ty, relax.TupleType):
             return relax.Tuple([taken(one) for one in fields_of(arg)])
         if not isinstance(arg.ty, relax.TensorType):
@@ -66,13 +66,13 @@ class Trial:
         self._known: dict[Any, str] = {}
 
     def require(self, planned: Planned, outs: Sequence[Any]) -> None:
-        """Raises `Unsuited` with the library's text for a call that it rejects as one that it does not have."""
+        """Raises `UnsupportedCallError` with the message of a library that rejects the call."""
         destinations = [*((shape_of_type(out), str(out.dtype)) for out in outs), *planned.scratch]
         key = planned.function, tuple(map(_key, planned.arguments)), tuple((tuple(s), d) for s, d in destinations)
         if key not in self._known:
             self._known[key] = self._tried(planned, destinations)
         if self._known[key]:
-            raise Unsuited(self._known[key])
+            raise UnsupportedCallError(self._known[key])
 
     def _tried(self, planned: Planned, destinations: Sequence[tuple[Sequence[int], str]]) -> str:
         tensors = [self._argument(one) for one in planned.arguments]
@@ -107,14 +107,14 @@ class Trial:
 
 
 def shape_of_type(kind: Any) -> list[int]:
-    """The shape of a type of Relax. Raises `Unsuited` where it is not known."""
+    """The shape of a type of Relax. Raises `UnsupportedCallError` where it is not known."""
     from tvm import relax
 
     return shape_of(relax.Var("x", kind))
 
 
 def _key(value: Any) -> Any:
-    """What a trial depends on."""
+    """Cache key of a trial."""
     from tvm import relax
 
     if isinstance(value, relax.Expr) and isinstance(value.ty, relax.TupleType):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from diopi_ffi.relax_table import Planned, Table, Unsuited, evaluated, fits, shape_of
+from diopi_ffi.relax_table import Planned, Table, UnsupportedCallError, evaluated, fits, shape_of
 from diopigen.emit.tvm.entries import argument, operator_name
 from diopigen.ir.relax_model import FusedOperators
 from diopigen.spec.expression import Call, Expression, Name, parse
@@ -14,9 +14,9 @@ _EITHER_ORDER = ("add", "multiply")
 
 
 def fuse(module: Any, table: Table, has: Callable[[str], bool], replaced: Callable[..., Any]) -> Any:
-    """The module with operators replaced that a function of the library computes together. `replaced` makes the call
-    of a plan, for the call of Relax that it replaces and the names of all that it computes; it raises `Unsuited` where
-    they stay."""
+    """Replaces operators of the module that one function of the library computes together. `replaced` makes the call
+    of a plan, for the call of Relax that it replaces and the names of all that it computes; it raises
+    `UnsupportedCallError` if they stay."""
     from tvm import relax
 
     for fused in table.fused:
@@ -65,7 +65,7 @@ class _Pattern:
         try:
             self._require(calls, values)
             return self._replaced(self._planned(call, calls, values), call, [found.op.name for found in calls.values()])
-        except Unsuited:
+        except UnsupportedCallError:
             return call
 
     def _planned(self, call: Any, calls: Mapping[str, Any], values: Mapping[str, Any]) -> Planned:
@@ -76,30 +76,30 @@ class _Pattern:
             (entry,) = self._table.entries(f"relax.{self._fused.operator}")
             for name, value in entry.where.items():
                 if not fits(getattr(inner.attrs, name), value):
-                    raise Unsuited(f"{name} is {getattr(inner.attrs, name)}")
+                    raise UnsupportedCallError(f"{name} is {getattr(inner.attrs, name)}")
             for name, value in entry.arguments.items():
                 if name not in values and not (isinstance(value, str) and _is_operand(value)):
                     arguments[name] = evaluated(function, name, value, inner)
         return self._table.call(function, arguments, [call.ty])
 
     def _require(self, calls: Mapping[str, Any], values: Mapping[str, Any]) -> None:
-        """Raises `Unsuited` where a condition of the pattern does not hold."""
+        """Raises `UnsupportedCallError` where a condition of the pattern does not hold."""
         for operator, where in self._fused.where.items():
             for name, allowed in where.items():
                 if not fits(getattr(calls[operator].attrs, name), allowed):
-                    raise Unsuited(f"{name} of {operator}")
+                    raise UnsupportedCallError(f"{name} of {operator}")
         for name, shape in self._fused.shapes.items():
             found = shape_of(values[name] if name in values else calls[name])
             if len(found) != len(shape) or any(
-                not self._is_size(wanted, size, values) for wanted, size in zip(shape, found, strict=True)
+                not self._is_size(expected, size, values) for expected, size in zip(shape, found, strict=True)
             ):
-                raise Unsuited(f"the shape of {name}")
+                raise UnsupportedCallError(f"the shape of {name}")
 
-    def _is_size(self, wanted: Any, size: int, values: Mapping[str, Any]) -> bool:
-        if isinstance(wanted, int):
-            return size == wanted
-        name, _, index = str(wanted).partition(".")
-        return wanted == "any" or size == shape_of(values[name])[int(index)]
+    def _is_size(self, expected: Any, size: int, values: Mapping[str, Any]) -> bool:
+        if isinstance(expected, int):
+            return size == expected
+        name, _, index = str(expected).partition(".")
+        return expected == "any" or size == shape_of(values[name])[int(index)]
 
 
 def _is_operand(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Which call of the interface computes a call of Relax: the entries of the spec, with the values of the call."""
+"""Selects the call of the interface for a call of Relax: the entries of the spec, with the values of the call."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from diopigen.conformance.cases.choices import Choice
 from diopigen.conformance.cases.resolve import Resolver
-from diopigen.conformance.cases.values import Unfit
+from diopigen.conformance.cases.values import RecipeError
 from diopigen.conformance.model import Operand
 from diopigen.emit.tvm.entries import argument, counted, entries, read
 from diopigen.emit.tvm_ffi.arguments import is_destination
@@ -21,7 +21,7 @@ _INTEGERS = ("int64", "int32", "uint64", "int", "size_t")
 _REALS = ("double", "float")
 
 
-class Unsuited(Exception):
+class UnsupportedCallError(Exception):
     """A call has no counterpart in the interface, or the library has it not; the text says why."""
 
 
@@ -57,7 +57,7 @@ class Table:
         return found
 
     def planned(self, entry: RelaxOperator, call: Any) -> Planned:
-        """The call of an entry's function. Raises `Unsuited` where the entry does not fit."""
+        """The call of an entry's function. Raises `UnsupportedCallError` where the entry does not fit."""
         _require(entry, call)
         function = self.function(entry.function)
         values = {name: evaluated(function, name, value, call) for name, value in entry.arguments.items()}
@@ -80,7 +80,7 @@ class Table:
             arguments[param.name] = value
         destinations = [param for param in function.params if is_destination(param)]
         if len(results) > len(destinations):
-            raise Unsuited(f"{function.name} has fewer results")
+            raise UnsupportedCallError(f"{function.name} has fewer results")
         scratch = self._scratch(function, arguments, destinations[len(results) :])
         return Planned(function.name, list(arguments.values()), scratch, returned)
 
@@ -102,11 +102,11 @@ class Table:
         dtype = next(one.dtype for one in recipe.values() if isinstance(one, TensorRecipe))
         try:
             resolved = resolver.resolve(recipe, Choice(dtype or "float32", special={}), checked=False)
-        except Unfit as error:
-            raise Unsuited(f"{function.name}: {error}") from None
+        except RecipeError as error:
+            raise UnsupportedCallError(f"{function.name}: {error}") from None
         found = [resolved.get(param.name) for param in destinations]
         if not all(isinstance(one, Operand) for one in found):
-            raise Unsuited(f"{function.name} has results that the spec has no shape for")
+            raise UnsupportedCallError(f"{function.name} has results that the spec has no shape for")
         return [(list(one.shape), one.dtype) for one in found if isinstance(one, Operand)]
 
 
@@ -120,13 +120,13 @@ def fields_of(value: Any) -> list[Any]:
 
 
 def shape_of(value: Any) -> list[int]:
-    """The shape of a tensor of Relax. Raises `Unsuited` where it is not known."""
+    """The shape of a tensor of Relax. Raises `UnsupportedCallError` where it is not known."""
     from tvm import relax, tirx
 
     shape = value.ty.shape if isinstance(value.ty, relax.TensorType) else None
     sizes = getattr(shape, "values", None)
     if sizes is None or not all(isinstance(size, tirx.IntImm) for size in sizes):
-        raise Unsuited("a shape is not known before it runs")
+        raise UnsupportedCallError("a shape is not known before it runs")
     return [int(size) for size in sizes]
 
 
@@ -138,7 +138,7 @@ def results_of(call: Any) -> list[Any]:
 
 
 def fits(attribute: Any, allowed: Sequence[Any]) -> bool:
-    """Whether an attribute has a value of a list; one that is a list itself, or each of its elements."""
+    """Returns whether an attribute has a value of a list; one that is a list itself, or each of its elements."""
     if hasattr(attribute, "__len__") and not isinstance(attribute, str):
         plain = tuple(_plain(item) for item in attribute)
         return plain in allowed or all(item in allowed for item in plain)
@@ -149,11 +149,11 @@ def _require(entry: RelaxOperator, call: Any) -> None:
     for name, allowed in entry.where.items():
         value = getattr(call.attrs, name)
         if not fits(value, allowed):
-            raise Unsuited(f"{name} is {value}")
+            raise UnsupportedCallError(f"{name} is {value}")
     for name, rank in entry.ranks.items():
         found = len(shape_of(call.args[int(name[1:])]))
         if found != rank:
-            raise Unsuited(f"{name} has {found} dimensions, {entry.function} takes {rank}")
+            raise UnsupportedCallError(f"{name} has {found} dimensions, {entry.function} takes {rank}")
 
 
 def evaluated(function: Function, name: str, value: Any, call: Any) -> Any:
@@ -204,7 +204,7 @@ def _symmetric(padding: Any, call: Any) -> list[int]:
     sizes = _integers(padding)
     half = len(sizes) // 2
     if sizes[:half] != sizes[half:]:
-        raise Unsuited("the padding differs between the sides")
+        raise UnsupportedCallError("the padding differs between the sides")
     return sizes[:half]
 
 
@@ -217,7 +217,7 @@ def _trailing(axes: Any, call: Any) -> list[int]:
     shape = shape_of(call.args[0])
     found = sorted(_axes(axes, call))
     if found != list(range(len(shape) - len(found), len(shape))):
-        raise Unsuited("the normalized dimensions are not the last ones")
+        raise UnsupportedCallError("the normalized dimensions are not the last ones")
     return shape[len(shape) - len(found) :]
 
 
@@ -228,7 +228,7 @@ def _permutation(axes: Any, call: Any) -> list[int]:
 def _number(operand: Any, call: Any) -> Any:
     found = _plain(getattr(operand, "value", operand))
     if not isinstance(found, (int, float)):
-        raise Unsuited("a number is not known before it runs")
+        raise UnsupportedCallError("a number is not known before it runs")
     return found
 
 

@@ -1,4 +1,4 @@
-"""What arrays of several libraries have in common: shape, dtype by name, and new arrays of the same kind."""
+"""Common interface of arrays of several libraries: shape, dtype by name, and new arrays of the same kind."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Allocate = Callable[[Sequence[int], str], Any]
 
 
 def is_tensor(value: Any) -> bool:
-    """Whether it is an array of any library that speaks DLPack."""
+    """Returns whether it is an array of any library that speaks DLPack."""
     return hasattr(value, "__dlpack__") and hasattr(value, "shape")
 
 
@@ -24,7 +24,7 @@ def described(tensor: Any) -> tuple[tuple[int, ...], str]:
 
 
 def allocator(like: Any, empty: Allocate) -> Allocate:
-    """What makes arrays of the kind of a tensor; `empty` where its library is not known."""
+    """Allocator of arrays of the kind of a tensor; `empty` for an unknown library."""
     if isinstance(like, np.ndarray):
         return lambda shape, dtype: np.empty(shape, dtype)
     torch = sys.modules.get("torch")

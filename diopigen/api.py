@@ -1,4 +1,4 @@
-"""What diopigen can do, as functions: values in, values out, no printing. The command line and tests build on it."""
+"""The functions of diopigen: values in, values out, no printing. The command line and tests build on it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Emitter = Callable[[Interface, Path], Plan]
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """Where the inputs lie: the folder of the spec (as the user names it in `spec_name`) and the templates."""
+    """Paths of the inputs: the folder of the spec (as the user names it in `spec_name`) and the templates."""
 
     spec: Path
     templates: Path
@@ -46,7 +46,7 @@ class Workspace:
         return self.spec.resolve() != package_data("specs").resolve()
 
     def path_of(self, name: str) -> Path:
-        """Where an input of a plan stands, which is named from the root of a checkout; others are from here."""
+        """Path of an input of a plan: plans name inputs from the root of a checkout, others from here."""
         folder, _, rest = name.partition("/")
         roots = {"specs": self.spec, "templates": self.templates}
         return (roots[folder] / rest if folder in roots else Path(name)).absolute()

@@ -16,7 +16,7 @@ import numpy as np
 from diopigen import api
 from diopigen.conformance.cases.choices import Choice, primary_dtypes, primary_parameter
 from diopigen.conformance.cases.resolve import Resolver
-from diopigen.conformance.cases.values import Unfit
+from diopigen.conformance.cases.values import RecipeError
 from diopigen.conformance.dtypes import decode, encode
 from diopigen.conformance.model import SUCCESS, Case, Operand, Value
 from diopigen.conformance.run.binding import Host, Types
@@ -131,7 +131,7 @@ class Library:
         dtype = first.dtype if isinstance(first, TensorRecipe) and first.dtype else primary_dtypes(function)[0]
         try:
             resolved = Resolver(self.interface, function).resolve(recipe, Choice(dtype), checked=False)
-        except Unfit as error:
+        except RecipeError as error:
             fix = f"see `diopigen explain {function.name}`"
             raise failure("call-unfit", f"{function.name}: {error}", fix=fix) from None
         for name, value in arguments.items():

@@ -146,8 +146,8 @@ def _main(arguments: Sequence[str] | None, commands: click.Group) -> None:
 
 
 def _is_of_output(error: Exception) -> bool:
-    """Whether standard output could not be written. Files that commands write are described by `output.disk`, and
-    what cannot be opened is named by the error."""
+    """Returns whether standard output could not be written. Files that commands write are described by `output.disk`,
+    and what cannot be opened is named by the error."""
     numbers = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
     return isinstance(error, OSError) and error.errno in numbers and error.filename is None
 

@@ -29,7 +29,7 @@ _Value = TypeVar("_Value")
 
 
 class Session:
-    """What every command shares: where the spec lies, how findings are shown, and how weighty warnings are."""
+    """Context of every command: the folder of the spec, the format of findings, and the weight of warnings."""
 
     def __init__(
         self, spec: str | None, templates: str | None = None, output_format: str = "text", strict: bool = False
@@ -39,7 +39,7 @@ class Session:
         self.output_format = output_format
         self.strict = strict
         self.hides_notes = False
-        """Whether findings as text are those that need action: notes are counted."""
+        """True if findings as text are those that need action: notes are counted."""
         self.sink = _sink()
         self._loaded: Loaded | None = None
         self._keys: dict[str, str] = {}
@@ -139,7 +139,7 @@ class Session:
 
     @property
     def interface_key(self) -> str | None:
-        """What the interface of `load` is cached under, for work that follows from it; None where it is not cached."""
+        """Cache key of the interface of `load`, for derived work; None if it is not cached."""
         return self._keys.get("interface")
 
     def give_up(self) -> NoReturn:
@@ -199,7 +199,7 @@ def show_findings(found: Sequence[Any], output_format: str) -> None:
 
 
 def _rule_texts(codes: Collection[str]) -> Mapping[str, RuleText]:
-    """What is known of rules, with addresses on the project's published site, else in its files where it has them."""
+    """Descriptions of rules, with addresses on the project's published site, else in its files if it has them."""
     from diopigen.findings.render import RuleText
     from diopigen.rulebook.examples import address_of
     from diopigen.rulebook.rules import all_rules

@@ -12,7 +12,7 @@ from enum import Enum
 
 
 class Severity(str, Enum):
-    """How much a finding weighs: an error fails the run, a warning does so under `--strict`, a note never."""
+    """Severity of a finding: an error fails the run, a warning does so under `--strict`, a note never."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -96,8 +96,8 @@ _NOT_DONE = frozenset({"file-not-text", "file-not-utf8", "file-too-large", "outp
 
 
 def prevents_work(diagnostic: Diagnostic) -> bool:
-    """Whether a finding says that something could not be read or written at all, and not what is wrong in it: the
-    command then ends with 2. Ids of such rules end in `-unreadable` or `-unwritable`, but for a few."""
+    """Returns whether a finding says that something could not be read or written at all, and not what is wrong in it:
+    the command then ends with 2. Ids of such rules end in `-unreadable` or `-unwritable`, but for a few."""
     code = diagnostic.code
     return diagnostic.severity is Severity.ERROR and (
         code in _NOT_DONE or code.endswith(("-unreadable", "-unwritable"))
@@ -190,7 +190,7 @@ def _bare(name: str) -> str:
 
 
 def _edits(one: str, two: str, limit: int) -> int | None:
-    """How many edits are between two texts (optimal string alignment), or None for more than `limit`."""
+    """Edit distance of two texts (optimal string alignment), or None for more than `limit`."""
     if limit < 0 or abs(len(one) - len(two)) > limit:
         return None
     before: list[int] = []

@@ -1,4 +1,4 @@
-"""Where the files are that diopigen brings along: specs, templates, the host runtime, the CMake package."""
+"""Paths of the files of the package: specs, templates, the host runtime, the CMake package."""
 
 from __future__ import annotations
 

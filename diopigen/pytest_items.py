@@ -78,12 +78,12 @@ class CaseItem(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """What headlines call the test."""
+        """Name of the test in headlines."""
         return Path("diopi"), 0, self.case.id
 
 
 def _text(result: CaseResult, parent: CaseCollector) -> str:
-    """What is wrong, without the first line: pytest names the case itself."""
+    """Failure, without the first line: pytest names the case itself."""
     text = failure_text(result, parent.run)
     return textwrap.dedent(text.partition("\n")[2])
 

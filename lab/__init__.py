@@ -1,1 +1,1 @@
-"""What measures the conformance suite itself: faults that it must find, and legal kernels that it must accept."""
+"""Tests of the conformance suite: faults that it must detect, and legal kernels that it must accept."""

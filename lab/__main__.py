@@ -12,7 +12,7 @@ from lab.commands.variants import variants
 
 @click.group(name="lab", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 def lab() -> None:
-    """How strong the conformance suite is, and whether it accepts what is legal."""
+    """Mutation and false-alarm tests of the conformance suite."""
 
 
 for command in (mutate, mutate_sources, variants):

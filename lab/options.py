@@ -50,7 +50,7 @@ def _processors(_context: click.Context, _param: click.Parameter, jobs: int | No
 
 
 def show_mutants(found: Iterable[Mutant]) -> None:
-    """What a campaign would inject, one a line."""
+    """Lists the faults of a campaign, one a line."""
     for mutant in found:
         click.echo(f"{mutant.name} ({mutant.kind}): {mutant.sentence}; in {len(mutant.functions)} functions")
 

@@ -1,4 +1,4 @@
-"""Where the root build leaves what tests run (docs/building.md). Tests find it here; none of them compiles it."""
+"""Artefacts of the root build for tests (docs/building.md). Tests find it here; none of them compiles it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SOURCES = (
     "examples/droplet",
 )
 COMPILED = (".c", ".cpp", ".cu", ".h", ".map", ".cmake", ".txt", ".json")
-"""What a build reads. Python that writes sources for it is looked at by CMake (tests/write_sources.py)."""
+"""Inputs of a build. Python that writes sources for it is looked at by CMake (tests/write_sources.py)."""
 
 
 def artefact(name: str, preset: str = "plain") -> Path:

@@ -68,8 +68,8 @@ def chromium(address: str, *flags: str) -> subprocess.CompletedProcess[str]:
 
 
 def in_frames(folder: Path, harness: str) -> tuple[Any, str]:
-    """What a page with a script writes as JSON to its element `result`, and what the browser printed. The script may
-    open the pages in `folder` in frames and look into them."""
+    """JSON that a page's script writes to its element `result`, and the browser's output. The script may open the pages
+    in `folder` in frames and look into them."""
     with tempfile.NamedTemporaryFile("w", suffix=".html", dir=folder, encoding="utf-8") as file:
         file.write(harness)
         file.flush()
@@ -110,8 +110,7 @@ def examined(folder: Path, pages: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def faults(found: Sequence[dict[str, Any]]) -> list[str]:
-    """What is wrong with pages: that they scroll sideways, that the scheme is not theirs, and what axe-core calls
-    serious or critical."""
+    """Defects of pages: horizontal scrolling, a wrong colour scheme, and serious or critical findings of axe-core."""
     lines = []
     for one in found:
         where = f"{one['page']} at {one['width']} in {one['scheme']}"

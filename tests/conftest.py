@@ -1,4 +1,4 @@
-"""What all tests share: the real interface, the emitted headers, and how a missing tool is treated."""
+"""Shared by all tests: the real interface, the emitted headers, and the handling of a missing tool."""
 
 from __future__ import annotations
 
@@ -34,9 +34,8 @@ for shared in ("header", "host_calls", "published_calls", "conformance"):  # for
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """What commands derive from the spec is cached while the tests of a change run: the first command does the work,
-    the others find it in a cache that is empty at the start. The whole run, with `slow` tests, does without
-    (tests/output has those of the cache itself)."""
+    """Caches the data that commands derive from the spec while the tests of a change run, in a cache that is empty at
+    the start. The whole run, with `slow` tests, does without (tests/output has those of the cache itself)."""
     sampling.RUNS_ALL = "not slow" not in str(config.option.markexpr)
     # The cmake, ninja and clang-format that the project pins come first, however pytest was called.
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -110,7 +109,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks what follows from the file of a test: `build`, `torch`, `heavy`, and `programs` for users of `program` and
     of `browser`."""
     for item in items:
-        folder, heavy = _place(item.path)
+        folder, heavy = _position(item.path)
         if {"program", "browser"} & vars(getattr(item, "module", item)).keys():
             item.add_marker("programs")
         if heavy:
@@ -122,7 +121,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @functools.cache
-def _place(path: Path) -> tuple[str, bool]:
+def _position(path: Path) -> tuple[str, bool]:
     """The folder of tests/ that a file is in, and whether it is one of HEAVY. Once for a file: there are thousands of
     tests."""
     tests = ROOT / "tests"

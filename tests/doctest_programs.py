@@ -39,5 +39,5 @@ def case_command(program: Path, name: str) -> list[str]:
 
 
 def passed(stdout: str) -> bool:
-    """Whether one case was run, checked something, and nothing failed."""
+    """Returns whether one case was run, checked something, and nothing failed."""
     return SUMMARY.search(stdout) is not None

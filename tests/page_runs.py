@@ -46,13 +46,13 @@ def shown(expected: str, printed: str) -> list[str]:
 
 
 def syntax_errors(page: Sequence[Block]) -> str:
-    """What bash says about the commands without running them."""
+    """Syntax errors that bash reports for the commands."""
     script = "\n".join(commands for commands, _ in page)
     return subprocess.run(["bash", "-n"], input=script, text=True, capture_output=True).stderr
 
 
 def run(page: Sequence[Block], folder: Path, variables: Mapping[str, str]) -> list[str]:
-    """What each block prints, run in one shell in `folder`, with a compiler cache where the machine has one."""
+    """Output of each block, run in one shell in `folder`, with a compiler cache if the machine has one."""
     script = ["set -e", "set -o pipefail"]
     for commands, _ in page:
         script += [f"echo '{MARK}'", commands]

@@ -1,4 +1,4 @@
-"""What a change is checked with, of what takes longer than people wait: the same part on every machine and every day.
+"""Samples of long tests for a change: the same sample on every machine and every day.
 
 The whole runs in `make nightly`.
 """
@@ -15,7 +15,7 @@ from diopigen.conformance.model import Case
 
 
 def picked(name: str, fraction: int) -> bool:
-    """Whether a checksum picks this name, as it does with one of `fraction` names."""
+    """Returns whether a checksum picks this name, as it does with one of `fraction` names."""
     return zlib.crc32(name.encode()) % fraction == 0
 
 
@@ -54,9 +54,9 @@ def _slow(value: Any) -> Any:
 
 
 RUNS_ALL = False
-"""Whether this run takes the tests marked `slow` too; set by tests/conftest.py before any test is imported."""
+"""True if this run takes the tests marked `slow` too; set by tests/conftest.py before any test is imported."""
 
 
 def examples(count: int, part: int = 4) -> int:
-    """How many examples a property is tried with: `count` of them in `make nightly`, one in `part` for a change."""
+    """Number of examples of a property: `count` of them in `make nightly`, one in `part` for a change."""
     return count if RUNS_ALL else count // part

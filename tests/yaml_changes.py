@@ -18,7 +18,7 @@ Path = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Change:
-    """What is done to the value at `path`: `drop` it, `slip` (a letter more) in it or in its key, or `put` another."""
+    """Change of the value at `path`: `drop` it, `slip` (a letter more) in it or in its key, or `put` another."""
 
     path: Path
     what: str

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 NAMED = ("git", "python3", "python3-venv", "make", "g++")
-"""What the README asks for, and what brings a checkout."""
+"""Packages that the README names, and git, which fetches a checkout."""
 STATUS = Path("/var/lib/dpkg/status")
 LISTS = Path("/var/lib/dpkg/info")
 SYSTEM = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -101,7 +101,7 @@ def words(dependencies: str) -> list[str]:
 
 
 def files(names: Iterable[str]) -> Iterator[str]:
-    """What the packages have installed."""
+    """Files that the packages have installed."""
     for name in names:
         for listed in (LISTS / f"{name}.list", *LISTS.glob(f"{name}:*.list")):
             if listed.exists():

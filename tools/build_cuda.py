@@ -20,7 +20,7 @@ from diopigen.diagnostics import Sink
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ("functions/activation/softmax.cu", "libraries/cub.cu")
-"""What a change compiles: kernels of rows and of sorting. The whole takes minutes (`make nightly`)."""
+"""Targets of a change: kernels of rows and of sorting. The whole takes minutes (`make nightly`)."""
 
 
 def main() -> int:

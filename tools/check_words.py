@@ -1,10 +1,14 @@
 """Fails where text or a name has a word of our own for which the field has a term: the list is tools/words.yaml.
 
-A word is found in prose and within identifiers (`judge_all`, `judgeAll`, `kJudge`, `JUDGE`); a phrase also across the
-end of a line. An entry with `names` in place of `words` is about identifiers alone, in code below its `paths` but not
-below those of `except`: prose and texts may have the word, and so may names that say `in_place`.
-`words: allow WORD` on a line allows the word there; a waiver that nothing needs is a finding. Without arguments all
-files of the repository are read but generated ones, which follow from files that are. `--list FILE` reads another list.
+An entry of the list has one of these keys:
+- `words`: in prose and within identifiers (`judge_all`, `judgeAll`, `kJudge`, `JUDGE`); a phrase also across the end of
+  a line.
+- `names`: in identifiers of code below `paths`, not in comments and texts; names with `in_place` are exempt.
+- `docstrings`: as the first word of a docstring of Python.
+- `added`: as `words`, but only with `--staged`, in lines that the staged change adds.
+`except` exempts files, by the start of their path or a pattern with `*`. `words: allow WORD` on a line permits the word
+there; a waiver that nothing needs is a finding. Without file names all handwritten files of the repository are read.
+`--list FILE` reads another list.
 
 Exit codes: 0 fine, 1 findings, 2 the list cannot be read.
 """
@@ -15,6 +19,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,12 +33,13 @@ LEFT_OUT = (
     "tools/check_words.py",
     "tests/docs/test_words.py",
     "specs/aten/",
+    "diopi_ffi/operators.pyi",
     "third_party/",
     "LICENSE",
 )
 WAIVER = re.compile(r"words: allow ([a-z]+(?: [a-z]+)*)")
 BETWEEN = r"[\s_/#*>]+"
-"""What may stand between the words of a phrase: spaces, underscores, the end of a line and the start of a comment."""
+"""Separators between the words of a phrase: spaces, underscores, the end of a line and the start of a comment."""
 
 
 CODE = (".py", ".h", ".cpp", ".cu")
@@ -43,27 +49,24 @@ NO_NAMES = re.compile(
 """Texts and comments of C++ and, but for comments, of Python."""
 FIELD = re.compile(r"in_place|[iI]nPlace")
 """Names of the field that have a word of the list within them."""
+KINDS = ("words", "names", "docstrings", "added")
 
 
 class Word(NamedTuple):
-    """One form of an entry, what finds it, the term to use instead and, of names, where it is found."""
+    """One form of an entry: its pattern, the term to use instead, its kind and the files that it applies to."""
 
     text: str
     pattern: re.Pattern[str]
     term: str
+    kind: str
     paths: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
-
-    @property
-    def of_names(self) -> bool:
-        """Whether identifiers alone count."""
-        return bool(self.paths)
+    exempt: tuple[str, ...] = ()
 
     def counts_in(self, name: str) -> bool:
-        """Whether the word is looked for in the file of this name."""
-        if not self.of_names:
-            return True
-        return name.startswith(self.paths) and not name.startswith(self.left_out) and name.endswith(CODE)
+        """Returns whether the word applies to the file of this name."""
+        if any(fnmatchcase(name, one) if "*" in one else name.startswith(one) for one in self.exempt):
+            return False
+        return self.kind != "names" or (name.startswith(self.paths) and name.endswith(CODE))
 
 
 def pattern_of(text: str) -> re.Pattern[str]:
@@ -82,19 +85,40 @@ def pattern_of(text: str) -> re.Pattern[str]:
 def read_list(path: Path) -> list[Word]:
     """The words of a list; ValueError with its position where an entry is not one."""
     entries = yaml.safe_load(path.read_text(encoding="utf-8"))
-    found = []
+    words = []
     for number, entry in enumerate(entries if isinstance(entries, list) else [entries], start=1):
         keys = set(entry) if isinstance(entry, dict) else set()
-        forms = ({"words", "term"}, {"names", "paths", "term"}, {"names", "paths", "except", "term"})
-        if keys not in forms or not all(isinstance(entry[key], list) for key in keys - {"term"}):
+        kind = next((one for one in KINDS if one in keys), "")
+        form = {kind, "term"} | ({"paths"} if kind == "names" else set())
+        if not kind or keys - {"except"} != form or not all(isinstance(entry[key], list) for key in keys - {"term"}):
             raise ValueError(
-                f"{path.name}: entry {number} is neither {{words: [...], term: ...}} nor "
-                "{names: [...], paths: [...], except: [...], term: ...}"
+                f"{path.name}: entry {number} is neither {{words: [...], term: ...}}, nor the same with `docstrings` "
+                "or `added`, nor {names: [...], paths: [...], term: ...}; each may have `except: [...]`"
             )
-        paths, left_out = (tuple(map(str, entry.get(key, ()))) for key in ("paths", "except"))
-        for word in entry.get("words", []) or entry["names"]:
-            found.append(Word(str(word), pattern_of(str(word)), str(entry["term"]), paths, left_out))
-    return found
+        paths, exempt = (tuple(map(str, entry.get(key, ()))) for key in ("paths", "except"))
+        for word in map(str, entry[kind]):
+            pattern = docstring_of(word) if kind == "docstrings" else pattern_of(word)
+            words.append(Word(word.lower(), pattern, str(entry["term"]), kind, paths, exempt))
+    return words
+
+
+def docstring_of(word: str) -> re.Pattern[str]:
+    """Matches the word as the first one of a docstring."""
+    return re.compile(rf'(?<="""){word}\b')
+
+
+def added_lines(names: list[str]) -> dict[str, set[int]]:
+    """Numbers of the lines that the staged change adds, by file."""
+    command = ["git", "diff", "--cached", "--unified=0", "--no-color", "--no-ext-diff", "--", *names]
+    lines: dict[str, set[int]] = {}
+    name = ""
+    for line in subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines():
+        if line.startswith("+++ "):
+            name = line.removeprefix("+++ ").removeprefix("b/")
+        elif match := re.match(r"@@ -\S+ \+(\d+)(?:,(\d+))? @@", line):
+            first, count = int(match[1]), int(match[2] or 1)
+            lines.setdefault(name, set()).update(range(first, first + count))
+    return lines
 
 
 def names_alone(name: str, text: str) -> str:
@@ -105,8 +129,10 @@ def names_alone(name: str, text: str) -> str:
     return blanked
 
 
-def findings(name: str, text: str, words: list[Word]) -> Iterator[tuple[int, int, str]]:
-    """Line, column (both from 1) and message of each word in the text of a file; 0, 0 where its name has one."""
+def findings(name: str, text: str, words: list[Word], added: set[int]) -> Iterator[tuple[int, int, str]]:
+    """Line, column (both from 1) and message of each word in the text of a file; 0, 0 for one in its name. `added` are
+    the lines that the staged change adds.
+    """
     waivers: dict[tuple[int, str], int] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         for waiver in WAIVER.finditer(line):
@@ -118,21 +144,21 @@ def findings(name: str, text: str, words: list[Word]) -> Iterator[tuple[int, int
     for word in words:
         if word.text.split()[0] not in lowered or not word.counts_in(name):
             continue  # most words are in few files
-        if word.of_names:
+        if word.kind == "names":
             code = code or names_alone(name, text)
-        elif word.pattern.search(name):
+        elif word.kind == "words" and word.pattern.search(name):
             yield 0, 0, f"the file's name has '{word.text}'; use {word.term}"
-        for match in word.pattern.finditer(code if word.of_names else text):
+        for match in word.pattern.finditer(code if word.kind == "names" else text):
             if any(start <= match.start() < end for start, end in spans):
                 continue
-            found = text.count("\n", 0, match.start()) + 1
-            if (found, word.text) in waivers:
-                used.add((found, word.text))
-                continue
-            yield found, match.start() - text.rfind("\n", 0, match.start()), f"'{word.text}': use {word.term}"
-    for (position, allowed), column in waivers.items():
-        if (position, allowed) not in used:
-            yield position, column, f"'{allowed}' is allowed here but not used, or not in the list"
+            at = text.count("\n", 0, match.start()) + 1
+            if (at, word.text) in waivers:
+                used.add((at, word.text))
+            elif word.kind != "added" or at in added:
+                yield at, match.start() - text.rfind("\n", 0, match.start()), f"'{word.text}': use {word.term}"
+    for (at, allowed), column in waivers.items():
+        if (at, allowed) not in used:
+            yield at, column, f"'{allowed}' is allowed here but not used, or not in the list"
 
 
 def listed() -> list[str]:
@@ -147,6 +173,13 @@ def main(arguments: list[str]) -> int:
     path = LIST
     if arguments[:1] == ["--list"] and len(arguments) > 1:
         path, arguments = Path(arguments[1]), arguments[2:]
+    added: dict[str, set[int]] = {}
+    if "--staged" in arguments:
+        arguments = [name for name in arguments if name != "--staged" and not name.startswith(LEFT_OUT)]
+        added = added_lines(arguments)
+        arguments = arguments or sorted(name for name in added if not name.startswith(LEFT_OUT))
+        if not arguments:
+            return 0
     try:
         words = read_list(path)
     except (OSError, ValueError, yaml.YAMLError) as error:
@@ -161,7 +194,7 @@ def main(arguments: list[str]) -> int:
         except OSError as error:
             print(f"{name}: {error.strerror}", file=sys.stderr)
             return 2
-        for line, column, message in sorted(findings(name, text, words)):
+        for line, column, message in sorted(findings(name, text, words, added.get(name, set()))):
             count += 1
             print(f"{name}:{line}:{column}: {message}" if line else f"{name}: {message}")
     if count:

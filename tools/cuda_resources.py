@@ -1,4 +1,4 @@
-"""What ptxas says of kernels: the stack and the registers of a thread, and what it spills.
+"""Report of ptxas on kernels: the stack and the registers of a thread, and spills.
 
     nvcc -Xptxas -v ... 2>&1 | python tools/cuda_resources.py
 
@@ -37,7 +37,7 @@ class Kernel:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether memory would wait for its stack."""
+        """Returns whether memory would wait for its stack."""
         return any(engine in self.name for engine in ENGINES) and max(self.stack, self.spilled) > MOST_STACK
 
 

@@ -1,4 +1,4 @@
-"""What `make demo-torch` trains on: data that packages ship.
+"""Training data of `make demo-torch`: data that packages ship.
 
 Digits: 1,797 images of 8 x 8 from scikit-learn (`load_digits`, from the UCI repository, Alpaydin and Kaynak 1998), the
 last 360 of them for testing, by writers whom the training has not seen. Text: the language reference that Python's own

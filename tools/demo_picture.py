@@ -35,7 +35,7 @@ def ticks(largest: float, count: int = 5) -> list[float]:
 
 @dataclass(frozen=True)
 class _Axes:
-    """Where a step and a loss are in a panel, in pixels."""
+    """Position of a step and a loss in a panel, in pixels."""
 
     steps: int
     highest: float
@@ -47,8 +47,8 @@ class _Axes:
         return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * loss / self.highest
 
 
-def _text(x: float, y: float, words: str, anchor: str = "middle", size: int = 12, turned: bool = False) -> str:
-    turn = f' transform="rotate(-90 {x:.1f} {y:.1f})"' if turned else ""
+def _text(x: float, y: float, words: str, anchor: str = "middle", size: int = 12, rotated: bool = False) -> str:
+    turn = f' transform="rotate(-90 {x:.1f} {y:.1f})"' if rotated else ""
     return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}"{turn}>{escape(words)}</text>'
 
 
@@ -58,37 +58,37 @@ def _line(x1: float, y1: float, x2: float, y2: float, colour: str) -> str:
 
 def _frame(axes: _Axes) -> list[str]:
     bottom, right = HEIGHT - BOTTOM, WIDTH - RIGHT
-    made = []
+    created = []
     for loss in ticks(axes.highest):
-        made.append(_line(LEFT, axes.y(loss), right, axes.y(loss), "#e5e5e5"))
-        made.append(_text(LEFT - 6, axes.y(loss) + 4, f"{loss:g}", "end"))
+        created.append(_line(LEFT, axes.y(loss), right, axes.y(loss), "#e5e5e5"))
+        created.append(_text(LEFT - 6, axes.y(loss) + 4, f"{loss:g}", "end"))
     for step in ticks(axes.steps):
-        made.append(_line(axes.x(step), bottom, axes.x(step), bottom + 4, "black"))
-        made.append(_text(axes.x(step), bottom + 18, f"{step:g}"))
-    made += [_line(LEFT, bottom, right, bottom, "black"), _line(LEFT, TOP, LEFT, bottom, "black")]
-    made.append(_text((LEFT + right) / 2, HEIGHT - 8, "training step"))
-    made.append(_text(16, (TOP + bottom) / 2, "cross-entropy of the batch", turned=True))
-    return made
+        created.append(_line(axes.x(step), bottom, axes.x(step), bottom + 4, "black"))
+        created.append(_text(axes.x(step), bottom + 18, f"{step:g}"))
+    created += [_line(LEFT, bottom, right, bottom, "black"), _line(LEFT, TOP, LEFT, bottom, "black")]
+    created.append(_text((LEFT + right) / 2, HEIGHT - 8, "training step"))
+    created.append(_text(16, (TOP + bottom) / 2, "cross-entropy of the batch", rotated=True))
+    return created
 
 
 def _panel(panel: Panel) -> list[str]:
     longest = max(len(curve) for curve in panel.losses.values())
     finite = [loss for curve in panel.losses.values() for loss in curve if math.isfinite(loss)]
     axes = _Axes(longest, max([*finite, 1e-6]) * 1.05)
-    made = [_text(WIDTH / 2, 20, panel.title, size=15), _text(WIDTH / 2, 38, panel.subtitle), *_frame(axes)]
+    created = [_text(WIDTH / 2, 20, panel.title, size=15), _text(WIDTH / 2, 38, panel.subtitle), *_frame(axes)]
     for index, ((name, curve), colour) in enumerate(zip(panel.losses.items(), COLOURS, strict=False)):
         points = [(axes.x(step), axes.y(loss)) for step, loss in enumerate(curve, start=1) if math.isfinite(loss)]
         height = TOP + 16 + 18 * index
         if index == 0:
             path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-            made.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.5"/>')
-            made.append(_line(WIDTH - 160, height - 4, WIDTH - 140, height - 4, colour))
+            created.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.5"/>')
+            created.append(_line(WIDTH - 160, height - 4, WIDTH - 140, height - 4, colour))
         else:
-            made += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="1.8" fill="{colour}"/>' for x, y in points]
-            made.append(f'<circle cx="{WIDTH - 150}" cy="{height - 4}" r="3" fill="{colour}"/>')
+            created += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="1.8" fill="{colour}"/>' for x, y in points]
+            created.append(f'<circle cx="{WIDTH - 150}" cy="{height - 4}" r="3" fill="{colour}"/>')
         last = f", at last {curve[-1]:.3f}" if curve else ""
-        made.append(_text(WIDTH - 134, height, f"{name}{last}", "start"))
-    return made
+        created.append(_text(WIDTH - 134, height, f"{name}{last}", "start"))
+    return created
 
 
 def picture(panels: Sequence[Panel]) -> str:

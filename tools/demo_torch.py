@@ -118,15 +118,15 @@ def say(text: str) -> None:
 def elsewhere(path: Path) -> Iterator[None]:
     """Appends to a file what the libraries write to standard error."""
     sys.stderr.flush()
-    kept = os.dup(2)
+    retained = os.dup(2)
     with path.open("ab") as file:
         os.dup2(file.fileno(), 2)
     try:
         yield
     finally:
         sys.stderr.flush()
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(retained, 2)
+        os.close(retained)
 
 
 def train(name: str, task: Task, device: str) -> Trained:
@@ -195,13 +195,13 @@ def apart(runs: dict[str, Trained], steps: int = START) -> float:
 
 
 def chance(task: Task, accuracy: float) -> float:
-    """How far two equally good networks may be apart on the test data: three standard deviations of the difference of
+    """Maximum difference of two equally good networks on the test data: three standard deviations of the difference of
     two fractions of so many targets."""
     return 3 * math.sqrt(2 * accuracy * (1 - accuracy) / task.data.test[1].numel())
 
 
 def faults(task: Task, runs: dict[str, Trained]) -> list[str]:
-    """What is wrong with the runs, in words."""
+    """Describes the errors of the runs."""
     wrong = [
         f"accuracy {run.accuracy:.2%} on {device}, below {task.accuracy:.0%}"
         for device, run in runs.items()

@@ -29,7 +29,7 @@ def installed(name: str, folder: Path | None) -> str | None:
 
 
 def install(name: str, version: str, folder: Path | None) -> bool:
-    """Whether the package is there now."""
+    """Returns whether the package is there now."""
     if installed(name, folder) == version:
         return True
     torch = f"torch=={metadata.version('torch').partition('+')[0]}"

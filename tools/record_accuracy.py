@@ -56,7 +56,7 @@ def torch_results(interface: Interface) -> list[CaseResult]:
 
 def _measured(interface: Interface, function: Function, case: Case) -> Iterator[Measured]:
     """The errors of ATen's results; none of a call that it does not take."""
-    from aten_binding import Unbound, bind, stored
+    from aten_binding import BindingError, bind, stored
     from calls import call_of
 
     if kind(case.dtype) not in ("float", "complex"):
@@ -64,7 +64,7 @@ def _measured(interface: Interface, function: Function, case: Case) -> Iterator[
     call = call_of(interface, case)
     try:
         results = bind(call).run()
-    except (Unbound, RuntimeError, NotImplementedError, TypeError, IndexError, ValueError):
+    except (BindingError, RuntimeError, NotImplementedError, TypeError, IndexError, ValueError):
         return
     with np.errstate(all="ignore"):
         answer = answer_of(call)

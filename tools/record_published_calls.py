@@ -130,7 +130,7 @@ class Handle:
 
 
 class Context:
-    """Where tensors of the suite live."""
+    """Device of tensors of the suite."""
 
     def clear_tensors(self) -> None:
         """Nothing is allocated."""
@@ -140,13 +140,13 @@ class Generator:
     """A random generator."""
 
     def __init__(self, state: Any = None) -> None:
-        self.kept = state
+        self.retained = state
 
     def state(self) -> Any:
-        return self.kept
+        return self.retained
 
     def set_state(self, state: Any) -> None:
-        self.kept = state
+        self.retained = state
 
 
 SIZE = Size
@@ -206,12 +206,12 @@ class Recorder:
         return True
 
     def _bound(self, function: Function, arguments: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
-        given = list(arguments[1:] if function.context else arguments)
+        provided = list(arguments[1:] if function.context else arguments)
         params = [param for param in function.params if param.type not in _WITHOUT]
-        if len(given) < len(params):  # its binding leaves out all pointers to numbers together
+        if len(provided) < len(params):  # its binding leaves out all pointers to numbers together
             params = [param for param in params if not (param.nullable and param.type in _POINTERS)]
-        assert len(given) == len(params), f"{function.name}: {len(given)} arguments for {len(params)} parameters"
-        yield from ((param.name, value) for param, value in zip(params, given, strict=True))
+        assert len(provided) == len(params), f"{function.name}: {len(provided)} arguments for {len(params)} parameters"
+        yield from ((param.name, value) for param, value in zip(params, provided, strict=True))
 
     def _argument(self, param: Parameter, value: Any, number: int) -> Any:
         if param.type in ("new_tensor", "new_tensors"):
@@ -395,7 +395,7 @@ class Suite:
         from_numpy = tensor.from_numpy.__func__
         raw_like = tensor.raw_like
 
-        def made(cls: Any, array: Any, *rest: Any, **named: Any) -> Any:
+        def created(cls: Any, array: Any, *rest: Any, **named: Any) -> Any:
             is_sparse = named.pop("is_sparse", False)
             named.pop("sparse_format", None)
             result = from_numpy(cls, array, *rest, **named)
@@ -409,14 +409,14 @@ class Suite:
             result.like = one
             return result
 
-        tensor.from_numpy = classmethod(made)
+        tensor.from_numpy = classmethod(created)
         tensor.raw_like = like
         tensor.numpy = _read_back
 
     def calls_of(self, case: dict[str, Any]) -> Recorder:
         """The calls that a case makes, forward, backward and in place."""
         self.rules: dict[int, str] = {}
-        self.kept: list[Any] = []
+        self.retained: list[Any] = []
         self.drawn = 0
         recorder = self.library.recorder = Recorder(self.interface)
         arguments = self._arguments(case)
@@ -455,7 +455,7 @@ class Suite:
                 else:
                     array = super().gen_tensor(shape, dtype)
                 suite.rules[id(array)] = f"{_rule(self.arg, self.no_contiguous)} {suite.drawn}"
-                suite.kept.append(array)
+                suite.retained.append(array)
                 suite.drawn += 1
                 return array
 
@@ -486,7 +486,7 @@ class Suite:
             room = np.empty(max(int(count), 1), array.dtype)
             laid = np.lib.stride_tricks.as_strided(room, array.shape, tuple(array.itemsize * step for step in strides))
             np.copyto(laid, array)
-            self.kept.append(laid)
+            self.retained.append(laid)
             if id(array) in self.rules:
                 self.rules[id(laid)] = self.rules[id(array)]
         return self.runtime.Tensor.from_numpy(laid, is_sparse=is_sparse, requires_grad=wants)

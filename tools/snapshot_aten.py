@@ -45,7 +45,7 @@ def _structured(group: NativeFunctionsGroup) -> str:
 
 
 def _needs_kernel(name: str) -> bool:
-    """Whether a new device has no kernel for the overload, as long as it brings none itself."""
+    """Returns whether a new device has no kernel for the overload, as long as it brings none itself."""
     packet, _, overload = name.partition(".")
     qualified = f"aten::{packet}" + (f".{overload}" if overload else "")
     try:

@@ -19,14 +19,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "examples/droplet"
 SHARED = ROOT / "build/demo-torch"
-"""Where the demonstration builds."""
+"""Build folder of the demonstration."""
 SPEC = ("--spec", str(ROOT / "specs"))
 JOBS = 2
 """Compilers at a time: one may take a GiB."""
 
 
 PATHS = [str(EXAMPLE), str(ROOT / "diopi_torch/src")]
-"""Where droplet's package for PyTorch is, and what it builds on."""
+"""Path of droplet's package for PyTorch, and of its dependencies."""
 PYTHONPATH = os.pathsep.join(PATHS)
 VARIABLES = ("TORCH_DROPLET_LIBRARIES", "DIOPI_VENDOR_LIBRARY", "DIOPI_REFERENCE_LIBRARY")
 """By which torch_droplet and the dispatch library find their libraries."""
@@ -73,7 +73,7 @@ def build(folder: Path = SHARED) -> Backend:
 
 
 def located(folder: Path) -> Backend:
-    """Where a build leaves the libraries."""
+    """Folder of the built libraries."""
     build = folder / "build"
     return Backend(build / "libtorch_droplet.so", build / "libdiopi_impl.so", folder / "reference/libdiopi_impl.so")
 

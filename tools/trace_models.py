@@ -15,7 +15,7 @@ from tracing.recorder import Recorder
 from tracing.runs import RUNS, Run
 
 from diopigen import api
-from diopigen.conformance.cases.aten_calls import Mapper, Row, Unmapped
+from diopigen.conformance.cases.aten_calls import Mapper, MappingError, Row
 from diopigen.conformance.cases.model_text import row_text, table_text
 from diopigen.conformance.cases.models import check_models
 from diopigen.diagnostics import Sink
@@ -36,7 +36,7 @@ def traced(run: Run, mapper: Mapper) -> str:
     for call in recorder.calls:
         try:
             row = mapper.row(call)
-        except Unmapped as reason:
+        except MappingError as reason:
             key = (call.phase, call.overload, str(reason))
             unmapped[key] = unmapped.get(key, 0) + 1
             continue

@@ -37,7 +37,7 @@ class Step:
 
 @dataclass
 class Done:
-    """What came of a step: the last line that each command printed, and whether all ended well."""
+    """Result of a step: the last line that each command printed, and the overall status."""
 
     step: Step
     good: bool = True
@@ -156,7 +156,7 @@ def steps(options: argparse.Namespace) -> list[Step]:
 
 
 def page(results: Sequence[Done], device: str, date: str) -> str:
-    """What was shown, as a page of Markdown."""
+    """Results as a page of Markdown."""
     lines = [
         f"# The CUDA library on {device}, {date}",
         "",

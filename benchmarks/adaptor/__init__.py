@@ -1,1 +1,1 @@
-"""What shims cost."""
+"""Cost of shims."""

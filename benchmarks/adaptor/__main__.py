@@ -1,5 +1,4 @@
-"""What shims cost compared with direct calls, and how long a full file of shims compiles: `python -m
-benchmarks.adaptor`.
+"""Measures shims against direct calls, and the time to compile a full file of shims: `python -m benchmarks.adaptor`.
 
 Everything is built and measured in one run, pinned to one core; each figure is printed with the promised one.
 """

@@ -40,9 +40,9 @@ void check(diopiError_t status) {
 
 diopiTensorHandle_t tensor(std::vector<std::int64_t> size, diopiDtype_t dtype) {
     const diopiSize_t sizes{size.data(), static_cast<std::int64_t>(size.size())};
-    diopiTensorHandle_t made = nullptr;
-    check(diopiHostCreateTensor(ctx, &made, &sizes, nullptr, 0, dtype, diopi_device));
-    return made;
+    diopiTensorHandle_t created = nullptr;
+    check(diopiHostCreateTensor(ctx, &created, &sizes, nullptr, 0, dtype, diopi_device));
+    return created;
 }
 
 struct Measurement {
@@ -152,14 +152,14 @@ int main(int argumentCount, char** arguments) {
             return [=] {
                 diopiSize_t shape;
                 diopiSize_t stride;
-                diopiTensorHandle_t made[32];
+                diopiTensorHandle_t created[32];
                 check(diopiGetTensorShape(x, &shape));
                 check(diopiGetTensorStride(x, &stride));
                 for (int i = 0; i < count; ++i) {
-                    check(diopiRequireTensor(ctx, &made[i], &shape, &stride, diopi_dtype_int32, diopi_device));
+                    check(diopiRequireTensor(ctx, &created[i], &shape, &stride, diopi_dtype_int32, diopi_device));
                 }
                 for (int i = 0; i < count; ++i) {
-                    check(diopiHostReleaseTemporary(ctx, made[i]));
+                    check(diopiHostReleaseTemporary(ctx, created[i]));
                 }
             };
         };

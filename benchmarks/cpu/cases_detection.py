@@ -44,11 +44,11 @@ def suppressed(dets: Tensor, scores: Tensor, threshold: float) -> Tensor:
     """Rows that stay, one after the other."""
     order = scores.argsort(descending=True)
     near = overlaps(dets[order], dets[order]) > threshold
-    kept = torch.ones(len(order), dtype=torch.bool)
+    retained = torch.ones(len(order), dtype=torch.bool)
     for row in range(len(order)):
-        if kept[row]:
-            kept[row + 1 :] &= ~near[row, row + 1 :]
-    return order[kept]
+        if retained[row]:
+            retained[row + 1 :] &= ~near[row, row + 1 :]
+    return order[retained]
 
 
 def boxes(device: Device) -> Iterator[Case]:
@@ -129,14 +129,14 @@ def windows(device: Device) -> Iterator[Case]:
         return (near * masks[:, None]).sum(2)
 
     yield Case("detection", "Carafe", "64x50x84", ours, unfolded)
-    value, places = torch.randn(1, 2500, 8, 32), torch.rand(1, 900, 8, 1, 4, 2)
+    value, positions = torch.randn(1, 2500, 8, 32), torch.rand(1, 900, 8, 1, 4, 2)
     weights = torch.rand(1, 900, 8, 1, 4)
     maps, starts = torch.tensor([[50, 50]]), torch.tensor([0])
-    ours = device.allocating("diopiMsDeformAttnMmcv", value, maps, starts, places, weights, 64)
+    ours = device.allocating("diopiMsDeformAttnMmcv", value, maps, starts, positions, weights, 64)
 
     def sampled() -> Tensor:
         heads = value.permute(0, 2, 3, 1).reshape(8, 32, 50, 50)
-        grid = (2 * places - 1)[0, :, :, 0].transpose(0, 1)
+        grid = (2 * positions - 1)[0, :, :, 0].transpose(0, 1)
         found = functional.grid_sample(heads, grid, align_corners=False)
         return (found * weights[0, :, :, 0].transpose(0, 1)[:, None]).sum(3).view(1, 256, 900).transpose(1, 2)
 
@@ -161,8 +161,8 @@ def points(device: Device) -> Iterator[Case]:
         return torch.topk(((centres[:, :, None] - cloud[:, None]) ** 2).sum(3), 32, largest=False)
 
     yield Case("detection", "Knn", "32 of 4096", ours, nearest)
-    near, chosen = torch.full((1, 4096), 1e10), torch.empty(1, 512, dtype=torch.int32)
-    ours = device.call("diopiFurthestPointSamplingMmcv", near, chosen, cloud, 1, 4096, 512)
+    near, selected = torch.full((1, 4096), 1e10), torch.empty(1, 512, dtype=torch.int32)
+    ours = device.call("diopiFurthestPointSamplingMmcv", near, selected, cloud, 1, 4096, 512)
 
     def furthest() -> Tensor:
         least, last, found = torch.full((4096,), 1e10), 0, [0]

@@ -274,7 +274,7 @@ REASONS = {
     "diopiGelu, none": (0.06, _TAILS),
     "diopiGeluBackward, none": (0.1, _TAILS),
 }
-"""Where a ratio below 0.3 is accepted: down to which, and why."""
+"""Accepted ratios below 0.3: the lower limit and the reason."""
 
 OF_FLOATS = {
     "diopiNeg", "diopiExp", "diopiTanh", "diopiSigmoid", "diopiAdd", "diopiMul", "diopiLt", "diopiWhere", "diopiSqrt",

@@ -26,7 +26,7 @@ def cases(device: Device) -> Iterator[Case]:
 
 
 def layers(device: Device) -> Iterator[Case]:
-    """What is not attention, for 16 tokens in float32."""
+    """Functions other than attention, for 16 tokens in float32."""
     x, scale = torch.randn(TOKENS, WIDTH), torch.rand(WIDTH)
     ours = device.call("diopiRootMeanSquareNormInp", x.clone(), scale, 1e-5)
     theirs = partial(functional.rms_norm, x, (WIDTH,), scale, 1e-5)
@@ -57,14 +57,14 @@ def attention(device: Device) -> Case:
     angles = cached * 10000.0 ** (-torch.arange(0, size, 2) / size)
     cosine, sine = angles.cos(), angles.sin()
 
-    def turned(y: Tensor) -> Tensor:
+    def rotated(y: Tensor) -> Tensor:
         even, odd = y[..., ::2], y[..., 1::2]
         return torch.stack([even * cosine - odd * sine, even * sine + odd * cosine], -1).flatten(-2)
 
     def composed() -> Tensor:
         q, k, v = (x @ weight).view(batch, 3, heads, 1, size).unbind(1)
-        keys[0, :, :, cached:], values[0, :, :, cached:] = turned(k), v
-        return functional.scaled_dot_product_attention(turned(q), keys[0], values[0])
+        keys[0, :, :, cached:], values[0, :, :, cached:] = rotated(k), v
+        return functional.scaled_dot_product_attention(rotated(q), keys[0], values[0])
 
     return Case("serving", "FusedDecoderAttention", "4x4096 over 128", ours, composed)
 
@@ -87,10 +87,10 @@ def choice(device: Device) -> Iterator[Case]:
     )
 
     def by_rank() -> Tensor:
-        best, places = torch.topk(logits, 40)
+        best, positions = torch.topk(logits, 40)
         shares = best.softmax(1)
         shares = shares * (shares.cumsum(1) - shares < 0.9)
-        return places.gather(1, torch.multinomial(shares, 1))
+        return positions.gather(1, torch.multinomial(shares, 1))
 
     yield Case("serving", "TopKSampling", "40 of 16x32000", ours, by_rank, 0, LEAST, PLAIN)
     state = torch.zeros(1 << 21, dtype=torch.int64)
@@ -100,8 +100,8 @@ def choice(device: Device) -> Iterator[Case]:
     )
 
     def by_mass() -> Tensor:
-        shares, places = logits.softmax(1).sort(1, descending=True)
+        shares, positions = logits.softmax(1).sort(1, descending=True)
         shares = shares * (shares.cumsum(1) - shares < 0.9)
-        return places.gather(1, torch.multinomial(shares, 1))
+        return positions.gather(1, torch.multinomial(shares, 1))
 
     yield Case("serving", "TopPSampling", "16x32000", ours, by_mass)

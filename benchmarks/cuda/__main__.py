@@ -29,7 +29,7 @@ _SMALL = 64 * 1024
 
 
 def check(case: Case) -> bool:
-    """Whether both sides give the same, as far as their dtype tells."""
+    """Returns whether both sides give the same, as far as their dtype tells."""
     case.ours()
     expected = case.torch().to(torch.float64)
     actual = case.out.to(torch.float64)

@@ -1,1 +1,1 @@
-"""What the dispatch library costs compared with a direct call."""
+"""Cost of the dispatch library compared with a direct call."""

@@ -1,1 +1,1 @@
-"""What optools costs."""
+"""Overhead of optools."""

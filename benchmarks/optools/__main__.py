@@ -40,7 +40,7 @@ SAMPLE_PROMISED = 1.10
 
 
 class Empty(TorchDispatchMode):
-    """What any dispatch mode costs."""
+    """Cost of an empty dispatch mode."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return func(*args, **(kwargs or {}))
@@ -76,7 +76,7 @@ class Patched:
 
     @staticmethod
     def described(value: Any) -> Any:
-        """What such tools print of a tensor."""
+        """Description of a tensor as such tools print it."""
         if not isinstance(value, torch.Tensor):
             return value
         return {

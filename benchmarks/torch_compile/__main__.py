@@ -67,7 +67,7 @@ itself takes."""
 
 
 def bias_gelu(x: Any, b: Any) -> Any:
-    """Gelu spelt out after a bias."""
+    """Gelu written out after a bias."""
     import torch
 
     x = x + b
@@ -103,7 +103,7 @@ def scores(x: Any, b: Any) -> Any:
 
 
 def layer_norm(x: Any, b: Any) -> Any:
-    """A norm spelt out."""
+    """A norm written out."""
     import torch
 
     distance = x - x.mean(-1, keepdim=True)
@@ -173,7 +173,7 @@ def chains(with_inductor: bool) -> bool:
 
 
 def _inputs_of(graph: Any, compiled: Callable[..., Any], *arguments: Any) -> list[Any]:
-    """What dynamo hands to a graph."""
+    """The arguments that dynamo passes to a graph."""
     seen: list[Any] = []
     runner = graph._runner
 

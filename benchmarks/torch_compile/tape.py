@@ -1,4 +1,4 @@
-"""What a step of a compiled graph costs: additions over a vendor's library whose kernels do nothing.
+"""Cost of a step of a compiled graph: additions over a vendor's library with empty kernels.
 
 The time of a step is the difference of two graphs, so that what a run costs once is not in it. The call through the
 dispatch library, and the empty function, are.

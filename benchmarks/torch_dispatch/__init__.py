@@ -1,1 +1,1 @@
-"""What a call costs through the glue for PyTorch, compared with PyTorch's own CPU kernels."""
+"""Cost of a call through the PyTorch backend, compared with PyTorch's own CPU kernels."""

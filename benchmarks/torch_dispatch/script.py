@@ -1,4 +1,4 @@
-"""What a Python script sees of small operators: the call, the launch, the queue and, where it reads a value, the wait.
+"""Small operators as a Python script sees them: the call, the launch, the queue and, if it reads a value, the wait.
 
 Both devices run in one process and take turns. An operator without a wait runs in loops that end with one
 synchronisation, so that the work itself is counted too.

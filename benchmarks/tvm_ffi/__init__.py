@@ -1,1 +1,1 @@
-"""What a packed function of tvm-ffi costs over the C function."""
+"""Overhead of a packed function of tvm-ffi over the C function."""

@@ -1,4 +1,4 @@
-"""What a packed function of tvm-ffi costs over the C function that it calls: `python -m benchmarks.tvm_ffi`.
+"""Measures a packed function of tvm-ffi against the C function that it calls: `python -m benchmarks.tvm_ffi`.
 
 Everything is built and measured in one run, the kinds of calls in turn; the promised figure is printed with it.
 """

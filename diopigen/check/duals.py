@@ -118,7 +118,7 @@ class Evaluator:
         return self.call(expression)
 
     def truth(self, expression: Expression) -> bool:
-        """Whether a condition holds."""
+        """Returns whether a condition holds."""
         found = self.value(expression)
         if not isinstance(found, Dual):
             raise Incomparable

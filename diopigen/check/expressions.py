@@ -34,7 +34,7 @@ def check(subject: Subject, sink: Sink) -> None:
 
 
 def _check_latitude(subject: Subject, function: Function, latitude: Latitude, sink: Sink) -> None:
-    """What a kernel leaves open: expressions over its operands."""
+    """The latitude of a kernel: expressions over its operands."""
 
     def fault(message: str, fix: str) -> None:
         sink.error("bad-latitude", f"{function.name}: {message}", latitude.span, fix=fix)

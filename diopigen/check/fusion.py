@@ -1,4 +1,4 @@
-"""How compiled graphs of PyTorch have an operator: fused over the last dimensions, or by a call of their planner."""
+"""Compiled graphs of PyTorch: operators are fused over the last dimensions, or called by their planner."""
 
 from __future__ import annotations
 

@@ -28,9 +28,9 @@ RULES = {
 Value = Union[float, int, bool, str, None]
 
 SEEDS = 12
-"""How often parameters are drawn."""
+"""Number of samples of the parameters."""
 POINTS = (-9.5, -4.25, -3.1, -2.6, -1.3, -0.7, -0.26, -0.03, 0.04, 0.31, 0.8, 1.4, 2.9, 3.2, 5.75, 10.5)
-"""Where the element is sampled: both sides of zero, small and large; none is where kernels tend to bend."""
+"""Sampled elements: both sides of zero, small and large; none is a typical kink of a kernel."""
 TOLERANCE = 1e-9
 """Relative to 1 and the gradient: far above the roundings of float64, far below a wrong coefficient."""
 

@@ -40,7 +40,7 @@ _KINDS = {
 }
 _AS = {"shape": "tensor", "tensors": "tensor", "extent": "operand", "dtype": "operand", "choice": "operand",
        "list": "sizes", "items": "sizes"}  # fmt: skip
-"""What an argument of a kind names in a rule or a dimension, where that is not the kind itself."""
+"""Names that an argument of a kind may use in a rule or a dimension, besides the kind itself."""
 _SIZES = frozenset({"sizes", "tensors", "new_tensors"})
 _TYPES = {
     "tensor": TENSORS,
@@ -184,7 +184,7 @@ class _Scope:
                    param.at("shape"), fix)  # fmt: skip
 
     def dim_of(self, key: Key, name: str) -> None:
-        """What has the dimensions that a parameter names."""
+        """Returns the operand whose dimensions a parameter names."""
         target = self.params.get(name)
         if target is None:
             fix = did_you_mean(name, self.params) or f"parameters: {', '.join(self.params)}"

@@ -1,4 +1,4 @@
-"""What a family of rules is, and how all of them are found and run."""
+"""Families of rules, and how they are discovered and run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Subject:
     def __init__(self, interface: Interface, complete: bool = True, published: CInterface | None = None) -> None:
         self.interface = interface
         self.complete = complete
-        """Whether every entry could be read; rules about absence keep silent where not."""
+        """True if every entry could be read; rules about absence keep silent where not."""
         self.published = published
         """The interface as it was generated last, where that is known."""
 

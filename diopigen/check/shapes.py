@@ -31,7 +31,7 @@ def _nullable(function: Function) -> set[str]:
 
 
 def _needed(function: Function, param: Parameter) -> set[str]:
-    """What has to be there for the shape of an output: parameters, and the one operand that binds a dimension."""
+    """Requirements of the shape of an output: parameters, and the one operand that binds a dimension."""
     if isinstance(param.shape, ShapeRule):
         return set(_read(param.shape.formula.expression, frozenset()))
     if not isinstance(param.shape, ShapeList):

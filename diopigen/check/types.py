@@ -137,7 +137,7 @@ def _check_keys(function: Function, param: Parameter, sink: Sink) -> None:
 
 
 def _has_one_rank(param: Parameter) -> bool:
-    """Whether the shape is a list without `*name`."""
+    """Returns whether the shape is a list without `*name`."""
     return isinstance(param.shape, ShapeList) and all(entry.kind != "variadic" for entry in param.shape.dimensions)
 
 

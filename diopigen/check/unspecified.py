@@ -1,4 +1,4 @@
-"""What entries leave open is something that the operator has."""
+"""`unspecified` names only properties that the operator has."""
 
 from __future__ import annotations
 

@@ -1,1 +1,2 @@
-"""What a chip can do: its YAML file, read and validated with positions, and the table that launches are held to."""
+"""Capabilities of a chip: its YAML file, read and validated with positions, and the table that launches are checked
+against."""

@@ -1,4 +1,4 @@
-"""What a chip declares of the accuracy of its results, and what of that holds for one function and dtype."""
+"""Accuracy that a chip declares, resolved for one function and dtype."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Declaration:
         return f"{named}{within}: {claims if str(claims) else 'denormals kept'}"
 
     def rank(self, function: Function) -> int | None:
-        """How closely the entry names a function: 2 by name, 1 by class, 0 with all; None where it does not."""
+        """Specificity of the entry for a function: 2 by name, 1 by class, 0 for all; None if it does not apply."""
         if function.name in self.functions:
             return 2
         if function.tolerance in self.classes:
@@ -53,14 +53,14 @@ class Declaration:
         return None if self.functions or self.elementary or self.classes else 0
 
     def has(self, dtype: str) -> bool:
-        """Whether the entry is about results of a floating dtype."""
+        """Returns whether the entry is about results of a floating dtype."""
         return not self.dtypes or dtype in self.dtypes
 
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """What is declared of the results of one function in one dtype. None and False: nothing. `elementary` is the sum of
-    the errors of the elementary functions that its kernel calls, in ULP; `sources` are the entries as file:line."""
+    """Declared accuracy of one function in one dtype. None and False: nothing. `elementary` is the sum of the errors of
+    the elementary functions that its kernel calls, in ULP; `sources` are the entries as file:line."""
 
     ulp: float | None = None
     elementary: float = 0.0
@@ -86,8 +86,8 @@ class Accuracy:
 
 
 def accuracy_of(declarations: Sequence[Declaration], function: Function, dtype: str) -> Accuracy | None:
-    """What holds for the results of a function in a floating or complex dtype: key by key the entry that names it most
-    closely. None where nothing is declared, and for results that have no error to declare."""
+    """Resolves the declarations for a function in a floating or complex dtype: for each key the most specific entry.
+    None where nothing is declared, and for results that have no error to declare."""
     real = real_of(dtype)
     about = [one for one in declarations if one.has(real)]
     selected: dict[str, Declaration] = {}
@@ -131,7 +131,7 @@ def covered(selected: Declaration, all_: Sequence[Declaration], functions: Itera
 
 
 def matters(key: str, tolerance: str | None) -> bool:
-    """Whether a key of a declaration changes the bound of a tolerance class."""
+    """Returns whether a key of a declaration changes the bound of a tolerance class."""
     classes = {"ulp": ELEMENTWISE | ACCUMULATING, "accumulate": ACCUMULATING, "product_bits": MULTIPLYING}
     return key == "flush_denormals" or tolerance in classes[key]
 
@@ -150,7 +150,7 @@ def _elementary(about: Iterable[Declaration], function: Function) -> dict[str, t
 
 
 def elementary_calls(function: Function) -> Counter[str]:
-    """How often the kernel of a function calls each function of kernel expressions."""
+    """Number of calls of each function of kernel expressions in the kernel of a function."""
     kernel = function.kernel
     counts: Counter[str] = Counter()
     if kernel is not None:

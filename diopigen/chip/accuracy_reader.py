@@ -92,7 +92,7 @@ class _Reader:
             self._report("idle", message, bits.span, "give fewer bits, or take it out")
 
     def _subjects(self, node: MappingNode) -> list[tuple[str, str]]:
-        """What an entry is about: kind and name, of all results an empty name."""
+        """Scope of an entry: kind and name, an empty name for all results."""
         named = [(kind, str(one.value)) for kind in _SUBJECTS for one in _scalars(node.get(kind))]
         return named or [("all", "")]
 

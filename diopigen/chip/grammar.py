@@ -27,7 +27,7 @@ KIND = "chip"
 
 
 def shape(dtypes: Sequence[str], operators: Sequence[str] = ()) -> RecordShape:
-    """What a file may look like. With `operators` the names are a closed list, which editors complete."""
+    """Shape of a file. With `operators` the names are a closed list, which editors complete."""
     names = TextShape(r"[A-Za-z_][A-Za-z0-9_]*", tuple(operators), "the name of a function, such as diopiAdd")
     listed_dtypes = ListShape(TextShape(choices=tuple(dtypes)), non_empty=True)
     group = RecordShape(

@@ -10,7 +10,7 @@ from diopigen.diagnostics import Span
 LARGEST_ALIGNMENT = 512
 MOST_DIMENSIONS = 64
 """As the interface's libraries take."""
-"""What allocations of the simulated device are aligned to; no chip can ask for more."""
+"""Alignment of allocations of the simulated device, the largest that a chip may require."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +24,13 @@ class NativeOperator:
     contiguous: bool | None = None
     alignment: int | None = None
     span: Span = field(default=Span(""), compare=False)
-    """Where the file names it."""
+    """Position in the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """What a chip takes. `alignment` and `memory` are in bytes; `operators` are sorted by name, each there once.
+    """Supported dtypes and layouts of a chip. `alignment` and `memory` are in bytes; `operators` are sorted by name,
+    each there once.
 
     `memory` is None where the file does not say how much there is. `file` is the file as the user names it.
     """
@@ -44,7 +45,7 @@ class Chip:
     file: str
     contiguous: bool = False
     accuracy: tuple[Declaration, ...] = ()
-    """What is declared of results, in the order of the file."""
+    """Declared accuracy, in the order of the file."""
 
     def dtypes_of(self, operator: NativeOperator) -> tuple[str, ...]:
         """The dtypes that the kernel of an operator takes."""
@@ -59,5 +60,5 @@ class Chip:
         return operator.alignment or self.alignment
 
     def is_contiguous(self, operator: NativeOperator) -> bool:
-        """Whether the kernel of an operator takes contiguous tensors alone."""
+        """Returns whether the kernel of an operator takes contiguous tensors alone."""
         return self.contiguous if operator.contiguous is None else operator.contiguous

@@ -1,4 +1,4 @@
-"""What a shell completes: names of functions, families, models, dtypes, axes, targets and rules.
+"""Shell completion: names of functions, families, models, dtypes, axes, targets and rules.
 
 `eval "$(_DIOPIGEN_COMPLETE=bash_source diopigen)"` turns it on (zsh_source, fish_source). Names come from the cached
 interface. Where it cannot be loaded nothing is completed: a shell has no place for findings.
@@ -39,7 +39,7 @@ def functions(ctx: click.Context, _param: click.Parameter, incomplete: str) -> l
 
 
 def functions_and_rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """What `explain` explains."""
+    """Names that `explain` accepts."""
     from diopigen.rulebook.rules import all_rules
 
     return [*functions(ctx, param, incomplete), *_items(all_rules().items(), incomplete)]

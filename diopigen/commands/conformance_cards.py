@@ -22,7 +22,7 @@ MAX_SENTINELS = 1000
 
 @dataclass(frozen=True, slots=True)
 class CardOptions:
-    """What the options say."""
+    """Values of the options."""
 
     variables: Mapping[str, str] = field(default_factory=dict)
     sentinels: int = 0
@@ -30,7 +30,8 @@ class CardOptions:
     resume: str | None = None
 
     def fleet(self, every_case: Sequence[Case], shard: str) -> Fleet:
-        """How the run differs from an ordinary one; sentinel cases are of all cases, not of the shard alone."""
+        """Settings in which the run differs from an ordinary one; sentinel cases are selected from all cases, not only
+        those of the shard."""
         from diopigen.conformance.run.cards import WorkerPlan, sentinels
         from diopigen.conformance.run.runner import Fleet
 

@@ -76,7 +76,7 @@ def collectives(
 
 
 def _bare(interface: Interface) -> Interface:
-    """What ranks need of an interface: they read it at their start, and most of it is about operators."""
+    """The part of an interface that ranks read at their start."""
     headers = tuple(
         replace(header, functions=tuple(function for function in header.functions if function.is_collective))
         for header in interface.headers

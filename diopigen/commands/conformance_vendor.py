@@ -39,7 +39,7 @@ def vendor_options(*more: str) -> Callable[[_Command], _Command]:
 
 
 def vendor_side(session: Session, impl: str | None, chip_file: str | None) -> VendorSide:
-    """What the options name; what is wrong with the files ends the command."""
+    """Reads the files of the options; an error in them ends the command."""
     if impl is None and chip_file is None:
         return VendorSide()
     from diopigen.vendor.side import read_vendor_side

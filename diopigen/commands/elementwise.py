@@ -82,7 +82,7 @@ def elementwise(
 
 
 def _fitting(functions: list[Function], patterns: tuple[str, ...], sink: Sink) -> list[Function]:
-    """What fits one of the patterns, or everything without one."""
+    """Returns the names that match one of the patterns, or all without patterns."""
     from fnmatch import fnmatchcase
 
     def fits(function: Function, pattern: str) -> bool:
@@ -98,7 +98,7 @@ def _fitting(functions: list[Function], patterns: tuple[str, ...], sink: Sink) -
 
 
 def _native(functions: list[Function], file: str, interface: Interface, sink: Sink) -> list[Function]:
-    """What the file of a chip lists."""
+    """Operators in the file of a chip."""
     from diopigen.chip.reader import read_chip
 
     found = read_chip(Path(file), file, interface, sink)

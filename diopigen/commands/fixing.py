@@ -76,7 +76,7 @@ def check_files(
 
 
 def _note(edit: Edit) -> Diagnostic:
-    """What was fixed, where it stood before."""
+    """Fixed findings, at their positions before the fix."""
     finding = edit.finding
     assert isinstance(finding.fix, Correction)
     wrong, right = finding.fix.wrong, finding.fix.right

@@ -40,7 +40,7 @@ class GroupOption(click.Option):
         return (self.keys[key], value)
 
     def spelling(self, option: str) -> str:
-        """How `option` is written by this one; empty where it is none of its group."""
+        """Formats `option` for this group; empty for an option of another group."""
         if option == self.other:
             return self.opts[0]
         return next((f"{self.opts[0]} {key}=" for key, name in self.keys.items() if name == option), "")

@@ -102,7 +102,7 @@ class _Asker:
     def __call__(
         self, option: str, text: str, provided: str | None, default: str | None, read: Callable[[str], _Value]
     ) -> _Value:
-        """What `read` makes of the option `provided`, else of the default or what a person enters."""
+        """Returns `read` of the option `provided`, else of the default or the user's input."""
         if provided is None and self._yes:
             provided = default
         if provided is not None:

@@ -15,7 +15,7 @@ import click
 from diopigen.console import Session, common_options
 
 _State = Mapping[Path, "tuple[int, int]"]
-"""When each file was changed last, in nanoseconds, and its size in bytes."""
+"""Modification time of each file, in nanoseconds, and its size in bytes."""
 
 _SHOWN = 3
 """So many changed files are named."""
@@ -107,7 +107,7 @@ def _stat(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
 
 
 def _changes(before: _State, now: _State) -> list[str]:
-    """What is different, in words; of many files the first."""
+    """Describes the difference; of many files the first."""
     changed = [f"{path} changed" for path in now if path in before and before[path] != now[path] and not path.is_dir()]
     changed += [f"{path} is new" for path in now if path not in before]
     changed += [f"{path} is gone" for path in before if path not in now]

@@ -1,4 +1,4 @@
-"""What commands that generate share: to write a plan, or to check it, show it as a diff, or list it."""
+"""Shared by commands that generate: writing a plan, checking it, showing it as a diff, or listing it."""
 
 from __future__ import annotations
 

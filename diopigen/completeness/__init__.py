@@ -1,1 +1,1 @@
-"""What operators of the spec lack: cases, oracles, kernels of the reference libraries, glue for PyTorch."""
+"""Missing parts of operators: cases, oracles, kernels of the reference libraries, glue for PyTorch."""

@@ -98,7 +98,7 @@ def gaps(interface: Interface, root: Path, renames: Mapping[str, str]) -> Iterat
 
 
 class _Inventory:
-    """What there is for the functions of an interface."""
+    """Existing cases, oracles and kernels of the functions of an interface."""
 
     def __init__(self, interface: Interface, root: Path, present: Sequence[str], former: Mapping[str, str]) -> None:
         self._interface = interface

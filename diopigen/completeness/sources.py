@@ -1,4 +1,4 @@
-"""Which kernels and fused forms sources define: text of the reference libraries, by the form of their definitions.
+"""Kernels and fused forms that sources define: text of the reference libraries, by the form of their definitions.
 
 A kernel is `void name(const NameArgs& args) {` (emit/entry). Sources are read as text: neither a compiler nor libclang
 is needed, and a kernel inside `#if` counts.

@@ -145,7 +145,8 @@ def _all_casts(entries: Sequence[Entry]) -> Iterator[WrittenCast]:
 
 
 def loses(source: DtypeInfo, target: DtypeInfo) -> str | None:
-    """What a conversion can lose in addition to precision, in words, or None where every value stays in range."""
+    """Describes information that a conversion can lose in addition to precision, or None if every value stays in
+    range."""
     if source.name == target.name or source.kind == "bool":
         return None
     if target.kind == "bool":

@@ -81,7 +81,7 @@ class FlagSetting:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What one entry says; None for what it does not speak of."""
+    """Settings of one entry; None for keys that it does not set."""
 
     dtype: DtypeSetting | None = None
     tensor_dtype: tuple[ParameterDtype, ...] = ()
@@ -91,7 +91,7 @@ class Settings:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is said at all."""
+        """Returns whether nothing is said at all."""
         spoken = self.dtype or self.tensor_dtype or self.layout or self.contiguous or self.composite
         return not spoken
 
@@ -106,11 +106,11 @@ class Entry:
     keys: tuple[Word, ...] = ()
     """The keys that it speaks of, in order."""
     sound: bool = True
-    """Whether all of it could be read."""
+    """True if all of it could be read."""
 
     @property
     def label(self) -> str:
-        """How messages call it."""
+        """Name in messages."""
         return {"common": COMMON, "family": f"family '{self.name}'"}.get(self.level, f"'{self.name}'")
 
     @property

@@ -14,7 +14,7 @@ from diopigen.output import table
 RULES: Rules = {"config-explain-name": Rule(ERROR, "--explain is asked about a function that has tensors")}
 
 NOTHING = "-"
-"""What is in the table where no rule holds."""
+"""Text of a cell without a rule."""
 
 _HEADS = ("tensor", "direction", "dtype", "from", "layout", "from")
 
@@ -94,7 +94,7 @@ def _fate(rule: FunctionRule, resolved: ResolvedConfig) -> str:
 
 
 def _limits(rule: FunctionRule) -> str:
-    """What the chip's file says of ranks and alignment, which is the same for all tensors."""
+    """Rank and alignment of the chip's file, the same for all tensors."""
     tensor = next(iter(rule.tensors), None)
     if tensor is None or tensor.max_rank is None:
         return ""

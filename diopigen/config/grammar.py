@@ -51,12 +51,12 @@ def convertible(function: Function) -> tuple[str, ...]:
 
 
 def is_operator(function: Function) -> bool:
-    """Whether vendors implement the function; those of the runtime are the host's."""
+    """Returns whether vendors implement the function; those of the runtime are the host's."""
     return function.family != "runtime"
 
 
 def is_configurable(function: Function) -> bool:
-    """Whether shims may convert its arguments: it computes on tensors."""
+    """Returns whether shims may convert its arguments: it computes on tensors."""
     return is_operator(function) and not function.is_collective
 
 

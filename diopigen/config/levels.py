@@ -45,7 +45,7 @@ def _merge_contiguous(earlier: ContiguousSetting | None, later: ContiguousSettin
 
 
 def _without_params(settings: Settings) -> Settings:
-    """What is said for all tensors: parameters have no meaning outside an operator."""
+    """Settings for all tensors: parameters have no meaning outside an operator."""
     layout, contiguous = settings.layout, settings.contiguous
     return replace(
         settings,
@@ -64,7 +64,7 @@ class Levels:
     operators: dict[str, Settings]
 
     def of(self, function: Function) -> tuple[Settings, ...]:
-        """What is said for a function, the innermost level first."""
+        """Settings for a function, the innermost level first."""
         own = self.operators.get(function.name)
         return (own, *self.outer(function)) if own else self.outer(function)
 
@@ -96,7 +96,7 @@ class RuleMaker:
         self._effective: dict[int, tuple[DtypeSetting, tuple[Cast, ...]]] = {}
 
     def function_rule(self, function: Function, said: Sequence[Settings]) -> FunctionRule:
-        """What holds for a function. Where nothing can be converted, no rule of any level does."""
+        """Resolved settings of a function. Where nothing can be converted, no rule of any level does."""
         names = convertible(function)
         if cannot_convert(function):
             return FunctionRule(function.name, tuple(TensorRule(name) for name in names))

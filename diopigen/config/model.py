@@ -21,7 +21,7 @@ class Cast:
 
 @dataclass(frozen=True, slots=True)
 class TensorRule:
-    """What holds for one tensor parameter.
+    """Resolved settings of one tensor parameter.
 
     `layouts` are the allowed layouts in order of preference, empty where nothing is demanded; `layouts_span` is the
     place that said so. A rank that no layout of the list covers keeps what `common_layouts` says for it. What outer
@@ -44,7 +44,7 @@ class TensorRule:
 
 @dataclass(frozen=True, slots=True)
 class FunctionRule:
-    """What holds for one function. `composite`: use the composite implementation where the vendor has none."""
+    """Resolved settings of one function. `composite`: use the composite implementation where the vendor has none."""
 
     function: str
     tensors: tuple[TensorRule, ...]
@@ -53,7 +53,7 @@ class FunctionRule:
 
     @property
     def converts(self) -> bool:
-        """Whether a shim has anything to do but to pass the call on."""
+        """Returns whether a shim has anything to do but to pass the call on."""
         return any(rule.casts or rule.layouts or rule.contiguous for rule in self.tensors)
 
 

@@ -72,7 +72,7 @@ def _config(read: tuple[Source, Node | None] | None, display: str, sink: Sink) -
 
 @dataclass(slots=True)
 class _Reader:
-    """What the parsers share: the text, for exact places, and where findings go."""
+    """Context of the parsers: the text, for exact positions, and the sink of findings."""
 
     source: Source
     report: Reporter

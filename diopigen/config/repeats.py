@@ -62,7 +62,7 @@ def _twice(earlier: Entry, entry: Entry, report: Reporter) -> None:
 
 
 def _inherits(entry: Entry, common: tuple[Entry, ...]) -> bool:
-    """Whether `common_config` says something that an entry leaves open."""
+    """Returns whether `common_config` says something that an entry leaves open."""
     said = {key.text for key in entry.keys}
     return any(key.text not in said for other in common for key in other.keys)
 
@@ -90,7 +90,7 @@ def _repeats(
 
 
 def _is_outer(other: Entry, own: Function | None) -> bool:
-    """Whether an entry is around one about the function `own`, or around a family where that is None."""
+    """Returns whether an entry is around one about the function `own`, or around a family where that is None."""
     return other.level == "common" or (own is not None and other.level == "family" and other.name.text == own.family)
 
 

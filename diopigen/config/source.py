@@ -33,7 +33,7 @@ _BEFORE_QUOTE = " \t[{,"
 _TRUTH = {"True": "true", "TRUE": "true", "False": "false", "FALSE": "false", "Null": "null", "NULL": "null"}
 _SWITCH = {"yes": "yEs", "no": "nO", "on": "oN", "off": "oFf"}
 SWITCHES = {"yEs": True, "nO": False, "oN": True, "oFf": False}
-"""What a flag written as yes, no, on or off arrives as, and what it means."""
+"""Values that YAML reads for flags written as yes, no, on or off, and their meaning."""
 
 
 class Source:
@@ -50,7 +50,7 @@ class Source:
 
     @property
     def text(self) -> str:
-        """What the YAML reader gets."""
+        """Text passed to the YAML reader."""
         return "\n".join(self._lines)
 
     def locate(self, span: Span) -> Span:

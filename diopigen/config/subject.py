@@ -1,4 +1,4 @@
-"""What the rules about a configuration share: the file, the interface with its indexes, and what the vendor has."""
+"""Context of the rules about a configuration: the file, the interface with its indexes, and the vendor's kernels."""
 
 from __future__ import annotations
 

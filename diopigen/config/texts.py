@@ -22,7 +22,7 @@ RULES: Rules = {
 }
 
 NO_CASTS = "none"
-"""What `dtype` says to take an outer level's casts away."""
+"""Value of `dtype` that removes the casts of an outer level."""
 
 _TOKEN = re.compile(
     r"(?P<word>[A-Za-z0-9_.]+)|(?P<arrow>[-=~]*>|→|[-=~]+)|(?P<mark>[(),])|(?P<space>\s+)"

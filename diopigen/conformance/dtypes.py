@@ -16,7 +16,7 @@ from diopigen.ir.load import known_dtypes
 Array = npt.NDArray[Any]
 
 STORAGE: dict[str, np.dtype[Any]] = {name: np.dtype(info.numpy) for name, info in known_dtypes().items() if info.numpy}
-"""How an element is laid out in memory. complex32 has no counterpart and is not tested."""
+"""Memory layout of an element. complex32 has no counterpart and is not tested."""
 
 
 # ---- bytes and numbers ----------------------------------------------------------------------------------------------

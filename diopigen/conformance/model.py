@@ -1,4 +1,4 @@
-"""What the suite hands around: cases, their arguments, and what came of them."""
+"""Types of the suite: cases, their arguments, and their results."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def operands_of(values: Iterable[Value]) -> Iterator[Operand]:
 
 @dataclass(frozen=True, slots=True)
 class Waiver:
-    """What a vendor's file of known exceptions says of a case.
+    """An entry for a case in a vendor's file of known exceptions.
 
     `kind` is `skip`, `tolerance` or `unsupported`; `where` the entry as file:line; `factor` widens the bound.
     """
@@ -75,7 +75,7 @@ class Waiver:
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What a vendor's shims do to the tensors of a call, by its resolved configuration.
+    """Conversions of the tensors of a call by a vendor's shims, by its resolved configuration.
 
     `casts` has the target dtype by parameter and source dtype. `accepts`: the call has to be rejected as it is, and is
     legal once it is converted, so that it may succeed. `hides`: its tensors overlap, and a copy hides that from the
@@ -99,7 +99,7 @@ class Case:
     arguments: Mapping[str, Value]
     expect: str = SUCCESS
     about: str = ""
-    """What the case is for, where the id does not say it: the constraint that it breaks."""
+    """Purpose of the case, if the id does not tell it: the constraint that it violates."""
     blames: str = ""
     """The parameter that is invalid in a case that must be rejected; empty where several are at fault together."""
     waiver: Waiver | None = None
@@ -152,8 +152,8 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """What came of one case. `operands` describes the arguments of a case that failed; `reason` is what the library
-    said of a call that it refused. `declared` are the entries of the chip's file that its results were held to, as
+    """Result of one case. `operands` describes the arguments of a case that failed; `reason` is what the library said
+    of a call that it refused. `declared` are the entries of the chip's file that its results were held to, as
     file:line; `errors` are those of its results in ULP, by dtype."""
 
     case: Case
@@ -172,8 +172,8 @@ class CaseResult:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What went wrong when a process left the library after its last case, which no case can be blamed for: memory
-    that was never given back, say. `printed` is what the library wrote to its standard output and error meanwhile."""
+    """An error while a process finalized the library after its last case, such as a leak, which belongs to no case.
+    `printed` is what the library wrote to its standard output and error meanwhile."""
 
     message: str
     printed: str = ""
@@ -181,7 +181,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Sentinel:
-    """What came of a sentinel case on one card; `phase` is `before` or `after` the worker's other cases."""
+    """Result of a sentinel case on one card; `phase` is `before` or `after` the worker's other cases."""
 
     worker: int
     phase: str
@@ -205,7 +205,7 @@ class Suspect:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What came of a run, in the order of the cases, and how to run it again."""
+    """Results of a run, in the order of the cases, and the command that repeats it."""
 
     results: tuple[CaseResult, ...]
     seconds: float
@@ -221,9 +221,9 @@ class Results:
     shard: str = ""
     """The part of all cases that was run, as I/N; empty for all of them."""
     endings: tuple[Ending, ...] = ()
-    """What went wrong when processes left the library, one entry for each such process."""
+    """Errors while processes finalized the library, one entry for each such process."""
     declarations: Mapping[str, str] = field(default_factory=dict)
-    """What the chip's file declares of accuracy, in words, by file:line."""
+    """Declared accuracy of the chip's file, as text, by file:line."""
     not_run: int = 0
     """Cases without a result, since the run was interrupted."""
     identity: Mapping[str, str] = field(default_factory=dict)
@@ -235,7 +235,7 @@ class Results:
     sentinels: tuple[Sentinel, ...] = ()
     suspects: tuple[Suspect, ...] = ()
     workers: Mapping[int, str] = field(default_factory=dict)
-    """What binds each worker to its card, in words."""
+    """Binding of each worker to its card, as text."""
 
     @property
     def failures(self) -> tuple[CaseResult, ...]:
@@ -244,8 +244,8 @@ class Results:
 
     @property
     def good(self) -> bool:
-        """Whether nothing counts against the library or the cards: every case ran, none failed, each process ended
-        properly, and no card is suspect."""
+        """Returns whether nothing counts against the library or the cards: every case ran, none failed, each process
+        ended properly, and no card is suspect."""
         return not (self.failures or self.endings or self.not_run or self.suspects)
 
     @property

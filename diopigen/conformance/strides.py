@@ -1,4 +1,4 @@
-"""Where the elements of a tensor of the suite lie: strides of each layout, and the guard zones around them."""
+"""Strides of each layout of a tensor of the suite, and the guard zones around its elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a run takes into account of the vendor's side. `vendor/side.py` reads it; this module imports nothing heavy."""
+"""The vendor's part of a run: declarations, conversions, exceptions. `vendor/side.py` reads it; this module imports
+nothing heavy."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class VendorSide:
-    """What the chip's file declares of results, and what the shims convert. `options` are the words of a command line
+    """Declared accuracy of the chip's file, and conversions of the shims. `options` are the words of a command line
     that name the same files, for commands that repeat a case."""
 
     accuracy: Sequence[Declaration] = ()

@@ -1,1 +1,1 @@
-"""What a call must satisfy, by the spec: dtypes, shapes, ranges, predicates, evaluated over described arguments."""
+"""The contract of a call, by the spec: dtypes, shapes, ranges, predicates, evaluated over described arguments."""

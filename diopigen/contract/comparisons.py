@@ -1,4 +1,4 @@
-"""What predicates compare parameters with: the limits of ranges, and the tensors that dimensions belong to."""
+"""Operands of comparisons in predicates: the limits of ranges, and the tensors that dimensions belong to."""
 
 from __future__ import annotations
 

@@ -282,7 +282,7 @@ _CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {
     "dtype": _dtype_of, "tensor": _unchanged, "indices": _unchanged, "operand": _unchanged, "extent": _extent,
     "tensors": _array, "items": _items, "list": _list, "shape": _integers, "sizes": _integers, "dims": _integers,
 }  # fmt: skip
-"""How an argument of these kinds follows from the value of its expression."""
+"""Conversion of the value of an expression to an argument of these kinds."""
 
 
 def _constant(value: Any) -> Evaluation:

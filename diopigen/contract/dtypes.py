@@ -77,7 +77,7 @@ def opmath(dtype: str) -> str:
 
 
 def _holds(wide: DtypeInfo, narrow: DtypeInfo) -> bool:
-    """Whether each number of one integral or floating dtype is an element of another of the same kind."""
+    """Returns whether each number of one integral or floating dtype is an element of another of the same kind."""
     if wide.kind == "floating":
         return wide.digits >= narrow.digits and wide.exponent >= narrow.exponent
     if wide.kind == narrow.kind:

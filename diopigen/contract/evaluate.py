@@ -22,7 +22,7 @@ from diopigen.spec.expression import Call, Expression
 
 
 class Contract:
-    """What one function asks of its calls, translated once for many of them."""
+    """Contract of one function, translated once for many calls."""
 
     def __init__(self, function: Function) -> None:
         self.function = function
@@ -40,7 +40,7 @@ class Contract:
         return known[1]
 
     def admits(self, values: Mapping[str, Described]) -> bool:
-        """Whether a call is legal: shapes agree with the lists of dimensions, and each constraint holds."""
+        """Returns whether a call is legal: shapes agree with the lists of dimensions, and each constraint holds."""
         arguments = Arguments(self.function, values, self)
         return arguments.agree() and all(_holds(predicate, arguments) for predicate in self._predicates)
 
@@ -51,7 +51,8 @@ class Contract:
 
     @cached_property
     def agreements(self) -> tuple[Callable[[Arguments], bool], ...]:
-        """Whether the shape of an input agrees with the spec, one check for each input of which that says something."""
+        """Returns whether the shape of an input agrees with the spec, one check for each input of which that says
+        something."""
         return tuple(self._agreements())
 
     def _agreements(self) -> Iterator[Callable[[Arguments], bool]]:
@@ -100,12 +101,12 @@ class Arguments:
         return {name: _plain(self.values.get(name)) for name in self.contract.plain}
 
     def holds(self, predicate: Expression) -> bool:
-        """Whether the predicate is satisfied."""
+        """Returns whether the predicate is satisfied."""
         return _holds(self.contract.evaluation(predicate), self)
 
     def agree(self) -> bool:
-        """Whether the shapes of inputs agree with their lists of dimensions: in rank, in numbers, and in the sizes that
-        one name stands for."""
+        """Returns whether the shapes of inputs agree with their lists of dimensions: in rank, in numbers, and in the
+        sizes that one name stands for."""
         return all(agreement(self) for agreement in self.contract.agreements)
 
     def value(self, expression: Expression) -> Any:
@@ -124,7 +125,7 @@ def _holds(predicate: Evaluation, arguments: Arguments) -> bool:
 
 
 def _matches(param: Parameter, dimensions: Dimensions, sizes: list[Evaluation | None]) -> Callable[[Arguments], bool]:
-    """Whether an input has the sizes of its list, where these have a value."""
+    """Returns whether an input has the sizes of its list, where these have a value."""
 
     def agrees(arguments: Arguments) -> bool:
         value = arguments.values.get(param.name)
@@ -150,7 +151,7 @@ def _has_size(expected: Evaluation, arguments: Arguments, size: int) -> bool:
 
 
 def _follows(param: Parameter, rule: Expression) -> Callable[[Arguments], bool]:
-    """Whether an input has the shape of its rule; one that follows from other arguments only."""
+    """Returns whether an input has the shape of its rule; one that follows from other arguments only."""
     called = rule.function if isinstance(rule, Call) else ""
     is_squeezed = isinstance(rule, Call) and called == "reduce" and len(rule.arguments) == 2
 

@@ -57,9 +57,9 @@ class Function:
     optional: int = 0
     reads_values: bool = False
     in_layer: bool = True
-    """Whether `runtime/contract` has it; there a predicate with another function holds."""
+    """True if `runtime/contract` has it; there a predicate with another function holds."""
     of_dimensions: bool = False
-    """Whether an entry of a list of dimensions may call it."""
+    """True if an entry of a list of dimensions may call it."""
     parameters: tuple[str, ...] = ()
     formula: Expression | None = None
     """Its value in terms of its `parameters`."""
@@ -76,13 +76,13 @@ class Function:
         return self.arguments[min(position, len(self.arguments) - 1)]
 
     def accepts(self, count: int) -> bool:
-        """Whether it may be called with that many arguments."""
+        """Returns whether it may be called with that many arguments."""
         most = count if self.variadic else len(self.arguments)
         return len(self.arguments) - self.optional <= count <= most
 
     @property
     def arity(self) -> str:
-        """How many arguments it takes, in words."""
+        """Number of arguments, as text."""
         least, most = len(self.arguments) - self.optional, len(self.arguments)
         count = f"at least {least}" if self.variadic else str(most) if least == most else f"{least} to {most}"
         return f"{count} {'argument' if count.endswith('1') else 'arguments'}"

@@ -24,7 +24,7 @@ def _covered(entry: Tensor | None) -> int:
 
 
 def dims(entries: Entries) -> int:
-    """How many dimensions all entries stand for."""
+    """Number of dimensions of all entries."""
     return sum(map(_covered, entries))
 
 
@@ -40,13 +40,14 @@ def _placed(shape: Sequence[int], entries: Entries) -> Iterator[tuple[int, tuple
 
 
 def masks_fit(shape: Sequence[int], entries: Entries) -> bool:
-    """Whether each mask has the sizes of its dimensions."""
+    """Returns whether each mask has the sizes of its dimensions."""
     placed = _placed(shape, entries)
     return all(entry is None or not _is_mask(entry) or entry.shape == sizes for _, sizes, entry in placed)
 
 
 def indices_fit(shape: Sequence[int], entries: Entries) -> bool:
-    """Whether each index is in [-size, size - 1] of its dimension. Undefined where an entry holds no integers."""
+    """Returns whether each index is in [-size, size - 1] of its dimension. Undefined where an entry holds no
+    integers."""
     for _, sizes, entry in _placed(shape, entries):
         if entry is None or _is_mask(entry):
             continue
@@ -64,7 +65,7 @@ def _common(entries: Entries) -> tuple[int, ...]:
 
 
 def broadcast_together(entries: Entries) -> bool:
-    """Whether the entries broadcast together."""
+    """Returns whether the entries broadcast together."""
     try:
         _common(entries)
     except shapes.ShapeError:

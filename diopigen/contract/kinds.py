@@ -38,12 +38,12 @@ _ACCEPTED: Mapping[str, tuple[str, ...]] = {
     "elements": ("tensor",), "tensors": ("tensors", "tensor"), "indices": ("tensors",), "items": ("list", "tensors"),
     "operand": ("tensor", "tensors", "scalar", "number", "bool"), "extent": (*_SHAPES, "tensors", "scalar"),
 }  # fmt: skip
-"""What an argument of a kind may be; anything where it is not named."""
+"""Kinds accepted by an argument of a kind; a kind that is not listed accepts anything."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong at an expression: the rule, the message, how to fix it."""
+    """Error in an expression: the rule, the message, how to fix it."""
 
     rule: str
     message: str
@@ -61,7 +61,7 @@ class Kinds:
     enums: frozenset[str]
     faults: list[Fault] = field(default_factory=list)
     elements: list[Expression] = field(default_factory=list)
-    """Where a predicate reads the elements of a tensor."""
+    """Contexts in which a predicate reads the elements of a tensor."""
 
     def check(self, predicate: Expression, *, by_kernel: bool) -> None:
         """Infers the kind of a whole predicate, which has to be a bool, and reads elements exactly where

@@ -1,4 +1,4 @@
-"""What predicates ask of the elements of matrices."""
+"""Predicates over the elements of matrices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from diopigen.contract.arguments import Tensor, Undefined
 
 
 def is_definite(tensor: Tensor) -> bool:
-    """Whether each matrix of [..., n, n] is positive definite. Read as Hermitian, from the lower triangle."""
+    """Returns whether each matrix of [..., n, n] is positive definite. Read as Hermitian, from the lower triangle."""
     if len(tensor.shape) < 2 or tensor.shape[-1] != tensor.shape[-2]:
         raise Undefined
     order = tensor.shape[-1]

@@ -1,4 +1,4 @@
-"""What a dtype can hold, for the functions of predicates."""
+"""Ranges of dtypes, for the functions of predicates."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Dimensions:
         self._names = tuple(map(_name, self.fixed))
 
     def accepts(self, rank: int) -> bool:
-        """Whether a tensor with so many dimensions fits the list."""
+        """Returns whether a tensor with so many dimensions fits the list."""
         return rank >= len(self.fixed) if self.variadic else rank == len(self.fixed)
 
     def fixed_of(self, sizes: Dims) -> Dims:
@@ -53,7 +53,7 @@ def _name(entry: Dimension) -> str:
 
 
 class Shapes:
-    """What the shapes of a function's parameters say, read once for many calls."""
+    """Shapes of a function's parameters, parsed once for many calls."""
 
     def __init__(self, function: Function) -> None:
         self.params = {param.name: param for param in function.params}
@@ -156,7 +156,7 @@ class Evaluator:
                 raise
 
     def alternatives(self, param: Parameter) -> Iterator[Any]:
-        """What `shape` returns, for each form that the rule allows."""
+        """Results of `shape`, for each form that the rule allows."""
         for number in range(len(self.rules.forms.get(param.name, ("",)))):
             yield self._form(param, number)
 

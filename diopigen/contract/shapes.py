@@ -35,7 +35,7 @@ def broadcast(*shapes: Dims) -> Dims:
 
 
 def broadcasts_to(shape: Dims, target: Dims) -> bool:
-    """Whether a shape broadcasts to another one as it is."""
+    """Returns whether a shape broadcasts to another one as it is."""
     try:
         return broadcast(shape, target) == target
     except ShapeError:

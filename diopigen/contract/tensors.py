@@ -30,7 +30,7 @@ def have_shape(tensors: Sequence[Tensor], shape: Ints) -> bool:
 
 
 def same_but(tensors: Sequence[Tensor], shape: Ints, dim: int) -> bool:
-    """Whether ranks are equal, and all sizes but that in one dimension."""
+    """Returns whether ranks are equal, and all sizes but that in one dimension."""
     axis = shapes.axis(dim, len(shape))
     sizes = {(*one[:axis], *one[axis + 1 :], len(one)) for one in (tuple(shape), *(t.shape for t in tensors))}
     return len(sizes) == 1
@@ -112,7 +112,7 @@ def broadcast_of(*extents: Any) -> tuple[int, ...]:
 
 
 def is_array(value: Any) -> bool:
-    """Whether a value is an array of tensors, of which there is one."""
+    """Returns whether a value is an array of tensors, of which there is one."""
     return isinstance(value, tuple) and any(isinstance(one, Tensor) for one in value)
 
 

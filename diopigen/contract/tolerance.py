@@ -19,8 +19,8 @@ ELEMENTWISE = frozenset({"rounding", "transcendental", "approximate"})
 """Tolerance classes in which a result depends on a fixed number of operations."""
 HALVES = frozenset({"float16", "bfloat16"})
 ROUNDINGS = 8
-"""What is applied to a term before it is added up: a function, which NumPy's vector instructions evaluate to 4 units in
-the last place at worst (8 roundings), or a few single operations."""
+"""Roundings of the function that is applied to a term before the sum: NumPy's vector instructions evaluate functions to
+4 units in the last place at worst (8 roundings)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,7 +114,7 @@ def promotion_of(constraint: Constraint) -> Mapping[str, str] | None:
 
 
 def _matched(form: str, expression: Expression) -> dict[str, str] | None:
-    """What the letters of a form stand for in an expression; None where it has another form."""
+    """Operands matched by the letters of a form in an expression; None if it has another form."""
     found: dict[str, str] = {}
     return found if _matches(parse(form), expression, found) else None
 

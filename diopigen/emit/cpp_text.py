@@ -28,11 +28,12 @@ NAMED_OPERATORS = {"//": "floor_divide", "%": "remainder", "**": "power"}
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """How a backend spells the functions of kernel expressions; a name that is missing stays as it is."""
+    """Spelling of the functions of kernel expressions in a backend; a missing name is used unchanged."""
 
     names: Mapping[str, str]
     subscript: str = "[i]"
-    """What makes an element of an operand's name: loops over arrays have a subscript, functions of one element none."""
+    """Suffix that makes an element of an operand's name: loops over arrays have a subscript, functions of one element
+    none."""
     pair: str = "std::complex<T>"
     """The type of a complex number of two T."""
     coordinates: tuple[str, str] = ("block.linear()", "block.coordinate({})")
@@ -50,7 +51,7 @@ CPU = Backend(
 CUDA = Backend(CPU.names, "", "numeric::complex<T>", ("item.linear()", "item.coordinate({})"))
 
 
-class Inexpressible(Exception):
+class UnsupportedExpressionError(Exception):
     """The expression needs something that a printed kernel cannot do; the text says what."""
 
 
@@ -68,7 +69,7 @@ class Printed:
 
 
 def is_literal(expression: Expression) -> bool:
-    """Whether the expression has a value that is known now: numbers and constants only."""
+    """Returns whether the expression has a value that is known now: numbers and constants only."""
     return all(map(_is_known, walk(expression)))
 
 
@@ -95,7 +96,7 @@ def literal_value(expression: Expression) -> float | int | bool:
             return operations[expression.operator]
         if expression.operator == "/":
             return left / right
-    raise Inexpressible(f"the value of '{to_text(expression)}'")
+    raise UnsupportedExpressionError(f"the value of '{to_text(expression)}'")
 
 
 def literal_text(value: float | int | bool) -> str:

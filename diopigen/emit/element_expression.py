@@ -16,8 +16,8 @@ from diopigen.emit.cpp_text import (
     PREFIX,
     TERNARY,
     Backend,
-    Inexpressible,
     Printed,
+    UnsupportedExpressionError,
     infix,
     is_literal,
     literal_value,
@@ -54,7 +54,7 @@ class ElementPrinter:
     taken: set[str] = field(default_factory=set)
 
     def is_uniform(self, expression: Expression) -> bool:
-        """Whether no element and no coordinate takes part."""
+        """Returns whether no element and no coordinate takes part."""
         for part in walk(expression):
             if isinstance(part, Name) and (part.name in self.arrays or part.name in self.lets):
                 return self._is_null_only(expression)
@@ -63,7 +63,7 @@ class ElementPrinter:
         return True
 
     def _is_null_only(self, expression: Expression) -> bool:
-        """Whether arrays occur only as `is_null(array)`."""
+        """Returns whether arrays occur only as `is_null(array)`."""
         if isinstance(expression, Call):
             if expression.function == "is_null":
                 return True
@@ -77,7 +77,7 @@ class ElementPrinter:
         return False
 
     def show(self, expression: Expression) -> Printed:
-        """The C++ text of the expression for element i. Raises `Inexpressible`."""
+        """The C++ text of the expression for element i. Raises `UnsupportedExpressionError`."""
         if is_literal(expression):
             return self.host.show(expression)
         if self.is_uniform(expression):
@@ -95,7 +95,7 @@ class ElementPrinter:
             return self.binary(expression.operator, self.show(expression.left), self.show(expression.right))
         if isinstance(expression, Call):
             return self.call(expression)
-        raise Inexpressible(f"'{to_text(expression)}' for elements")
+        raise UnsupportedExpressionError(f"'{to_text(expression)}' for elements")
 
     def constant(self, expression: Expression) -> Printed:
         """A uniform part, as a constant of the loop."""
@@ -105,7 +105,7 @@ class ElementPrinter:
         is_scalar = isinstance(expression, Name) and expression.name in self.host.params
         kind = self.host.show(expression).kind
         if kind in ("text", "enum"):
-            raise Inexpressible(f"'{to_text(expression)}' for elements")
+            raise UnsupportedExpressionError(f"'{to_text(expression)}' for elements")
         kind = "element" if kind == "float" else kind
         stem = "condition" if kind == "bool" else "factor"
         number = 1 + sum(constant.name.startswith(stem) for constant in self.constants)
@@ -173,7 +173,7 @@ class ElementPrinter:
         if function == "to_bool":
             return self.as_bool(arguments[0])
         if function in ("to_int", "is_integral"):
-            raise Inexpressible(f"'{function}'")
+            raise UnsupportedExpressionError(f"'{function}'")
         if function == "to_float":
             return self.element(arguments[0])
         arguments = [self.element(argument) for argument in arguments]

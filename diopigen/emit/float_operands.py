@@ -1,4 +1,4 @@
-"""Which kernels compute integral operands as floating numbers: all, none, or where a condition of the call holds."""
+"""Kernels that compute integral operands as floating numbers: always, never, or under a condition of the call."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Condition = Union[bool, Expression]
 
 
 def float_condition(expression: Expression, printer: ElementPrinter, lets: Mapping[str, Formula]) -> bool | str:
-    """Where a kernel computes integral operands as float32: `True`, `False`, or the C++ text of a condition."""
+    """Condition under which a kernel computes integral operands as float32: `True`, `False`, or its C++ text."""
     condition = _FloatOperands(printer, lets).of(expression)
     return condition if isinstance(condition, bool) else printer.host.show(condition).text
 

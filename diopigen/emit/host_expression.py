@@ -14,8 +14,8 @@ from diopigen.emit.cpp_text import (
     SPELLING,
     TERNARY,
     Backend,
-    Inexpressible,
     Printed,
+    UnsupportedExpressionError,
     infix,
     is_literal,
     literal_text,
@@ -37,7 +37,7 @@ class HostPrinter:
         self.lets = lets
 
     def show(self, expression: Expression) -> Printed:
-        """The C++ text of a uniform expression. Raises `Inexpressible`."""
+        """The C++ text of a uniform expression. Raises `UnsupportedExpressionError`."""
         if is_literal(expression):
             value = literal_value(expression)
             kind = "bool" if isinstance(value, bool) else "integer" if isinstance(value, int) else "float"
@@ -94,7 +94,7 @@ class HostPrinter:
             if not integral:
                 left, right = as_double(left), as_double(right)
             return infix(operator, left, right, "integer" if integral else "float")
-        raise Inexpressible(f"'{operator}' on parameters")
+        raise UnsupportedExpressionError(f"'{operator}' on parameters")
 
     def call(self, expression: Call) -> Printed:
         """A function of uniform operands."""
@@ -109,7 +109,7 @@ class HostPrinter:
         arguments = [as_double(argument) for argument in arguments]
         if expression.function in ("sqrt", "abs", "exp", "log"):
             return Printed(f"std::{expression.function}({arguments[0].text})", "float")
-        raise Inexpressible(f"'{expression.function}' of parameters")
+        raise UnsupportedExpressionError(f"'{expression.function}' of parameters")
 
 
 def as_double(printed: Printed) -> Printed:

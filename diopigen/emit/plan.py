@@ -1,4 +1,4 @@
-"""What is to be written, as a value: relative path to bytes, and the inputs that each file was made from.
+"""Files to write, as a value: relative path to bytes, and the inputs that each file was made from.
 
 Emitters give plans, `output/` carries them out. A plan that exists is safe: its constructor refuses any path
 that could leave the output folder or that would not stay one file on a case-insensitive file system.

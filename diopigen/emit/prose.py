@@ -1,4 +1,4 @@
-"""What the spec says about parameters and functions, in words for headers, skeletons and pages."""
+"""Text about parameters and functions of the spec, for headers, skeletons and pages."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def param_text(param: Parameter) -> str:
 
 
 def _elements_text(held: Elements) -> str:
-    """How many elements a buffer has, on which ranks, and where in another buffer it may be."""
+    """Describes the number of elements of a buffer, its ranks, and its offset in another one."""
     text = f"{to_text(held.count.expression)} elements of {held.of}."
     if held.on is not None:
         text += f" Used where {to_text(held.on.expression)}; else it may be null."
@@ -99,7 +99,7 @@ def _elements_text(held: Elements) -> str:
 
 
 def latitude_text(latitude: Latitude | None) -> str:
-    """What established forms of a kernel may do otherwise; empty where nothing is said."""
+    """Describes the latitude of a kernel; empty if there is none."""
     if latitude is None:
         return ""
     parts = (
@@ -132,5 +132,5 @@ def constraint_text(constraint: Constraint) -> str:
 
 
 def is_operator(function: Function) -> bool:
-    """Whether a function computes on tensors (and not a service of the host or a query)."""
+    """Returns whether a function computes on tensors (and not a service of the host or a query)."""
     return any(param.type in TYPES and TYPES[param.type].has_shape for param in function.params)

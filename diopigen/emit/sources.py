@@ -1,4 +1,4 @@
-"""What emitted files name of the spec: the files that functions come from, the headers that declare them."""
+"""Names in emitted files: the files that functions come from, the headers that declare them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def by_family(functions: Iterable[Function]) -> dict[str, list[Function]]:
 
 
 def family_values(interface: Interface, family: str, functions: Sequence[Function]) -> dict[str, Any]:
-    """What every template of a family's sources begins with."""
+    """Common head of the templates of a family's sources."""
     return {
         "family": family,
         "sources": wrapped(", ".join(spec_files(interface, functions)) + ".", "// ", "// "),

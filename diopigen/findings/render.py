@@ -27,7 +27,7 @@ FORMATS = ("text", "json", "github", "sarif", "junit")
 
 @dataclass(frozen=True)
 class RuleText:
-    """What a rule is for, the absolute address of the page that explains it, and an example; empty where unknown."""
+    """Purpose of a rule, the absolute address of the page that explains it, and an example; empty if unknown."""
 
     purpose: str
     uri: str = ""

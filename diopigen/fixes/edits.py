@@ -53,7 +53,7 @@ def _edit(finding: Diagnostic, text: str) -> list[Edit]:
 
 
 def _removal(finding: Diagnostic, wrong: str, text: str, lines: Sequence[str], starts: Sequence[int]) -> list[Edit]:
-    """What removes a line, an item of a list between commas, or for `- name:` a whole item with what is below it. A
+    """Edit that removes a line, an item of a list between commas, or for `- name:` a whole item with its content. A
     comment among the lines keeps them."""
     assert finding.span is not None
     number = finding.span.line - 1

@@ -16,7 +16,7 @@ from diopigen.spec.text_edits import applied, unified_diff
 RULES = {"fixed": "What `diopigen check --fix` changed is named."}
 
 ROUNDS = 20
-"""What one fix reveals is fixed in the next round; a spec in which fixes go round in a circle is left after these."""
+"""Maximum number of rounds, since a fix can reveal another finding; ends for specs whose fixes form a cycle."""
 
 Check = Callable[[Path], Sequence[Diagnostic]]
 """The findings of the spec in a folder, with spans that begin with the name that the user gave the spec."""

@@ -61,7 +61,7 @@ class Branches:
         return tuple(sorted(found))
 
     def is_open(self, path: Path, fixed: Collection[str]) -> bool:
-        """Whether macros choose all branches of a path, and none of the macros is in `fixed`."""
+        """Returns whether macros choose all branches of a path, and none of the macros is in `fixed`."""
         macros = [self._conditionals[first].macros for first, _ in path]
         return bool(macros) and all(each and not each & set(fixed) for each in macros)
 
@@ -79,7 +79,7 @@ class Branches:
 
 
 def exclude_each_other(one: Path, other: Path) -> bool:
-    """Whether no text has both positions: they are in two branches of one conditional."""
+    """Returns whether no text has both positions: they are in two branches of one conditional."""
     branches = dict(one)
     return any(branches.get(first, index) != index for first, index in other)
 

@@ -1,4 +1,4 @@
-"""What a new version of an interface breaks: binaries (errors), sources (warnings), nothing (notes)."""
+"""Effects of a new version of an interface: broken binaries (errors), broken sources (warnings), neither (notes)."""
 
 from __future__ import annotations
 
@@ -275,7 +275,7 @@ class _Changes:
             self._report("struct-layout-changed", message, new.span, notes=notes, fix=fix)
 
     def _members(self, old: CStruct, new: CStruct) -> list[str]:
-        """What changed in the members; renamed ones are reported here, since they break no layout."""
+        """Changes of the members; renamed ones are reported here, since they break no layout."""
         before = {field.name: (field.offset, self._types.expected(field.type)) for field in old.fields}
         after = {field.name: (field.offset, self._types.actual(field.type)) for field in new.fields}
         gained = [field for field in new.fields if field.name not in before]

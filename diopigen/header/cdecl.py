@@ -1,4 +1,4 @@
-"""What a C interface declares, as immutable values: the common form of a parsed header and of the spec.
+"""Declarations of a C interface, as immutable values: the common form of a parsed header and of the spec.
 
 Type spellings are canonical (see `canonical_type`), so that two declarations are ABI-identical exactly when
 these values are equal. Spans are left out of comparisons.
@@ -42,7 +42,7 @@ class CParam:
     span: Span | None = field(default=None, compare=False)
     resolved: str = field(default="", compare=False)
     has_default: bool = field(default=False, compare=False)
-    """Whether a default argument is declared, which C does not have."""
+    """True if a default argument is declared, which C does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ class CInterface:
 
 
 def documented_params(by_name: Mapping[str, CFunction], function: CFunction) -> dict[str, CDocParam]:
-    """What is documented of the parameters of a function by name, in its own comment or in one that it refers to."""
+    """Documentation of the parameters of a function by name, in its own comment or in one that it refers to."""
     names = {param.name for param in function.params}
     found: dict[str, CDocParam] = {}
     waiting, seen = [function], {function.name}

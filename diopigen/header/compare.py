@@ -1,4 +1,4 @@
-"""What the rules that compare two interfaces share: types behind typedefs, places for what is missing, and order."""
+"""Shared by rules that compare two interfaces: types behind typedefs, positions for missing declarations, and order."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Types:
 
 
 class Locations:
-    """Where in the actual interface to point for something that it lacks."""
+    """Position in the actual interface for a declaration that it does not have."""
 
     def __init__(self, actual: CInterface) -> None:
         self._actual = actual
@@ -149,7 +149,7 @@ def prototype(function: CFunction) -> str:
 
 
 def param_label(param: CParam, index: int) -> str:
-    """How a message names a parameter; `index` counts from 0."""
+    """Name of a parameter in messages; `index` counts from 0."""
     return f"parameter '{param.name}'" if param.name else f"parameter {index + 1}"
 
 

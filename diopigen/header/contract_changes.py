@@ -1,4 +1,4 @@
-"""What a new version of the spec changes in what functions promise: dtypes, shapes, ranges, constraints, values.
+"""Changes of contracts in a new version of the spec: dtypes, shapes, ranges, constraints, values.
 
 A contract has two sides. Callers may pass what it accepts and rely on what it promises; implementers must accept and
 compute that. Calls that were legal and are not any more break callers (errors), other results of the same call break
@@ -227,7 +227,7 @@ def _shape_text(shape: Shape) -> str:
 
 
 def _holds(wide: Key, narrow: Key) -> bool:
-    """Whether all numbers of one key are numbers of another, as far as their ends are numbers."""
+    """Returns whether all numbers of one key are numbers of another, as far as their ends are numbers."""
     if not isinstance(wide.form, Interval) or not isinstance(narrow.form, Interval):
         return isinstance(wide.form, tuple) and isinstance(narrow.form, tuple) and set(narrow.form) <= set(wide.form)
     ends = [constant(end) for one in (wide.form, narrow.form) for end in (one.low, one.high)]

@@ -201,7 +201,7 @@ class DeclarationReader:
         )
 
     def _outside(self, head: str, tail: str, cursor: Any) -> tuple[str, str, bool, bool]:
-        """What the print says before the name and after the parameters: return type, weak, deprecated."""
+        """Text before the name and after the parameters: return type, weak, deprecated."""
         known = self._outsides.get((head, tail))
         if known is None:
             returns = _STORAGE.sub("", _ATTRIBUTE.sub("", head)).strip()

@@ -1,4 +1,4 @@
-"""Where the comments of a header have drifted away from its declarations."""
+"""Comments of a header that contradict its declarations."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _WRITTEN = {"in": "[in]", "out": "[out]", "inout": "[in,out]"}
 
 
 Parameters = Mapping[tuple[str, str], str]
-"""What the spec says of (function, parameter)."""
+"""Documentation of (function, parameter) in the spec."""
 
 
 def doc_drift(

@@ -56,5 +56,5 @@ def pretty_printed(cursor: Any) -> str:
 
 
 def is_invalid(cursor: Any) -> bool:
-    """Whether clang met an error in the declaration itself, so that its type may be a guess."""
+    """Returns whether clang met an error in the declaration itself, so that its type may be a guess."""
     return bool(load().conf.lib.clang_isInvalidDeclaration(cursor))

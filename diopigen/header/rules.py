@@ -10,7 +10,7 @@ from diopigen.diagnostics import Diagnostic, Note, Severity, Sink, Span
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a rule finds, in one line, and the severity of its findings."""
+    """Purpose of a rule, in one line, and the severity of its findings."""
 
     severity: Severity
     purpose: str

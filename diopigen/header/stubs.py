@@ -94,7 +94,7 @@ _OWN_TEXTS = {
     "sched": "typedef struct { unsigned long bits[16]; } cpu_set_t;\n",
     "uchar": "#ifndef __cplusplus\ntypedef uint16_t char16_t;\ntypedef uint32_t char32_t;\n#endif\n",
 }
-"""What a header of the standard or of POSIX adds to the basic types."""
+"""Types that a header of the standard or of POSIX adds to the basic types."""
 STANDARD_TYPES = frozenset(
     re.findall(r"^typedef .*?(\w+);", "".join((_TYPES_TEXT, *_OWN_TEXTS.values())), re.MULTILINE)
 )
@@ -111,7 +111,7 @@ STANDARD_HEADERS = {
 
 
 def is_c_word(word: str) -> bool:
-    """Whether a word of a type is one of C or of its standard headers."""
+    """Returns whether a word of a type is one of C or of its standard headers."""
     return word in _KEYWORDS or word in STANDARD_TYPES
 
 

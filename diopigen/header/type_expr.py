@@ -50,12 +50,12 @@ class TypeExpr:
 
     @property
     def top_const(self) -> bool:
-        """Whether the value itself is const: no part of a function's type in C."""
+        """Returns whether the value itself is const: no part of a function's type in C."""
         return self.pointers[-1] if self.pointers else self.const
 
     @property
     def pointee_const(self) -> bool:
-        """Whether what the outermost pointer points to is const."""
+        """Returns whether what the outermost pointer points to is const."""
         if not self.pointers:
             return False
         return self.pointers[-2] if len(self.pointers) > 1 else self.const
@@ -70,8 +70,8 @@ class TypeExpr:
 
 
 def accepts(parameter: TypeExpr, argument: TypeExpr) -> bool:
-    """Whether C converts an argument to a parameter by adding const alone: behind the outermost pointer only, as C
-    (unlike C++) converts nothing deeper."""
+    """Returns whether C converts an argument to a parameter by adding const alone: behind the outermost pointer only,
+    as C (unlike C++) converts nothing deeper."""
     if parameter.without_const() != argument.without_const() or not parameter.pointers:
         return parameter.without_top_const() == argument.without_top_const()
     inner, argument_type = (parameter.pointers[:-1], parameter.const), (argument.pointers[:-1], argument.const)

@@ -234,7 +234,7 @@ class _FileScan:
         return [one for one in looks if one not in found]
 
     def _may_be_compiled(self, offset: int) -> bool:
-        """Whether a position is in no branch, or in one that a macro without a value of the user's chooses."""
+        """Returns whether a position is in no branch, or in one that a macro without a value of the user's chooses."""
         path = self._branches.path(offset)
         return not path or self._branches.is_open(path, self._fixed)
 
@@ -271,7 +271,8 @@ class _FileScan:
                 yield child, namespace
 
     def _is_definition(self, cursor: Any) -> bool | None:
-        """Whether a body follows. Clang does not say so of skipped bodies, so the text does; None where it does not."""
+        """Returns whether a body follows. Clang does not say so of skipped bodies, so the text does; None where it does
+        not."""
         name, offset = cursor.spelling, cursor.location.offset
         if self._source.data.startswith(name.encode(), offset):
             following = self._source.data[cursor.extent.end.offset :][:200].lstrip()
@@ -314,8 +315,8 @@ def _errors(unit: Any) -> list[Any]:
 
 
 def _is_in_kernel_library(error: Any) -> bool:
-    """Whether the place of an error is a header that diopigen brought along: they ask more of the standard library than
-    what the scan has of it, and define none of the vendor's functions."""
+    """Returns whether the place of an error is a header that diopigen brought along: they ask more of the standard
+    library than what the scan has of it, and define none of the vendor's functions."""
     file = error.location.file
     return file is not None and any(part in ("diopigen", "diopigen_kernels") for part in Path(file.name).parts[-3:-1])
 
@@ -375,12 +376,12 @@ def check_impl(expected: CInterface, vendor: VendorSources, sink: Sink) -> tuple
 
 
 def signature_differences(expected: CFunction, found: CFunction, interface: CInterface) -> list[str]:
-    """How the signature of a function differs from that in an interface, in words."""
+    """Describes the difference of a function's signature from that in an interface."""
     return _differences(expected, found, Types(interface, CInterface()))
 
 
 def _differences(expected: CFunction, found: CFunction, types: Types) -> list[str]:
-    """How a signature differs, in words; const on a parameter itself is no part of it."""
+    """Describes the difference of a signature; const on a parameter itself is no part of it."""
     differences = []
     required, have = types.of_returns(expected, found)
     if required.without_top_const() != have.without_top_const():
@@ -398,7 +399,7 @@ def _differences(expected: CFunction, found: CFunction, types: Types) -> list[st
 
 
 def _stand_together(one: VendorFunction, other: VendorFunction) -> bool:
-    """Whether one build can have both definitions."""
+    """Returns whether one build can have both definitions."""
     spans = one.function.span, other.function.span
     in_one_file = spans[0] is not None and spans[1] is not None and spans[0].file == spans[1].file
     return not (in_one_file and branches.exclude_each_other(one.branch, other.branch))

@@ -87,7 +87,7 @@ def check_version(old: Version, new: Version, changes: Iterable[Diagnostic], sin
 
 
 def _is_of_the_version(change: Diagnostic) -> bool:
-    """Whether a macro changed that is the version itself."""
+    """Returns whether a macro changed that is the version itself."""
     return change.code == "macro-changed" and f"'{VERSION_MACROS}" in change.message
 
 

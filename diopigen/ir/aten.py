@@ -54,12 +54,12 @@ class AtenSchema:
 
     @property
     def is_inplace(self) -> bool:
-        """Whether `self` is written."""
+        """Returns whether `self` is written."""
         return any(a.written and a.name == "self" for a in self.arguments)
 
     @property
     def is_out(self) -> bool:
-        """Whether results are written to keyword-only arguments."""
+        """Returns whether results are written to keyword-only arguments."""
         return any(a.written and a.keyword_only for a in self.arguments)
 
 

@@ -1,4 +1,4 @@
-"""How the overloads of ATen are served, as the spec says."""
+"""Mapping of the overloads of ATen to functions, from the spec."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class HandwrittenKernel:
     span: Span
     why_span: Span
     planned: bool = False
-    """Whether compiled graphs make its one call."""
+    """True if compiled graphs make its one call."""
 
 
 @dataclass(frozen=True, slots=True)

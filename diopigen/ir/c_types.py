@@ -1,4 +1,4 @@
-"""What an interface declares in addition to its operators: types, dtypes, device functions and its version."""
+"""Declarations of an interface in addition to its operators: types, dtypes, device functions and its version."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ _POINTER = re.compile(r"(.*\w[* ]*)[*&](?: ?(?:const|restrict|__restrict))*")
 
 
 def is_written_through(c_type: str) -> bool:
-    """Whether a function can write through a parameter of this type: a pointer or reference to what is not const."""
+    """Returns whether a function can write through a parameter of this type: a pointer or reference to what is not
+    const."""
     found = _POINTER.fullmatch(c_type)
     if found is None:
         return False
@@ -29,7 +30,7 @@ class EnumValue:
     doc: str
     span: Span = field(compare=False)
     alias: bool = False
-    """Whether a value before it has the same number."""
+    """True if a value before it has the same number."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,7 +103,7 @@ def written(function: Function) -> tuple[Constraint, ...]:
 
 
 def measured(param: Parameter, key: Key) -> Expression:
-    """What the key bounds: the number of dimensions or of entries, or the value itself."""
+    """Quantity that the key bounds: the number of dimensions or of entries, or the value itself."""
     own = Name(param.name)
     if key.name == "rank":
         return Call("rank" if param.type == "tensor" else "ranks", (own,))
@@ -147,8 +147,8 @@ def _counted(key: Key, interval: Interval) -> Interval:
 
 
 def _comparisons(value: Expression, interval: Interval, *, is_real: bool) -> Iterator[Expression]:
-    """What the ends say: `0 <= p` and `p < 1`, a low end alone `p >= 0`. An infinite end bounds nothing, but for a real
-    number where it is not in the interval itself."""
+    """Predicates of the ends: `0 <= p` and `p < 1`, a low end alone `p >= 0`. An infinite end bounds nothing, but for a
+    real number where it is not in the interval itself."""
     is_below = not interval.is_open_above or (is_real and not interval.has_high)
     if not interval.is_open_below or (is_real and not interval.has_low):
         if is_below:
@@ -164,7 +164,7 @@ def _is_real(param: Parameter, key: Key) -> bool:
 
 
 def _has_entries(param: Parameter, key: Key) -> bool:
-    """Whether a key bounds each of several: the entries of a list, the tensors of an array."""
+    """Returns whether a key bounds each of several: the entries of a list, the tensors of an array."""
     return param.type == "tensors" or (param.type == "sizes" and key.name != "length")
 
 
@@ -172,7 +172,7 @@ def _has_entries(param: Parameter, key: Key) -> bool:
 
 
 class _Words:
-    """What a key says, in words."""
+    """Describes a key."""
 
     def __init__(self, param: Parameter, key: Key, types: Mapping[str, str]) -> None:
         self.param, self.key, self.types = param, key, types

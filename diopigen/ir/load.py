@@ -41,7 +41,7 @@ from diopigen.spec.schema import AnyShape, Field, ListShape, RecordShape, valida
 from diopigen.spec.yaml_reader import load_yaml
 
 CANONICAL = "specs"
-"""What the folder of a spec is called in generated files, wherever it lies."""
+"""Name of the spec's folder in generated files, whatever its path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +210,7 @@ def _empty(state: _State) -> Interface:
 
 
 def _span(node: MappingNode) -> Span:
-    """Where the name of an entry stands."""
+    """Position of the name of an entry."""
     return (node.get("name") or node).span
 
 

@@ -58,7 +58,7 @@ def mappings_of(node: Node | None) -> Iterable[MappingNode]:
 
 
 def key_spans(node: MappingNode) -> dict[str, Span]:
-    """Where the value of each key stands."""
+    """Position of the value of each key."""
     return {key: entry.value.span for key, entry in node.entries.items()}
 
 
@@ -123,7 +123,7 @@ class Lowering:
         )
 
     def _elements(self, node: MappingNode) -> Elements | None:
-        """What a buffer holds; None where the number of its elements is not known."""
+        """Content of a buffer; None if the number of its elements is unknown."""
         count, on, in_place = node.get("elements"), node.get("on"), node.get("in_place")
         number = lower_formula(count, self.sink) if isinstance(count, ScalarNode) else None
         if number is None:
@@ -241,7 +241,7 @@ class Lowering:
         return Kernel(lets, results, node.span, spans)
 
     def latitude(self, node: Node | None) -> Latitude | None:
-        """What a kernel leaves open."""
+        """Latitude of a kernel."""
         if not isinstance(node, MappingNode):
             return None
         terms, free = node.get("terms"), node.get("free")

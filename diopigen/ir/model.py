@@ -23,12 +23,12 @@ from diopigen.spec.interval import Interval
 from diopigen.spec.nodes import Node, Scalar, inside
 
 FROM_KERNEL = "kernel"
-"""What `Function.composite` is where the kernel expression is composed."""
+"""Value of `Function.composite` if the kernel expression is composed."""
 BASE = "base"
 COLLECTIVE = "collective"
 """The family of functions that processes call together."""
 RANKS = ("rank", "nranks")
-"""What expressions of such functions may name besides parameters: the caller's rank, and how many there are."""
+"""Names in expressions of such functions besides parameters: the caller's rank, and the number of ranks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Dimension:
 
 @dataclass(frozen=True, slots=True)
 class ShapeList:
-    """A shape spelt out, dimension by dimension; empty for a 0-d tensor."""
+    """A shape written out, dimension by dimension; empty for a 0-d tensor."""
 
     dimensions: tuple[Dimension, ...]
     span: Span
@@ -117,8 +117,8 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class OpenOrder:
-    """When the entries of an output may be in any order: where the predicate `where` holds, each line along a dimension
-    of its own. `along` is that dimension, or the parameter that names it. The outputs of a call move together."""
+    """Condition for any order of an output's entries: the predicate `where`, each line along a dimension separately.
+    `along` is that dimension, or the parameter that names it. The outputs of a call move together."""
 
     where: Formula
     along: str | int
@@ -128,8 +128,8 @@ class OpenOrder:
 
 @dataclass(frozen=True, slots=True)
 class OpenTies:
-    """When equal elements may stand for each other in an output: where the predicate `where` holds. An output with `of`
-    holds indices into that input along a dimension, no index twice; an index then stands for all that select an equal
+    """Condition for interchangeable equal elements of an output: the predicate `where`. An output with `of` holds
+    indices into that input along a dimension, no index twice; an index then stands for all that select an equal
     element. `along` is the dimension, or the parameter that names it; null stands for the last one."""
 
     where: Formula
@@ -142,7 +142,7 @@ class OpenTies:
 
 @dataclass(frozen=True, slots=True)
 class InPlace:
-    """Where a buffer may be in another one: from element `offset` of `buffer` on."""
+    """Permitted position of a buffer in another one: from element `offset` of `buffer` on."""
 
     buffer: str
     offset: Formula
@@ -151,8 +151,8 @@ class InPlace:
 
 @dataclass(frozen=True, slots=True)
 class Elements:
-    """What is at the address of a buffer: `count` elements whose dtype is the parameter `of`. On ranks where `on` does
-    not hold, the buffer is not used and may be null. Without `in_place` it shares no memory with other buffers."""
+    """Content of a buffer: `count` elements whose dtype is the parameter `of`. On ranks where `on` does not hold, the
+    buffer is not used and may be null. Without `in_place` it shares no memory with other buffers."""
 
     count: Formula
     of: str
@@ -187,35 +187,35 @@ class Parameter:
     c_type: str = ""
     """The C type of an opaque parameter that is no pointer to void."""
     sparse: bool = False
-    """Whether it is in compressed sparse rows."""
+    """True if it is in compressed sparse rows."""
     shares: str = ""
     """The other output that may be the same tensor; empty where it shares no memory with another one."""
     unordered: OpenOrder | None = None
-    """When its entries may be in any order."""
+    """Condition for any order of its entries."""
     ties: OpenTies | None = None
-    """When equal elements may stand for each other."""
+    """Condition for interchangeable equal elements."""
     keys: tuple[Key, ...] = ()
-    """What its values must satisfy by themselves; the constraints of the function begin with the same."""
+    """Conditions on its values; the constraints of the function begin with the same."""
     domain: Formula | None = None
     typical: Formula | None = None
-    """How elements of recorded calls are drawn; None where normal numbers stand for them."""
-    """How legal elements are drawn, where ordinary random numbers would say little."""
+    """Distribution of elements in recorded calls; None for normal numbers."""
+    """Distribution of legal elements, if ordinary random numbers are unsuitable."""
     elements: Elements | None = None
-    """What a buffer holds."""
+    """Content of a buffer."""
     spans: Mapping[str, Span] = field(default_factory=dict, compare=False)
 
     @property
     def is_read(self) -> bool:
-        """Whether the operator reads what the caller put there."""
+        """Returns whether the operator reads what the caller put there."""
         return self.direction in ("in", "inout", "partial_out")
 
     @property
     def is_written(self) -> bool:
-        """Whether the operator writes through it."""
+        """Returns whether the operator writes through it."""
         return self.direction != "in"
 
     def at(self, key: str) -> Span:
-        """Where `key` of the parameter stands, or the parameter itself."""
+        """Position of `key` of the parameter, or of the parameter itself."""
         return self.spans.get(key, self.span)
 
 
@@ -233,7 +233,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """What a caller must satisfy. A violation is answered with `error`.
+    """Condition on a call. A violation is answered with `error`.
 
     `require` is the predicate (docs/spec.md), `note` a sentence for people. `checked` says who can evaluate it: `call`,
     `kernel` where it depends on the elements of tensors, `library` where there is no predicate. `is_damaged`: the
@@ -255,7 +255,7 @@ class Constraint:
 
     @property
     def text(self) -> str:
-        """What must hold, for people: the note, else the predicate itself."""
+        """Description of the condition: the note, else the predicate itself."""
         return self.note or (self.require.text if self.require is not None else "")
 
 
@@ -271,15 +271,15 @@ class Kernel:
     """The operands whose dtypes are promoted to the dtype that the kernel computes in (`promotion.promoted`)."""
 
     def at(self, name: str) -> Span:
-        """Where the name of an intermediate value or an output stands, or the kernel itself."""
+        """Position of the name of an intermediate value or an output, or of the kernel itself."""
         return self.spans.get(name, self.span)
 
 
 @dataclass(frozen=True, slots=True)
 class Latitude:
-    """What established forms of an elementwise kernel do that its expression does not say. `terms` is the size of the
-    terms that they add up, `free` says where any result is accepted: expressions over the operands. It is about
-    computations in one of `dtypes`; None for all."""
+    """Permitted deviations of established elementwise kernels from the expression. `terms` is the size of the terms
+    that they add up, `free` says where any result is accepted: expressions over the operands. It is about computations
+    in one of `dtypes`; None for all."""
 
     terms: Formula | None
     free: Formula | None
@@ -298,7 +298,7 @@ class Overload:
     names: Mapping[str, str] = field(default_factory=dict)
     """Parameters with the names of their arguments, where neither names nor order tell."""
     spans: Mapping[str, Span] = field(default_factory=dict, compare=False)
-    """Where the names of the parameters stand."""
+    """Positions of the names of the parameters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,18 +331,18 @@ class Function:
     aten: tuple[Overload, ...] = ()
     backward_of: str | None = None
     fused: tuple[FusedOverload, ...] = ()
-    """What compiled graphs fuse over the last dimensions."""
+    """Forms in which compiled graphs fuse it over the last dimensions."""
     functional: str = ""
     """The function of torch.nn.functional that computes the same; empty where there is none."""
     planned: bool = False
-    """Whether a rule of the planner of compiled graphs calls it."""
+    """True if a rule of the planner of compiled graphs calls it."""
     composite: str = ""
-    """What fills a vendor's gap: `kernel` or a C++ function; empty where nothing does."""
+    """Implementation for vendors without a kernel: `kernel` or a C++ function; empty if there is none."""
     tolerance: str | None = None
     starter: str = ""
     """Why a new vendor starts with it; empty where none does."""
     unspecified: tuple[str, ...] = ()
-    """What the interface leaves open: keys of `UNSPECIFIED` of the grammar."""
+    """Unspecified results: keys of `UNSPECIFIED` of the grammar."""
     latitude: Latitude | None = None
     since: str = "1.0"
     deprecated: str | None = None
@@ -352,7 +352,7 @@ class Function:
     context: bool = True
     irregular_order: str | None = None
     draft: bool = False
-    """Whether directions, dtypes and shapes may be open: what needs them leaves the function out."""
+    """True if directions, dtypes and shapes may be open: what needs them leaves the function out."""
     source: str | None = None
     naming: Naming = DIOPI
     spans: Mapping[str, Span] = field(default_factory=dict, compare=False)
@@ -362,12 +362,12 @@ class Function:
         return next((param for param in self.params if param.name == name), None)
 
     def at(self, key: str) -> Span:
-        """Where `key` of the entry stands, or the entry itself."""
+        """Position of `key` of the entry, or of the entry itself."""
         return self.spans.get(key, self.span)
 
     @property
     def is_collective(self) -> bool:
-        """Whether it belongs to the communication between processes, which has a suite of its own."""
+        """Returns whether it belongs to the communication between processes, which has a suite of its own."""
         return self.family == COLLECTIVE
 
     @property
@@ -377,7 +377,7 @@ class Function:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether it is a C function beyond what DIOPI has: declarations alone can be generated for it."""
+        """Returns whether it is a C function beyond what DIOPI has: declarations alone can be generated for it."""
         is_ours = self.naming == DIOPI and self.returns in ("status", "string")
         return not is_ours or any(param.c_type for param in self.params)
 

@@ -62,7 +62,7 @@ class Model:
     span: Span
 
     def functions(self) -> Mapping[str, Mapping[str, int]]:
-        """How often each function (by its C name) is called, by phase, in the order of first use."""
+        """Number of calls of each function (by its C name), by phase, in the order of first use."""
         found: dict[str, dict[str, int]] = {}
         for call in self.calls:
             phases = found.setdefault(call.function, {})

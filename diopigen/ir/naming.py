@@ -1,4 +1,4 @@
-"""How the functions of an interface are called, and what they return where an entry does not say."""
+"""Names of the functions of an interface, and their default return type."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ DISTRIBUTIONS = {
     "nonzero": 0,
     "special": 0,
 }
-"""How values are drawn, and the number of arguments."""
+"""Distributions, and the number of their arguments."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Which functions of the interface compute the operators of Relax, as the spec says."""
+"""Functions of the interface for the operators of Relax, from the spec."""
 
 from __future__ import annotations
 
@@ -43,8 +43,7 @@ class FusedOperators:
 
 @dataclass(frozen=True, slots=True)
 class Relax:
-    """What is known of a release of TVM. `named` are operators of tensors alone, with the name that ATen has for
-    each."""
+    """Properties of a release of TVM. `named` are operators of tensors alone, with the name that ATen has for each."""
 
     release: str = ""
     views: tuple[str, ...] = ()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class TypeInfo:
-    """What is true of all parameters of one type."""
+    """Properties of all parameters of one type."""
 
     name: str
     doc: str

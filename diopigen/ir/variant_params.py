@@ -1,4 +1,4 @@
-"""What a variant changes in the parameters of its base."""
+"""Changes of the parameters of the base in a variant."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from diopigen.ir.model import Function
 from diopigen.spec.nodes import Entry, MappingNode, ScalarNode
 
 TARGET, OPERAND = "input", "other"
-"""What is written in place, and what is a number, where a variant names nothing."""
+"""Default target and operands of variants."""
 _WRITTEN = ("out", "partial_out")
 # What a tensor has and a scalar has not.
 _TENSOR_KEYS = frozenset(
@@ -47,7 +47,7 @@ def variant_params(
 
 
 class _Changes:
-    """What a variant changes in the parameters of its base. `fit` is False once a change does not match it."""
+    """Changes of the parameters of the base in a variant. `fit` is False once a change does not match it."""
 
     def __init__(self, params: list[MappingNode], variant: MappingNode, kind: str, base: Function, sink: Sink) -> None:
         self.params, self.names = params, [text_of(param.get("name")) for param in params]

@@ -26,7 +26,7 @@ _HALF_DONE = Note("other files are replaced already, each of them whole; the nex
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a run did, as sorted paths below the root; the manifest is among them.
+    """Effects of a run, as sorted paths below the root, the manifest included.
 
     `retained` are files that are no longer generated but were edited by hand. All are empty where the run refused.
     """
@@ -89,7 +89,7 @@ def survey_for_writing(plan: Plan, root: Path, sink: Sink, *, force: bool, comma
 
 
 def outcome(seen: Survey) -> Result:
-    """What carrying out a surveyed plan amounts to."""
+    """Actions of a surveyed plan."""
     return Result(
         written=seen.paths(State.MISSING, State.STALE, State.EDITED, State.NOT_OURS),
         unchanged=seen.paths(State.UNCHANGED),

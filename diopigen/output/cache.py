@@ -117,7 +117,7 @@ def packed(value: Any) -> bytes:
 
 
 def unpacked(content: bytes | memoryview) -> Any:
-    """What `packed` made bytes of."""
+    """Inverse of `packed`."""
     with no_collection():
         return pickle.loads(content)
 

@@ -50,7 +50,7 @@ def dry_run(
     command: str = DEFAULT_COMMAND,
     lock_wait: float = DEFAULT_WAIT,
 ) -> Result:
-    """What `apply` with the same arguments would do and report, without doing it."""
+    """Changes and reports of `apply` with the same arguments, without writing."""
     with locked(root, shared=True, wait=lock_wait):
         seen = survey_for_writing(plan, root, sink, force=force, command=command)
         return outcome(seen) if seen else Result()

@@ -41,7 +41,7 @@ _UNWRITABLE = {
 
 
 def fault(error: OSError, path: Path, action: str) -> Failure:
-    """What an OSError means to a user: `action` is a verb such as `write`."""
+    """Message of an OSError for a user: `action` is a verb such as `write`."""
     number = error.errno or 0
     if action in ("read", "list"):
         rule, fix = "output-unreadable", "make it readable for you, then run the same command again"
@@ -177,7 +177,7 @@ def sync_folder(path: Path) -> None:
 
 
 def is_temporary(name: str) -> bool:
-    """Whether a file name is that of a temporary file of ours."""
+    """Returns whether a file name is that of a temporary file of ours."""
     return _TEMPORARY.fullmatch(name) is not None
 
 

@@ -40,7 +40,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """What an output root says about itself: `known` maps a path to every hash that is ours there.
+    """Manifest of an output root: `known` maps a path to every hash of generated content.
 
     `trusted` is False where the manifest could not be read, so that nothing can be said about hand edits.
     """
@@ -119,7 +119,7 @@ def parse_journal(content: bytes, name: str, command: str) -> dict[str, frozense
 
 
 def read_records(root: Path, sink: Sink, command: str) -> Records:
-    """What the manifest and the journal below `root` say. Reports to the sink what cannot be read of them."""
+    """Content of the manifest and the journal below `root`. Reports to the sink what cannot be read of them."""
     known: dict[str, frozenset[str]] = {}
     journal: dict[str, frozenset[str]] | None = None
     trusted = True

@@ -1,4 +1,4 @@
-"""What is below an output root against what a plan wants there. Reads, decides, changes nothing."""
+"""Compares the files below an output root with a plan. Reads, decides, changes nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from diopigen.output.manifest import Records, manifest_bytes, read_records, sha2
 
 
 class State(str, Enum):
-    """How one path stands. The first five are planned, the last three were written once and are not any more."""
+    """State of one path. The first five are planned, the last three were written once and are not any more."""
 
     UNCHANGED = "unchanged"
     MISSING = "missing"
@@ -38,7 +38,7 @@ class Kind(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What is at a path. `blocked_by` is the part of the path that is there but is no folder, if one is."""
+    """Kind of file at a path. `blocked_by` is the part of the path that is there but is no folder, if one is."""
 
     kind: Kind
     digest: str = ""
@@ -66,7 +66,7 @@ class Survey:
 
     @property
     def unfinished(self) -> bool:
-        """Whether an earlier run was cut short."""
+        """Returns whether an earlier run was cut short."""
         return self.records.journal is not None
 
 
@@ -184,7 +184,7 @@ def _obstacle(
 
 
 def _holds_only(root: Path, folder: str, orphans: set[str], ours: set[str]) -> bool:
-    """Whether a folder and those in it are ours and hold nothing but files that the run removes."""
+    """Returns whether a folder and those in it are ours and hold nothing but files that the run removes."""
     for name, is_folder in _entries(root / folder):
         path = f"{folder}/{name}"
         if is_folder:

@@ -1,11 +1,11 @@
-"""What pairs parameters with others by name: arguments of ATen, and gradients with what they are the gradient of."""
+"""Pairs of parameters by name: arguments of ATen, and gradients with what they are the gradient of."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from diopigen.emit.torch.binding import Unbound, bind
+from diopigen.emit.torch.binding import BindingError, bind
 from diopigen.ir.aten import parse_schema
 from diopigen.ir.model import Function, Interface
 from diopigen.refactoring.changes import Tree
@@ -46,6 +46,6 @@ def _binding(function: Function, schema: str, names: dict[str, str]) -> dict[str
     """The argument of each parameter, whose names are replaced; the reason where there is no binding."""
     try:
         bound = bind(function, parse_schema(schema))
-    except Unbound as reason:
+    except BindingError as reason:
         return str(reason)
     return {names.get(name, name): argument.name for name, argument in bound.arguments.items()}

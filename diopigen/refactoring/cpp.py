@@ -31,7 +31,7 @@ def without_comments(text: str) -> str:
 
 
 def includes(text: str) -> list[str]:
-    """What a source includes by a quoted path."""
+    """Quoted includes of a source."""
     return _INCLUDE.findall(text)
 
 

@@ -32,7 +32,7 @@ class Document:
         return selected
 
     def loses(self, position: int) -> bool:
-        """Whether what is at a position is removed or replaced."""
+        """Returns whether what is at a position is removed or replaced."""
         return any(edit.start <= position < edit.stop for edit in self._edits)
 
     def in_comments(self, node: Node, word: str) -> list[int]:

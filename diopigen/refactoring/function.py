@@ -153,7 +153,7 @@ def mentions(names: Iterable[str]) -> re.Pattern[str]:
 
 
 def code_lines(tree: Tree, pattern: re.Pattern[str], *folders: str) -> Iterator[tuple[str, Span]]:
-    """What a pattern matches in the code of sources, comments left out, each with its text."""
+    """Matches of a pattern in the code of sources, without comments, each with its text."""
     for file in tree.files(*folders):
         if file.endswith((".cpp", ".h", ".hpp", ".cu", ".cuh", ".c")) and pattern.search(tree.text(file)):
             for match in pattern.finditer(without_comments(tree.text(file))):

@@ -83,7 +83,7 @@ def _texts(operator: str, name: str) -> Iterator[Span]:
 
 @cache
 def _definitions(module: ModuleType) -> dict[str, _Node | ast.Assign]:
-    """What a module defines at its first level, by name."""
+    """Definitions of a module at its first level, by name."""
     found: dict[str, _Node | ast.Assign] = {}
     for node in ast.parse(inspect.getsource(module)).body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):

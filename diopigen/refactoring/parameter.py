@@ -94,7 +94,7 @@ def _in_entry(tree: Tree, document: Document, uses: Uses, old: str, new: str, *,
 
 
 def _in_variants(entry: Entry, old: str, new: str) -> None:
-    """What variants mean where they name nothing is named."""
+    """Makes implicit names of variants explicit."""
     for item in items_of(entry.node.get("variants")):
         variant = item if isinstance(item, MappingNode) else MappingNode.empty(item.span)
         kind = text_of(variant.get("kind")) or text_of(item)
@@ -163,7 +163,7 @@ def _in_relax(tree: Tree, entry: Entry, old: str, new: str) -> None:
 
 
 def _in_configurations(tree: Tree, entry: Entry, old: str, new: str) -> None:
-    """What vendors configure for one tensor of a function: `layout: NHWC, weight(NCHW)`, keys of `tensor_dtype`."""
+    """Configuration of vendors for one tensor of a function: `layout: NHWC, weight(NCHW)`, keys of `tensor_dtype`."""
     for file in tree.files("impl", "examples"):
         if not file.endswith("convert_config.yaml"):
             continue

@@ -1,4 +1,5 @@
-"""Where an entry of the spec names its parameters: as a word, in an expression, and in texts for people."""
+"""Positions at which an entry of the spec names its parameters: as a word, in an expression, and in texts for
+people."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ class Uses:
     """Entries of a list of dimensions that are one word: an integer parameter, or a size that it binds."""
     texts: list[ScalarNode] = field(default_factory=list)
     own_texts: dict[str, ScalarNode] = field(default_factory=dict)
-    """What a parameter itself is, by its name: texts that seldom mean it."""
+    """Keys of the parameter itself: texts that seldom mean it by name."""
 
     def names(self) -> dict[str, ScalarNode]:
         """All names in the entry, each with a scalar that has it."""
@@ -71,7 +72,7 @@ def names_in(expression: str) -> list[str]:
 
 
 def name_ranges(expression: str) -> list[tuple[int, int]]:
-    """Where the names are in an expression, without its functions and its quoted texts."""
+    """Positions of the names in an expression, without its functions and its quoted texts."""
     quoted = [match.span() for match in _QUOTED.finditer(expression)]
     found = (match.span() for match in _NAME.finditer(expression))
     return [span for span in found if not any(first < span[1] and span[0] < last for first, last in quoted)]

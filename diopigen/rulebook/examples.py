@@ -20,11 +20,11 @@ _FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """What breaks a rule, and how it is right. Only `prose` where no short text shows it."""
+    """A bad and a good example of a rule. Only `prose` where no short text shows it."""
 
     rule: str
     read: str
-    """What the snippets are: `spec`, `convert_config`, ..., the name of a reader."""
+    """Kind of the snippets: `spec`, `convert_config`, ..., the name of a reader."""
     part: str
     """The part of a file that the snippets are, such as `params`; empty for whole files."""
     bad: str
@@ -35,7 +35,7 @@ class Example:
     """`docs/spec.md#dtype`, from the root of the project."""
     prose: str
     setting: Mapping[str, Any]
-    """What else the reader needs to know: other rules that report the same (`notes`), what a vendor lacks."""
+    """Further settings of the reader: other rules that report the same (`notes`), missing parts of a vendor."""
 
 
 @cache

@@ -22,7 +22,7 @@ _PARTS = {
     "types": "types.yaml",
     "aten": "a file of aten/",
 }
-"""What the parts of files are called that examples are of."""
+"""Names of the parts of files that examples show."""
 
 
 def explain_rule(name: str) -> str | None:

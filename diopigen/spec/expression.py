@@ -236,7 +236,7 @@ def children(expression: Expression) -> tuple[Expression, ...]:
 
 
 def _is_higher(expression: Expression, limit: int) -> bool:
-    """Whether an expression nests more than `limit` levels deep, found without recursion."""
+    """Returns whether an expression nests more than `limit` levels deep, found without recursion."""
     level: list[Expression] = [expression]
     for _ in range(limit):
         level = [child for parent in level for child in children(parent)]
@@ -293,7 +293,7 @@ def walk(expression: Expression) -> Iterator[Expression]:
 
 
 def head_length(expression: Expression) -> int:
-    """How many characters at the offset of an expression are its head: a name, a function or an operator."""
+    """Length of the head at an offset of an expression: a name, a function or an operator."""
     if isinstance(expression, Name):
         return len(expression.name)
     if isinstance(expression, Call):

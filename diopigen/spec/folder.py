@@ -1,4 +1,4 @@
-"""What is below a folder that the user names: links followed, every folder entered once, regular files told apart.
+"""Files below a folder that the user names: links followed, every folder entered once, only regular files.
 
 A pipe would wait for a writer, and a link that leads back to its own parent would never end.
 """
@@ -54,7 +54,7 @@ def _walk(root: Path) -> Iterator[Found]:
 
 
 def _identity(folder: str | Path) -> tuple[int, int]:
-    """What two names of one folder have in common."""
+    """Identity of a folder, the same for all its names."""
     status = os.stat(folder)  # noqa: PTH116 - Paths for hundreds of entries take half of the time
     return status.st_dev, status.st_ino
 

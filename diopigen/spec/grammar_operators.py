@@ -50,7 +50,7 @@ UNSPECIFIED = {
     "empty": "results for no samples",
     "indices": "results for indices that the forward operator did not return",
 }
-"""What the interface leaves open about an operator: the suite has no case for it."""
+"""Unspecified properties of an operator: the suite has no case for them."""
 VARIANT_KINDS = ("inplace", "scalar", "inplace_scalar")
 
 DTYPE = EitherShape(

@@ -24,17 +24,17 @@ class Interval:
 
     @property
     def is_open_below(self) -> bool:
-        """Whether there is no smallest end: minus infinity."""
+        """Returns whether there is no smallest end: minus infinity."""
         return self.low == Unary("-", INFINITY)
 
     @property
     def is_open_above(self) -> bool:
-        """Whether there is no largest end: infinity."""
+        """Returns whether there is no largest end: infinity."""
         return self.high == INFINITY
 
     @property
     def is_empty(self) -> bool:
-        """Whether no number is in it, as far as its ends are numbers."""
+        """Returns whether no number is in it, as far as its ends are numbers."""
         low, high = constant(self.low), constant(self.high)
         if low is None or high is None:
             return False
@@ -58,7 +58,7 @@ def constant(expression: Expression) -> Union[int, float, None]:
 
 
 def is_interval(text: str) -> bool:
-    """Whether a text has the form of an interval: two parts in brackets."""
+    """Returns whether a text has the form of an interval: two parts in brackets."""
     whole = text.strip()
     return len(whole) > 1 and whole[0] in "[(" and whole[-1] in "])" and len(_commas(text)) == 1
 

@@ -89,7 +89,7 @@ class Form:
         return self.value
 
     def fault(self, expected: str) -> FormFault:
-        """What to raise where the value is not what is expected."""
+        """Returns the exception for an unexpected value."""
         found = "null" if self.value is None else _KINDS[type(self.value)]
         if isinstance(self.value, str):
             found = f"'{self.value if len(self.value) <= 40 else self.value[:37] + '...'}'"

@@ -25,7 +25,7 @@ class _Placed:
 
     @property
     def span(self) -> Span:
-        """Where the node stands."""
+        """Position of the node."""
         start, end = self._start, self._end
         if isinstance(start, Span):
             return start
@@ -84,7 +84,7 @@ class Entry:
 
     @property
     def key_span(self) -> Span:
-        """Where the key stands."""
+        """Position of the key."""
         return self.key_node.span
 
 
@@ -107,7 +107,7 @@ class MappingNode(_Placed):
         return entry.value if entry else None
 
     def key_span(self, key: str) -> Span:
-        """Where the key stands, or the mapping itself where the key is missing."""
+        """Position of the key, or of the mapping itself if the key is missing."""
         entry = self.entries.get(key)
         return entry.key_span if entry else self.span
 
@@ -131,7 +131,7 @@ Node = Union[ScalarNode, SequenceNode, MappingNode]
 
 
 def kind_of(node: Node) -> str:
-    """What a node is, in words for a message."""
+    """Kind of a node, for messages."""
     if isinstance(node, MappingNode):
         return "a mapping"
     if isinstance(node, SequenceNode):

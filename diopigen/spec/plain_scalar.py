@@ -28,7 +28,7 @@ YAML_1_1 = re.compile(
 
 @lru_cache(maxsize=1 << 14)
 def is_ambiguous(text: str) -> bool:
-    """Whether a YAML 1.1 reader turns a plain scalar into something else."""
+    """Returns whether a YAML 1.1 reader turns a plain scalar into something else."""
     return YAML_1_1.match(text) is not None
 
 

@@ -125,7 +125,7 @@ Shape = Union[
 
 
 def describe(shape: Shape) -> str:
-    """What a shape asks for, in words."""
+    """Expected shape, for messages."""
     if isinstance(shape, TextShape):
         return f"one of {', '.join(shape.choices)}" if shape.choices else shape.what
     if isinstance(shape, EitherShape):
@@ -146,7 +146,7 @@ def describe(shape: Shape) -> str:
 
 
 def _accepts_kind(shape: Shape, node: Node) -> bool:
-    """Whether a node is of the kind that a shape asks for, whatever is inside it."""
+    """Returns whether a node is of the kind that a shape asks for, whatever is inside it."""
     if isinstance(shape, AnyShape):
         return True
     if isinstance(shape, EitherShape):
@@ -170,7 +170,7 @@ def _accepts_kind(shape: Shape, node: Node) -> bool:
 
 
 def validate(node: Node, shape: Shape, what: str, sink: Sink) -> bool:
-    """Whether `node` has the shape; every difference is reported. `what` names the node in messages."""
+    """Returns whether `node` has the shape; every difference is reported. `what` names the node in messages."""
     if isinstance(shape, EitherShape):
         for option in shape.options:
             if _accepts_kind(option, node):

@@ -29,7 +29,7 @@ def applied(edits: Sequence[TextEdit], text: str) -> str:
 
 
 def moved(edits: Iterable[TextEdit], position: int) -> int:
-    """Where a position is after edits; what is replaced is at the start of what replaces it."""
+    """Position after edits; replaced text is at the start of its replacement."""
     shift = 0
     for edit in edits:
         if edit.start >= position and edit.stop > position:

@@ -87,7 +87,7 @@ def parse_yaml(text: str, display: str, sink: Sink) -> Node | None:
 
 
 def _problem(error: yaml.MarkedYAMLError, text: str, mark: Any) -> tuple[str, str]:
-    """What is wrong and what to do: a tab and a character that begins no value are named, which libyaml does not."""
+    """Error and fix: names a tab and a character that begins no value, which libyaml does not."""
     problem = error.problem or error.context or "is not YAML"
     lines = text.split("\n")
     line = lines[mark.line] if mark and mark.line < len(lines) else ""

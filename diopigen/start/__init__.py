@@ -1,1 +1,1 @@
-"""What is begun from what there is: an operator like another one."""
+"""Creates an operator from a similar one."""

@@ -1,4 +1,4 @@
-"""Which definitions of a vendor are skeletons: functions that do nothing but say that there is no kernel."""
+"""Recognizes skeletons among a vendor's definitions: functions that only return that there is no kernel."""
 
 from __future__ import annotations
 

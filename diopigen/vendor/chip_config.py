@@ -1,4 +1,4 @@
-"""What the file of a chip says about conversions: the outermost level of a vendor's configuration."""
+"""Conversions that follow from the file of a chip: the outermost level of a vendor's configuration."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def chip_of(directory: Path, vendor: str, interface: Interface, sink: Sink) -> C
 
 
 def settings_of(chip: Chip, interface: Interface) -> Mapping[str, Settings]:
-    """What follows for each native operator: its layouts, contiguous tensors, and indices in 32 bits where the kernel
-    takes none of 64. Values of other 64-bit tensors would lose digits: only a configuration converts them."""
+    """Settings of each native operator: its layouts, contiguous tensors, and 32-bit indices if the kernel supports no
+    64-bit ones. Values of other 64-bit tensors would lose digits: only a configuration converts them."""
     found: dict[str, Settings] = {}
     everything = (NativeOperator(function.name, span=Span(chip.file, 1, 1)) for function in interface.functions)
     for operator in chip.operators or everything:
@@ -81,8 +81,8 @@ def _cast(source: str, target: str, span: Span) -> WrittenCast:
 
 
 def _is_index(param: Parameter) -> bool:
-    """Whether the integers of a tensor are indices or counts: only those of 64 bits, next to floats such as shares of
-    classes, or masks instead of indices and no other values."""
+    """Returns whether the integers of a tensor are indices or counts: only those of 64 bits, next to floats such as
+    shares of classes, or masks instead of indices and no other values."""
     dtypes = frozenset(param.dtype.dtypes if isinstance(param.dtype, DtypeList) else ())
     return "int64" in dtypes and (dtypes <= _INDEX_DTYPES or dtypes - _FLOATS == {"int64"})
 

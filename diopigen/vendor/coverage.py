@@ -1,4 +1,4 @@
-"""What a vendor's tree amounts to: who serves each operator, which models run, and what is worth writing next."""
+"""Coverage of a vendor's tree: implementation of each operator, models that run, and operators worth writing next."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STATES: Mapping[str, str] = {
     "fallback": "the reference library, through host memory",
     "missing": "none: the interface lacks what a model calls, or the vendor a collective",
 }
-"""Who serves an operator, the best first."""
+"""Implementations of an operator, the best first."""
 
 
 @dataclass(frozen=True, slots=True)

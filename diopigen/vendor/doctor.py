@@ -1,5 +1,5 @@
-"""What is wrong with a vendor's tree that does not work: its library, device functions, headers, configuration and
-shims, each finding with the command that fixes it."""
+"""Problems of a vendor's tree that does not work: its library, device functions, headers, configuration and shims, each
+finding with the command that fixes it."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Fallback:
 
     @property
     def operator(self) -> str:
-        """What was called, as a person would look for it."""
+        """Name of the called operator."""
         return self.function or self.overload
 
     @property

@@ -19,14 +19,14 @@ ANY = "any"
 STARTER = "starter"
 ELEMENTWISE = "elementwise"
 MOVERS = ("diopiCastDtype", "diopiCopyInp")
-"""What shims convert with."""
+"""Operators that shims call to convert."""
 _MOVED = ("bool", "uint8", "int32", "int64")
-"""What every framework moves and casts, whatever the chip computes with."""
+"""Operators for moves and casts that every framework needs on any chip."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What a chip's file says. `alignment` and `memory` are in bytes (0 for the default), `operators` in groups: what
+    """Content of a chip's file. `alignment` and `memory` are in bytes (0 for the default), `operators` in groups: what
     they have in common, and their C names."""
 
     name: str
@@ -41,7 +41,7 @@ class Answers:
 
 
 class Questions:
-    """How answers are read. Every method raises `ValueError` with the reason where a text is no answer."""
+    """Parsers of answers. Every method raises `ValueError` with the reason where a text is no answer."""
 
     def __init__(self, interface: Interface) -> None:
         self._interface = interface
@@ -59,7 +59,7 @@ class Questions:
         return text
 
     def doc(self, text: str) -> str:
-        """What the chip is, in a line."""
+        """One-line description of the chip."""
         line = " ".join(text.split())
         if not line:
             raise ValueError("say in a line what the chip is")
@@ -185,7 +185,8 @@ def chip_text(answers: Answers, interface: Interface) -> str:
 
 
 def _is_of_images(interface: Interface, name: str) -> bool:
-    """Whether a tensor of the function has a shape that convolution or pooling gives, or it is a norm over images."""
+    """Returns whether a tensor of the function has a shape that convolution or pooling gives, or it is a norm over
+    images."""
     function = interface.function(name)
     return function is not None and (function.family == "conv_pool_resample" or "BatchNorm" in function.operator)
 

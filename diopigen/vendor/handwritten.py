@@ -1,4 +1,4 @@
-"""What a vendor has written by hand, as opposed to what a command of diopigen keeps in a folder of its own."""
+"""Handwritten files of a vendor, as opposed to those in folders of diopigen."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def _ordered(counts: Mapping[str, int], order: Mapping[str, str]) -> dict[str, i
 
 
 def next_steps(runs: Mapping[str, Results], coverage: Coverage | None, rows: Sequence[Row]) -> list[Step]:
-    """What is to be done, the most urgent first: failures, models that cannot run, kernels that are missing, errors."""
+    """Tasks, the most urgent first: failures, models that cannot run, missing kernels, errors."""
     return [*_failing(runs), *(_uncovered(coverage) if coverage else ()), *_inexact(rows, coverage)]
 
 

@@ -23,8 +23,8 @@ Check = Callable[[str], Sequence[Diagnostic]]
 
 
 def checker(path: str, text: str, interface: Interface, where: Workspace, renamed: Mapping[str, str]) -> Check:
-    """What checks texts of the file `path`, by what is in it now: a chip's file is a mapping, a configuration a list.
-    `renamed` are old names of functions to new ones."""
+    """Checker for the file `path`, by its content: a chip's file is a mapping, a configuration a list. `renamed` are
+    old names of functions to new ones."""
     if isinstance(parse_yaml(text, path, Sink()), MappingNode):
         return lambda changed: _chip(changed, path, interface, renamed)
     return _configuration(path, interface, where, renamed)

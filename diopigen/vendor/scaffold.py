@@ -49,7 +49,7 @@ _Run = Callable[..., Result]
 
 @dataclass(frozen=True, slots=True)
 class Scaffolded:
-    """What a run did: what belongs to diopigen, and the paths that were started or kept as they are, sorted.
+    """Effects of a run: files of diopigen, and paths that were created or not changed, sorted.
 
     `shims` is None where the configuration is in error. `folders` are generated folders of the tree: the table of the
     chip, kernels, and a copy of what the package brings along.
@@ -153,8 +153,8 @@ def scaffold(
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What a run has to write: the operators of the tree, those of them that have files already, the functions with
-    kernels, and the files of each kind."""
+    """Input of a run: the operators of the tree, those with files, the functions with kernels, and the files of each
+    kind."""
 
     operators: tuple[Operator, ...]
     there: tuple[Operator, ...]
@@ -269,7 +269,7 @@ def _shims(
 
 
 def _written(interface: Interface, where: Workspace, root: Path, vendor: str, sink: Sink) -> _Written:
-    """What the vendor's sources define; functions with another signature are reported."""
+    """Definitions in the vendor's sources; functions with another signature are reported."""
     folder = root / "impl" / vendor
     if not folder.is_dir():
         return _Written()

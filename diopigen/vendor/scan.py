@@ -1,4 +1,4 @@
-"""What a vendor's sources define, against the public interface: that of the spec, or of headers."""
+"""Definitions in a vendor's sources, compared with the public interface: that of the spec, or of headers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ran on a device and when: a Chrome trace read, and laid out so that long pauses take little width."""
+"""Timeline of a device: a Chrome trace read, and laid out with shortened pauses."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _kind(record: Form) -> str:
 
 
 def _key(record: Form) -> tuple[str, int, int]:
-    """What a name is about: a process or one of its threads."""
+    """Subject of a name: a process or one of its threads."""
     of_thread = record["name"].text() == "thread_name"
     return record["name"].text(), record["pid"].whole(0), record["tid"].whole(0) if of_thread else 0
 
@@ -114,7 +114,7 @@ def timeline(events: Sequence[Event]) -> Timeline | None:
     busy = sum(end - start for start, end in spans)
     pause = busy / len(spans)
     breaks: list[tuple[float, float]] = []
-    """When something runs again after a pause, and the time that is left out up to there."""
+    """Times at which work resumes after a pause, and the total time omitted before."""
     omitted, last = 0.0, spans[0][0]
     for start, end in spans:
         omitted += max(0.0, start - last - pause)

@@ -1,4 +1,4 @@
-"""What is at the folder of a vendor's tree, and what the tree was scaffolded with."""
+"""State of the folder of a vendor's tree, and the options it was scaffolded with."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ RULES = {
 
 @dataclass(frozen=True, slots=True)
 class TreeState:
-    """What is at the output folder: whether nothing is, and what the tree was scaffolded with."""
+    """State of the output folder: empty or not, and the options it was scaffolded with."""
 
     is_new: bool
     selection: Selection = NOTHING
     torch: bool = False
     tvm: bool = False
     vendored: bool = False
-    """Whether it has a copy of what the package brings along, in third_party/diopigen."""
+    """True if it has a copy of what the package brings along, in third_party/diopigen."""
 
 
 def read_state(root: Path, vendor: str) -> TreeState:
-    """What is at `root`. Raises `Failure` where something else is there."""
+    """State of `root`. Raises `Failure` where something else is there."""
     if not root.is_dir():
         return TreeState(True)  # what else may be in the way is found when files are written
     with disk.faults(root, "read"):

@@ -80,15 +80,15 @@ class BertEncoder(nn.Module):
     ) -> None:
         super().__init__()
         self.words = nn.Embedding(tokens, width, padding_idx=0)
-        self.places = nn.Embedding(length, width)
+        self.embedding_of_positions = nn.Embedding(length, width)
         self.norm = nn.LayerNorm(width, eps=1e-12)
         self.blocks = nn.ModuleList(BertBlock(width, heads) for _ in range(depth))
         self.pooler = nn.Linear(width, width)
         self.head = nn.Linear(width, classes)
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        places = torch.arange(tokens.shape[1], device=tokens.device)
-        x = self.norm(self.words(tokens) + self.places(places))
+        positions = torch.arange(tokens.shape[1], device=tokens.device)
+        x = self.norm(self.words(tokens) + self.embedding_of_positions(positions))
         mask = (tokens != 0)[:, None, None, :]
         for block in self.blocks:
             x = block(x, mask)
@@ -114,8 +114,8 @@ class LlamaAttention(nn.Module):
 
     def rotated(self, x: torch.Tensor, first: int) -> torch.Tensor:
         """Turns pairs of channels by angles that grow with the place in the sequence."""
-        places = torch.arange(first, first + x.shape[2], device=x.device)
-        angles = torch.outer(places.to(self.frequencies.dtype), self.frequencies)
+        positions = torch.arange(first, first + x.shape[2], device=x.device)
+        angles = torch.outer(positions.to(self.frequencies.dtype), self.frequencies)
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         left, right = x.chunk(2, -1)
         return torch.cat((left * cos - right * sin, right * cos + left * sin), -1)
@@ -165,11 +165,11 @@ class LlamaDecoder(nn.Module):
 
     def step(self, tokens: torch.Tensor, caches: list[Cache] | None = None) -> tuple[torch.Tensor, list[Cache]]:
         """The scores, and the caches for the next step."""
-        x, made = self.embedding(tokens), []
+        x, created = self.embedding(tokens), []
         for index, block in enumerate(self.blocks):
             x, cache = block(x, None if caches is None else caches[index])
-            made.append(cache)
-        return self.head(self.norm(x)), made
+            created.append(cache)
+        return self.head(self.norm(x)), created
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
         return self.step(tokens)[0]

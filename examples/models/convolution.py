@@ -81,8 +81,8 @@ class ResNet(nn.Module):
         inputs, stages = width, []
         for index, depth in enumerate(depths):
             inner = width << index
-            for place in range(depth):
-                stages.append(block(inputs, inner, 2 if index > 0 and place == 0 else 1))
+            for position in range(depth):
+                stages.append(block(inputs, inner, 2 if index > 0 and position == 0 else 1))
                 inputs = inner * block.expansion
         self.stages = nn.Sequential(*stages)
         self.average = nn.AdaptiveAvgPool2d(1)
@@ -137,8 +137,8 @@ class MobileNetV2(nn.Module):
         inputs = wide(32)
         layers: list[nn.Module] = [nn.Conv2d(3, inputs, 3, 2, 1, bias=False), nn.BatchNorm2d(inputs), nn.ReLU6()]
         for expand, channels, times, stride in self.BLOCKS:
-            for place in range(times):
-                layers.append(InvertedResidual(inputs, wide(channels), stride if place == 0 else 1, expand))
+            for position in range(times):
+                layers.append(InvertedResidual(inputs, wide(channels), stride if position == 0 else 1, expand))
                 inputs = wide(channels)
         last = wide(1280)
         layers += [nn.Conv2d(inputs, last, 1, bias=False), nn.BatchNorm2d(last), nn.ReLU6(inplace=True)]

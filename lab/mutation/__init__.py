@@ -1,1 +1,1 @@
-"""How strong the suite is: faults are injected into a library that passes, and the suite must find them."""
+"""Mutation testing of the suite: faults are injected into a library that passes, and the suite must detect them."""

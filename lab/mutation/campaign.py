@@ -27,7 +27,7 @@ from lab.mutation.model import Mutant, Report, Trial, Verdict
 Progress = Callable[[int, int, Verdict], None]
 """Called after each fault with the number done, the number of all, and what came of it."""
 Acts = Callable[[int], tuple[int, int]]
-"""How often the fault has acted in a function, by its place: with consequence, and before a call that was refused."""
+"""Number of times the fault has acted in a function, by index: with an effect, and before a rejected call."""
 _SOUND = ("passed", "uncovered")
 _HANGS = 10.0
 """Seconds after which a call counts as hanging: the true library answers all cases within far less."""
@@ -152,7 +152,7 @@ class Campaign:
 
 
 def weight(case: Case) -> tuple[bool, int]:
-    """What is tried first: calls that succeed, then those that are refused, and small operands before large ones."""
+    """Order of the cases: successful calls before rejected ones, small operands before large ones."""
     items = [item for value in case.arguments.values() for item in (value if isinstance(value, tuple) else (value,))]
     return case.expect != SUCCESS, sum(math.prod(item.shape) for item in items if isinstance(item, Operand))
 

@@ -1,4 +1,4 @@
-"""What a mutation run hands around: injected faults, and what came of each in each function."""
+"""Types of a mutation run: injected faults, and their outcome in each function."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What came of a fault in the functions that the library has."""
+    """Outcome of a fault in the functions of the library."""
 
     mutant: Mutant
     trials: tuple[Trial, ...]
@@ -89,7 +89,7 @@ class Report:
 
     @property
     def strong(self) -> bool:
-        """Whether every fault was tried and both shares are as large as they have to be."""
+        """Returns whether every fault was tried and both shares are as large as they have to be."""
         return not self.not_run and min(self.faults_killed, self.positions_killed) >= REQUIRED
 
 

@@ -1,4 +1,4 @@
-"""What came of a mutation run, as text and as JSON. Nothing is printed or written here."""
+"""Report of a mutation run, as text and as JSON. Nothing is printed or written here."""
 
 from __future__ import annotations
 

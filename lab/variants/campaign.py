@@ -39,7 +39,7 @@ class Campaign:
         self.found, self.order = mutants(variants, runtime)
 
     def run(self, globs: Sequence[str] = (), progress: Progress | None = None) -> Report:
-        """What came of each variant that a glob names, of all without globs. Raises `Failure` for a glob that names
+        """Outcome of each variant that matches a glob, of all without globs. Raises `Failure` for a glob that names
         none."""
         started = time.monotonic()
         variants = selected(self.found, globs)

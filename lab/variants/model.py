@@ -1,4 +1,4 @@
-"""What a run over legal variants hands around."""
+"""Types of a run over legal variants."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from lab.mutation.model import Mutant
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What came of a variant: the functions that it replaces, of them those in which it wrote no result of any case,
-    the number of cases, the calls whose results it wrote, and the results that fail because of it."""
+    """Outcome of a variant: the functions that it replaces, those of them in which it wrote no result of any case, the
+    number of cases, the calls whose results it wrote, and the results that fail because of it."""
 
     variant: Mutant
     functions: tuple[str, ...]
@@ -33,5 +33,5 @@ class Report:
 
     @property
     def accepted(self) -> bool:
-        """Whether every variant wrote results in each of its functions, and no case failed because of one."""
+        """Returns whether every variant wrote results in each of its functions, and no case failed because of one."""
         return bool(self.verdicts) and all(v.calls and not v.idle and not v.failures for v in self.verdicts)

@@ -102,7 +102,7 @@ def size_of(values: Sequence[int]) -> Size:
     """A diopiSize_t over values that it keeps alive."""
     array = (ctypes.c_int64 * max(len(values), 1))(*values)
     size = Size(ctypes.cast(array, ctypes.POINTER(ctypes.c_int64)) if values else None, len(values))
-    size._kept = array
+    size._retained = array
     return size
 
 
@@ -265,7 +265,7 @@ class Library:
         return DTYPES[dtype.value], tuple(size.data[: size.len])
 
     def records(self) -> list[Record]:
-        """What the last mock operator received."""
+        """Arguments that the last mock operator received."""
         found = []
         for index in range(self.vendor.mock_record_count()):
             name, handle = ctypes.c_char_p(), ctypes.c_void_p()

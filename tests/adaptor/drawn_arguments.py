@@ -81,7 +81,7 @@ def draw_tensor(pick: random.Random, library: Library, param: Parameter) -> Tens
 
 
 def overlaps(size: list[int], stride: list[int]) -> bool:
-    """Whether two elements are in one place; for gaps whose factors meet."""
+    """Returns whether two elements are in one place; for gaps whose factors meet."""
     positions = {0}
     for length, each in zip(size, stride, strict=True):
         new = {index + position * each for index in positions for position in range(length)}

@@ -1,4 +1,4 @@
-"""What single promises of shims are shown with."""
+"""Mock operators for single properties of shims."""
 
 from __future__ import annotations
 

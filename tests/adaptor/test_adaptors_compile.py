@@ -31,7 +31,7 @@ COMPILERS = [
 
 
 def real(vendor: str, interface: Interface) -> ResolvedConfig:
-    """What a vendor has today: its configuration, and what it implements."""
+    """Configuration of a vendor, and the operators that it implements."""
     implemented = json.loads((DATA / "vendor_functions.json").read_text())[vendor]
     sink = Sink()
     parsed = parse_config((DATA / f"vendors/{vendor}.yaml").read_text(encoding="utf-8"), "convert_config.yaml", sink)

@@ -11,12 +11,12 @@ from composite_caller import Array, Caller, close, numbers
 
 SCALE = 0.3
 HALF = 2**-10
-"""What rounding a result to float16 may change."""
+"""Error bound for a result rounded to float16."""
 UNEQUAL = "q, k and v are not [batch, sequence, heads, head_dim] of one attention"
 
 
 def visible(queries: int, keys: int, left: int, right: int) -> Array:
-    """Which keys a query sees: [seq_q, seq_k]. Its own place is aligned to the last query and the last key."""
+    """Keys that a query attends to: [seq_q, seq_k]. Its own place is aligned to the last query and the last key."""
     distance = np.arange(keys)[None, :] - (np.arange(queries)[:, None] + keys - queries)
     seen = np.ones((queries, keys), dtype=bool)
     seen &= (distance >= -left) if left >= 0 else True
@@ -59,7 +59,7 @@ def operands(queries: int, keys: int, heads: int = 2, kv_heads: int = 2) -> tupl
     return q, k, v
 
 
-def given(call: Caller, q: Array, k: Array, v: Array, dtype: str = "float32") -> dict[str, Any]:
+def provided(call: Caller, q: Array, k: Array, v: Array, dtype: str = "float32") -> dict[str, Any]:
     tensors = {"q": call.tensor(q, dtype), "k": call.tensor(k, dtype), "v": call.tensor(v, dtype)}
     return {**tensors, "gen": call.generator}
 
@@ -69,7 +69,7 @@ def flash(call: Caller, q: Array, k: Array, v: Array, **options: Any) -> tuple[A
     out = call.tensor(np.full(q.shape, 7.0), "float16")
     lse = call.tensor(np.full((q.shape[0], q.shape[2], q.shape[1]), 7.0))
     windows = {"window_size_left": -1, "window_size_right": -1}
-    arguments = {**given(call, q, k, v, "float16"), "softmax_scale": SCALE, **windows, **options}
+    arguments = {**provided(call, q, k, v, "float16"), "softmax_scale": SCALE, **windows, **options}
     status = call("diopiFlashAttention", attention_out=out, softmax_lse=lse, **arguments)
     assert status == SUCCESS, call.library.last_error()
     return call.array(out), call.array(lse)
@@ -83,7 +83,7 @@ def test_heads_and_causal_masks(call: Caller, causal: bool, queries: int, keys: 
     expected, statistics = attention(q, k, v, visible(queries, keys, -1, 0 if causal else -1))
     out, lse = call.tensor(np.zeros(q.shape)), call.tensor(np.zeros(statistics.shape))
     status = call(
-        "diopiMultiHeadAttention", **given(call, q, k, v), out=out, softmax_lse=lse, scale=SCALE, is_causal=causal
+        "diopiMultiHeadAttention", **provided(call, q, k, v), out=out, softmax_lse=lse, scale=SCALE, is_causal=causal
     )
     assert status == SUCCESS, call.library.last_error()
     close(call.array(out), expected, 1e-5)
@@ -123,7 +123,7 @@ def test_dropout(call: Caller) -> None:
     mask = call.tensor(np.zeros((2, 4, 5, 7)), "bool")
     out, lse = call.tensor(np.zeros(q.shape)), call.tensor(np.zeros((2, 4, 5)))
     status = call(
-        "diopiMultiHeadAttention", **given(call, q, k, v), out=out, softmax_lse=lse, scale=SCALE, is_causal=True,
+        "diopiMultiHeadAttention", **provided(call, q, k, v), out=out, softmax_lse=lse, scale=SCALE, is_causal=True,
         dropout_p=0.4, return_debug_mask=True, debug_attn_mask=mask,
     )  # fmt: skip
     assert status == SUCCESS, call.library.last_error()
@@ -141,7 +141,7 @@ def test_mask_without_dropout_keeps_everything(call: Caller) -> None:
     q, k, v = operands(3, 4)
     mask = call.tensor(np.zeros((2, 2, 3, 4)), "bool")
     out, lse = call.tensor(np.zeros(q.shape)), call.tensor(np.zeros((2, 2, 3)))
-    arguments = {**given(call, q, k, v), "out": out, "softmax_lse": lse, "scale": SCALE}
+    arguments = {**provided(call, q, k, v), "out": out, "softmax_lse": lse, "scale": SCALE}
     assert call("diopiMultiHeadAttention", **arguments, return_debug_mask=True, debug_attn_mask=mask) == SUCCESS
     assert (call.array(mask) == 1).all()
     close(call.array(out), attention(q, k, v, visible(3, 4, -1, -1))[0], 1e-5)
@@ -174,7 +174,7 @@ def test_nan_stays_visible(call: Caller) -> None:
         ({"alibi_slopes": (3,)}, "C3: alibi_slopes has the shape [heads] or [batch, heads]"),
     ],
 )  # fmt: skip
-def test_what_does_not_go_together_is_refused(call: Caller, wrong: dict[str, Any], text: str) -> None:
+def test_what_does_not_go_together_is_rejected(call: Caller, wrong: dict[str, Any], text: str) -> None:
     q, k, v = operands(3, 4)
     out, lse = call.tensor(np.full(q.shape, 7.0), "float16"), call.tensor(np.full((2, 2, 3), 7.0))
     changed = {
@@ -183,28 +183,28 @@ def test_what_does_not_go_together_is_refused(call: Caller, wrong: dict[str, Any
         else value
         for name, value in wrong.items()
     }
-    arguments = {**given(call, q, k, v, "float16"), "window_size_left": -1, "window_size_right": -1, **changed}
+    arguments = {**provided(call, q, k, v, "float16"), "window_size_left": -1, "window_size_right": -1, **changed}
     assert call("diopiFlashAttention", attention_out=out, softmax_lse=lse, **arguments) == ERROR
     assert call.library.last_error() == f"diopiFlashAttention: {text}"
     assert (call.array(out) == 7).all()
     assert (call.array(lse) == 7).all()
 
 
-def test_wanted_mask_that_is_null_is_refused(call: Caller) -> None:
+def test_expected_mask_that_is_null_is_rejected(call: Caller) -> None:
     q, k, v = operands(3, 4)
     out, lse = call.tensor(q), call.tensor(np.zeros((2, 2, 3)))
-    arguments = {**given(call, q, k, v), "out": out, "softmax_lse": lse, "scale": SCALE}
+    arguments = {**provided(call, q, k, v), "out": out, "softmax_lse": lse, "scale": SCALE}
     assert call("diopiMultiHeadAttention", **arguments, return_debug_mask=True) == ERROR
     expected = "diopiMultiHeadAttention: C3: debug_attn_mask is not null where return_debug_mask is true"
     assert call.library.last_error() == expected
 
 
-def test_dtype_that_the_interface_has_not_is_refused(call: Caller) -> None:
+def test_dtype_that_the_interface_has_not_is_rejected(call: Caller) -> None:
     q, k, v = operands(3, 4)
     out, lse = call.tensor(q), call.tensor(np.zeros((2, 2, 3)))
-    arguments = {**given(call, q, k, v), "attention_out": out, "softmax_lse": lse}
+    arguments = {**provided(call, q, k, v), "attention_out": out, "softmax_lse": lse}
     assert call("diopiFlashAttention", **arguments) == DTYPE_NOT_SUPPORTED
     assert call.library.last_error() == "diopiFlashAttention: parameter 'q' must not be float32"
-    arguments = {**given(call, q, k, v), "k": call.tensor(k, "float16"), "out": out, "softmax_lse": lse}
+    arguments = {**provided(call, q, k, v), "k": call.tensor(k, "float16"), "out": out, "softmax_lse": lse}
     assert call("diopiMultiHeadAttention", **arguments) == DTYPE_NOT_SUPPORTED
     assert call.library.last_error() == "diopiMultiHeadAttention: parameter 'k' must not be float16 with float32"

@@ -105,7 +105,7 @@ def test_gelu(call: Caller, approximate: str) -> None:
     close(call.array(out), curve if approximate == "tanh" else exact, 1e-5)
 
 
-def test_text_that_the_interface_has_not_is_refused(call: Caller) -> None:
+def test_text_that_the_interface_has_not_is_rejected(call: Caller) -> None:
     out = call.tensor(np.ones(3))
     arguments = {"out": out, "input": call.tensor(np.ones(3))}
     assert call("diopiGelu", **arguments, approximate=call.text("erf")) == ERROR
@@ -136,7 +136,7 @@ def test_integers_are_computed_in_the_dtype_that_they_are_promoted_to(call: Call
     np.testing.assert_array_equal(call.array(clamped), [3.0, 100.0, 40.0])
 
 
-def test_result_of_a_higher_category_is_refused(call: Caller) -> None:
+def test_result_of_a_higher_category_is_rejected(call: Caller) -> None:
     x = call.tensor(np.ones(3), "int32")
     floating = call.tensor(np.ones(3))
     rest = {"tensor1": floating, "tensor2": floating, "value": call.scalar(1.0)}

@@ -48,7 +48,7 @@ CHANNELS_FIRST = {"NCL": 3, "NCHW": 4, "NCDHW": 5}
 
 
 def allowed(rule: TensorRule, size: tuple[int, ...], stride: tuple[int, ...]) -> bool:
-    """Whether strides are as a rule wants them."""
+    """Returns whether strides are as a rule wants them."""
     rank = len(size)
     for layouts in (rule.layouts, rule.common_layouts):
         if "ND" in layouts:
@@ -80,7 +80,7 @@ def created_values(
 
 
 def definite(function: Function, name: str) -> bool:
-    """Whether the interface defines one dtype for what the operator makes."""
+    """Returns whether the interface defines one dtype for what the operator makes."""
     param = function.param(name)
     assert param is not None
     return not isinstance(param.dtype, DtypeList) or len(param.dtype.dtypes) == 1

@@ -1,4 +1,4 @@
-"""What a chip's file says of ranks and alignment: calls of higher rank go to the fallback, buffers are aligned."""
+"""Ranks and alignment of a chip's file: calls of higher rank fall back, buffers are aligned."""
 
 from __future__ import annotations
 

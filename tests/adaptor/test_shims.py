@@ -1,4 +1,4 @@
-"""What a shim promises, one promise at a time, on operators that show it best."""
+"""Properties of shims, one at a time, on suitable operators."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_two_handles_of_the_same_memory_stay_one_tensor(library: Library, interf
     assert len({record.handle for record in library.records()}) == 1
 
 
-def test_tensors_that_share_a_part_of_their_memory_are_refused(library: Library, interface: Interface) -> None:
+def test_tensors_that_share_a_part_of_their_memory_are_rejected(library: Library, interface: Interface) -> None:
     """The operator would get temporaries of their own, and could not see it."""
     add = function(interface, "diopiAdd")
     one = filled(library, "int64", [4])
@@ -179,14 +179,14 @@ def test_new_tensor_has_the_dtype_of_the_interface(library: Library, interface: 
     slot = (ctypes.c_void_p * 1)(0x5A5A)
     source = filled(library, "float64", [3])
     # The operator makes int32 where the interface says int64.
-    library.vendor.mock_narrows_made(True)
+    library.vendor.mock_narrows_results(True)
     nonzero = function(interface, "diopiNonzero")
     arguments = {"out": ctypes.addressof(slot), "input": source.handle}
     assert library.call(nonzero, arguments) == SUCCESS
     assert library.describe(slot[0] or 0) == ("int64", (3, 2))
     library.release(slot[0] or 0)
     # It gives what it got, float32, where the caller's input is float64.
-    library.vendor.mock_narrows_made(False)
+    library.vendor.mock_narrows_results(False)
     assert library.call(function(interface, "diopiIndex"), arguments) == SUCCESS
     assert library.describe(slot[0] or 0) == ("float64", (3, 2))
     library.release(slot[0] or 0)
@@ -233,7 +233,7 @@ def sparse(library: Library, dtype: str) -> int:
     return created.value or 0
 
 
-def test_sparse_tensor_that_would_have_to_be_cast_is_refused(library: Library, interface: Interface) -> None:
+def test_sparse_tensor_that_would_have_to_be_cast_is_rejected(library: Library, interface: Interface) -> None:
     multiply = function(interface, "diopiSpMM")
     names = [param.name for param in multiply.params if param.type == "tensor" and param.direction == "in"]
     out, dense = filled(library, "float64", [2, 2]), filled(library, "float64", [4, 2])

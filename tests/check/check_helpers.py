@@ -1,4 +1,4 @@
-"""What the tests of rules share: the miniature spec with a fixture laid over it, and the findings as users see them."""
+"""Shared by tests of rules: the miniature spec with a fixture laid over it, and the findings as users see them."""
 
 from __future__ import annotations
 

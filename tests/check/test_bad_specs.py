@@ -35,5 +35,5 @@ def test_every_rule_has_a_fixture() -> None:
     assert {rule_of(fixture) for fixture in FIXTURES} == rules
 
 
-def test_every_made_fixture_is_expected() -> None:
+def test_every_created_fixture_is_expected() -> None:
     assert set(CREATED) <= set(FIXTURES)

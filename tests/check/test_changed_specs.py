@@ -76,5 +76,5 @@ def sample(every: list[tuple[Path, Change]], count: int) -> list[tuple[Path, Cha
 
 
 def is_complete(finding: Diagnostic) -> bool:
-    """Whether a finding is one of a known rule, with a position and a fix line."""
+    """Returns whether a finding is one of a known rule, with a position and a fix line."""
     return finding.code in all_rules() and finding.span is not None and bool(finding.fix)

@@ -1,4 +1,5 @@
-"""What `check` passes can be generated: operators taken away or given another name, and faults that emitters find."""
+"""A spec without findings of `check` can be generated: operators removed or renamed, and errors that emitters
+report."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ def with_functions(interface: Interface, change: dict[str, Function | None]) -> 
 
 
 def refusals(interface: Interface, where: api.Workspace) -> list[str]:
-    """What `generate` refuses, by target."""
+    """Errors of `generate`, by target."""
     found = []
     for target in api.targets():
         try:

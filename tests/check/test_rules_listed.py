@@ -14,7 +14,8 @@ from diopigen.rulebook.rules import all_rules
 
 PACKAGE = Path(diopigen.__file__).parent
 REPORTERS = {"error", "warning", "note", "failure", "Diagnostic", "_error", "_unique", "open_entry", "_fault"}
-"""What makes findings; the last four are the wrappers in spec/, check/ and contract/ that take a rule id."""
+"""Functions that create findings; the last four are the wrappers in spec/, check/ and contract/ that accept a rule
+id."""
 OURS = ("spec", "ir", "check", "contract")
 RULE_ID = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)+\Z")
 

@@ -1,4 +1,4 @@
-"""How the tests read the file of a chip."""
+"""Reads the file of a chip in tests."""
 
 from __future__ import annotations
 

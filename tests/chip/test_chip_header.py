@@ -109,7 +109,7 @@ def test_the_command_checks_writes_and_compares(tmp_path: Path) -> None:
     invoke(1, str(file), "--out", str(out), "--check")
 
 
-def test_the_command_shows_findings_with_their_places(tmp_path: Path) -> None:
+def test_the_command_shows_findings_with_their_positions(tmp_path: Path) -> None:
     file, out = tmp_path / "chip.yaml", tmp_path / "out"
     file.write_text(RICH.replace("alignment: 16", "alignment: 17"), encoding="utf-8")
     assert f"{file}:5:12: error[chip-alignment]: 17 bytes cannot be an alignment" in invoke(

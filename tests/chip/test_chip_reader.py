@@ -114,13 +114,13 @@ CASES = {
 
 
 @pytest.mark.parametrize(
-    ("change", "wanted"), [case for cases in CASES.values() for case in cases], ids=lambda value: str(value)[:40]
+    ("change", "expected"), [case for cases in CASES.values() for case in cases], ids=lambda value: str(value)[:40]
 )
-def test_a_rule(tmp_path: Path, interface: Interface, change: tuple[str, str], wanted: str) -> None:
+def test_a_rule(tmp_path: Path, interface: Interface, change: tuple[str, str], expected: str) -> None:
     assert change[0] in SMALLEST
     chip, found = read(SMALLEST.replace(*change), tmp_path, interface)
-    assert (chip is None) == ("error[" in wanted)
-    assert found == [wanted]
+    assert (chip is None) == ("error[" in expected)
+    assert found == [expected]
 
 
 def test_every_rule_has_a_case() -> None:

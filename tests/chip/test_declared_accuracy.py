@@ -1,4 +1,4 @@
-"""What a chip's file declares of accuracy: findings with positions, and what holds for a function and dtype."""
+"""Declared accuracy in a chip's file: findings with positions, and the resolved accuracy of a function and dtype."""
 
 from __future__ import annotations
 

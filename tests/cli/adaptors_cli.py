@@ -54,7 +54,7 @@ CONFIG = """\
 """
 
 
-def made(folder: Path, name: str, config: str | None = CONFIG) -> Path:
+def created(folder: Path, name: str, config: str | None = CONFIG) -> Path:
     directory = folder / "impl" / name
     (directory / "functions").mkdir(parents=True)
     (directory / "functions" / "kernels.cpp").write_text(SOURCE.replace("VENDOR", name))

@@ -1,4 +1,4 @@
-"""What the tests of `diopigen adaptors` share."""
+"""Shared by tests of `diopigen adaptors`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from adaptors_cli import Adaptors, made
+from adaptors_cli import Adaptors, created
 from test_generate import ROOT
 
 from diopigen import api
@@ -22,7 +22,7 @@ _load = api.load
 @pytest.fixture
 def vendor(tmp_path: Path) -> Path:
     """A vendor's tree in a folder of its own: impl/chip with five functions and a configuration."""
-    return made(tmp_path, "chip")
+    return created(tmp_path, "chip")
 
 
 @pytest.fixture

@@ -92,7 +92,7 @@ C_ALONE = """\
 struct item { int class; };
 void item_copy(const float *restrict from, float *restrict new, struct item *item);
 """
-"""What a C++ compiler does not take: `restrict`, and keywords of C++ as names."""
+"""Text that a C++ compiler rejects: `restrict`, and keywords of C++ as names."""
 
 DIOPI = """\
 #include <stdint.h>

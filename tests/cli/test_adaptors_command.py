@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from adaptors_cli import CONFIG, Adaptors, made
+from adaptors_cli import CONFIG, Adaptors, created
 from test_generate import ROOT, run, tree
 
 HEADERS = ROOT / "generated/include/diopi"
@@ -34,7 +34,7 @@ def test_the_same_tree_elsewhere_gives_the_same_bytes(vendor: Path, tmp_path: Pa
 
 
 def test_two_vendors_are_independent(vendor: Path, tmp_path: Path, adaptors: Adaptors) -> None:
-    other = made(tmp_path, "ship", "- common_config:\n    layout: NHWC\n")
+    other = created(tmp_path, "ship", "- common_config:\n    layout: NHWC\n")
     adaptors(vendor)
     before = tree(tmp_path / "generated/adaptors/chip")
     adaptors(other)
@@ -92,27 +92,27 @@ def test_warnings_do_not_stop_a_run_but_strict_makes_them_errors(vendor: Path, a
     assert "warning[config-not-implemented]" in err and "shims for 5 functions" in out
 
 
-def test_a_configuration_given_by_name(vendor: Path, tmp_path: Path, adaptors: Adaptors) -> None:
+def test_a_configuration_provided_by_name(vendor: Path, tmp_path: Path, adaptors: Adaptors) -> None:
     (tmp_path / "other.yaml").write_text("- common_config:\n    dtype: (int8)->int16\n")
     out, _ = adaptors(vendor, "--config", "other.yaml", "--explain", "Relu")
     assert "other.yaml:2" in out and "convert_config.yaml" not in out
 
 
-def test_headers_given_by_name(vendor: Path, adaptors: Adaptors) -> None:
+def test_headers_provided_by_name(vendor: Path, adaptors: Adaptors) -> None:
     headers = [argument for path in sorted(HEADERS.glob("*.h")) for argument in ("--proto", str(path))]
     assert adaptors(vendor, *headers, "--explain") == adaptors(vendor, "--explain")
 
 
 def test_a_tree_whose_configuration_is_in_its_root(tmp_path: Path, adaptors: Adaptors) -> None:
     """As `diopigen scaffold` lays it out."""
-    vendor = made(tmp_path, "chip", None)
+    vendor = created(tmp_path, "chip", None)
     (tmp_path / "convert_config.yaml").write_text(CONFIG)
     out, _ = adaptors(vendor, "--explain", "Relu")
     assert "convert_config.yaml:2" in out
 
 
 def test_no_configuration_converts_nothing_and_is_noted(tmp_path: Path, adaptors: Adaptors) -> None:
-    vendor = made(tmp_path, "chip", None)
+    vendor = created(tmp_path, "chip", None)
     out, err = adaptors(vendor, "--explain", "Relu")
     assert out.startswith("diopiRelu: implemented by chip; its tensors are passed on as they are\n")
     assert err == (
@@ -124,7 +124,7 @@ def test_no_configuration_converts_nothing_and_is_noted(tmp_path: Path, adaptors
 
 
 def test_the_default_configuration_is_without_a_finding(tmp_path: Path, adaptors: Adaptors) -> None:
-    vendor = made(tmp_path, "chip", (ROOT / "convert_config.yaml").read_text(encoding="utf-8"))
+    vendor = created(tmp_path, "chip", (ROOT / "convert_config.yaml").read_text(encoding="utf-8"))
     out, err = adaptors(vendor, "--explain", "Relu")
     assert out.startswith("diopiRelu: implemented by chip; its tensors are passed on as they are\n") and err == ""
 
@@ -133,7 +133,7 @@ def test_the_examples_in_the_default_configuration_are_right(tmp_path: Path, ada
     lines = (ROOT / "convert_config.yaml").read_text(encoding="utf-8").split("\n")
     examples = [line[2:] for line in lines if line.startswith(("# - ", "#     ", "#       "))]
     assert len(examples) > 15
-    vendor = made(tmp_path, "chip", "\n".join(examples) + "\n")
+    vendor = created(tmp_path, "chip", "\n".join(examples) + "\n")
     _, err = adaptors(vendor, "--explain", "Relu")
     assert {line.split("[")[1].split("]")[0] for line in err.split("\n") if "config-" in line} <= {
         "config-narrowing",

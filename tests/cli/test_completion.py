@@ -1,4 +1,4 @@
-"""What shells complete: the names of the spec, and nothing where there is none."""
+"""Shell completion: the names of the spec, and nothing without one."""
 
 from __future__ import annotations
 

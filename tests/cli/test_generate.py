@@ -59,7 +59,7 @@ def test_a_second_run_writes_nothing(tmp_path: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
 
 
-def test_a_hand_edit_is_found_named_and_kept(tmp_path: Path) -> None:
+def test_a_hand_edit_is_found_named_and_retained(tmp_path: Path) -> None:
     run("generate", "--out", str(tmp_path))
     edited = tmp_path / "include/diopi/functions.h"
     edited.write_text(edited.read_text() + "// mine\n")
@@ -91,7 +91,7 @@ def test_two_processes_at_once_leave_a_whole_tree(tmp_path: Path) -> None:
     run("generate", "--out", str(tmp_path / "out"), "--check")
 
 
-def test_an_unwritable_place_is_one_line_and_exit_2(tmp_path: Path) -> None:
+def test_an_unwritable_position_is_one_line_and_exit_2(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = run("generate", "--out", str(tmp_path / "file"), code=2)
     assert "error[output-unwritable]" in done.stderr
@@ -119,8 +119,8 @@ def test_an_unknown_target_names_the_nearest(tmp_path: Path) -> None:
         2,
     ),
 )
-def test_bad_files_give_a_place_and_a_rule(tmp_path: Path, name: str, content: bytes, rule: str) -> None:
-    """What is no text at all is work that could not be done; a text with faults has findings."""
+def test_bad_files_give_a_position_and_a_rule(tmp_path: Path, name: str, content: bytes, rule: str) -> None:
+    """A file that is not text has exit code 2; a text with errors has findings."""
     shutil.copytree(ROOT / "specs", tmp_path / "specs")
     (tmp_path / "specs" / name).write_bytes(content)
     done = run("generate", cwd=tmp_path, code=2 if rule.startswith("file-") else 1)

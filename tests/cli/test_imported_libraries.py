@@ -126,8 +126,8 @@ def test_types_are_written_as_c_has_them(folder: Path, capsys: pytest.CaptureFix
     assert said.count("warning[doc-reference]: the documentation of plan_visit names diopiVisitAll") == 1
     assert "warning[doc-reference]: the documentation of plan_execute names diopiNowhere" in said
     assert "draft-done" not in said
-    open_places = {line.rpartition("]: ")[2] for line in said.splitlines() if "missing-direction" in line}
-    assert open_places == {
+    open_positions = {line.rpartition("]: ")[2] for line in said.splitlines() if "missing-direction" in line}
+    assert open_positions == {
         "plan_create: 'in' has no direction",
         "plan_create: 'out' has no direction",
         "plan_flops: 'add' has no direction",
@@ -158,7 +158,7 @@ def test_prefix_and_status_are_found_and_types_of_included_headers_come_along(
     assert "    returns: string\n" in operators and "    returns: size_t\n" in operators
 
 
-def test_prefix_and_status_can_be_given(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_prefix_and_status_can_be_provided(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, said = run(capsys, "import-proto", "nn.h", "--prefix", "", "--status", "size_t")
     assert code == 0, said
     assert "prefix: ''\nstatus: size_t\n" in (folder / "specs/types.yaml").read_text()
@@ -226,7 +226,7 @@ def test_a_run_that_imports_nothing_fails_and_writes_nothing(
     assert not (folder / "specs").exists()
 
 
-def test_a_file_that_cannot_be_a_header_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_cannot_be_a_header_is_rejected(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "two words.h").write_text("int one(void);\n")
     code, said = run(capsys, "import-proto", "two words.h")
     assert code == 1 and "'two words.h' cannot be the name of a header" in said

@@ -59,7 +59,7 @@ BAD: dict[str, dict[str, Callable[[Path], object]]] = {
     "new folder": {"a file": Path.touch, "a pipe": _pipe, "below a file": _below_a_file},
     "new file": {"a folder": Path.mkdir, "below a file": _below_a_file},
 }
-"""What is at the path, by what the command wants there. The path itself has a folder of its own."""
+"""File kinds at a path, by what the command requires. The path itself has a folder of its own."""
 
 VENDOR = "{vendor}"
 CHIP = str(ROOT / "examples/droplet/droplet.yaml")

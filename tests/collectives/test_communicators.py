@@ -1,4 +1,4 @@
-"""How communicators of droplet are made: in any order, by ranks that are there, and without a file that stays."""
+"""Creating communicators of droplet: in any order, by ranks that exist, and without a file that remains."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def rank(tmp_path: Path) -> Iterator[Callable[[], Rank]]:
 
 
 def shared_files() -> set[str]:
-    """What communicators have left in shared memory; other tests have files of other names."""
+    """Files of communicators in shared memory; other tests have files of other names."""
     return {path.name for path in Path("/dev/shm").iterdir() if "diopi" in path.name}
 
 
@@ -104,7 +104,7 @@ def test_ranks_that_are_killed_before_all_have_come_leave_no_file(rank: Callable
     assert shared_files() == before
 
 
-def test_communicators_are_made_in_any_order_without_waiting(rank: Callable[[], Rank]) -> None:
+def test_communicators_are_created_in_any_order_without_waiting(rank: Callable[[], Rank]) -> None:
     """Each of three ranks makes that with the next one first, in which the other is last."""
     ranks = [rank() for _ in range(3)]
     ids = [each.ask("id") for each in ranks]

@@ -67,7 +67,12 @@ def tables(every: list[Row]) -> str:
     for row in every:
         if row.family != family:
             family = row.family
-            lines += ["", f"### {family}", "| function | found in | compared | result |", "| --- | --- | --- | --- |"]
+            lines += [
+                "",
+                f"### {family}",
+                "| function | implemented in | compared | result |",
+                "| --- | --- | --- | --- |",
+            ]
         found_in = ", ".join(row.found_in) or row.source
         result = STATUSES[row.status] + (f": {row.note}" if row.note else "")
         lines.append(f"| {row.function} | {found_in} | {row.compared} | {result} |")

@@ -172,8 +172,8 @@ SERVING: dict[str, tuple[Holds, ...]] = {
 
 
 def _is_outside(a: Arguments) -> bool:
-    places, limits = a["points"][:, :3], a["coors_range"]
-    return bool(((places < limits[:3]) | (places >= limits[3:])).any(1).all())
+    positions, limits = a["points"][:, :3], a["coors_range"]
+    return bool(((positions < limits[:3]) | (positions >= limits[3:])).any(1).all())
 
 
 KINDS = [

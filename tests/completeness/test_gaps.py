@@ -1,4 +1,4 @@
-"""What `check` says of operators that lack cases, oracle, kernel or glue: which, how severe, and after a rename."""
+"""Findings of `check` for operators without cases, oracle, kernel or glue: names, severity, and after a rename."""
 
 from __future__ import annotations
 

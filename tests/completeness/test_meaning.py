@@ -30,7 +30,7 @@ def _read(function: Function) -> list[str]:
 
 
 def _is_open(interface: Interface, function: Function) -> bool:
-    """Whether the function has no ATen overload, or reads more than each of its overloads."""
+    """Returns whether the function has no ATen overload, or reads more than each of its overloads."""
     return all(
         len(_read(function)) > len(_arguments(interface.aten.schemas[overload.name])) + len(overload.constants)
         for overload in function.aten

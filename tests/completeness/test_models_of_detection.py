@@ -1,5 +1,5 @@
-"""Which functions of detection and serving a model table calls: all but those that are named with the reason, and the
-table in docs/conformance.md says how many each model has."""
+"""Functions of detection and serving in model tables: all but those that are named with the reason, and the table in
+docs/conformance.md has the number of each model."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Which functions of detection and serving have a second reference next to their oracle: counted from the tests that
-compare the two, so that the number in docs/conformance.md is what is run."""
+"""Functions of detection and serving with a second reference next to their oracle: counted from the tests that compare
+the two, which the number in docs/conformance.md must match."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from diopigen.diagnostics import Sink
 ROOT = Path(__file__).resolve().parents[2]
 HEADERS = frozenset({"functions_mmcv.h", "functions_lmdeploy.h"})
 TABLES = frozenset({"TORCH", "EXACT", "LOOPS"})
-"""What tests call their tables of references: compositions of torch, exact arithmetic, loops from the definition."""
+"""Names of tables of references in tests: compositions of torch, exact arithmetic, loops from the definition."""
 
 OTHERWISE = {
     "RoiawarePool3dBackwardMmcv": "the adjoint of the forward call, in test_upright_box_oracles.py",

@@ -1,4 +1,4 @@
-"""What the tests of configurations share: a run from text to table, and findings as a user sees them."""
+"""Shared by tests of configurations: a run from text to table, and findings as a user sees them."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ def table(text: str, interface: Interface) -> ResolvedConfig:
 
 
 def function_rule(resolved: ResolvedConfig, name: str) -> FunctionRule:
-    """What holds for one function."""
+    """Resolved settings of one function."""
     (rule,) = [rule for rule in resolved.functions if rule.function == name]
     return rule
 
 
 def tensor_rule(resolved: ResolvedConfig, name: str, param: str) -> TensorRule:
-    """What holds for one tensor."""
+    """Resolved settings of one tensor."""
     (rule,) = [rule for rule in function_rule(resolved, name).tensors if rule.param == param]
     return rule
 

@@ -35,7 +35,7 @@ def schema(interface: Interface) -> dict[str, Any]:
 
 
 def agree(text: str, schema: dict[str, Any], interface: Interface) -> bool:
-    """Whether a file is accepted; fails where the two differ."""
+    """Returns whether a file is accepted; fails where the two differ."""
     _, sink = run(text, interface)
     ours = not any(finding.severity.value == "error" and finding.code not in BEYOND for finding in sink.sorted())
     theirs = jsonschema.Draft7Validator(schema).is_valid(yaml.safe_load(text))
@@ -100,7 +100,7 @@ ACCEPTED_VALUES = [
     "tensor_dtype: {}",
     "tensor_dtype: {input: (int8)->int16, other: none}",
 ]
-REFUSED_VALUES = [
+REJECTED_VALUES = [
     "dtype: None",
     "dtype: none, (int8)->int16",
     "dtype: (int8)->(int16)",
@@ -131,8 +131,8 @@ def test_both_accept_a_value(value: str, schema: dict[str, Any], interface: Inte
     assert agree(f"- diopiAdd:\n    {value}\n", schema, interface)
 
 
-@pytest.mark.parametrize("value", REFUSED_VALUES)
-def test_both_refuse_a_value(value: str, schema: dict[str, Any], interface: Interface) -> None:
+@pytest.mark.parametrize("value", REJECTED_VALUES)
+def test_both_reject_a_value(value: str, schema: dict[str, Any], interface: Interface) -> None:
     assert not agree(f"- diopiAdd:\n    {value}\n", schema, interface)
 
 

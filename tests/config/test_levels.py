@@ -1,4 +1,4 @@
-"""What a configuration comes to: the innermost level that speaks wins, key by key."""
+"""Resolution of a configuration: the innermost level wins, key by key."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_every_dtype_of_the_interface_can_be_named(interface: Interface) -> None
         assert casts(tensor_rule(resolved, "diopiAdd", "out")) == {dtype.name: other}
 
 
-def test_places_in_the_table_name_no_folder(interface: Interface) -> None:
+def test_positions_in_the_table_name_no_folder(interface: Interface) -> None:
     from diopigen.config.reader import parse_config
     from diopigen.config.resolve import resolve
     from diopigen.diagnostics import Sink

@@ -44,7 +44,7 @@ def test_an_unknown_dtype_is_marked_where_it_stands(name: str, interface: Interf
     assert spans == [Span("convert_config.yaml", line, column, line, column + 7)]
 
 
-def test_an_escape_hides_places_and_the_whole_text_is_marked(interface: Interface) -> None:
+def test_an_escape_hides_positions_and_the_whole_text_is_marked(interface: Interface) -> None:
     _, sink = run('- diopiAdd:\n    dtype: "(int8)\\x2d>int16, (flaot32)->int16"\n', interface)
     assert [(finding.code, finding.span) for finding in sink.sorted()] == [
         ("config-unknown-dtype", Span("convert_config.yaml", 2, 12, 2, 48))

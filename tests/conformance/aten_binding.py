@@ -50,10 +50,10 @@ _NOT_MATCHED = frozenset(
 
 
 HALVES: Mapping[str, str] = {"float16": "float32", "bfloat16": "float32"}
-"""What halves are converted to where torch rounds to them on the way."""
+"""Dtype of halves where torch rounds to them in intermediate steps."""
 
 
-class Unbound(Exception):
+class BindingError(Exception):
     """No overload takes the arguments."""
 
 
@@ -96,14 +96,14 @@ class Bound:
 
 def bind(call: Call, *, widened: Mapping[str, str] | None = None) -> Bound:
     """The first overload of the spec that has a place for every argument; tensors of a dtype in `widened` are converted
-    to the one that it gives. Raises `Unbound`."""
+    to the one that it gives. Raises `BindingError`."""
     reasons = []
     for overload, constants in _overloads(call):
         try:
             return _Binder(overload, call, widened or {}, constants).bound()
-        except Unbound as reason:
+        except BindingError as reason:
             reasons.append(f"{overload.name()}: {reason}")
-    raise Unbound("; ".join(reasons) or "the spec names no overload that torch has")
+    raise BindingError("; ".join(reasons) or "the spec names no overload that torch has")
 
 
 def _overloads(call: Call) -> Iterator[tuple[Any, frozenset[str]]]:
@@ -151,7 +151,7 @@ class _Binder:
         self.constants = constants
 
     def bound(self) -> Bound:
-        """The call. Raises `Unbound` where an argument has no place on either side."""
+        """The call. Raises `BindingError` where an argument has no place on either side."""
         taken = self._matched()
         positional: list[Any] = []
         keywords: dict[str, Any] = {}
@@ -167,7 +167,7 @@ class _Binder:
                 mutated[param.name] = value
         for index, argument in enumerate(self.outs):
             if index >= len(self.outputs):
-                raise Unbound(f"no output for {argument.name}")
+                raise BindingError(f"no output for {argument.name}")
             keywords[argument.name] = self._empty(self.outputs[index])
         # With a return for each output of the function, those that the call has no use for are counted as well.
         named = self.written if len(self.overload._schema.returns) == len(self.written) else self.outputs
@@ -197,7 +197,7 @@ class _Binder:
                     waiting.remove(suited[0])
         left = [p.name for p in waiting if p.name not in self.unused and self.call.values.get(p.name) is not None]
         if left:
-            raise Unbound(f"no place for {', '.join(left)}")
+            raise BindingError(f"no place for {', '.join(left)}")
         overwritten = [a for a in self.arguments if a.name not in taken and a.alias_info is not None]
         for argument, param in zip(overwritten, self.outputs, strict=False):
             taken[argument.name] = param  # an output that ATen overwrites
@@ -236,7 +236,7 @@ class _Binder:
         return value
 
     def _derived(self, argument: Any) -> Any:
-        """What the interface says otherwise: through the outputs that it has, and their dtypes and shapes."""
+        """Expected results in the interface's form: its outputs, and their dtypes and shapes."""
         name, call = argument.name, self.call
         first = next((p for p in call.function.params if p.is_read and p.type == "tensor"), None)
         shape: tuple[int, ...] = call.shapes.get(first.name, ()) if first is not None else ()
@@ -261,4 +261,4 @@ class _Binder:
             return int(np.prod(shape[2:]))
         if argument.has_default_value():
             return argument.default_value
-        raise Unbound(f"nothing for {name}")
+        raise BindingError(f"nothing for {name}")

@@ -67,10 +67,10 @@ class Results:
         self.arranged = arranged(case, call.function, self.found, answer, inputs)
 
     def fault(self, name: str, elements: Any, dtype: str, expected: Expected) -> Fault | None:
-        """What is wrong with the elements of an output, in memory form; any order passes that the spec leaves open."""
+        """Describes the error of an output, in memory form; accepts any order that the spec permits."""
         return self.arranged.fault(name, Stored(elements, dtype), expected, self.call.function.tolerance)
 
     def complaint(self, expected: Property, elements: Any, dtype: str) -> str | None:
-        """What a property has against an output."""
+        """Describes the violation of a property by an output."""
         others = (self.found[name] for name in expected.others if name in self.found)
         return expected.check(decode(elements, dtype), *(decode(one.elements, one.dtype) for one in others))

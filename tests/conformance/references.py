@@ -23,8 +23,8 @@ LAYOUTS = frozenset({"alone", "non-contiguous", "expanded", "channels-last", "st
 def disagreements(
     interface: Interface, operator: str, reference: Callable[[Call], Found], largest: float = float("inf")
 ) -> tuple[int, list[str]]:
-    """How many outputs were compared, and what is wrong. `largest` is the most numbers of a case, for references that
-    take their time."""
+    """Number of compared outputs, and the errors. `largest` is the most numbers of a case, for references that take
+    their time."""
     function = interface.function(f"diopi{operator}")
     assert function is not None
     wrong: list[str] = []

@@ -46,7 +46,7 @@ def _setting(
 
 
 def _bias(setting: dict[str, Any]) -> Any:
-    """What is added to the scores, hidden keys at minus infinity, written out query by query."""
+    """Bias of the scores, masked keys at minus infinity, written out query by query."""
     keys = setting["k"].shape[1]
     bias = np.zeros((HEADS, QUERIES, keys))
     for head, i, j in np.ndindex(*bias.shape):

@@ -24,7 +24,7 @@ def _twice_area(polygon: Sequence[Point]) -> Fraction:
 
 
 def _cut(polygon: list[Point], a: Point, b: Point) -> list[Point]:
-    """What of a polygon is not to the right of the line from a to b."""
+    """The part of a polygon that is not to the right of the line from a to b."""
 
     def side(p: Point) -> Fraction:
         return (b[0] - a[0]) * (p[1] - a[1]) - (b[1] - a[1]) * (p[0] - a[0])
@@ -49,7 +49,7 @@ def shared(first: list[Point], second: list[Point]) -> Fraction:
     return abs(_twice_area(first)) / 2
 
 
-def _turned(box: Sequence[float]) -> list[Point]:
+def _rotated(box: Sequence[float]) -> list[Point]:
     x, y, width, height, angle = (float(number) for number in box)
     along = (math.cos(angle) * width / 2, math.sin(angle) * width / 2)
     across = (-math.sin(angle) * height / 2, math.cos(angle) * height / 2)
@@ -110,7 +110,7 @@ def _corners(row: Any) -> list[Point]:
 
 
 def _from_above(row: Any) -> list[Point]:
-    return _turned([row[i] for i in (0, 1, 3, 4, 6)])
+    return _rotated([row[i] for i in (0, 1, 3, 4, 6)])
 
 
 def _bev(call: Call) -> Mapping[str, Any]:
@@ -141,7 +141,7 @@ def _nms(call: Call) -> Mapping[str, Any]:
 
 
 def _nms_rotated(call: Call) -> Mapping[str, Any]:
-    points = [_turned(row[:5]) for row in call["dets"]]
+    points = [_rotated(row[:5]) for row in call["dets"]]
     threshold = Fraction(float(np.float32(call["iou_threshold"])))
 
     def above(i: int, k: int) -> bool:
@@ -170,13 +170,13 @@ def _upright(call: Call, points: list[list[Point]]) -> Mapping[str, Any]:
 
 EXACT: dict[str, Callable[[Call], Mapping[str, Any]]] = {
     "BboxOverlapsMmcv": _bbox_overlaps,
-    "BoxIouRotatedMmcv": lambda call: _quadrilaterals(call, _turned),
+    "BoxIouRotatedMmcv": lambda call: _quadrilaterals(call, _rotated),
     "BoxIouQuadriMmcv": lambda call: _quadrilaterals(call, _corners),
     "Iou3dBoxesOverlapBevMmcv": _bev,
     "NmsMmcv": _nms,
     "NmsRotatedMmcv": _nms_rotated,
     "Iou3dNms3dMmcv": lambda call: _upright(call, [_from_above(row) for row in call["boxes"]]),
-    "Iou3dNms3dNormalMmcv": lambda call: _upright(call, [_turned([*row[[0, 1, 3, 4]], 0]) for row in call["boxes"]]),
+    "Iou3dNms3dNormalMmcv": lambda call: _upright(call, [_rotated([*row[[0, 1, 3, 4]], 0]) for row in call["boxes"]]),
 }
 LARGEST = 600
 """Numbers of a case: rational arithmetic takes its time."""

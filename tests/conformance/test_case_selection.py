@@ -15,7 +15,7 @@ import pytest
 from diopigen.conformance.cases.choices import primary_dtypes
 from diopigen.conformance.cases.suite import AXES, cases_of, find, select
 from diopigen.conformance.cases.suite import tested as functions_of
-from diopigen.conformance.cases.values import Unfit, draw, seed_of, specials
+from diopigen.conformance.cases.values import RecipeError, draw, seed_of, specials
 from diopigen.conformance.model import ANY_FAILURE, SUCCESS, Case, Number, Operand
 from diopigen.conformance.rules import RULES
 from diopigen.conformance.run import host_runtime, tvm_ffi_library
@@ -161,10 +161,10 @@ def test_values_are_drawn_in_every_dtype(dtype: str) -> None:
     assert sorted(draw(Drawn("permutation"), (6,), "int32", source).tolist()) == [0, 1, 2, 3, 4, 5]
 
 
-def test_values_that_a_dtype_cannot_hold_are_refused() -> None:
+def test_values_that_a_dtype_cannot_hold_are_rejected() -> None:
     source = np.random.default_rng(0)
     for values, dtype in (((0.5,), "int32"), ((-1,), "uint8"), ((300,), "int8"), (Drawn("integers", (-3, 3)), "uint8")):
-        with pytest.raises(Unfit):
+        with pytest.raises(RecipeError):
             draw(values, (1,), dtype, source)
 
 
@@ -174,7 +174,7 @@ def test_every_row_has_its_peak_at_another_index() -> None:
     assert sampled.argmax(axis=1).tolist() == [0, 3, 6, 9] and (sampled == 1000).sum() == 4
     assert draw(Drawn("peaks", (7,)), (5,), "int32", source)[0] == 7
     for values, shape, dtype in (((300,), (2, 3), "int8"), ((1.5,), (2,), "int32"), ((1,), (2, 0), "float32")):
-        with pytest.raises(Unfit):
+        with pytest.raises(RecipeError):
             draw(Drawn("peaks", values), shape, dtype, source)
 
 

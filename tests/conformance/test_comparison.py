@@ -159,7 +159,7 @@ def test_a_computation_in_half_precision_is_not_asked_for_more() -> None:
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int32", "bool", "complex64"])
 @pytest.mark.parametrize("wrong", [None, 0, 9, 10, 23])
 def test_large_outputs_are_compared_in_chunks(dtype: str, wrong: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is wrong in any part is found, and a scale that is broadcast counts in all of them."""
+    """Errors in any part are detected, and a scale that is broadcast counts in all of them."""
     values = np.arange(24).reshape(4, 6) % 2
     stored = encode(values, dtype)
     if wrong is not None:

@@ -63,7 +63,7 @@ def test_holes_are_named(interface: Interface) -> None:
     assert to_record(found[0])["dtypes"]["int64"] == {}
 
 
-def test_a_refused_call_reaches_no_dtype(interface: Interface) -> None:
+def test_a_rejected_call_reaches_no_dtype(interface: Interface) -> None:
     relu = function_of(interface, "diopiRelu")
     (found,) = coverage([relu], [case("diopiRelu", "float32", "error", "any failure")], interface.not_covered)
     assert [(hole.kind, hole.message) for hole in found.holes if hole.kind == "axis"] == [

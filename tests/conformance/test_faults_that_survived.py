@@ -41,14 +41,14 @@ def extreme(call: Call, faulty: bool, *, sign: int, outputs: tuple[str, ...]) ->
         x, dim = x.reshape(-1), 0
     rows = np.moveaxis(np.atleast_1d(x), dim, -1)
     positions = np.zeros(rows.shape[:-1], dtype=np.int64)
-    for place in np.ndindex(*positions.shape):
+    for position in np.ndindex(*positions.shape):
         best = 0
-        for i, value in enumerate(rows[place].tolist()):
-            current = rows[place][best].item()
+        for i, value in enumerate(rows[position].tolist()):
+            current = rows[position][best].item()
             is_nan = value != value and ((faulty and i > 0) or current == current)
             if is_nan or (sign * value > sign * current and current == current):
                 best = i
-        positions[place] = best
+        positions[position] = best
     values = np.take_along_axis(rows, positions[..., None], -1)[..., 0]
     found = {"out": positions, "max": values, "min": values, "max_indices": positions, "min_indices": positions}
     return {name: found[name].reshape(call.shapes[name]) for name in outputs}
@@ -203,7 +203,7 @@ def test_a_normalised_value_may_be_rounded_before_it_is_scaled(interface: Interf
 
 
 def sequences(call: Call) -> list[tuple[Any, Any]]:
-    """Where the queries and the keys of each sequence are, of padded or joined ones."""
+    """Ranges of the queries and the keys of each sequence, padded or packed."""
     if "cum_seq_q" not in call.values:
         return [((b,), (b,)) for b in range(len(call["q"]))]
     ends = [
@@ -225,22 +225,22 @@ def attention_sample(call: Call, factor: float, draw: np.random.Generator) -> di
     for own, other in sequences(call):
         keys, values = (np.repeat(one[other], group, axis=1) for one in (k, v))
         scores = scale * np.einsum("qhd,khd->hqk", q[own], keys)
-        kept = (draw.random(scores.shape) >= chance) * factor
+        retained = (draw.random(scores.shape) >= chance) * factor
         if not backward:
             p = np.exp(scores - scores.max(axis=2, keepdims=True))
             p /= p.sum(axis=2, keepdims=True)
-            found["q"][own] = np.einsum("hqk,khd->qhd", p * kept, values)
+            found["q"][own] = np.einsum("hqk,khd->qhd", p * retained, values)
             continue
         number = own[0] if isinstance(own, tuple) else [one for one, _ in sequences(call)].index(own)
         p = np.exp(scores - call.wide("softmax_lse")[number][:, : scores.shape[1], None])
         names = ("grad_output", "attention_out") if "grad_output" in call.values else ("grad_out", "out")
         grad, out = (call.wide(name)[own] for name in names)
-        to_p = np.einsum("qhd,khd->hqk", grad, values) * kept
+        to_p = np.einsum("qhd,khd->hqk", grad, values) * retained
         to_score = scale * p * (to_p - np.einsum("qhd,qhd->hq", grad, out)[:, :, None])
         found["q"][own] = np.einsum("hqk,khd->qhd", to_score, keys)
         for name, array in (
             ("k", np.einsum("hqk,qhd->khd", to_score, q[own])),
-            ("v", np.einsum("hqk,qhd->khd", p * kept, grad)),
+            ("v", np.einsum("hqk,qhd->khd", p * retained, grad)),
         ):
             found[name][other] = array.reshape(len(array), -1, group, array.shape[2]).sum(axis=2)
     if backward:
@@ -282,6 +282,6 @@ def test_dropout_that_does_not_scale_what_it_keeps_is_found(interface: Interface
 
 
 def has_dropout(case: Case) -> bool:
-    """Whether the probability of dropout is above 0."""
+    """Returns whether the probability of dropout is above 0."""
     value = case.arguments.get("p_dropout", case.arguments.get("dropout_p"))
     return isinstance(value, float) and value > 0

@@ -1,4 +1,4 @@
-"""What hosts ask for is what torch gives: the oracles against ATen on the call forms of tests/host_calls."""
+"""Calls of hosts: the oracles against ATen on the call forms of tests/host_calls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from host_calls import HostCall, calls
 
 pytest.importorskip("torch", reason="torch is an optional extra: pip install 'diopigen[torch]'")
 
-from aten_binding import HALVES, Unbound, bind, stored
+from aten_binding import HALVES, BindingError, bind, stored
 
 from diopigen.conformance.compare.results import compare
 from diopigen.conformance.dtypes import decode
@@ -32,9 +32,9 @@ def _expectations(call: Call, name: str, expected: Any) -> list[tuple[Any, str]]
 
 
 def _torch_results(call: Call, *, widened: Mapping[str, str] | None) -> dict[str, Any]:
-    """What the first overload of the spec gives that takes the call; those that write to given tensors come last.
+    """Result of the first overload of the spec that accepts the call; those that write to provided tensors come last.
 
-    Raises `Unbound` where none does.
+    Raises `BindingError` where none does.
     """
     values = {name: value for name, value in call.values.items() if not (isinstance(value, str) and not value)}
     reasons = []
@@ -42,9 +42,9 @@ def _torch_results(call: Call, *, widened: Mapping[str, str] | None) -> dict[str
         one = replace(call, function=replace(call.function, aten=(overload,)), values=values)
         try:
             return bind(one, widened=widened).run()
-        except (Unbound, *_REFUSALS) as reason:
+        except (BindingError, *_REFUSALS) as reason:
             reasons.append(f"{overload.name}: {str(reason).splitlines()[0]}")
-    raise Unbound("; ".join(reasons) or "the spec names no overload")
+    raise BindingError("; ".join(reasons) or "the spec names no overload")
 
 
 def _decoded(result: Any) -> Any:
@@ -66,11 +66,11 @@ def _difference(
 
 
 def _compared(interface: Interface, host: HostCall) -> tuple[int, str]:
-    """How many results were compared, and what differs or why torch cannot be asked."""
+    """Number of compared results, and the differences or the reason why torch cannot be compared."""
     call = call_of(interface, host.case)
     try:
         found = _torch_results(call, widened=HALVES if host.case.dtype in HALVES else None)
-    except Unbound as reason:
+    except BindingError as reason:
         return 0, f"torch: {reason}"
     with np.errstate(all="ignore"):
         answer = answer_of(call)

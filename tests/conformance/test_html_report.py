@@ -99,7 +99,7 @@ def test_the_data_of_the_page(interface: Interface) -> None:
     ]
 
 
-def test_text_of_a_library_cannot_leave_its_place(interface: Interface) -> None:
+def test_text_of_a_library_cannot_leave_its_position(interface: Interface) -> None:
     html = page(interface, *BAD)
     assert html.count("</script>") == 2
     assert "<img" not in html

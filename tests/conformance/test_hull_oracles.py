@@ -59,7 +59,7 @@ def _triangles(corners: list[Point]) -> list[list[Point]]:
 
 
 def _shares(points: list[Point], corners: list[Point]) -> tuple[Fraction, Fraction, Fraction]:
-    """What the hull and the quadrilateral share and cover, and the area of the hull of both."""
+    """Areas of the hull and the quadrilateral, of both together, and of the hull of both."""
     own = _hull(points)
     common = sum((shared(own, piece) for piece in _triangles(corners)), Fraction())
     return common, _area(own) + abs(_area(corners)) - common, _area(_hull([*points, *corners]))

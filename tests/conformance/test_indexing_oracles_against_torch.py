@@ -94,7 +94,7 @@ TORCH: dict[str, Callable[[Arguments], Any]] = {
 ADDED_IN_HALF = frozenset(
     {"EmbeddingBackward", "GatherBackward", "IndexBackward", "IndexPut", "IndexSelectBackward", "UnfoldBackward"}
 )
-"""Where torch rounds each partial sum of halves, while the bound is that of sums in float32."""
+"""Functions for which torch rounds each partial sum of halves, while the bound is that of sums in float32."""
 
 
 @pytest.mark.parametrize("operator", sorted(TORCH))

@@ -90,7 +90,7 @@ known.yaml:13:14: error[exception-dtype]: there is no dtype 'flot64'
 """
 
 
-def test_what_is_wrong_with_a_file_is_said_with_its_place(tmp_path: Path) -> None:
+def test_what_is_wrong_with_a_file_is_said_with_its_position(tmp_path: Path) -> None:
     found, findings = parsed(BAD, tmp_path)
     assert found == ()
     assert findings.strip() == FINDINGS.strip()
@@ -218,7 +218,7 @@ def test_a_looser_tolerance_waives_what_it_needs_to_and_is_reported_where_it_is_
     assert findings == ""
 
 
-def test_an_unsupported_dtype_has_to_be_refused(
+def test_an_unsupported_dtype_has_to_be_rejected(
     interface: Interface, tiny_library: Path, runtime: Path, tmp_path: Path
 ) -> None:
     content = "unsupported:\n  - functions: diopiAdd\n    dtypes: [DTYPE]\n    reason: r\n"
@@ -243,7 +243,7 @@ def test_an_unsupported_dtype_has_to_be_refused(
         ("diopiMm/float32/*", 400, "{functions: [diopiMm], dtypes: [float32], product_bits: 11}"),
     ],
 )
-def test_a_factor_is_noted_with_the_declaration_in_its_place(
+def test_a_factor_is_noted_with_the_declaration_in_its_position(
     interface: Interface, tmp_path: Path, cases: str, factor: int, declared: str
 ) -> None:
     known, _ = parsed(f"tolerance:\n  - cases: {cases}\n    factor: {factor}\n    reason: r\n", tmp_path)

@@ -1,4 +1,4 @@
-"""Which calls the suite makes up: those that the contract of a function admits, each evaluated once, and no others."""
+"""Calls that the suite generates: those that the contract of a function admits, each evaluated once, and no others."""
 
 from __future__ import annotations
 

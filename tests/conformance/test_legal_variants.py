@@ -111,7 +111,7 @@ def test_what_the_library_fails_itself_is_no_false_alarm(
     assert "cases fail without any variant" in text(report)
 
 
-def test_an_unknown_variant_is_refused_with_the_nearest_one(campaign: Campaign) -> None:
+def test_an_unknown_variant_is_rejected_with_the_nearest_one(campaign: Campaign) -> None:
     with pytest.raises(Failure) as caught:
         campaign.run(["softmax-by-reciprocl"])
     assert "softmax-by-reciprocal" in str(caught.value.diagnostics[0].fix)

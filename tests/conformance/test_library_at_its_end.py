@@ -1,4 +1,4 @@
-"""What a library does after the last case: a process leaves it properly, and what goes wrong then fails the run."""
+"""Finalization of a library after the last case: errors in it fail the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which library and which runtime a command means, and that a wrong name is answered at once."""
+"""Lookup of the library and the runtime of a command, with an error for a wrong name."""
 
 from __future__ import annotations
 

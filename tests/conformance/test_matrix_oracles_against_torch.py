@@ -194,11 +194,12 @@ TRUE_STATE: dict[str, Callable[[Arguments], Found]] = {
     "NormBackward": lambda a: {"norm": torch.linalg.vector_norm(a.self, a.p, list(a.dim) or None)},
     "TriangularSolveBackward": lambda a: {"x": _solve(a.b, a.mat, a)},
 }
-"""What a backward operator gets from the forward pass, where the cases make it up: torch's gradient recomputes it."""
+"""Inputs of a backward operator from the forward pass, if the cases generate them: torch's gradient recomputes them."""
 ROUNDED_ON_THE_WAY = frozenset({
     "Adadelta", "Adam", "AdamW", "ClipGradNorm", "FusedAdamW", "MatmulBackward", "Rmsprop", "Sgd",
 })  # fmt: skip
-"""Where torch rounds steps in between to half precision, which the interface does in float32: no halves there."""
+"""Functions for which torch rounds intermediate steps to half precision, which the interface does in float32: no
+halves."""
 
 
 def _with_true_state(operator: str, call: Call) -> Call:

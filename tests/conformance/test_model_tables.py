@@ -46,7 +46,9 @@ def test_every_call_is_one_of_the_interface(interface: Interface, tables: dict[s
         assert len(model_cases(interface, model)) == len(model.calls) >= least
 
 
-def test_reduced_dimensions_may_be_kept_whatever_the_operand_is_called(interface: Interface, tmp_path: Path) -> None:
+def test_reduced_dimensions_may_be_retained_whatever_the_operand_is_called(
+    interface: Interface, tmp_path: Path
+) -> None:
     """The operand of Amax is 'self', that of Mean 'input'."""
     call = (
         "  - {phase: p, function: %s, dtype: float32, count: 1, aten: x, arguments: {out: %s, %s: [2, 3], dim: [1]}}\n"
@@ -233,7 +235,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_is_found_at_its_place(fault: str, tmp_path: Path) -> None:
+def test_a_fault_is_found_at_its_position(fault: str, tmp_path: Path) -> None:
     row, expected = FAULTS[fault]
     shutil.copytree(MINIATURE, tmp_path / "spec")
     head = "model: blender\ndoc: It blends.\ntorch: '2'\ncalls:\n"

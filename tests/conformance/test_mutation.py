@@ -145,7 +145,7 @@ def test_the_json_names_the_case_that_found_a_fault(campaign: Campaign) -> None:
     assert by_function["diopiSoftmax"]["outcome"] == "not reached"
 
 
-def test_a_name_that_no_fault_has_is_refused_with_the_nearest_one(campaign: Campaign) -> None:
+def test_a_name_that_no_fault_has_is_rejected_with_the_nearest_one(campaign: Campaign) -> None:
     with pytest.raises(Failure) as caught:
         selected(campaign.found, ["nan-droped"])
     assert caught.value.diagnostics[0].fix == "did you mean 'nan-dropped'?"

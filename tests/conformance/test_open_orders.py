@@ -29,7 +29,7 @@ def case_where(interface: Interface, name: str, **arguments: Any) -> tuple[Case,
 
 
 def faults(case: Case, call: Call, answer: Answer, found: Mapping[str, Any]) -> dict[str, str]:
-    """What the suite has against results, by output."""
+    """Errors of results in the suite, by output."""
     results = Results(case, call, answer, found, encode)
     wrong: dict[str, str] = {}
     for name, requested in answer.items():
@@ -98,7 +98,7 @@ def in_order(call: Call, sign: int, *, stable: bool) -> dict[str, Any]:
     ("name", "flag", "sign"),
     [("diopiSort", "pStable", 1), ("diopiArgsort", "stable", -1), ("diopiArgsort", "stable", 1)],
 )
-def test_equal_elements_may_change_places_only_without_stability(
+def test_equal_elements_may_change_positions_only_without_stability(
     interface: Interface, name: str, flag: str, sign: int
 ) -> None:
     descending = sign < 0
@@ -118,7 +118,7 @@ def test_equal_elements_may_change_places_only_without_stability(
     assert set(faults(strict, call, answer, in_order(call, 1, stable=False))) == {last}
 
 
-def test_zeros_of_both_signs_may_change_places_only_without_stability(interface: Interface) -> None:
+def test_zeros_of_both_signs_may_change_positions_only_without_stability(interface: Interface) -> None:
     zeros: dict[str, Any] = {"input": np.array([0.0, -0.0, 1.0, -0.0], np.float32), "dim": 0, "descending": False}
     for stable, complaints in ((True, {"values"}), (None, set())):
         operand = Operand((4,), "float32", tuple(zeros["input"].tolist()))

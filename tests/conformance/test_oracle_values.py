@@ -205,7 +205,7 @@ def test_a_denormal_that_meets_an_infinity_may_give_nan_in_bfloat16_and_nothing_
     first, second = [[tiny, 1.0]], [[math.inf, -math.inf, math.inf, 3.0, tiny], [1.0, 1.0, -math.inf, 2.0, -math.inf]]
 
     def verdicts(dtype: str, *elements: float) -> list[bool]:
-        """Whether each element is right where it stands, with the others as the numbers say."""
+        """Returns whether each element is right where it stands, with the others as the numbers say."""
         product = {"out": (dtype, (1, 5))}
         one, other = (dtype, first), (dtype, second)
         if function == "Mm":

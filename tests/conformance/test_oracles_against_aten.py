@@ -15,7 +15,7 @@ from calls import Results, call_of
 
 pytest.importorskip("torch", reason="torch is an optional extra: pip install 'diopigen[torch]'")
 
-from aten_binding import HALVES, Unbound, bind, stored
+from aten_binding import HALVES, BindingError, bind, stored
 from test_oracles_against_torch import PROBABILITY_OF_ZERO
 
 from diopigen.conformance.cases.suite import cases_of
@@ -119,7 +119,7 @@ def _differences(case: Case, call: Call, found: dict[str, Any]) -> tuple[int, li
 
 
 _REFUSALS = (RuntimeError, NotImplementedError, TypeError, IndexError, ValueError)
-"""What torch raises for a dtype or a layout that its kernels for the CPU do not take."""
+"""Exceptions of torch for a dtype or a layout that its kernels for the CPU do not support."""
 
 
 def _compared(interface: Interface, function: Function) -> tuple[int, list[str]]:
@@ -128,7 +128,7 @@ def _compared(interface: Interface, function: Function) -> tuple[int, list[str]]
         call = call_of(interface, case)
         try:
             found = bind(call, widened=WIDENED.get(function.operator)).run()
-        except (Unbound, *_REFUSALS) as reason:
+        except (BindingError, *_REFUSALS) as reason:
             reasons.append(f"{case.id}: {str(reason).splitlines()[0]}")
             continue
         count, differences = _differences(case, call, found)
@@ -159,7 +159,7 @@ def test_the_generator_pairs_arguments_as_torch_does(interface: Interface) -> No
         for case in _cases(interface, function):
             try:
                 bound = bind(call_of(interface, case))
-            except Unbound:
+            except BindingError:
                 continue
             schema = bound.overload._schema
             name = schema.name.removeprefix("aten::") + (f".{schema.overload_name}" if schema.overload_name else "")

@@ -154,8 +154,8 @@ ROUNDED_ON_THE_WAY = frozenset({
     "BatchNorm", "Convolution2d", "CrossEntropyLoss", "GroupNorm", "InstanceNorm", "LayerNorm", "LogSoftmax", "NLLLoss",
     "Prod", "RMSNorm", "Softmax",
 })  # fmt: skip
-"""Where torch rounds steps in between to half precision, which the interface does in float32: no halves there.
-`test_oracles_against_aten.py` compares those with torch's results in float32."""
+"""Functions for which torch rounds intermediate steps to half precision, which the interface does in float32: no
+halves. `test_oracles_against_aten.py` compares those with torch's results in float32."""
 
 
 PROBABILITY_OF_ZERO = {

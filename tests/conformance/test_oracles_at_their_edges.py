@@ -53,10 +53,10 @@ def test_an_index_without_elements_may_have_any_rank(interface: Interface, name:
 
 @pytest.mark.parametrize(("name", "statistic"), [("LayerNorm", (2, 1)), ("GroupNorm", (2, 1))])
 def test_statistics_of_no_elements_are_unspecified(interface: Interface, name: str, statistic: tuple[int, ...]) -> None:
-    given = {"normalized_shape": [0]} if name == "LayerNorm" else {"num_groups": 1}
+    provided = {"normalized_shape": [0]} if name == "LayerNorm" else {"num_groups": 1}
     shape = (2, 0) if name == "LayerNorm" else (2, 1, 0)
     outputs = {"out": (F32, shape), "save_mean": (F32, statistic), "save_invstd": (F32, statistic)}
-    answer = ask(interface, name, outputs, input=(F32, np.zeros(shape)), eps=1e-5, **given)
+    answer = ask(interface, name, outputs, input=(F32, np.zeros(shape)), eps=1e-5, **provided)
     assert numbers(answer["out"]).shape == shape
     assert answer["save_mean"].free.all() and answer["save_invstd"].free.all()
 

@@ -45,7 +45,7 @@ def _mean(samples: Any) -> Any:
     return samples.mean(-1) if samples.shape[-1] else samples.sum(-1)
 
 
-def _places(start: float, extent: float, bins: int, ratio: int) -> Any:
+def _positions(start: float, extent: float, bins: int, ratio: int) -> Any:
     count = ratio if ratio > 0 else max(math.ceil(extent / bins), 0)
     step = extent / bins
     inner = (torch.arange(count, dtype=torch.float64) + 0.5) * (step / max(count, 1))
@@ -64,21 +64,21 @@ def _upright(call: Call, bins: tuple[str, str], aligned: bool) -> list[tuple[int
         sides = [(y2 - y1) * scale, (x2 - x1) * scale]
         sides = sides if aligned else [max(side, 1.0) for side in sides]
         start = [y1 * scale - 0.5 * aligned, x1 * scale - 0.5 * aligned]
-        y, x = (_places(start[i], sides[i], int(call[bins[i]]), ratio) for i in range(2))
+        y, x = (_positions(start[i], sides[i], int(call[bins[i]]), ratio) for i in range(2))
         found.append((int(image), *_grid(y, x)))
     return found
 
 
-def _turned(call: Call, bins: tuple[str, str], ratio: str, aligned: bool) -> list[tuple[int, Any, Any]]:
+def _rotated_grids(call: Call, bins: tuple[str, str], ratio: str, aligned: bool) -> list[tuple[int, Any, Any]]:
     scale, found = _single(call, "spatial_scale"), []
     for image, x0, y0, width, height, angle in np.array(call["rois"], np.float64):
         sides = [height * scale, width * scale]
         sides = sides if aligned else [max(side, 1.0) for side in sides]
-        v, u = _grid(*(_places(-sides[i] / 2, sides[i], int(call[bins[i]]), int(call[ratio])) for i in range(2)))
+        v, u = _grid(*(_positions(-sides[i] / 2, sides[i], int(call[bins[i]]), int(call[ratio])) for i in range(2)))
         turn = -angle if call["clockwise"] else angle
         # A rotation by the negative angle in coordinates whose y points down.
-        turned = complex(math.cos(turn), -math.sin(turn)) * torch.complex(u, v)
-        found.append((int(image), turned.imag + y0 * scale - 0.5 * aligned, turned.real + x0 * scale - 0.5 * aligned))
+        rotated = complex(math.cos(turn), -math.sin(turn)) * torch.complex(u, v)
+        found.append((int(image), rotated.imag + y0 * scale - 0.5 * aligned, rotated.real + x0 * scale - 0.5 * aligned))
     return found
 
 
@@ -115,8 +115,8 @@ def _roi_align(call: Call) -> Found:
         samples = _sample(maps[image], y, x)
         first = (samples == samples.amax(-1, keepdim=True)).long().argmax(-1)
         found[0][k] = samples.amax(-1)
-        for place, at in ((1, y), (2, x)):
-            found[place][k] = at.expand_as(samples).gather(-1, first[..., None])[..., 0]
+        for position, at in ((1, y), (2, x)):
+            found[position][k] = at.expand_as(samples).gather(-1, first[..., None])[..., 0]
     return dict(zip(("output", "argmax_y", "argmax_x"), found, strict=True))
 
 
@@ -139,12 +139,15 @@ def _roi_align_backward(call: Call) -> Found:
 
 
 def _rotated(call: Call) -> Found:
-    regions = _turned(call, ALIGNED, "sampling_ratio", bool(call["aligned"]))
+    regions = _rotated_grids(call, ALIGNED, "sampling_ratio", bool(call["aligned"]))
     return {"output": _pooled(_tensor(call, "input"), regions, call.shapes["output"])}
 
 
 def _rotated_backward(call: Call) -> Found:
-    regions, gradient = _turned(call, ALIGNED, "sampling_ratio", bool(call["aligned"])), _tensor(call, "top_grad")
+    regions, gradient = (
+        _rotated_grids(call, ALIGNED, "sampling_ratio", bool(call["aligned"])),
+        _tensor(call, "top_grad"),
+    )
     before = _tensor(call, "bottom_grad")
     return {"bottom_grad": _added(before, lambda maps: _pooled(maps, regions, gradient.shape), gradient)}
 
@@ -152,7 +155,7 @@ def _rotated_backward(call: Call) -> Found:
 def _oriented(call: Call, maps: Any, shape: Any) -> Any:
     """Each group of orientations rolled by the whole steps of the angle, and by one more."""
     count = int(call["num_orientations"])
-    pooled = _pooled(maps, _turned(call, POOLED, "num_samples", False), shape)
+    pooled = _pooled(maps, _rotated_grids(call, POOLED, "num_samples", False), shape)
     groups = pooled.unflatten(1, (pooled.shape[1] // count, count))
     found = []
     for k, roi in enumerate(np.array(call["rois"], np.float64)):
@@ -296,7 +299,7 @@ def _roi_pool_backward(call: Call) -> Found:
     return {"grad_input": flat.reshape(before.shape)}
 
 
-def _integrals(call: Call, maps: Any, rois: Any, given: Any = None) -> Any:
+def _integrals(call: Call, maps: Any, rois: Any, provided: Any = None) -> Any:
     """Means of a bilinear function, which over a rectangle between elements is its value in the middle. With `given`
     the integrals less these means times the areas, over the areas as they are."""
     scale, padded = _single(call, "spatial_scale"), torch.nn.functional.pad(maps, (1, 1, 1, 1))
@@ -321,15 +324,17 @@ def _integrals(call: Call, maps: Any, rois: Any, given: Any = None) -> Any:
                     continue
                 middle_y, middle_x = ((side[:-1] + side[1:]) / 2 for side in sides)
                 cells = y.diff()[:, None] * x.diff()
-                places = [one + 1 for one in torch.meshgrid(middle_y, middle_x, indexing="ij")]
-                near = (places[0] > 0) & (places[0] < padded.shape[2] - 1)
-                near = near & (places[1] > 0) & (places[1] < padded.shape[3] - 1)
-                total = (torch.where(near, _sample(padded[image], *places), 0.0) * cells).sum((1, 2))
-                if given is not None:
-                    total = total - given[k, :, row, column] * area
+                centres = [one + 1 for one in torch.meshgrid(middle_y, middle_x, indexing="ij")]
+                near = (centres[0] > 0) & (centres[0] < padded.shape[2] - 1)
+                near = near & (centres[1] > 0) & (centres[1] < padded.shape[3] - 1)
+                total = (torch.where(near, _sample(padded[image], *centres), 0.0) * cells).sum((1, 2))
+                if provided is not None:
+                    total = total - provided[k, :, row, column] * area
                 bins.append(total / area.detach())
         found.append(torch.stack(bins, dim=1).reshape(-1, int(call["pooled_height"]), int(call["pooled_width"])))
-    return torch.stack(found) if found else torch.zeros(call.shapes["grad_output" if given is not None else "output"])
+    return (
+        torch.stack(found) if found else torch.zeros(call.shapes["grad_output" if provided is not None else "output"])
+    )
 
 
 def _prroi(call: Call) -> Found:

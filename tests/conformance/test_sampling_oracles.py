@@ -19,14 +19,14 @@ Array = np.ndarray[Any, Any]
 BATCH, VOCABULARY = 4000, 9
 
 
-def kept_by_top_k(logits: Array, count: int) -> set[int]:
+def retained_by_top_k(logits: Array, count: int) -> set[int]:
     """The tokens that TopKLogitsWarper leaves: all scores that are not below the count-th largest."""
     scores = torch.from_numpy(logits)
     least = torch.topk(scores, min(count, scores.numel())).values[-1]
     return set(torch.nonzero(scores >= least).flatten().tolist())
 
 
-def kept_by_top_p(logits: Array, mass: float) -> set[int]:
+def retained_by_top_p(logits: Array, mass: float) -> set[int]:
     """The tokens that TopPLogitsWarper leaves: all but those whose rising running sum is at most 1 - mass."""
     scores, order = torch.sort(torch.from_numpy(logits))
     sums = scores.softmax(-1).cumsum(-1)
@@ -40,10 +40,10 @@ def test_candidates_are_those_of_the_warpers(seed: int) -> None:
     logits = np.random.default_rng(seed).normal(size=50) * 3
     for count in (1, 2, 7, 49, 50, 1000):
         ranking = Ranking.of(logits, count, 1.0)
-        assert {token for token in range(50) if ranking.may_be(token)} == kept_by_top_k(logits, count)
+        assert {token for token in range(50) if ranking.may_be(token)} == retained_by_top_k(logits, count)
     for mass in (1e-6, 0.05, 0.5, 0.9, 0.999, 1.0):
         ranking = Ranking.of(logits, 50, mass)
-        assert set(ranking.tokens[ranking.chances > 1e-12].tolist()) == kept_by_top_p(logits, mass)
+        assert set(ranking.tokens[ranking.chances > 1e-12].tolist()) == retained_by_top_p(logits, mass)
         assert ranking.chances.sum() == pytest.approx(1)
     everything = Ranking.of(logits, 50, 1.0)
     expected = torch.from_numpy(logits).softmax(-1).numpy()
@@ -60,14 +60,14 @@ def test_the_warpers_are_as_they_are_written_here() -> None:
         scores = torch.from_numpy(logits)[None]
         for count in (1, 7, 49):
             left = processors.TopKLogitsWarper(count)(ids, scores)[0]
-            assert set(torch.nonzero(left > -np.inf).flatten().tolist()) == kept_by_top_k(logits, count)
+            assert set(torch.nonzero(left > -np.inf).flatten().tolist()) == retained_by_top_k(logits, count)
         for mass in (1e-6, 0.05, 0.5, 0.9, 0.999):
             left = processors.TopPLogitsWarper(mass)(ids, scores)[0]
-            assert set(torch.nonzero(left > -np.inf).flatten().tolist()) == kept_by_top_p(logits, mass)
+            assert set(torch.nonzero(left > -np.inf).flatten().tolist()) == retained_by_top_p(logits, mass)
 
 
 def asked(interface: Interface, logits: Array, top_k: Array, top_p: Array) -> Property:
-    """What the oracle says of the tokens that top-k sampling draws in one step."""
+    """Errors that the oracle reports for the tokens of one step of top-k sampling."""
     function = interface.function("diopiTopKSampling")
     assert function is not None
     values: dict[str, Any] = dict.fromkeys(param.name for param in function.params)

@@ -47,8 +47,8 @@ def _rotate(x: Any, positions: Any, count: int, theta: float) -> Any:
     """The pairs 2i and 2i + 1 of [heads, tokens, size] as complex numbers, times exp(i angle)."""
     pairs = torch.view_as_complex(x[..., :count].reshape(*x.shape[:-1], count // 2, 2).contiguous())
     angles = positions[:, None] * theta ** (-2 * torch.arange(count // 2, dtype=torch.float64) / max(count, 1))
-    turned = torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(-2)
-    return torch.cat([turned, x[..., count:]], -1)
+    rotated = torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(-2)
+    return torch.cat([rotated, x[..., count:]], -1)
 
 
 def _attention(a: Arguments, starts: list[int | None], count: int) -> dict[str, Any]:

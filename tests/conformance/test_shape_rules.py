@@ -113,7 +113,7 @@ def test_every_rule_of_the_grammar_is_there_and_tested() -> None:
         ("repeat", ((2, 3), (2,))),
     ],
 )
-def test_what_has_no_shape_is_refused(rule: str, arguments: tuple[Any, ...]) -> None:
+def test_what_has_no_shape_is_rejected(rule: str, arguments: tuple[Any, ...]) -> None:
     with pytest.raises(Undefined):
         shape_of(rule, *arguments)
 

@@ -72,7 +72,7 @@ def test_a_sample_has_cases_of_every_function_and_of_many_axes(interface: Interf
 
 
 @pytest.mark.parametrize("text", ["0/2", "3/2", "1", "1/0", "a/b", "-1/2", "1/2/3", "", "1 /2"])
-def test_what_is_no_shard_is_refused(text: str) -> None:
+def test_what_is_no_shard_is_rejected(text: str) -> None:
     with pytest.raises(Failure) as caught:
         parse_shard(text)
     assert caught.value.diagnostics[0].code == "bad-shard"
@@ -98,7 +98,7 @@ def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
         ("\0", "is not JSON: "),
     ],
 )
-def test_files_that_hold_no_results_are_refused(content: str, message: str, tmp_path: Path) -> None:
+def test_files_that_hold_no_results_are_rejected(content: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     if "outcome" in message:
         names = ("id", "function", "family", "dtype", "axis")
@@ -110,7 +110,7 @@ def test_files_that_hold_no_results_are_refused(content: str, message: str, tmp_
     assert caught.value.diagnostics[0].message.startswith(message)
 
 
-def test_a_case_that_a_file_has_twice_is_refused(tmp_path: Path) -> None:
+def test_a_case_that_a_file_has_twice_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "results.json"
     record = json.loads(to_json(results(*COMPLETE)))
     record["cases"].append(record["cases"][1])
@@ -195,7 +195,7 @@ def test_the_commands_shard_run_merge_and_show(
     assert (code, "no file holds shard 2/2" in text) == (1, True)
 
 
-def test_results_with_a_value_missing_or_of_another_kind_are_refused(tmp_path: Path) -> None:
+def test_results_with_a_value_missing_or_of_another_kind_are_rejected(tmp_path: Path) -> None:
     path = tmp_path / "results.json"
     record = json.loads(to_json(replace(results(*COMPLETE, shard="1/2"), endings=(Ending("leaked", "text"),))))
     for what, document in damaged(record):

@@ -138,7 +138,7 @@ def test_faults_are_behind_switches_within_one_another(points: list[Point]) -> N
 
 @pytest.fixture(scope="module")
 def outcome(workshop: Workshop, points: list[Point], interface: Interface, runtime: Path) -> Outcome:
-    """What came of all changes, but for one that a waiver is about."""
+    """Outcome of all changes, except one with a waiver."""
     cases = [case for case in select(interface, ops=("Add", "Relu")) if case.dtype == "float32"]
     waiver = Waiver("*/relu.cpp", "diopiRelu", "1000000", "*", "no tensor is as large", Span("waivers.yaml"))
     return workshop.run(points, [waiver], cases, interface, runtime)
@@ -208,7 +208,7 @@ def test_cases_are_tried_function_by_function_and_axis_by_axis(interface: Interf
     assert len(of_add) == 10 == len(set(of_add))
 
 
-def test_of_cases_in_several_dtypes_one_is_chosen(interface: Interface) -> None:
+def test_of_cases_in_several_dtypes_one_is_selected(interface: Interface) -> None:
     cases = select(interface, ops=("Softmax", "Sort"))
     selected_cases = one_dtype_each(cases)
     names = [case.id.replace(case.dtype, "") for case in selected_cases]

@@ -1,4 +1,4 @@
-"""What the spec leaves open has no case; each entry of `unspecified` and each `example` has an effect on the cases."""
+"""Unspecified results have no case; each entry of `unspecified` and each `example` has an effect on the cases."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_an_operator_sized_by_numbers_is_known_by_its_contract(interface: Interf
     assert not is_sized_by_numbers(function_of(interface, "diopiAddScalar"))
 
 
-def test_a_mode_gives_way_where_its_default_breaks_a_constraint(interface: Interface) -> None:
+def test_a_mode_is_replaced_where_its_default_breaks_a_constraint(interface: Interface) -> None:
     """Integers in place have no true quotient: the first mode that rounds is passed, in the order of the enum."""
     function = function_of(interface, "diopiDivInp")
     modes = [mode["rounding_mode"] for mode in other_modes(interface, function)]

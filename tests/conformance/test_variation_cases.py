@@ -165,7 +165,7 @@ def test_optional_tensors_are_null_one_at_a_time(interface: Interface) -> None:
     assert cases["null-weight"]["weight"] is None and cases["null-weight"]["bias"] is not None
 
 
-def test_a_tensor_can_begin_behind_an_aligned_place(interface: Interface, runtime: Path) -> None:
+def test_a_tensor_can_begin_behind_an_aligned_position(interface: Interface, runtime: Path) -> None:
     values = {info.name: position for position, info in enumerate(interface.dtypes)}
     enums = {value.name: value.value for enum in interface.enums for value in enum.values}
     values = {info.name: enums[info.enum] for info in interface.dtypes}

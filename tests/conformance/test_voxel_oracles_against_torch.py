@@ -75,8 +75,8 @@ def _point_to_voxel_backward(a: Arguments) -> Found:
         voxel = a.coors_idx[points]
         has = a.feats[points, channel] == a.reduced_feats[voxel, channel]
         lowest = torch.full((len(reduced),), len(a.feats)).scatter_reduce(0, voxel[has], points[has], "amin")
-        chosen = lowest < len(a.feats)
-        found[lowest[chosen], channel] = a.grad_reduced_feats[chosen, channel]
+        selected = lowest < len(a.feats)
+        found[lowest[selected], channel] = a.grad_reduced_feats[selected, channel]
     return {"grad_feats": found}
 
 

@@ -48,7 +48,7 @@ def _convolution(operator: str, a: Arguments) -> Any:
     channels = a.weight.shape[1] * a.groups if transposed else a.weight.shape[0]
     expected = [name in a.call.shapes for name in ("grad_input", "grad_weight", "grad_bias")]
     found = torch.ops.aten.convolution_backward(a.grad_output, a.input, a.weight, [channels], *how, expected)
-    return [item for item, is_wanted in zip(found, expected, strict=True) if is_wanted]
+    return [item for item, is_expected in zip(found, expected, strict=True) if is_expected]
 
 
 def _pool(operator: str, a: Arguments) -> Any:
@@ -92,7 +92,7 @@ def _upsample(operator: str, a: Arguments) -> Any:
 
 
 def reference(operator: str, a: Arguments) -> Any:
-    """What torch gives, one tensor or a list of them."""
+    """Result of torch, one tensor or a list of them."""
     if "Conv" in operator:
         return _convolution(operator, a)
     if "Pool" in operator:

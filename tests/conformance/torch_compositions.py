@@ -1,5 +1,5 @@
-"""How oracles are compared with compositions of plain torch operators in float64. Importing it skips a test module
-where torch is missing."""
+"""Compares oracles with compositions of plain torch operators in float64. Importing it skips a test module where torch
+is missing."""
 
 from __future__ import annotations
 

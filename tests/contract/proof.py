@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def faults(interface: Interface, function: Function) -> Iterator[str]:
-    """What contradicts the predicates of one function."""
+    """Contradictions to the predicates of one function."""
     if not function.constraints:
         return
     reported: Counter[str] = Counter()

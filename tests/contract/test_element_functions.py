@@ -19,7 +19,7 @@ CUBE = Tensor((2, 1, 2), "float32")
 
 
 @pytest.mark.parametrize(
-    ("function", "arguments", "wanted"),
+    ("function", "arguments", "expected"),
     [
         ("select", (TABLE, 1, 0), (10, 20)),
         ("select", (TABLE, 0, 1), (20, 21, 22)),
@@ -43,8 +43,8 @@ CUBE = Tensor((2, 1, 2), "float32")
         ("categories", ((tensor((1,), 0), Tensor((), "bool"), Tensor((2,), "complex64"), CUBE),), (1, 0, 3, 2)),
     ],
 )
-def test_value(function: str, arguments: tuple[Any, ...], wanted: tuple[Any, ...]) -> None:
-    assert FUNCTIONS[function].evaluate(*arguments) == wanted
+def test_value(function: str, arguments: tuple[Any, ...], expected: tuple[Any, ...]) -> None:
+    assert FUNCTIONS[function].evaluate(*arguments) == expected
 
 
 @pytest.mark.parametrize(

@@ -54,10 +54,10 @@ def _changes(value: Described) -> Iterator[Described]:
     """A number, or one element or all elements of a tensor, made negative, huge, or off by one."""
     if isinstance(value, Tensor):
         elements = value.elements()
-        for place in (None, 0, len(elements) - 1):
+        for position in (None, 0, len(elements) - 1):
             for change in _NUMBERS:
-                made = tuple(_at(e, change) if place in (None, i) else e for i, e in enumerate(elements))
-                yield Tensor(value.shape, value.dtype, partial(tuple, made))
+                created = tuple(_at(e, change) if position in (None, i) else e for i, e in enumerate(elements))
+                yield Tensor(value.shape, value.dtype, partial(tuple, created))
     elif isinstance(value, int) and not isinstance(value, bool):
         yield from (_at(value, change) for change in _NUMBERS)
 

@@ -14,7 +14,7 @@ from diopigen.conformance.cases import suite as cases
 from diopigen.conformance.cases.choices import Choice, primary_dtypes
 from diopigen.conformance.cases.described import described
 from diopigen.conformance.cases.resolve import Resolver
-from diopigen.conformance.cases.values import Unfit
+from diopigen.conformance.cases.values import RecipeError
 from diopigen.conformance.model import Case
 from diopigen.contract.arguments import Described, Scalar, Tensor
 from diopigen.contract.evaluate import Arguments
@@ -56,7 +56,7 @@ def _calls(interface: Interface, function: Function) -> Iterator[dict[str, Descr
         for dtype in primary_dtypes(function):
             try:
                 arguments = resolver.resolve(recipe, Choice(dtype, 0))
-            except Unfit:
+            except RecipeError:
                 continue
             yield dict(described(Case("any", function.name, function.family, dtype, "recipe", arguments)))
             break

@@ -32,14 +32,14 @@ def rule_of(param: Parameter) -> str:
 
 
 def is_known(param: Parameter) -> bool:
-    """Whether the arguments decide the shape of an output: neither the caller nor elements do."""
+    """Returns whether the arguments decide the shape of an output: neither the caller nor elements do."""
     if isinstance(param.shape, ShapeList):
         return all(entry.kind != "unknown" for entry in param.shape.dimensions)
     return rule_of(param) not in ("", "any")
 
 
 def is_alike(param: Parameter, shape: tuple[int, ...], expected: tuple[int, ...]) -> bool:
-    """Whether they are equal, or both stand for one element; without a flag reduced dimensions may stay."""
+    """Returns whether they are equal, or both stand for one element; without a flag reduced dimensions may stay."""
     if shape == expected or {shape, expected} == {(), (1,)}:
         return True
     if rule_of(param) == "broadcastable":

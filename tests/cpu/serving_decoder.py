@@ -54,7 +54,7 @@ class Weights:
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked for, one entry to a sequence."""
+    """Parameters of the requests, one entry for each sequence."""
 
     prompts: list[list[int]]
     top_ks: list[int]
@@ -159,12 +159,12 @@ class Server:
             asked.extend((None, next(waiting)) if value is MEMORY else (value,))
         self.cpu.call(name, *asked)
         assert all(size.value >= 0 for size in sizes)
-        made = [(np.zeros(size.value // 4 + 1, np.float32), size) for size in sizes]
-        provided = iter(made)
-        given: list[Any] = []
+        created = [(np.zeros(size.value // 4 + 1, np.float32), size) for size in sizes]
+        provided = iter(created)
+        operands: list[Any] = []
         for value in values:
-            given.extend(next(provided) if value is MEMORY else (value,))
-        self.cpu.call(name, *given)
+            operands.extend(next(provided) if value is MEMORY else (value,))
+        self.cpu.call(name, *operands)
 
     def _layers(self, x: Array, attend: Any) -> Array:
         """The hidden states after all layers; `attend(layer, x)` is the attention of one."""
@@ -295,8 +295,8 @@ def _rotated(x: Array) -> Array:
     """Heads [tokens, heads, size] rotated by their position, written with complex numbers."""
     pairs = x[..., 0::2] + 1j * x[..., 1::2]
     angles = np.arange(len(x))[:, None] * THETA ** (-2 * np.arange(SIZE // 2) / SIZE)
-    turned = pairs * np.exp(1j * angles)[:, None, :]
-    return np.asarray(np.stack([turned.real, turned.imag], axis=-1).reshape(x.shape))
+    rotated = pairs * np.exp(1j * angles)[:, None, :]
+    return np.asarray(np.stack([rotated.real, rotated.imag], axis=-1).reshape(x.shape))
 
 
 def forward(weights: Weights, tokens: list[int]) -> tuple[Array, list[tuple[Array, Array]]]:
@@ -333,7 +333,7 @@ def scores_of(request: Request, b: int, logits: Array, tokens: list[int]) -> Arr
     return scores
 
 
-def chosen(request: Request, b: int, scores: Array, number: float) -> tuple[int, float]:
+def selected(request: Request, b: int, scores: Array, number: float) -> tuple[int, float]:
     """The token that a number in [0, 1) draws, and how far it is from drawing another, of the mass."""
     top_k, top_p = request.top_ks[b], request.top_ps[b]
     count = (top_k or 1) if top_k or not top_p else len(scores)
@@ -341,6 +341,6 @@ def chosen(request: Request, b: int, scores: Array, number: float) -> tuple[int,
     shares = np.exp(scores[order] - scores[order[0]])
     sums = np.cumsum(shares) / shares.sum()
     at = number * (top_p or 1.0)
-    place = int(np.searchsorted(sums, at, side="right"))
-    edges = np.concatenate([[0.0], sums[:-1]]) if place else sums[:-1]
-    return order[place], float(np.abs(edges - at).min(initial=1.0))
+    position = int(np.searchsorted(sums, at, side="right"))
+    edges = np.concatenate([[0.0], sums[:-1]]) if position else sums[:-1]
+    return order[position], float(np.abs(edges - at).min(initial=1.0))

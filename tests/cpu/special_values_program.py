@@ -34,7 +34,7 @@ def numbers(seed: int, shape: tuple[int, ...], dtype: Any) -> Array:
 
 
 def complaints(found: Array, expected: Array) -> list[str]:
-    """Where one is not finite and the other is not the same."""
+    """Positions at which one is not finite and the other is not the same."""
     actual, exact = found.astype(np.float64), expected
     same = (np.isnan(actual) & np.isnan(exact)) | (actual == exact) | (np.isfinite(actual) & np.isfinite(exact))
     return [f"{index}: {actual[tuple(index)]} for {exact[tuple(index)]}" for index in np.argwhere(~same)[:3].tolist()]

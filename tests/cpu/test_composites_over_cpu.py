@@ -36,7 +36,7 @@ KNOWN = (
 
 
 def is_known(case: dict[str, Any]) -> bool:
-    """Whether a case that did not pass is one of the named forms or memory."""
+    """Returns whether a case that did not pass is one of the named forms or memory."""
     faults = case.get("faults") or [{"message": ""}]
     rejected = REJECTED.get(case["function"], "no such text") in faults[0]["message"] and case["axis"] != "error"
     return rejected or any(part in case["id"] for part in KNOWN)

@@ -1,4 +1,5 @@
-"""What no case of the suite shows: constraints that read elements, and calls that a library may take or reject."""
+"""Properties without a case of the suite: constraints that read elements, and calls that a library may accept or
+reject."""
 
 from __future__ import annotations
 
@@ -94,7 +95,7 @@ def test_numbers_that_no_integer_holds_are_compared(cpu: CpuLibrary) -> None:
     assert "C2: query and key hold max_input_len rows" in text
 
 
-def test_windows_larger_than_a_library_counts_are_refused(cpu: CpuLibrary) -> None:
+def test_windows_larger_than_a_library_counts_are_rejected(cpu: CpuLibrary) -> None:
     x = ones(1, 1, 4, 4)
     text = rejection(
         cpu, "diopiConvolution2d", ones(1, 1, 1, 1), x, ones(1, 1, 2, 2), None, [2**40] * 2, [0] * 2, [1] * 2, 1

@@ -1,4 +1,4 @@
-"""What contracts let through and kernels have to take or reject: numbers in place of vectors, and free dtypes."""
+"""Calls that contracts admit and kernels must accept or reject: numbers in place of vectors, and free dtypes."""
 
 from __future__ import annotations
 

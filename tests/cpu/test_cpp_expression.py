@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from diopigen.diagnostics import Span
-from diopigen.emit.cpp_text import CPU, Inexpressible
+from diopigen.emit.cpp_text import CPU, UnsupportedExpressionError
 from diopigen.emit.element_expression import ElementPrinter
 from diopigen.emit.float_operands import float_condition
 from diopigen.emit.host_expression import HostPrinter
@@ -99,5 +99,5 @@ def test_what_widens_integers(text: str, expected: bool | str) -> None:
 
 
 def test_what_cannot_be_printed_is_said() -> None:
-    with pytest.raises(Inexpressible, match="'to_int'"):
+    with pytest.raises(UnsupportedExpressionError, match="'to_int'"):
         printer().show(parse("to_int(input)"))

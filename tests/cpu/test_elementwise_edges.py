@@ -151,7 +151,7 @@ def test_exact_aliases_are_computed_in_place(cpu: CpuLibrary) -> None:
     np.testing.assert_array_equal(a, np.arange(3000, dtype=np.float32) * 3)
 
 
-def test_overlaps_are_refused(cpu: CpuLibrary) -> None:
+def test_overlaps_are_rejected(cpu: CpuLibrary) -> None:
     storage = np.arange(20, dtype=np.float32)
     before = storage.copy()
     for out, operand in (

@@ -1,4 +1,4 @@
-"""What the target writes: which functions, how it is formatted, what the library shows."""
+"""Output of the target: functions, formatting, exported symbols of the library."""
 
 from __future__ import annotations
 

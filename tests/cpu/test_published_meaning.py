@@ -38,9 +38,9 @@ def test_paged_attention_over_slots_in_a_row(cpu: CpuLibrary, dtype: Any) -> Non
 
 def test_labels_of_rotated_boxes_are_not_compared(cpu: CpuLibrary) -> None:
     boxes = np.array([[1, 1, 4, 2, 0, 0], [1, 1, 4, 2, 0, 1], [9, 9, 4, 2, 0, 0]], np.float32)
-    kept, scores, order = NewTensor(), np.array([3, 2, 1], np.float32), np.arange(3)
-    cpu.call("diopiNmsRotatedMmcv", kept, boxes, scores, order, boxes, np.array([0, 1, 0]), 0.5, True)
-    np.testing.assert_array_equal(kept.array, [0, 2])
+    retained, scores, order = NewTensor(), np.array([3, 2, 1], np.float32), np.arange(3)
+    cpu.call("diopiNmsRotatedMmcv", retained, boxes, scores, order, boxes, np.array([0, 1, 0]), 0.5, True)
+    np.testing.assert_array_equal(retained.array, [0, 2])
 
 
 def test_optimizers_take_numbers_beyond_their_usual_ranges(cpu: CpuLibrary) -> None:
@@ -125,8 +125,8 @@ def test_the_step_of_a_decoder_counts_the_new_token(cpu: CpuLibrary) -> None:
     )
     angle = 2 * np.array([1.0])
     key = projected[0, 2:4]
-    turned = [key[0] * np.cos(angle) - key[1] * np.sin(angle), key[0] * np.sin(angle) + key[1] * np.cos(angle)]
-    assert_close(keys[0, 0, 0, 2], np.ravel(turned), 8)
+    rotated = [key[0] * np.cos(angle) - key[1] * np.sin(angle), key[0] * np.sin(angle) + key[1] * np.cos(angle)]
+    assert_close(keys[0, 0, 0, 2], np.ravel(rotated), 8)
     assert_close(values[0, 0, 0, 2], projected[0, 4:], 8)
     status, text = cpu.status(
         "diopiFusedDecoderAttentionInp",

@@ -64,7 +64,7 @@ def test_values(cpu: CpuLibrary, x: Array, dims: list[int]) -> None:
 
 @pytest.mark.parametrize(("x", "dims"), AT_MOST_ONE)
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int64, np.uint8])
-def test_places(cpu: CpuLibrary, x: Array, dims: list[int], dtype: Any) -> None:
+def test_positions(cpu: CpuLibrary, x: Array, dims: list[int], dtype: Any) -> None:
     x = x.astype(dtype)  # in the order of memory
     dim = dims[0] if dims else None
     shape = x.max(axis=dim).shape

@@ -18,7 +18,7 @@ EXAMPLE = ROOT / "examples/serving"
 
 
 def generated(library: str, *options: str, **variables: str) -> list[str]:
-    """What the command prints, line by line."""
+    """Output of the command, line by line."""
     command = [sys.executable, EXAMPLE / "generate.py", "--lib", artefact(library), *options]
     command += ["--runtime", artefact("libdiopirt.so")]
     done = subprocess.run(list(map(str, command)), env={**os.environ, **variables}, capture_output=True, text=True)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cpu_library import CpuLibrary
-from serving_decoder import LAYERS, VOCABULARY, Request, Server, Weights, chosen, forward, scores_of
+from serving_decoder import LAYERS, VOCABULARY, Request, Server, Weights, forward, scores_of, selected
 from test_random_values import philox_by_hand
 
 REQUEST = Request(
@@ -42,7 +42,7 @@ def expected_tokens(weights: Weights, request: Request) -> tuple[list[list[int]]
             step = request.longest + turn
             scores = scores_of(request, b, forward(weights, text)[0], text)
             by_mass = not request.top_ks[b] and request.top_ps[b] > 0
-            token, margin = chosen(request, b, scores, number_of(request.seeds[b], 2 * turn + by_mass))
+            token, margin = selected(request, b, scores, number_of(request.seeds[b], 2 * turn + by_mass))
             assert request.top_ks[b] == 1 or margin > 1e-4, "the draw must not depend on roundings"
             text.append(token)
             history = request.by_position(b, text)

@@ -21,7 +21,7 @@ LEVELS = ("SSE41", "AVX", "AVX2", "AVX512_CORE", "AVX512_CORE_VNNI", "AVX512_COR
 
 
 def outcomes(libraries: tuple[Path, Path], level: str) -> dict[str, list[str]]:
-    """What was wrong by test, under a level."""
+    """Errors by test, under a level."""
     environment = {**os.environ, "ONEDNN_MAX_CPU_ISA": level}
     command = [sys.executable, str(PROGRAM), *map(str, libraries)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)

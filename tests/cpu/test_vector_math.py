@@ -54,14 +54,14 @@ def vector_math(cpu: CpuLibrary) -> str:
 
 @pytest.fixture(scope="module")
 def allowed(vector_math: str) -> Callable[[str], float]:
-    """How far a function may be off. Where SLEEF overflows on the way, and in the last elements, glibc serves."""
+    """Error bound of a function. Where SLEEF overflows on the way, and in the last elements, glibc serves."""
     if vector_math == "SLEEF":
         return lambda name: GLIBC if name in ("diopiSinh", "diopiCosh") else SLEEF
     return lambda name: LIBMVEC if vector_math == "libmvec" else GLIBC
 
 
 def ulps(found: Array, exact: Array) -> Array:
-    """How far results are from exact ones of a wider type, in units of the last place of the exact one."""
+    """Error of results against exact ones of a wider type, in units of the last place of the exact one."""
     dtype = found.dtype.type
     with np.errstate(all="ignore"):
         nearest = exact.astype(dtype)

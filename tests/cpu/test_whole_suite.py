@@ -23,7 +23,7 @@ from diopigen.ir.model import Function, Interface
 def results(
     libraries: tuple[Path, Path], interface: Interface, derived: Callable[[Function], Sequence[Case]]
 ) -> Results:
-    """What came of all cases. Under sanitizers a process needs more address space than any limit, and more time."""
+    """Results of all cases. Under sanitizers a process needs more address space than any limit, and more time."""
     tables = api.models(api.workspace(str(ROOT / "specs")), Sink())
     cases = select(interface, tables=tuple(tables.values()), derived=derived)
     if SANITIZED in os.environ:

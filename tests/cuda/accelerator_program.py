@@ -78,7 +78,7 @@ def good(status: int) -> None:
 
 
 def text() -> str:
-    """What the runtime and the device say of the latest failure."""
+    """Messages of the runtime and the device about the latest failure."""
     said = []
     for name in ("diopiHostGetLastErrorText", "diopiHostGetDeviceErrorText"):
         words = ctypes.c_char_p()
@@ -263,10 +263,10 @@ SCENARIOS: dict[str, Callable[[], None]] = {
 
 if __name__ == "__main__":
     runtime, vendor, registry, scenario = sys.argv[1:]
-    kept = ctypes.CDLL(registry, ctypes.RTLD_GLOBAL)
+    retained = ctypes.CDLL(registry, ctypes.RTLD_GLOBAL)
     host = ctypes.CDLL(runtime, ctypes.RTLD_GLOBAL)
     library = ctypes.CDLL(vendor, ctypes.RTLD_GLOBAL)
     good(library.initLibrary())
-    table = Table.in_dll(kept, "registered")
+    table = Table.in_dll(retained, "registered")
     SCENARIOS[scenario]()
     print("passed")

@@ -27,7 +27,7 @@ from diopigen.console import Session
 FLOAT, DOUBLE, HALF = np.dtype("float32"), np.dtype("float64"), np.dtype("float16")
 INTEGERS = tuple(np.dtype(name) for name in ("int8", "int32", "int64"))
 GUARD = 7
-"""What is between the elements of a tensor, and must be there afterwards."""
+"""Bytes between the elements of a tensor, which must not change."""
 
 
 def owner(array: Array) -> Array:

@@ -34,7 +34,7 @@ class Case:
 
     @property
     def windows(self) -> tuple[int, int]:
-        """How many there are."""
+        """Number of elements."""
         if self.kernel == 0:
             return self.stride, self.stride
         height, width = ((size + 2 * self.pad - self.kernel) // self.stride + 1 for size in self.shape[2:])
@@ -45,7 +45,7 @@ class Case:
         return np.random.default_rng(self.shape).integers(-9, 9, self.shape).astype(np.float64)
 
     def gradient(self) -> Array:
-        """What arrives at the windows: sums of fractions of it are exact."""
+        """Gradient of the windows: sums of fractions of it are exact."""
         numbers = np.random.default_rng([*self.shape, 1]).integers(-9, 9, (*self.shape[:2], *self.windows))
         return numbers.astype(np.float64)
 

@@ -16,7 +16,7 @@ from diopigen.console import Session
 
 ROOT = Path(__file__).parents[2]
 CALLS = {"largest": (7, True), "smallest": (300, False)}
-"""How many elements, and of which end."""
+"""Number of elements, and the end of the order."""
 
 
 def row() -> np.ndarray[Any, Any]:

@@ -29,7 +29,7 @@ Array = np.ndarray[Any, Any]
 def attended(
     libraries: tuple[Path, Path], file: Path, settings: Mapping[str, str], runs: int | str = 1
 ) -> dict[str, Array]:
-    """What a library gives for all cases under settings of its own."""
+    """Results of a library for all cases under its own settings."""
     run_checked([sys.executable, PROGRAM, *libraries, file, str(runs)], {**os.environ, **settings})
     with np.load(file) as results:
         return dict(results)
@@ -37,7 +37,7 @@ def attended(
 
 @pytest.fixture(scope="module")
 def by_tiles(emulated: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Array]:
-    """What the library gives as it is."""
+    """Results of the library with default settings."""
     return attended(emulated, tmp_path_factory.mktemp("attention") / "found.npz", {})
 
 
@@ -243,7 +243,7 @@ def test_the_suite_passes_by_plans(
 
 
 @pytest.mark.slow
-def test_a_product_that_was_made_before_needs_no_choice(emulated: tuple[Path, Path], tmp_path: Path) -> None:
+def test_a_product_that_was_created_before_needs_no_choice(emulated: tuple[Path, Path], tmp_path: Path) -> None:
     """The second time that all cases are run, cuBLASLt chooses nothing."""
     counts = []
     for times in (1, 2):

@@ -45,7 +45,7 @@ pytestmark = pytest.mark.suite
 
 @pytest.fixture(scope="module", params=PARTS)
 def results(request: pytest.FixtureRequest, emulated: tuple[Path, Path], interface: Interface) -> Results:
-    """What came of the cases, but for the large ones of models."""
+    """Results of the cases, except for the large ones of models."""
     tables = api.models(api.workspace(str(ROOT / "specs")), Sink())
     cases = sampled(select(interface, tables=tuple(tables.values())), request.param)
     return run(cases, interface, emulated[1], emulated[0], jobs=2, time_limit=HOUR)
@@ -148,7 +148,7 @@ def test_an_error_of_a_library_is_a_status_with_its_text(
     text: str,
     dtype: str,
 ) -> None:
-    """Which also shows that the calls above came to the stand-ins."""
+    """The recorded calls show that the calls above reached the replacements."""
     monkeypatch.setenv(f"DIOPI_CUDA_EMULATION_{library}", "refuse")
     cases = select(interface, ops=[operator], dtypes=[dtype], axes=["recipe"])
     found = run(cases, interface, emulated[1], emulated[0])

@@ -21,7 +21,7 @@ BOUNDS = {"float32": 4e-6, "float64": 1e-12, "float16": 2e-3, BFLOAT16.name: 1.6
 def results(
     request: pytest.FixtureRequest, emulated: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Array]:
-    """What the emulated library gives for all cases, with threads in one order and in the other."""
+    """Results of the emulated library for all cases, with threads in one order and in the other."""
     return results_of(PROGRAM, emulated, tmp_path_factory.mktemp("losses") / "results.npz", request.param)
 
 

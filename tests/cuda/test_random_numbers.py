@@ -16,7 +16,7 @@ Array = np.ndarray[Any, Any]
 
 
 def drawn(libraries: tuple[Path, Path], seed: int, folder: Path) -> Mapping[str, Array]:
-    """What all random functions of a library give."""
+    """Results of all random functions of a library."""
     file = folder / f"{libraries[1].stem}-{seed}.npz"
     run_checked([sys.executable, PROGRAM, *libraries, str(seed), file])
     with np.load(file) as results:
@@ -24,7 +24,7 @@ def drawn(libraries: tuple[Path, Path], seed: int, folder: Path) -> Mapping[str,
 
 
 def allowed(name: str) -> float:
-    """How far results may be apart: what is drawn must be equal, what is computed from it may be rounded otherwise.
+    """Error bounds of results: samples must be equal, values computed from them may be rounded differently.
 
     Normal numbers go through logarithms and cosines, of which the CPU library has vector forms; attention adds up in
     another order.

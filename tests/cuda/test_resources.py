@@ -1,4 +1,4 @@
-"""What the build says about the stack of kernels."""
+"""Output of the build about the stack of kernels."""
 
 from __future__ import annotations
 

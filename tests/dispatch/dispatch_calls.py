@@ -44,7 +44,7 @@ class Session:
         return block.elements(self.arena.read(block)).tolist()
 
     def intact(self, block: Block) -> bool:
-        """Whether nothing but the elements of a tensor has changed."""
+        """Returns whether nothing but the elements of a tensor has changed."""
         now = self.arena.read(block)
         block.elements(now)[...] = block.elements(block.before)
         return bool(np.array_equal(now, block.before))
@@ -123,7 +123,7 @@ def aliased(session: Session) -> Any:
     return {"status": status, "values": session.values(block), "in place": session.values(inplace)}
 
 
-def made(session: Session) -> Any:
+def created(session: Session) -> Any:
     source, mask = session.tensor([0.0, 5.0, 0.0, 7.0]), session.tensor([1, 1, 1, 1], "bool")
     slot = ctypes.c_void_p()
     status = session.call("diopiMaskedSelect", ctypes.byref(slot), source.handle, mask.handle)
@@ -171,7 +171,7 @@ def threads(session: Session) -> Any:
 
 
 CALLS: dict[str, Callable[[Session], Any]] = {
-    function.__name__: function for function in (unary, mismatched, repeated, many, aliased, made, compared, threads)
+    function.__name__: function for function in (unary, mismatched, repeated, many, aliased, created, compared, threads)
 }
 
 

@@ -31,7 +31,7 @@ LEFT = [
     "(diopiForceFallbackToCPU without a text)",
     "diopiAbs is not in the library of test",
 ]
-"""Who falls back in the program `unary`, and why."""
+"""Operators of the program `unary` that fall back, and the reasons."""
 
 
 @dataclass
@@ -106,7 +106,7 @@ def test_fallbacks_are_reported_by_operator_status_and_text(run: Run, tmp_path: 
         assert list(map(json.loads, written)) == lines * times
 
 
-def test_fallback_can_be_refused(run: Run) -> None:
+def test_fallback_can_be_rejected(run: Run) -> None:
     found = run("unary", DIOPI_FALLBACK="off").result
     assert found["vendor"]["status"] == "diopiSuccess"
     assert found["missing"]["status"] == "diopiNoImplement" and found["missing"]["values"] == [0, 0]
@@ -132,7 +132,7 @@ def test_tensors_that_share_memory_still_do(run: Run) -> None:
     assert run("aliased").result == {"status": "diopiSuccess", "values": [1, 2, 3], "in place": [4]}
 
 
-def test_made_tensors_move_to_the_device(run: Run) -> None:
+def test_created_tensors_move_to_the_device(run: Run) -> None:
     assert run("made").result == {"status": "diopiSuccess", "values": [[1], [3]], "dtype": "int64", "device": 1}
 
 

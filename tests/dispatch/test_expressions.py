@@ -265,7 +265,7 @@ def row_text(row: str) -> str:
 
 
 def agrees(expected: Any, line: str) -> bool:
-    """Whether a line of the program is this value. Integers beyond int64 are rounded there."""
+    """Returns whether a line of the program is this value. Integers beyond int64 are rounded there."""
     kind, *words = line.split()
     if kind == "word":
         return bool(expected == words[0])
@@ -308,7 +308,7 @@ def value(arguments: Arguments, expression: Expression) -> Any:
 
 
 def is_rounded(arguments: Arguments, expression: Expression) -> bool:
-    """Whether an integer on the way may be beyond int64, which C++ rounds: inside of a function, too."""
+    """Returns whether an integer on the way may be beyond int64, which C++ rounds: inside of a function, too."""
     parts = list(walk(expression))
     calls = [part for part in parts if isinstance(part, Call)]
     multiplied = [one for one in calls if FUNCTIONS[one.function].formula or one.function in ("sum", "prod")]

@@ -1,4 +1,4 @@
-"""What contracts say of memory that tensors share, against all elements one by one."""
+"""Shared memory of tensors in contracts, compared with all elements one by one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class View:
         return [range(start, start + self.width) for start in starts]
 
     def overlaps_itself(self) -> bool:
-        """Whether two elements have a byte in common."""
+        """Returns whether two elements have a byte in common."""
         counts = Counter(byte for element in self.elements() for byte in element)
         return any(count > 1 for count in counts.values())
 
@@ -39,7 +39,7 @@ class View:
 
 
 def shares_memory(a: View, b: View) -> bool:
-    """Whether an element of one has a byte in common with an element of the other."""
+    """Returns whether an element of one has a byte in common with an element of the other."""
     return not {byte for element in a.elements() for byte in element}.isdisjoint(
         byte for element in b.elements() for byte in element
     )

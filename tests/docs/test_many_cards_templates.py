@@ -30,7 +30,7 @@ def called(script: str, folder: Path, **variables: str) -> list[str]:
 
 
 def options(words: list[str]) -> dict[str, Any]:
-    """What `conformance run` takes these words for."""
+    """Values that `conformance run` parses from these words."""
     assert words[:2] == ["conformance", "run"]
     group = cli.commands["conformance"]
     assert isinstance(group, click.Group)
@@ -64,9 +64,9 @@ def test_kubernetes(tmp_path: Path) -> None:
 def test_one_node(tmp_path: Path) -> None:
     words = called((TEMPLATES / "node.sh").read_text(), tmp_path, CARDS="2")
     assert words[:6] == ["-m", "pytest", "--diopi-lib", "a b.so", "-n", "2"]
-    given = [word for word in words if word.startswith("--diopi-")]
+    provided = [word for word in words if word.startswith("--diopi-")]
     plugin = (ROOT / "diopigen/pytest_plugin.py").read_text()
-    assert given and all(f'"{word}"' in plugin for word in given)
+    assert provided and all(f'"{word}"' in plugin for word in provided)
 
 
 @pytest.mark.parametrize("name", ["slurm.sh", "node.sh"])

@@ -175,7 +175,7 @@ def test_what_is_no_command_of_diopigen_exists(tmp_path: Path) -> None:
 
 
 def test_the_commands_for_maintainers_run(tmp_path: Path) -> None:
-    """The block as it stands, in a folder with the two files that it names."""
+    """Runs the block in a folder with the two files that it names."""
     (block,) = [text for text in blocks(PAGES["en"], "sh") if "diopigen breaking" in text]
     (tmp_path / "path/to").mkdir(parents=True)
     shutil.copytree(ROOT / "generated/include", tmp_path / "path/to", dirs_exist_ok=True)

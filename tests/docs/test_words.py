@@ -83,9 +83,9 @@ NAMES = """- {names: [place], paths: [code/], except: [code/other/], term: index
 """
 
 
-def check_names(folder: Path, name: str, text: str) -> list[str]:
-    """Lines and columns of what is found in a file of `folder`, with a list of its own."""
-    (folder / "list.yaml").write_text(NAMES)
+def check_names(folder: Path, name: str, text: str, entries: str = NAMES) -> list[str]:
+    """Lines and columns of the findings in a file of `folder`, with its own list."""
+    (folder / "list.yaml").write_text(entries)
     (folder / name).parent.mkdir(parents=True, exist_ok=True)
     (folder / name).write_text(text)
     command = [sys.executable, str(folder / "tools/check_words.py"), "--list", str(folder / "list.yaml"), name]
@@ -112,6 +112,38 @@ def check_names(folder: Path, name: str, text: str) -> list[str]:
 )
 def test_a_word_of_names_is_found_in_identifiers_alone(name: str, text: str, found: list[str], tmp_path: Path) -> None:
     assert check_names(tmp_path, name, text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ('"""What it is."""\n', ["1:4"]),
+        ('def f():\n    r"""\n    What"""\n    """Which."""\n', ["4:8"]),
+        ('"""Whatever, what."""\nx = "What"\n', []),
+    ],
+)
+def test_a_first_word_of_a_docstring(text: str, columns: list[str], tmp_path: Path) -> None:
+    assert (
+        check_names(tmp_path, "a.py", text, "- {docstrings: [What, Which], term: a verb, except: [b.py]}\n") == columns
+    )
+    assert check_names(tmp_path, "b.py", text, "- {docstrings: [What, Which], term: a verb, except: ['b*']}\n") == []
+
+
+def test_words_of_added_lines_count_with_staged_alone(tmp_path: Path) -> None:
+    """The line that was committed before passes, and so does the added one without `--staged`."""
+    entry = "- {added: [so far], term: until then}\n"
+    (tmp_path / "a.md").write_text("so far\n")
+    for command in (
+        ["init", "-q"],
+        ["add", "a.md"],
+        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"],
+    ):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    assert check_names(tmp_path, "a.md", "so far\nnone so far\n", entry) == []
+    subprocess.run(["git", "add", "a.md"], cwd=tmp_path, check=True)
+    command = [sys.executable, "tools/check_words.py", "--list", "list.yaml", "--staged"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "a.md:2:6: 'so far': use until then\n")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ VOID = frozenset({"area", "base", "br", "col", "hr", "img", "input", "link", "me
 
 @dataclass
 class Page:
-    """What a page has. `loaded` are the files that a browser fetches for it."""
+    """Content of a page. `loaded` are the files that a browser fetches for it."""
 
     anchors: list[str] = field(default_factory=list)
     links: list[str] = field(default_factory=list)

@@ -82,7 +82,7 @@ run().catch(error => { found.error = String(error); })
 
 @pytest.fixture(scope="module")
 def seen(site: Path) -> Any:
-    """What the browser found, with all that it printed. It starts once."""
+    """Findings of the browser, with its output. It starts once."""
     constants = f"const PAGES = {json.dumps(PAGES)}, WIDTHS = {json.dumps(WIDTHS)};"
     found, printed = browser.in_frames(site, HARNESS.replace("<script>", f"<script>{constants}", 1))
     return found | {"printed": printed}

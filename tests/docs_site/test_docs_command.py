@@ -38,8 +38,8 @@ def test_counts_follow_from_the_interface(miniature: Interface, tmp_path: Path) 
     assert f"{len(operators)} Operators {len(miniature.functions)} Functions {len(families)} Families" in text
     for family in families:
         own = [function for function in miniature.functions if function.family == family]
-        wanted = f"{len({one.operator for one in own})} Operators, {len(own)} Functions"
-        assert wanted in pages[f"families/{family}.html"].text
+        expected = f"{len({one.operator for one in own})} Operators, {len(own)} Functions"
+        assert expected in pages[f"families/{family}.html"].text
     assert not any(path.startswith("documents/") for path in pages), "the miniature has no project around it"
     assert [fault for page in pages.values() for fault in page.faults] == []
 
@@ -87,7 +87,7 @@ def test_text_of_the_spec_is_no_markup(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "wanted"),
+    ("content", "expected"),
     [
         ("{", "is no JSON"),
         ("[" * 100_000, "is no JSON"),
@@ -100,14 +100,14 @@ def test_text_of_the_spec_is_no_markup(tmp_path: Path) -> None:
     ],
 )
 def test_a_damaged_coverage_file_is_rejected(
-    content: str | bytes | None, wanted: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    content: str | bytes | None, expected: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "coverage.json"
     if content is not None:
         file.write_bytes(content if isinstance(content, bytes) else content.encode())
     assert docs("--spec", MINIATURE, "--out", tmp_path / "site", "--coverage", file) == 2
     said = capfd.readouterr().err
-    assert wanted in said and "coverage.json" in said and "Traceback" not in said
+    assert expected in said and "coverage.json" in said and "Traceback" not in said
     assert not (tmp_path / "site").exists()
 
 
@@ -140,7 +140,7 @@ def test_documents_link_to_each_other(miniature: Interface, tmp_path: Path) -> N
     )
     root = project(tmp_path / "project", text)
     assert docs("--spec", root / "specs", "--out", tmp_path / "site") == 0
-    one, two = (read_page(tmp_path / "site/documents" / place) for place in ("README.html", "docs/two.html"))
+    one, two = (read_page(tmp_path / "site/documents" / position) for position in ("README.html", "docs/two.html"))
     assert {"docs/two.html#a-b-c-d-1", "https://example.org"} <= set(one.links)
     assert f"../operators/{miniature.functions[0].operator}.html#{name}" in one.links
     assert not any("types.yaml" in link for link in one.links) and "file" in one.text

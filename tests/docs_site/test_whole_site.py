@@ -19,12 +19,12 @@ ROOT = Path(__file__).resolve().parents[2]
 EXTERNAL = re.compile(r"[a-z]+:", re.IGNORECASE)
 
 
-def test_every_function_has_its_place(pages: dict[str, Page], interface: Interface) -> None:
+def test_every_function_has_its_position(pages: dict[str, Page], interface: Interface) -> None:
     for function in interface.functions:
         page = pages[f"operators/{function.operator}.html"]
-        wanted = {function.name, *(f"{function.name}.{param.name}" for param in function.params)}
-        wanted |= {f"{function.name}.{one.id}" for one in function.constraints}
-        assert wanted <= set(page.anchors), function.name
+        expected = {function.name, *(f"{function.name}.{param.name}" for param in function.params)}
+        expected |= {f"{function.name}.{one.id}" for one in function.constraints}
+        assert expected <= set(page.anchors), function.name
         assert function.name in page.text and function.doc.strip() in page.text
         for constraint in function.constraints:
             assert constraint.error in page.text

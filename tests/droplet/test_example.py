@@ -1,4 +1,4 @@
-"""What the example promises of itself: how much of it a person wrote, and how much of a chip that is."""
+"""Claims of the example: the number of handwritten lines, and of the chip's functions."""
 
 from __future__ import annotations
 

@@ -37,13 +37,13 @@ def cases(report: dict[str, Any], outcome: str) -> dict[str, str]:
 
 
 OPERATORS = ["Softmax", "LogSoftmax", "Sum", "Cat", "CopyInp", "Bmm", "Convolution2d"]
-CHOSEN = ["--dtype", "float32", *(word for name in OPERATORS for word in ("--ops", name))]
+SELECTED = ["--dtype", "float32", *(word for name in OPERATORS for word in ("--ops", name))]
 
 
 @pytest.mark.parametrize("delay", first(["", "5,200"]))
 def test_without_a_fault_nothing_is_found(built: Built, tmp_path: Path, delay: str) -> None:
     variables = {**CHECKS, "DIOPI_SIM_DELAY": delay} if delay else CHECKS
-    code, report, said = conformance(built, tmp_path / "r.json", *CHOSEN, **variables)
+    code, report, said = conformance(built, tmp_path / "r.json", *SELECTED, **variables)
     assert code == 0, said[-3000:]
     assert len(cases(report, "passed")) > 60
 

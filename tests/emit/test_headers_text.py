@@ -1,4 +1,4 @@
-"""What emitted headers look like: formatted, bannered, free of places and times."""
+"""Text of emitted headers: formatted, with a banner, free of paths and times."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_headers_are_as_clang_format_lays_them_out(header_folder: Path) -> None:
     assert done.returncode == 0, done.stderr[:2000]
 
 
-def test_each_header_says_what_made_it_and_nothing_about_where_and_when(header_plan: Plan) -> None:
+def test_each_header_says_what_created_it_and_nothing_about_where_and_when(header_plan: Plan) -> None:
     for path, content in header_plan.items():
         text = content.decode()
         head = text[: text.index("*/")]

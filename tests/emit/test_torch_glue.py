@@ -47,7 +47,7 @@ def _interface(folder: Path) -> Interface:
     return loaded.interface
 
 
-def _refused(folder: Path, text: str) -> str:
+def _rejected(folder: Path, text: str) -> str:
     shutil.copytree(MINIATURE, folder)
     (folder / "torch.yaml").write_text(text)
     with pytest.raises(Failure) as caught:
@@ -120,7 +120,7 @@ left_out:
   - {overload: wave, why: twice}
   - {overload: blend.out, why: it would be served}
 """
-    assert _refused(tmp_path / "specs", text) == (ROOT / "tests/emit/expected/torch-unknown.txt").read_text()
+    assert _rejected(tmp_path / "specs", text) == (ROOT / "tests/emit/expected/torch-unknown.txt").read_text()
 
 
 @pytest.mark.parametrize(
@@ -133,12 +133,12 @@ left_out:
     ],
 )
 def test_what_an_entry_says_must_hold(tmp_path: Path, entry: str, said: str) -> None:
-    text = _refused(tmp_path / "specs", f"handwritten:\n  - {entry}\n")
+    text = _rejected(tmp_path / "specs", f"handwritten:\n  - {entry}\n")
     assert said in text
     assert text.startswith("specs/torch.yaml:2:")
 
 
-def test_a_reason_that_the_grammar_does_not_know_is_refused(tmp_path: Path) -> None:
+def test_a_reason_that_the_grammar_does_not_know_is_rejected(tmp_path: Path) -> None:
     shutil.copytree(MINIATURE, tmp_path / "specs")
     (tmp_path / "specs/torch.yaml").write_text("handwritten:\n  - {overload: wave, calls: [Wave], why: tedious}\n")
     sink = Sink()
@@ -159,7 +159,7 @@ def _forms(*schemas: str) -> Forms:
     return Forms(own, "kernels::bend", tuple(others))
 
 
-def test_forms_of_a_kernel_that_writes_to_given_tensors() -> None:
+def test_forms_of_a_kernel_that_writes_to_provided_tensors() -> None:
     forms = _forms(
         "bend.out(Tensor self, Scalar by=1, *, Tensor(a!) out, Tensor(b!) rest) -> (Tensor(a!), Tensor(b!))",
         "bend(Tensor self, Scalar by=1) -> (Tensor, Tensor)",
@@ -309,7 +309,7 @@ def test_every_reason_of_the_miniature_holds() -> None:
 
 def test_an_overload_that_nothing_serves_is_named(tmp_path: Path) -> None:
     text = "handwritten:\n  - {overload: pick, calls: [Pick], why: allocated}\n"
-    said = _refused(tmp_path / "specs", text)
+    said = _rejected(tmp_path / "specs", text)
     assert said == (ROOT / "tests/emit/expected/torch-unserved.txt").read_text()
 
 

@@ -190,7 +190,7 @@ def test_an_edit_is_of_one_word_in_the_span(text: str, fix: str, column: int, re
     assert applied(edits_of([finding(fix, 1, column, end)], text), text) == result
 
 
-def test_of_edits_that_overlap_the_first_is_made() -> None:
+def test_of_edits_that_overlap_the_first_is_created() -> None:
     one, two = Correction.of("x", "a b", "c"), Correction.of("x", "b", "d")
     edits = edits_of([finding(one, 1, 1, 4), finding(two, 1, 3, 4)], "a b\n")
     assert applied(edits, "a b\n") == "c\n"

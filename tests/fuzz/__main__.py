@@ -35,7 +35,7 @@ BATCH = 2000
 """Calls that are made before the time is looked at."""
 _RUNTIMES = ("libasan.so", "libubsan.so", "libstdc++.so")
 _TOO_MUCH = ("out of memory", "out-of-memory", "allocation-size-too-big", "bad_alloc", "memory is exhausted")
-"""What processes print when a call asks for more memory than there is, which is no fault of the library."""
+"""Messages of processes when a call asks for more memory than there is, which is no error of the library."""
 
 
 def main() -> int:
@@ -66,7 +66,7 @@ class Fuzzer:
     def run(self, calls: Sequence[Case] | Iterator[Case]) -> int:
         """1 where a call fails, else 0."""
         end = time.monotonic() + 60 * self.options.minutes
-        left, made, failed = self.options.calls or 2**63, 0, 0
+        left, created, failed = self.options.calls or 2**63, 0, 0
         remaining = iter(calls)
         while left > 0 and (self.options.calls or time.monotonic() < end):
             batch = list(itertools.islice(remaining, min(BATCH, left)))
@@ -76,12 +76,12 @@ class Fuzzer:
                 batch, self.interface, self.library, self.runtime, jobs=self.options.jobs, seed=self.options.seed,
                 time_limit=self.options.time_limit, memory_limit=self.memory, environment=self.environment,
             )  # fmt: skip
-            left, made = left - len(batch), made + len(batch)
+            left, created = left - len(batch), created + len(batch)
             for result in results.failures:
                 if not _asks_for_too_much(result):
                     failed += 1
                     self._show(result)
-            print(f"{made} calls, {failed} failed", flush=True)
+            print(f"{created} calls, {failed} failed", flush=True)
         return int(failed > 0)
 
     def _show(self, result: CaseResult) -> None:
@@ -96,7 +96,7 @@ class Fuzzer:
 
 
 def sanitizer_environment() -> dict[str, str]:
-    """What a process needs that loads a library with the address and undefined behaviour sanitizers."""
+    """Environment of a process that loads a library with the address and undefined behaviour sanitizers."""
     libraries = [
         subprocess.run(["gcc", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
         for name in _RUNTIMES

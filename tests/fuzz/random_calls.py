@@ -18,7 +18,7 @@ import numpy as np
 from diopigen.conformance.cases.choices import Choice
 from diopigen.conformance.cases.resolve import Arguments, Resolver
 from diopigen.conformance.cases.suite import cases_of
-from diopigen.conformance.cases.values import Unfit, fits, seed_of
+from diopigen.conformance.cases.values import RecipeError, fits, seed_of
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import ANY_STATUS, FAR, LAYOUTS, SUCCESS, Case, Number, Operand, Value, operands_of
 from diopigen.ir.model import Function, Interface, Parameter
@@ -132,7 +132,7 @@ class _Change:
         recipe = {name: _recipe(value) for name, value in arguments.items() if name not in outputs}
         try:
             completed = self.origin.resolver.resolve(recipe, Choice(self.base.dtype), checked=False)
-        except (Unfit, ArithmeticError, TypeError, AssertionError, MemoryError):
+        except (RecipeError, ArithmeticError, TypeError, AssertionError, MemoryError):
             return arguments
         created = [completed[name] for name in outputs if name in completed]
         for one in operands_of(created):
@@ -240,7 +240,7 @@ class _Change:
 
 
 def _values(value: Operand, shape: tuple[int, ...], dtype: str) -> Drawn | Literal:
-    """How elements are sampled in another shape or dtype: as before where they can be, else zeros."""
+    """Distribution of elements in another shape or dtype: as before if possible, else zeros."""
     sampled = value.values
     depends_on_shape = sampled.distribution in _SHAPED if isinstance(sampled, Drawn) else isinstance(sampled, tuple)
     if not fits(value.values, dtype) or (depends_on_shape and shape != value.shape):

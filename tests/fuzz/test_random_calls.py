@@ -33,11 +33,11 @@ REJECTED = [
 def test_a_call_follows_from_seed_function_and_number_alone(interface: Interface) -> None:
     names = ["diopiAdd", "diopiIndexSelect", "diopiCat"]
     first, second = Calls(interface, 3, names), Calls(interface, 3, names)
-    made = list(itertools.islice(first, 30))
-    assert [second.call(name, number) for number in range(10) for name in second.names] == made
-    assert made != list(itertools.islice(Calls(interface, 4, names), 30))
-    assert {case.expect for case in made} == {ANY_STATUS}
-    assert len({case.function for case in made}) == 3
+    created = list(itertools.islice(first, 30))
+    assert [second.call(name, number) for number in range(10) for name in second.names] == created
+    assert created != list(itertools.islice(Calls(interface, 4, names), 30))
+    assert {case.expect for case in created} == {ANY_STATUS}
+    assert len({case.function for case in created}) == 3
 
 
 @pytest.mark.build

@@ -42,13 +42,13 @@ def _calls(interface: Interface) -> Iterator[Case]:
         tensors = [p for p in function.params if not p.sparse and _has_tensors(case.arguments.get(p.name))]
         for param in tensors:
             yield changed(case, (param.name,), without_dimensions, ANY_STATUS, param.name)
-        refused = any(
+        rejected = any(
             isinstance(p.shape, ShapeList) and p.is_read and any(d.kind != "variadic" for d in p.shape.dimensions)
             and "shape" not in p.free
             for p in tensors
         )  # fmt: skip
         names = tuple(param.name for param in tensors)
-        yield changed(case, names, without_dimensions, ANY_FAILURE if refused else ANY_STATUS, "all")
+        yield changed(case, names, without_dimensions, ANY_FAILURE if rejected else ANY_STATUS, "all")
 
 
 def _has_tensors(value: Value) -> bool:
@@ -67,16 +67,16 @@ def _failures(cases: list[Case], interface: Interface) -> list[tuple[object, ...
 
 @pytest.mark.build
 @pytest.mark.suite
-def test_tensors_of_rank_0_are_no_crash_and_refused_where_shapes_name_dimensions(interface: Interface) -> None:
+def test_tensors_of_rank_0_are_no_crash_and_rejected_where_shapes_name_dimensions(interface: Interface) -> None:
     cases = list(_calls(interface))
     assert _failures(cases, interface) == []
-    refused = {case.function for case in cases if case.expect == ANY_FAILURE}
-    assert {"diopiFusedAddRootMeanSquareNormInp", "diopiMaxPool2d", "diopiRoiAlign"} <= refused
-    assert len(refused) > 150
+    rejected = {case.function for case in cases if case.expect == ANY_FAILURE}
+    assert {"diopiFusedAddRootMeanSquareNormInp", "diopiMaxPool2d", "diopiRoiAlign"} <= rejected
+    assert len(rejected) > 150
 
 
 @pytest.mark.build
-def test_a_vocabulary_of_a_negative_size_is_refused_with_nothing_written(interface: Interface) -> None:
+def test_a_vocabulary_of_a_negative_size_is_rejected_with_nothing_written(interface: Interface) -> None:
     calls = Calls(interface, 0).origin("diopiBatchApplyTemperaturePenaltyInp").calls
     case = next(one for one in calls if one.arguments["bias"] is None)
     cases = [

@@ -1,4 +1,4 @@
-"""What the tests of headers share: the interface's facts, headers made from them, and one-line findings."""
+"""Shared by tests of headers: the interface's facts, headers made from them, and one-line findings."""
 
 from __future__ import annotations
 

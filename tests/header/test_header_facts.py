@@ -93,7 +93,7 @@ def test_resolved_types_look_behind_typedefs(headers: list[Path]) -> None:
 def test_the_whole_interface_is_one_unit_without_system_headers(
     headers: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What makes the parse fast: system headers, or a unit for each header, take ten times as long."""
+    """Reasons for a fast parse: system headers, or a unit for each header, take ten times as long."""
     units = []
     parse = clang._parse
 

@@ -222,7 +222,7 @@ def test_a_file_of_slashes_and_stars_is_read_in_linear_time() -> None:
 # Several files --------------------------------------------------------------------------------------------------
 
 
-def test_siblings_are_found_and_only_given_files_collected() -> None:
+def test_siblings_are_found_and_only_provided_files_collected() -> None:
     write("include/diopi/rt.h", "#pragma once\ntypedef struct Ctx* Handle;\nvoid inRt(Handle h);\n")
     first = write("include/diopi/a.h", '#include "rt.h"\nvoid inA(Handle h);\n')
     second = write("include/diopi/b.h", "#include <diopi/rt.h>\n#include <a/b/c.h>\nvoid inB(Handle h);\n")
@@ -240,7 +240,7 @@ def test_siblings_are_found_and_only_given_files_collected() -> None:
     assert found.macros == ()
 
 
-def test_a_header_given_through_a_link_is_the_same_header() -> None:
+def test_a_header_provided_through_a_link_is_the_same_header() -> None:
     write("real/diopi/rt.h", "#pragma once\ntypedef int T;\n")
     functions = write("real/diopi/f.h", "#include <diopi/rt.h>\nvoid f(T t);\n")
     Path("link").symlink_to("real")

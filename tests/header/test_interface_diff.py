@@ -264,7 +264,7 @@ def test_a_function_in_another_header() -> None:
 
 
 def test_an_expected_side_without_spans_or_headers() -> None:
-    """What comes from the spec knows no header, and its spans are in YAML."""
+    """Declarations of the spec have no header, and their spans are in YAML."""
     actual = read(Path("a.h"), "void b(int n);\n")
     expected = CInterface(
         functions=(
@@ -327,6 +327,6 @@ def test_words() -> None:
     assert [quoted(list("abc")[:n]) for n in (1, 2, 3)] == ["'a'", "'a' and 'b'", "'a', 'b' and 'c'"]
 
 
-def test_defaults_of_a_function_compare_without_places() -> None:
+def test_defaults_of_a_function_compare_without_positions() -> None:
     plain = CFunction("f", "void", (CParam("n", "int"),))
     assert replace(plain, header="a.h", resolved_returns="void") == plain

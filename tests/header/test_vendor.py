@@ -353,7 +353,7 @@ def test_two_definitions_in_one_file_are_a_duplicate() -> None:
     ]
 
 
-def test_only_the_given_namespaces_count() -> None:
+def test_only_the_provided_namespaces_count() -> None:
     write(
         "impl/camb/functions/a.cpp",
         f"namespace impl::camb {{\ndiopiError_t diopiSin{BODY}"
@@ -442,7 +442,7 @@ def test_headers_that_do_not_parse_stop_the_scan() -> None:
     assert shown(sink) == ["no.h:1:1: error header-unreadable: 'no.h' does not exist | correct the path"]
 
 
-def test_without_a_place_for_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_position_for_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
     write(
         "impl/camb/functions/a.cpp",
         "#include <diopi/functions.h>\n"

@@ -35,7 +35,7 @@ def write(folder: Path, operators: str, version: tuple[int, int, int]) -> Versio
 
 
 def findings(tmp_path: Path, operators: str, version: tuple[int, int, int]) -> list[str]:
-    """What is reported of the version 1.2.3 of the small spec, changed to this one."""
+    """Findings for version 1.2.3 of the small spec, changed to this one."""
     old = write(tmp_path / "old", small_spec.OPERATOR, (1, 2, 3))
     new = write(tmp_path / "new", operators, version)
     changes, sink = Sink(), Sink()

@@ -21,7 +21,7 @@ from typing import Any
 
 from diopigen.conformance.cases.choices import Choice
 from diopigen.conformance.cases.resolve import Resolver
-from diopigen.conformance.cases.values import Unfit
+from diopigen.conformance.cases.values import RecipeError
 from diopigen.conformance.model import Case, Operand
 from diopigen.diagnostics import Sink
 from diopigen.ir.model import Case as Recipe
@@ -114,7 +114,7 @@ def _call(interface: Interface, name: str, form: MappingNode, dtype: str) -> Hos
     assert not sink.sorted(), [f"{found.span}: {found.message}" for found in sink.sorted()]
     try:
         arguments = Resolver(interface, function).resolve(read, Choice(dtype))
-    except Unfit as reason:
+    except RecipeError as reason:
         raise AssertionError(f"{form.span}: {name} in {dtype}: {reason}") from reason
     for tensor, other in words.get("same", {}).items():
         arguments[tensor] = replace(_operand(arguments[tensor]), alias=other)

@@ -1,4 +1,4 @@
-"""What the tests of the IR share: the miniature spec, and functions out of the text of one operator."""
+"""Shared by tests of the IR: the miniature spec, and functions out of the text of one operator."""
 
 from __future__ import annotations
 

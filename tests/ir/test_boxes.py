@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from diopigen.conformance.cases.values import Unfit, draw
+from diopigen.conformance.cases.values import RecipeError, draw
 from diopigen.ir.boxes import rows_of
 from diopigen.ir.recipe import Drawn
 
@@ -32,7 +32,7 @@ def test_regions_name_an_image_in_front_of_a_box() -> None:
     assert [row[1:] for row in drawn(Drawn("regions", (1, 64, 32)), (7, 6))] == drawn(Drawn("boxes", (64, 32)), (7, 5))
 
 
-def test_the_corners_of_a_quadrilateral_are_those_of_the_turned_box() -> None:
+def test_the_corners_of_a_quadrilateral_are_those_of_the_rotated_box() -> None:
     (corners,), (box,) = drawn(Drawn("boxes", (64, 32)), (1, 8)), drawn(Drawn("boxes", (64, 32)), (1, 5))
     x, y, width, height, angle = box
     assert math.isclose(sum(corners[::2]) / 4, x) and math.isclose(sum(corners[1::2]) / 4, y)
@@ -55,7 +55,7 @@ def test_numbers_in_order() -> None:
 
 def test_rows_of_another_length_have_no_meaning() -> None:
     assert rows_of("boxes", (3, 6), (1, 1)) is None and rows_of("boxes", (), (1, 1)) is None
-    with pytest.raises(Unfit, match=r"no boxes in \[3, 6\]"):
+    with pytest.raises(RecipeError, match=r"no boxes in \[3, 6\]"):
         draw(Drawn("boxes", (1, 1)), (3, 6), "float32", np.random.default_rng(1))
-    with pytest.raises(Unfit, match="boxes in int32"):
+    with pytest.raises(RecipeError, match="boxes in int32"):
         draw(Drawn("boxes", (1, 1)), (3, 4), "int32", np.random.default_rng(1))

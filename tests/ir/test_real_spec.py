@@ -1,4 +1,4 @@
-"""What the real spec says of the interface as a whole: promises that no single entry can keep."""
+"""Properties of the real spec as a whole."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ READ: dict[str, Argument] = {
     "state: null": None,
 }
 
-REFUSED = {
+REJECTED = {
     "tt: [2]": "1:1 'tt' is not a parameter",
     "t: 2": "1:4 't' is a tensor: give a shape or a mapping",
     "t: [2, -1]": "1:4 the shape of 't' is a list of sizes",
@@ -128,10 +128,10 @@ def test_an_argument_is_read_as_this(text: str) -> None:
     assert type(found[name]) is type(READ[text])
 
 
-@pytest.mark.parametrize("text", REFUSED)
-def test_an_argument_is_refused_and_left_out(text: str) -> None:
-    assert read(text) == ({}, [REFUSED[text]])
+@pytest.mark.parametrize("text", REJECTED)
+def test_an_argument_is_rejected_and_left_out(text: str) -> None:
+    assert read(text) == ({}, [REJECTED[text]])
 
 
-def test_what_is_valid_is_kept_where_something_is_not() -> None:
+def test_what_is_valid_is_retained_where_something_is_not() -> None:
     assert read("n: 1\nflag: 2\nx: 3") == ({"n": 1, "x": 3}, ["2:7 '2' is no value of type bool ('flag')"])

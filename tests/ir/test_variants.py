@@ -174,7 +174,7 @@ def test_what_does_not_match_is_left_out_and_the_rest_stays() -> None:
     ]
 
 
-def test_places_stay_those_of_the_base() -> None:
+def test_positions_stay_those_of_the_base() -> None:
     base, variant = functions_of(HEAD + "variants: [scalar]\n")
     for name in ("out", "input", "other", "alpha"):
         ours, theirs = variant.param(name), base.param(name)

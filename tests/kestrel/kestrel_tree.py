@@ -14,14 +14,14 @@ SPEC = ("--spec", str(ROOT / "specs"))
 
 
 def command(*words: str | Path) -> str:
-    """What a command of diopigen prints, which must find no errors."""
+    """Output of a command of diopigen, without errors."""
     done = CliRunner().invoke(cli, [*map(str, words), *SPEC])
     assert done.exit_code == 0, done.output
     return done.output
 
 
 CONVERSIONS = "- common_config:\n    dtype: (float64)->float32\n"
-"""What a scaffolded tree has as an example in its configuration, as far as the chip's kernels take the targets."""
+"""The example in the configuration of a scaffolded tree, as far as the chip's kernels support the targets."""
 FAULTY = ("Softmax", "BatchNormBackward")
 """Operators whose first result an injected fault makes too large."""
 FAULT = """namespace {

@@ -52,7 +52,7 @@ def test_bring_up_leaves_nothing_open(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def report(interface: Interface, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What the suite says about the native operators."""
+    """Results of the suite for the native operators."""
     file = tmp_path_factory.mktemp("kestrel") / "results.json"
     libraries = ["--lib", artefact("kestrel/libdiopi_impl.so"), "--runtime", artefact("libdiopirt.so")]
     words = [*libraries, *(word for name in sorted(native(interface)) for word in ("--ops", name)), "--json", file]

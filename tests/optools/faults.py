@@ -138,7 +138,7 @@ def ignores_strides(fault: Injected, call: Call, proceed: Proceed) -> Any:
 
 
 def overflows(limit: float) -> Change:
-    """What exceeds a limit becomes inf, as in a sum of too narrow a dtype."""
+    """Values beyond a limit become inf, as in a sum of too narrow a dtype."""
 
     def change(_: Injected, values: Any) -> Any:
         if not bool((values.abs() > limit).any()):

@@ -41,7 +41,7 @@ OPTIMIZER = ("perceptron", 'Injected("addcdiv_|_foreach_addcdiv_.*", scaled(1.01
 def bisected(
     case: tuple[str, str, str, str], tmp_path: Path, optools: Callable[..., Any]
 ) -> tuple[dict[str, Any], str]:
-    """What bisecting a program with a fault finds, and prints."""
+    """Findings and output of bisecting a program with a fault."""
     model, fault, op, _ = case
     (tmp_path / "train.py").write_text(PROGRAM.format(model=model, fault=fault))
     done = optools("bisect", "--folder", "b", "train.py", code=1 if op else 0)

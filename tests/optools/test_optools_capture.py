@@ -71,7 +71,7 @@ def test_the_budget_leaves_shapes(tmp_path: Path, device: str) -> None:
     assert not third.has_operands and tool.store.over == 1
 
 
-def test_strides_and_shared_memory_are_kept(tmp_path: Path, device: str) -> None:
+def test_strides_and_shared_memory_are_retained(tmp_path: Path, device: str) -> None:
     base = torch.arange(24.0).to(device)
     wide = base[:1].expand(6)
     with Capture(tmp_path / "a", "add.Tensor,mul_.Tensor"):
@@ -118,7 +118,7 @@ def test_random_calls_repeat_from_their_generator(tmp_path: Path, device: str) -
         ({"ops": "native.*", "exclude": ".*backward"}, {"native_layer_norm", "native_dropout"}),
     ],
 )
-def test_calls_are_chosen(options: dict[str, Any], expected: set[str], tmp_path: Path, device: str) -> None:
+def test_calls_are_selected(options: dict[str, Any], expected: set[str], tmp_path: Path, device: str) -> None:
     found = {call.op for call in captured(tmp_path / "a", device, **options)}
     assert found and found <= expected and not found - expected
 

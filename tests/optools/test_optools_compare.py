@@ -19,7 +19,7 @@ from sampling import first
 
 
 def compared(action: Callable[[], Any], **options: Any) -> Compare:
-    """What comparing finds in an action."""
+    """Findings of a comparison of an action."""
     tool = Compare(quiet=True, **options)
     with tool:
         action()
@@ -293,16 +293,16 @@ def test_positions_of_equal_values_are_right(device: str, op: str, call: Any, ri
     """Positions among 3, 3, 1, 3 that the CPU does not give: those of the same values, and others."""
     x = torch.tensor([3.0, 3.0, 1.0, 3.0]).to(device)
 
-    def given(positions: Any) -> Callable[[Injected, Call, Proceed], Any]:
-        def change(_: Injected, made: Call, proceed: Proceed) -> Any:
-            out = proceed(made)
+    def provided(positions: Any) -> Callable[[Injected, Call, Proceed], Any]:
+        def change(_: Injected, created: Call, proceed: Proceed) -> Any:
+            out = proceed(created)
             with quiet():
                 overwrite(out[-1] if isinstance(out, tuple) else out, torch.tensor(positions))
             return out
 
         return change
 
-    with Injected(op, given(right)):
+    with Injected(op, provided(right)):
         assert kinds(compared(lambda: call(x))) == []
-    with Injected(op, given(wrong)):
+    with Injected(op, provided(wrong)):
         assert kinds(compared(lambda: call(x))) == [(op, "values")]

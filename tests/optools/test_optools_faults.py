@@ -16,7 +16,7 @@ CLEAN_RUNS = 10
 
 
 def named(fault: Fault, device: str) -> str:
-    """What comparing says of a model with a fault: the first wrong operator and its phase, or nothing."""
+    """Result of comparing a model with a fault: the first wrong operator and its phase, or nothing."""
     with Injected(fault.op, fault.change, phases=fault.phases) as injected, Compare(quiet=True) as tool:
         MODELS[fault.model](device)
     assert injected.acted, f"{fault.name} never acted"
@@ -52,7 +52,7 @@ def test_a_model_without_a_fault_raises_no_alarm(model: str, seed: int, device: 
     assert not [reason for reason in tool.skipped if "no reference" in reason]
 
 
-def test_hints_say_what_a_fault_has_to_do_with(device: str) -> None:
+def test_hints_name_the_cause_of_a_fault(device: str) -> None:
     expected = {
         "stale buffer": "the result is that of call",
         "stride handling": "right for contiguous operands",

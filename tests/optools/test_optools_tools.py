@@ -51,7 +51,7 @@ def test_infinities_that_a_program_passes_are_no_overflow(device: str) -> None:
     assert tool.found == []
 
 
-def test_ranges_are_kept_by_operator_dtype_and_step(tmp_path: Path, device: str) -> None:
+def test_ranges_are_retained_by_operator_dtype_and_step(tmp_path: Path, device: str) -> None:
     with Overflows(folder=tmp_path / "a") as tool:
         MODELS["half"](device, 3)
     assert tool.found == []

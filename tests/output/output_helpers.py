@@ -1,4 +1,4 @@
-"""What the tests of output share: plans out of dicts, snapshots of trees, and a process that dies at a given step."""
+"""Shared by tests of output: plans out of dicts, snapshots of trees, and a process that dies at a selected step."""
 
 from __future__ import annotations
 

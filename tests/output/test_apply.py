@@ -1,4 +1,4 @@
-"""What a whole run writes, keeps, removes and refuses."""
+"""Files that a whole run writes, preserves, removes and rejects."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_force_does_not_remove_an_edited_orphan(tmp_path: Path) -> None:
     assert (tmp_path / "b").read_bytes() == b"edited"
 
 
-def test_an_orphan_that_became_a_link_is_kept(tmp_path: Path) -> None:
+def test_an_orphan_that_became_a_link_is_retained(tmp_path: Path) -> None:
     (tmp_path / "target").write_bytes(b"1")
     root = tmp_path / "root"
     applied({"a": b"1"}, root)

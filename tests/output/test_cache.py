@@ -70,13 +70,13 @@ def test_a_folder_that_others_may_write_to_is_not_read(cache_folder: Path) -> No
     assert cache.read("thing", "a1") is None
 
 
-def test_it_can_be_turned_off(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_can_be_disabled(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DIOPIGEN_CACHE", "off")
     cache.write("thing", "a1", 7)
     assert cache.read("thing", "a1") is None and not cache_folder.exists()
 
 
-def test_a_folder_that_cannot_be_made_is_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_created_is_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("DIOPIGEN_CACHE", str(tmp_path / "file" / "cache"))
     cache.write("thing", "a1", 7)

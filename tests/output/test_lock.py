@@ -113,7 +113,7 @@ def test_the_lock_leaves_no_file(tmp_path: Path) -> None:
 
 
 def test_a_root_that_is_replaced_while_waiting(tmp_path: Path) -> None:
-    """Who waited for a folder that is gone takes the new one, and not a lock that guards nothing."""
+    """A process that waited for a removed folder locks the new one, and not the old lock file."""
     root = tmp_path / "r"
     root.mkdir()
     holder = Holder(root)

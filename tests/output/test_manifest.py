@@ -144,7 +144,7 @@ def test_truncated_or_changed_anywhere(data: st.DataObject) -> None:
         assert problem.diagnostics[0].code.startswith("manifest-")
 
 
-def test_every_proper_prefix_is_refused() -> None:
+def test_every_proper_prefix_is_rejected() -> None:
     full = manifest_bytes(plan_of({"a/b": b"1"}))
     for cut in range(len(full) - 1):
         with pytest.raises(Failure):

@@ -1,4 +1,4 @@
-"""What is in the way of a run: it is refused in one sentence, and the tree stays as it is."""
+"""Obstacles of a run: it is rejected with one message, and the tree does not change."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def only(caught: pytest.ExceptionInfo[Failure], root: Path) -> str:
     return f"{found.code}: {found.message} | {found.fix}".replace(root.as_posix(), "R")
 
 
-def refused(files: dict[str, bytes], root: Path, shown: Path | None = None) -> str:
+def rejected(files: dict[str, bytes], root: Path, shown: Path | None = None) -> str:
     """The one finding of a run that must fail and must leave the tree as it is."""
     with pytest.raises(Failure) as caught:
         apply(plan_of(files), root, Sink(), force=True)
@@ -35,7 +35,7 @@ def test_root_is_a_file(tmp_path: Path) -> None:
         "output-unwritable: 'R' cannot be the output folder: it is a file, not a folder "
         "| move it away, or choose another output folder"
     )
-    assert refused({"a": b""}, root) == expected
+    assert rejected({"a": b""}, root) == expected
     with pytest.raises(Failure) as caught:
         check(plan_of({}), root, Sink())
     assert only(caught, root) == expected
@@ -43,7 +43,7 @@ def test_root_is_a_file(tmp_path: Path) -> None:
 
 def test_root_is_below_a_file(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"")
-    assert refused({"a": b""}, tmp_path / "f" / "r", tmp_path) == (
+    assert rejected({"a": b""}, tmp_path / "f" / "r", tmp_path) == (
         "output-unwritable: cannot make the folder 'R/f/r': a part of the path is not a folder "
         "| move that file away, or choose another output folder"
     )
@@ -52,7 +52,7 @@ def test_root_is_below_a_file(tmp_path: Path) -> None:
 def test_root_is_a_dangling_link(tmp_path: Path) -> None:
     root = tmp_path / "r"
     root.symlink_to(tmp_path / "nowhere")
-    assert refused({"a": b""}, root) == (
+    assert rejected({"a": b""}, root) == (
         "output-unwritable: 'R' cannot be the output folder: it is a symbolic link that leads nowhere "
         "| move it away, or choose another output folder"
     )
@@ -70,7 +70,7 @@ def test_root_is_a_link_to_a_folder(tmp_path: Path) -> None:
 def test_a_folder_where_a_file_should_be(tmp_path: Path, path: str) -> None:
     (tmp_path / path).mkdir(parents=True)
     before = tree(tmp_path)
-    assert refused({"a": b"", "sub/a": b"", "z": b""}, tmp_path) == (
+    assert rejected({"a": b"", "sub/a": b"", "z": b""}, tmp_path) == (
         f"output-unwritable: cannot write 'R/{path}': 'R/{path}' is a folder "
         f"| move 'R/{path}' away, or choose another output folder"
     )
@@ -79,7 +79,7 @@ def test_a_folder_where_a_file_should_be(tmp_path: Path, path: str) -> None:
 
 def test_a_file_where_a_folder_should_be(tmp_path: Path) -> None:
     (tmp_path / "sub").write_bytes(b"mine")
-    assert refused({"sub/deep/a": b""}, tmp_path) == (
+    assert rejected({"sub/deep/a": b""}, tmp_path) == (
         "output-unwritable: cannot write 'R/sub/deep/a': 'R/sub' is not a folder "
         "| move 'R/sub' away, or choose another output folder"
     )
@@ -92,7 +92,7 @@ def test_a_link_where_a_file_should_be(tmp_path: Path, target: str) -> None:
     root.mkdir()
     (tmp_path / "there").write_bytes(b"mine")
     (root / "a").symlink_to(tmp_path / target)
-    assert refused({"a": b"1"}, root) == (
+    assert rejected({"a": b"1"}, root) == (
         "output-unwritable: cannot write 'R/a': 'R/a' is a symbolic link "
         "| move 'R/a' away, or choose another output folder"
     )
@@ -101,7 +101,7 @@ def test_a_link_where_a_file_should_be(tmp_path: Path, target: str) -> None:
 
 def test_a_pipe_where_a_file_should_be(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a")
-    assert refused({"a": b"1"}, tmp_path) == (
+    assert rejected({"a": b"1"}, tmp_path) == (
         "output-unwritable: cannot write 'R/a': 'R/a' is neither a file nor a folder "
         "| move 'R/a' away, or choose another output folder"
     )
@@ -129,7 +129,7 @@ def test_a_folder_without_permission() -> None:
         run({"a": b"1", "sub/b": b"1"}, root)
         (root / "sub").chmod(0o555)
         before = tree(root)
-        assert refused({"a": b"2", "sub/b": b"2"}, root) == (
+        assert rejected({"a": b"2", "sub/b": b"2"}, root) == (
             "output-unwritable: cannot write 'R/sub/b': permission denied "
             "| make the folder writable for you, or choose another output folder"
         )
@@ -142,16 +142,16 @@ def test_a_file_that_cannot_be_read() -> None:
     with unprivileged() as root:
         run({"a": b"1"}, root)
         (root / "a").chmod(0)
-        assert refused({"a": b"2"}, root) == (
+        assert rejected({"a": b"2"}, root) == (
             "output-unreadable: cannot read 'R/a': permission denied "
             "| make it readable for you, then run the same command again"
         )
 
 
-def test_a_root_that_cannot_be_made() -> None:
+def test_a_root_that_cannot_be_created() -> None:
     with unprivileged() as folder:
         folder.chmod(0o555)
-        assert refused({"a": b"1"}, folder / "r", folder) == (
+        assert rejected({"a": b"1"}, folder / "r", folder) == (
             "output-unwritable: cannot make the folder 'R/r': permission denied "
             "| make the folder writable for you, or choose another output folder"
         )
@@ -163,7 +163,7 @@ def test_a_new_root_is_gone_again_after_a_failure(tmp_path: Path, monkeypatch: p
         raise OSError(errno.ENOSPC, "full")
 
     monkeypatch.setattr(os, "write", full)
-    assert refused({"a": b"1"}, tmp_path / "x" / "r", tmp_path) == (
+    assert rejected({"a": b"1"}, tmp_path / "x" / "r", tmp_path) == (
         "output-no-space: cannot write 'R/x/r/.diopigen-journal.json': the disk is full "
         "| free some space, then run the same command again"
     )

@@ -167,7 +167,7 @@ def test_diff_exactly(tmp_path: Path) -> None:
     assert diff(plan_of(new), tmp_path) == ""
 
 
-def test_diff_shows_an_edit_as_undone_and_leaves_out_what_is_kept(tmp_path: Path) -> None:
+def test_diff_shows_an_edit_as_undone_and_leaves_out_what_is_retained(tmp_path: Path) -> None:
     plan = prepare(tmp_path)
     text = diff(plan, tmp_path)
     assert "-typed by hand\n\\ No newline at end of file\n+1\n" in text

@@ -31,7 +31,7 @@ pytestmark = [
 
 
 def _run(library: Path, networks: str, leftover: str) -> Any:
-    """What run_networks.py says of each network. A process of its own: there is one ext_dev."""
+    """Output of run_networks.py for each network. A process of its own: there is one ext_dev."""
     environment = {
         **os.environ,
         "DIOPI_VENDOR_LIBRARY": str(DROPLET),

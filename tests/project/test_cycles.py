@@ -19,7 +19,7 @@ def modules(package: str) -> dict[str, Path]:
 
 
 def imports(name: str, path: Path, known: Mapping[str, Path]) -> set[str]:
-    """What a module imports of `known`, in functions as well; not for its types alone."""
+    """Imports of a module from `known`, in functions as well; not for its types alone."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     guarded = [node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)]
     skipped = {inner for node in guarded for inner in ast.walk(node)}

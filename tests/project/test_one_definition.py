@@ -30,30 +30,30 @@ TEMPLATE = re.compile(
 
 
 def named(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[str, re.Match[str]]]:
-    """What a pattern finds, with the namespace in which it stands."""
+    """Matches of a pattern, with their namespace."""
     for found in pattern.finditer(text):
         outer = [match[1] for match in NAMESPACE.finditer(text) if match.start() < found.start()]
         yield (outer[-1] if outer else ""), found
 
 
-def repeated(places: dict[str, set[str]]) -> dict[str, list[str]]:
-    return {name: sorted(files) for name, files in places.items() if len(files) > 1}
+def repeated(positions: dict[str, set[str]]) -> dict[str, list[str]]:
+    return {name: sorted(files) for name, files in positions.items() if len(files) > 1}
 
 
 @pytest.mark.parametrize("library", ["cpu", "cuda"])
 def test_no_two_headers_define_a_type(library: str) -> None:
     """It would break the one-definition rule, which no compiler has to report."""
-    places = defaultdict(set)
+    positions = defaultdict(set)
     headers = [path for folder in ("core", library) for path in sorted((ROOT / "impl" / folder).rglob("*.h"))]
     for path in headers:
         for outer, found in named(path.read_text(), TYPE):
-            places[f"{outer}::{found[1]}"].add(str(path.relative_to(ROOT)))
-    assert len(places) > 100
-    assert repeated(places) == {}
+            positions[f"{outer}::{found[1]}"].add(str(path.relative_to(ROOT)))
+    assert len(positions) > 100
+    assert repeated(positions) == {}
 
 
 def unnamed(text: str) -> set[str]:
-    """What unnamed namespaces define at their first level: variables and types by name, functions with the types of
+    """Definitions of unnamed namespaces at their first level: variables and types by name, functions with the types of
     their parameters, since others are overloads."""
     result = set()
     for outer, block in named(text, UNNAMED):
@@ -71,14 +71,14 @@ def types(parameters: str) -> str:
 
 def test_no_two_sources_of_the_pytorch_backend_define_a_name() -> None:
     """Several of them are compiled as one: their unnamed namespaces become one."""
-    places = defaultdict(set)
+    positions = defaultdict(set)
     folders = [ROOT / "runtime/torch" / folder for folder in ("operators", "src", "compile")]
     sources = [path for folder in folders for path in sorted(folder.glob("*.cpp"))]
     for path in [*sources, *(ROOT / "generated/torch" / name for name in ("ruled.cpp", "compiled.cpp"))]:
         for name in unnamed(path.read_text()):
-            places[name].add(path.name)
-    assert len(places) > 300
-    assert repeated(places) == {}
+            positions[name].add(path.name)
+    assert len(positions) > 300
+    assert repeated(positions) == {}
 
 
 def test_what_unnamed_namespaces_define() -> None:

@@ -83,7 +83,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("rule", BAD)
-def test_a_fault_has_its_place(rule: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_has_its_position(rule: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text, expected = BAD[rule]
     monkeypatch.chdir(tmp_path)
     Path("diopigen.yaml").write_text(text)
@@ -185,8 +185,8 @@ def test_an_error_of_what_is_not_read_stays_an_error() -> None:
         "arity": "note",
         "yaml-key": "error",
     }
-    kept = {found.code: [note.message for note in found.notes] for found in sink.sorted()}
-    assert kept["yaml-key"] == ["diopigen.yaml cannot lower it: what has this error is not read"]
+    retained = {found.code: [note.message for note in found.notes] for found in sink.sorted()}
+    assert retained["yaml-key"] == ["diopigen.yaml cannot lower it: what has this error is not read"]
 
 
 def test_the_schema_accepts_what_the_reader_accepts(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def entries() -> Sequence[Mapping[str, Any]]:
 
 
 def findings(one: Outcome) -> list[tuple[str, str]]:
-    """What needs an explanation: the outcome's word and its message."""
+    """Key of an explanation: the outcome's word and its message."""
     found = [(one.kind, one.message)] if one.kind != "passed" else []
     if one.torch and not one.torch.startswith(_COMPARED):
         found.append(("torch", one.torch))
@@ -33,7 +33,7 @@ def findings(one: Outcome) -> list[tuple[str, str]]:
 
 
 def explains(entry: Mapping[str, Any], one: Outcome, word: str, message: str) -> bool:
-    """Whether an explanation is about an outcome."""
+    """Returns whether an explanation is about an outcome."""
     is_named = any(fnmatchcase(one.function.removeprefix("diopi"), name) for name in entry["functions"])
     return is_named and entry["outcome"] == word and re.search(entry["message"], message) is not None
 

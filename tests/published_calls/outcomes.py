@@ -31,7 +31,7 @@ class Outcome:
 
 
 def outcomes(library: Library, line: Line, ask_torch: Any = None) -> list[Outcome]:
-    """What becomes of each call of a case; those behind a refused one are not made."""
+    """Outcomes of the calls of a case; those after a rejected one are skipped."""
     values = Values(line)
     found: list[Outcome] = []
     for number, (name, _) in enumerate(line.calls):
@@ -49,9 +49,9 @@ def outcomes(library: Library, line: Line, ask_torch: Any = None) -> list[Outcom
     return found
 
 
-def _generators(function: Function, given: Mapping[str, Any]) -> dict[str, Any]:
+def _generators(function: Function, provided: Mapping[str, Any]) -> dict[str, Any]:
     """Generators are made with a seed, so that a run is like the last one."""
-    return {p.name: Generator(1) for p in function.params if p.type == "generator" and given.get(p.name) == "made"}
+    return {p.name: Generator(1) for p in function.params if p.type == "generator" and provided.get(p.name) == "made"}
 
 
 def call_as_seen(
@@ -99,7 +99,7 @@ def _compared(
 
 
 def _fault(held: Results, call: Call, answer: Any, results: Mapping[str, Any], stored: Any) -> str:
-    """What is wrong with the results of a library; empty where nothing is."""
+    """Errors in the results of a library; empty if there are none."""
     for name, expected in answer.items():
         result = results.get(name)
         if result is None or expected is None:
@@ -125,39 +125,39 @@ def _wrong(held: Results, call: Call, name: str, expected: Any, array: Any, dtyp
         return held.complaint(expected, stored(array, dtype), dtype) or ""
     if not isinstance(expected, Expected):
         return "" if expected == array or (expected != expected and array != array) else f"{array} is not {expected}"
-    wanted = np.shape(expected.values)
+    required = np.shape(expected.values)
     array = np.asarray(array) if isinstance(array, (bool, int, float)) else array
-    if math.prod(array.shape) == math.prod(wanted) == 1:
-        array = array.reshape(wanted)
-    if tuple(array.shape) != wanted:
-        return f"the shape is {list(array.shape)} and must be {list(wanted)}"
+    if math.prod(array.shape) == math.prod(required) == 1:
+        array = array.reshape(required)
+    if tuple(array.shape) != required:
+        return f"the shape is {list(array.shape)} and must be {list(required)}"
     fault = held.fault(name, stored(array, dtype), dtype, expected)
     return "" if fault is None else f"{fault.kind}: {fault.message}"
 
 
 def sparse_inputs(function: Function) -> bool:
-    """Whether an operand is in compressed sparse rows."""
+    """Returns whether an operand is in compressed sparse rows."""
     return any(param.sparse for param in function.params)
 
 
 def _trimmed(result: Any, expected: Any) -> Any:
     """PyTorch's result without the trailing ones that statistics may have or not."""
     sizes = tuple(getattr(result, "shape", ()))
-    wanted = np.shape(expected.values) if isinstance(expected, Expected) else sizes
-    is_longer = sizes[: len(wanted)] == wanted and set(sizes[len(wanted) :]) == {1}
-    return result.reshape(wanted) if is_longer else result
+    required = np.shape(expected.values) if isinstance(expected, Expected) else sizes
+    is_longer = sizes[: len(required)] == required and set(sizes[len(required) :]) == {1}
+    return result.reshape(required) if is_longer else result
 
 
 def torch_asked(case: Any, call: Call, answer: Any) -> str:
-    """Whether PyTorch's results are those of the oracle: empty, or why they are not or cannot be had."""
-    from aten_binding import HALVES, Unbound, bind, stored  # torch is optional
+    """Returns whether PyTorch's results are those of the oracle: empty, or why they are not or cannot be had."""
+    from aten_binding import HALVES, BindingError, bind, stored  # torch is optional
 
     if call.function.tolerance == "random" or sparse_inputs(call.function):
         return "not asked: random numbers, or compressed rows"
     widened = HALVES if set(HALVES) & {dtype for dtype in call.dtypes.values() if isinstance(dtype, str)} else None
     try:
         results = bind(call, widened=widened).run()
-    except Unbound as reason:
+    except BindingError as reason:
         return f"not asked: {reason}"
     except (RuntimeError, NotImplementedError, TypeError, LookupError, ValueError) as error:
         return f"refuses: {str(error).splitlines()[0]}"

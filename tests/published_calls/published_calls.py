@@ -51,7 +51,7 @@ def lines(family: str | None = None) -> Iterator[Line]:
 
 
 def elements(line: Line) -> int:
-    """How many elements the tensors of a case have together."""
+    """Total number of elements of the tensors of a case."""
     text = json.dumps(line.calls)
     return sum(
         int(np.prod([int(size) for size in sizes.split(",") if size]))
@@ -96,13 +96,13 @@ def _drawn(rule: str, shape: tuple[int, ...], dtype: str) -> Any:
         return np.full(shape, rule == "ones", dtype=dtype)
     matched = _RULE.fullmatch(rule)
     assert matched is not None, rule
-    name, numbers, density, turned, seed, source_dtype, source_shape = matched.groups()
+    name, numbers, density, rotated, seed, source_dtype, source_shape = matched.groups()
     if source_shape is not None:  # repeated until it fills the shape
         return np.resize(_drawn(rule.partition(" of ")[0], _integers(source_shape), dtype), shape)
     if source_dtype:  # drawn in one dtype, then cast
         return _drawn(rule.partition(" from ")[0], shape, source_dtype).astype(dtype)
     source = np.random.RandomState(int(seed))
-    shape = shape[::-1] if turned else shape
+    shape = shape[::-1] if rotated else shape
     ends = [float(number) for number in numbers.split(",")] if numbers else []
     if name == "integers" and dtype == "uint8":
         ends[0] = 0
@@ -113,7 +113,7 @@ def _drawn(rule: str, shape: tuple[int, ...], dtype: str) -> Any:
         array = np.asarray(_RULES[name](source, shape, ends)).astype(dtype)
     if density:
         array = array * (source.rand(*shape) < float(density))
-    return array.T if turned else array
+    return array.T if rotated else array
 
 
 def _laid(array: Any, strides: Sequence[int]) -> Any:
@@ -169,16 +169,16 @@ class Values:
 
     def keep(self, number: int, results: Mapping[str, Any]) -> None:
         """Takes over what a call wrote, under the names that its tensors have."""
-        given = self.line.calls[number][1]
+        provided = self.line.calls[number][1]
         for name, result in results.items():
             if isinstance(result, list):
                 for at, item in enumerate(result):
-                    listed = given.get(name)
+                    listed = provided.get(name)
                     own = listed[at] if isinstance(listed, list) and at < len(listed) else None
                     self._keep(own, f"{number}.{name}.{at}", item)
             else:
-                self._keep(given.get(name), f"{number}.{name}", result)
+                self._keep(provided.get(name), f"{number}.{name}", result)
 
-    def _keep(self, given: Any, name: str, result: Any) -> None:
+    def _keep(self, provided: Any, name: str, result: Any) -> None:
         if isinstance(result, np.ndarray):
-            self.known[given[1:] if isinstance(given, str) and given.startswith("&") else name] = result
+            self.known[provided[1:] if isinstance(provided, str) and provided.startswith("&") else name] = result

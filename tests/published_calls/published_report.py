@@ -19,7 +19,7 @@ from diopigen.calling import Library  # noqa: E402
 
 
 def family_outcomes(family: str, library: str, runtime: str, largest: int) -> list[Outcome]:
-    """What becomes of the calls of a family, of cases with no more than so many elements."""
+    """Outcomes of the calls of a family, of cases with no more than so many elements."""
     called = Library(library, runtime)
     cases = (line for line in lines(family) if elements(line) <= largest)
     return [one for line in cases for one in outcomes(called, line, torch_asked)]

@@ -189,6 +189,6 @@ def changed(root: Path) -> dict[str, tuple[list[str], list[str]]]:
 
 
 def left(result: Result) -> list[str]:
-    """Where something is left to a person, warnings and notes apart, without columns."""
+    """Positions of manual work, warnings and notes apart, without columns."""
     lines = [line for line in result.stderr.splitlines() if "[left-by-hand]" in line]
     return [f"{line.split(':')[0]}:{line.split(':')[1]} {line.split(': ')[1].split('[')[0]}" for line in lines]

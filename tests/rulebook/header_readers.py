@@ -19,7 +19,7 @@ from diopigen.ir.model import Interface
 from diopigen.rulebook.examples import Example
 
 TYPES = "typedef struct diopiTensor* Tensor;\ntypedef const struct diopiTensor* ConstTensor;\n"
-"""What comments talk of; above the snippets."""
+"""Definitions that comments refer to; above the snippets."""
 ENTRIES = "family: example\nheader: functions.h\noperators:\n"
 DTYPES = {("diopiRelu", "input"): ("float32", "float64")}
 
@@ -36,7 +36,7 @@ def _interface(path: Path, text: str) -> CInterface:
 
 
 def breaking(example: Example, snippet: str, _: Interface, folder: Path) -> tuple[list[Diagnostic], int]:
-    """What the snippet breaks, of the header as it was."""
+    """Breaks of the snippet, relative to the header before."""
     sink = Sink()
     old, new = Version(_interface(folder / "old/a.h", example.good)), Version(_interface(folder / "a.h", snippet))
     version_changes(old, new, sink)
@@ -45,7 +45,7 @@ def breaking(example: Example, snippet: str, _: Interface, folder: Path) -> tupl
 
 
 def contracts(example: Example, snippet: str, _: Interface, folder: Path) -> tuple[list[Diagnostic], int]:
-    """What changes in the contract of an entry, of the entry as it was."""
+    """Changes in the contract of an entry, relative to the entry before."""
     sink = Sink()
     versions = []
     for name, text in (("old", example.good), ("new", snippet)):
@@ -60,7 +60,7 @@ def contracts(example: Example, snippet: str, _: Interface, folder: Path) -> tup
 
 
 def header(example: Example, snippet: str, _: Interface, folder: Path) -> tuple[list[Diagnostic], int]:
-    """How the snippet differs from the header of the spec."""
+    """Differences of the snippet from the header of the spec."""
     sink = Sink()
     expected = _interface(folder / "spec/a.h", example.good)
     compare_interfaces(expected, _interface(folder / "a.h", snippet), sink, expected_label="the spec")
@@ -68,7 +68,7 @@ def header(example: Example, snippet: str, _: Interface, folder: Path) -> tuple[
 
 
 def comments(_: Example, snippet: str, __: Interface, folder: Path) -> tuple[list[Diagnostic], int]:
-    """What comments say that is not so."""
+    """Errors in comments."""
     sink = Sink()
     doc_drift(_interface(folder / "a.h", TYPES + snippet), sink, {}, DTYPES)
     return sink.sorted(), TYPES.count("\n")

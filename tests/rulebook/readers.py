@@ -37,7 +37,7 @@ operators:
 """
 OPERATORS = "family: example\nheader: functions.h\noperators:\n"
 FRAMES: Mapping[str, tuple[str, int]] = {"params": (ENTRY, 6), "entry": (ENTRY, 4), "operators": (OPERATORS, 2)}
-"""What is above a snippet, and how far it is indented."""
+"""Text above a snippet, and its indentation."""
 
 FILES = {"types": "types.yaml", "aten": "aten/example.yaml"}
 """Whole files that are no operators."""

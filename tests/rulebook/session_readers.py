@@ -83,12 +83,12 @@ SCENES: Mapping[str, Callable[[Path], None]] = {
     "library": _library,
     "models": _models,
 }
-"""What is in the folder before the snippet."""
+"""Files in the folder before the snippet."""
 
 
 def session(example: Example, snippet: str, _: Interface, folder: Path) -> tuple[list[Diagnostic], int]:
-    """What the commands report. The line of a finding is that in the snippet where it shows the file, else that of
-    the command."""
+    """Findings of the commands. The line of a finding is that in the snippet where it shows the file, else that of the
+    command."""
     SCENES[example.setting.get("scene", "")](folder)
     starts: dict[str, int] = {}
     found: list[Diagnostic] = []

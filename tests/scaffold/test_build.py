@@ -224,8 +224,7 @@ def test_every_operator_compiles_and_is_formatted(make: Scaffold, tmp_path: Path
 
 
 def test_the_ci_file_generates_and_checks(tree: Path, tmp_path: Path) -> None:
-    """What it does in addition to building, which is disabled here: programs that do nothing take the place of
-    CMake's."""
+    """Steps in addition to building, which is disabled here: programs that do nothing replace CMake's."""
     root, programs = tmp_path / "tree", tmp_path / "programs"
     shutil.copytree(tree, root, ignore=shutil.ignore_patterns("debug"))
     (root / "build/release").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""What cannot be scaffolded is refused in words, with exit code 2, and nothing is left half-written."""
+"""Invalid scaffolds are rejected with a message, with exit code 2, and nothing is left half-written."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAME_FIX = "  fix: use letters, digits and single '_', starting with a letter: -
 MINIATURE = ("--spec", str(ROOT / "tests/data/miniature"))  # where the operators do not matter: it is read in no time
 
 
-def refused(*arguments: str, cwd: Path, status: int = 2) -> str:
+def rejected(*arguments: str, cwd: Path, status: int = 2) -> str:
     done = command("scaffold", *arguments, cwd=cwd)
     assert (done.returncode, done.stdout) == (status, ""), done.stderr
     return done.stderr
@@ -58,7 +58,7 @@ def test_good_vendor_names(name: str) -> None:
 
 
 def test_a_bad_name_on_the_command_line(tmp_path: Path) -> None:
-    said = refused("--vendor", "for", "--out", "x", cwd=tmp_path)
+    said = rejected("--vendor", "for", "--out", "x", cwd=tmp_path)
     message = "error[vendor-name]: 'for' cannot be a vendor's name: it is a keyword of C or C++\n"
     assert said == message + NAME_FIX + "1 error\n"
     assert list(tmp_path.iterdir()) == []
@@ -67,7 +67,7 @@ def test_a_bad_name_on_the_command_line(tmp_path: Path) -> None:
 def test_unknown_operators_and_families(tmp_path: Path) -> None:
     selected = ["Add", "Rellu", "diopiConv2*", "Zzzz", "GetStream", "GetVendorName"]
     arguments = [part for name in selected for part in ("--ops", name)]
-    said = refused(
+    said = rejected(
         "--vendor",
         "chip",
         "--out",
@@ -112,7 +112,7 @@ def test_out_is_not_empty(tmp_path: Path) -> None:
         (tmp_path / "out" / name).parent.mkdir(exist_ok=True)
         (tmp_path / "out" / name).write_text("mine")
     before = snapshot(tmp_path)
-    said = refused("--vendor", "chip", "--out", "out", *MINIATURE, cwd=tmp_path)
+    said = rejected("--vendor", "chip", "--out", "out", *MINIATURE, cwd=tmp_path)
     message = "'out' is not empty and was not scaffolded: it has 'a.txt', 'b.txt', 'c.txt' and 1 more"
     assert said == (
         f"out:1:1: error[scaffold-not-empty]: {message}\n"
@@ -140,7 +140,7 @@ def test_out_is_another_output_of_diopigen(make: Scaffold, tmp_path: Path) -> No
 def test_out_is_the_tree_of_another_vendor(make: Scaffold, tmp_path: Path) -> None:
     make(tmp_path / "tree", "Add")
     before = snapshot(tmp_path)
-    said = refused("--vendor", "chip", "--out", "tree", *MINIATURE, cwd=tmp_path)
+    said = rejected("--vendor", "chip", "--out", "tree", *MINIATURE, cwd=tmp_path)
     assert said == (
         "tree/vendor.json:1:1: error[scaffold-other-vendor]: 'tree' is the tree of 'droplet', not of 'chip'\n"
         "    1 | {\n"
@@ -184,7 +184,7 @@ def test_a_pattern_that_the_spec_lost_does_not_stop_a_tree(make: Scaffold, tmp_p
     assert make(tmp_path, "Relu", sink=Sink(), force=True).started != ()
 
 
-def test_out_cannot_be_made(tmp_path: Path) -> None:
+def test_out_cannot_be_created(tmp_path: Path) -> None:
     done = command("scaffold", "--vendor", "chip", "--out", "/proc/chip", *MINIATURE, cwd=tmp_path)
     assert done.returncode == 2 and "error[output-unwritable]: cannot make the folder '/proc/chip'" in done.stderr
 

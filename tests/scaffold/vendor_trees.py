@@ -1,4 +1,4 @@
-"""What the tests of scaffolding share: the command as a user runs it, and what a tree holds."""
+"""Shared by tests of scaffolding: the command as a user runs it, and the content of a tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the tests run cases of the simulated device, in the flavours of the root build."""
+"""Runs cases of the simulated device in the flavours of the root build."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def succeed(command: Sequence[str | Path]) -> str:
 
 def normal(report: str) -> str:
     """A report with addresses as 0x#, and of each stack only the frames of functions with a name of ours."""
-    lines_kept = []
+    lines_retained = []
     for line in report.splitlines():
         frame = re.match(r"\S+\((\w*)\+0x[0-9a-f]+\) ?\[0x[0-9a-f]+\]$", line)
         if frame is None:
-            lines_kept.append(re.sub(r"0x[0-9a-f]+", "0x#", line))
+            lines_retained.append(re.sub(r"0x[0-9a-f]+", "0x#", line))
         elif frame[1] in ("makeTheMemory", "freeTheMemory"):
-            lines_kept.append(f"    {frame[1]}")
+            lines_retained.append(f"    {frame[1]}")
         else:
             assert line.startswith(("/", "./")), line
-    return "\n".join(lines_kept) + "\n" if lines_kept else ""
+    return "\n".join(lines_retained) + "\n" if lines_retained else ""

@@ -1,4 +1,4 @@
-"""What the simulated device does when nothing is wrong, in three builds; and what it makes of its environment."""
+"""Behaviour of the simulated device without errors, in three builds; and its environment variables."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_the_checks_do_not_complain_of_right_programs(variant: Callable[[str], P
 
 
 @pytest.mark.parametrize(
-    ("variable", "value", "wanted"),
+    ("variable", "value", "valid"),
     [
         ("DIOPI_SIM_DEVICES", "0", "a number from 1 to 16"),
         ("DIOPI_SIM_DEVICES", "17", "a number from 1 to 16"),
@@ -83,10 +83,10 @@ def test_the_checks_do_not_complain_of_right_programs(variant: Callable[[str], P
         ("DIOPI_SIM_DEBUG", "on", "0 or 1"),
     ],
 )
-def test_a_variable_that_cannot_be_read_is_named(plain: Path, variable: str, value: str, wanted: str) -> None:
+def test_a_variable_that_cannot_be_read_is_named(plain: Path, variable: str, value: str, valid: str) -> None:
     done = run_case(plain / "cases", "the_environment_is_read", **{variable: value})
     assert done.returncode == 0, done.stdout
-    assert done.stdout.splitlines()[0] == f"<{variable} is '{value}': {wanted} is possible>"
+    assert done.stdout.splitlines()[0] == f"<{variable} is '{value}': {valid} is possible>"
 
 
 @pytest.mark.parametrize(
@@ -98,9 +98,9 @@ def test_a_variable_that_can_be_read_is_taken(plain: Path, variable: str, value:
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, "<>")
 
 
-@pytest.mark.parametrize(("given", "limit"), [({}, 4096), ({"DIOPI_SIM_MEMORY": "2K"}, 2048)])
-def test_the_environment_goes_before_the_memory_of_the_chip(plain: Path, given: dict[str, str], limit: int) -> None:
-    done = run_case(plain / "cases", "a_chip_says_how_much_memory_it_has", **given)
+@pytest.mark.parametrize(("provided", "limit"), [({}, 4096), ({"DIOPI_SIM_MEMORY": "2K"}, 2048)])
+def test_the_environment_goes_before_the_memory_of_the_chip(plain: Path, provided: dict[str, str], limit: int) -> None:
+    done = run_case(plain / "cases", "a_chip_says_how_much_memory_it_has", **provided)
     assert done.stdout.splitlines()[0] == f"limit {limit}"
 
 

@@ -23,7 +23,7 @@ unsupported:
 
 
 def report_of(plain: Path, folder: Path, *options: str | Path, **environment: str) -> dict[str, Any]:
-    """What the suite says about diopiRelu."""
+    """Results of the suite for diopiRelu."""
     report = folder / "results.json"
     files: list[str | Path] = [
         "--lib",
@@ -62,7 +62,7 @@ FAULTS = {
     "throws": ("failed", "diopiRelu on stream 0 failed: unknown exception"),
     "ignores strides": ("failed", "elements differ"),
 }
-"""What the suite calls each, and what it says. On a wrong stream the operator and the copy of its result are not
+"""Outcomes of the suite, with their messages. On a wrong stream the operator and the copy of its result are not
 ordered; the suite has waited for the copies of its operands."""
 
 

@@ -20,7 +20,7 @@ FIX_ORDER = "  fix: let the second stream wait for an event of the first, or syn
 HOST = "diopi-sim: host access to device memory: "
 
 
-def made(index: int, by: str = "    makeTheMemory\n") -> str:
+def alloc(index: int, by: str = "    makeTheMemory\n") -> str:
     return f"diopi-sim: allocation #{index} was allocated by:\n{by}"
 
 
@@ -36,12 +36,12 @@ REPORTS = {
     "host_writes_device_memory": (
         DEBUG,
         signal.SIGSEGV,
-        f"{made(1)}{HOST}write at 0x#\n  it is byte 4 of {COMPLETE}\n{FIX_HOST}",
+        f"{alloc(1)}{HOST}write at 0x#\n  it is byte 4 of {COMPLETE}\n{FIX_HOST}",
     ),
     "host_thread_reads_device_memory": (
         DEBUG,
         signal.SIGSEGV,
-        f"{made(1)}{HOST}read at 0x#\n  it is byte 0 of {COMPLETE}\n{FIX_HOST}",
+        f"{alloc(1)}{HOST}read at 0x#\n  it is byte 0 of {COMPLETE}\n{FIX_HOST}",
     ),
     "host_reads_device_memory_while_a_kernel_runs": (
         {},
@@ -51,7 +51,7 @@ REPORTS = {
     "host_reads_freed_memory": (
         CHECK,
         signal.SIGSEGV,
-        f"{made(1)}{FREED}{HOST}read at 0x#\n  it is byte 0 of {COMPLETE}, which was freed\n{FIX_HOST}",
+        f"{alloc(1)}{FREED}{HOST}read at 0x#\n  it is byte 0 of {COMPLETE}, which was freed\n{FIX_HOST}",
     ),
     "host_reads_where_nothing_was_allocated": (
         {},
@@ -62,81 +62,81 @@ REPORTS = {
     "kernel_uses_a_captured_pointer": (
         DEBUG,
         signal.SIGSEGV,
-        f"{made(2)}diopi-sim: kernel uses a device pointer of the host's: write at 0x# by diopiFill on stream 0\n"
+        f"{alloc(2)}diopi-sim: kernel uses a device pointer of the host's: write at 0x# by diopiFill on stream 0\n"
         "  it is byte 0 of allocation #2 (64 bytes on device 0 at 0x#)\n"
         "  fix: name the memory as a buffer of the launch, and take the pointer from Kernel::in or Kernel::out\n",
     ),
     "kernel_reaches_beyond_its_memory": (
         CHECK,
         signal.SIGSEGV,
-        f"{made(1)}diopi-sim: kernel reaches beyond its memory: write at 0x# by diopiFill on stream 0\n"
+        f"{alloc(1)}diopi-sim: kernel reaches beyond its memory: write at 0x# by diopiFill on stream 0\n"
         f"  it lies 0 bytes behind the end of {COMPLETE}\n"
         "  fix: correct the kernel's index, or the size that the memory was allocated with\n",
     ),
     "kernel_writes_just_behind_its_memory": (
         CHECK,
         signal.SIGABRT,
-        f"{made(1)}diopi-sim: write behind the end of memory: byte 100 was written, found when the memory was freed\n"
+        f"{alloc(1)}diopi-sim: write behind the end of memory: byte 100 was written, found when the memory was freed\n"
         "  allocation #1 (100 bytes on device 0 at 0x#)\n"
         "  fix: correct the kernel that writes too far, or the size that the memory was allocated with\n",
     ),
     "kernel_keeps_a_pointer_to_freed_memory": (
         CHECK,
         signal.SIGSEGV,
-        f"{made(1)}{FREED}diopi-sim: use after free in a kernel: read at 0x# by diopiLate on stream 0\n"
+        f"{alloc(1)}{FREED}diopi-sim: use after free in a kernel: read at 0x# by diopiLate on stream 0\n"
         f"  it is byte 8 of {COMPLETE}, which was freed\n{FIX_FREE}",
     ),
     "double_free": (
         CHECK,
         signal.SIGABRT,
-        f"{made(1)}{FREED}diopi-sim: double free: free of 0x#, which was freed before\n"
+        f"{alloc(1)}{FREED}diopi-sim: double free: free of 0x#, which was freed before\n"
         "  allocation #1 (4096 bytes on device 1 at 0x#)\n  fix: free it once\n",
     ),
     "use_after_free": (
         CHECK,
         signal.SIGABRT,
-        f"{made(1)}{FREED}diopi-sim: use after free: diopiFill: buffer 0 is 0x#, in memory that was freed\n"
+        f"{alloc(1)}{FREED}diopi-sim: use after free: diopiFill: buffer 0 is 0x#, in memory that was freed\n"
         f"  {COMPLETE}\n  fix: free the memory after its last use\n",
     ),
     "free_under_a_queued_kernel": (
         CHECK,
         signal.SIGABRT,
-        f"{made(1)}{FREED}diopi-sim: use after free: diopiFill on stream 0 starts after its memory was freed; it was "
+        f"{alloc(1)}{FREED}diopi-sim: use after free: diopiFill on stream 0 starts after its memory was freed; it was "
         f"queued before\n  {COMPLETE}\n{FIX_FREE}",
     ),
     "wrong_device": (
         CHECK,
         signal.SIGABRT,
-        f"{made(1)}diopi-sim: wrong device: diopiFill: buffer 0 is 0x#, memory of device 0, in work for device 1\n"
+        f"{alloc(1)}diopi-sim: wrong device: diopiFill: buffer 0 is 0x#, memory of device 0, in work for device 1\n"
         f"  {COMPLETE}\n  fix: make the stream on the device of the memory, or copy the memory over\n",
     ),
     "leak": (
         CHECK,
         23,
-        f"{made(1)}diopi-sim: leak: memory was never freed\n"
+        f"{alloc(1)}diopi-sim: leak: memory was never freed\n"
         "  allocation #1 (100 bytes on device 0 at 0x#)\n  fix: free it when the last tensor over it ends\n"
-        f"{made(3)}diopi-sim: leak: memory was never freed\n"
+        f"{alloc(3)}diopi-sim: leak: memory was never freed\n"
         "  allocation #3 (300 bytes on device 1 at 0x#)\n  fix: free it when the last tensor over it ends\n"
         "diopi-sim: leak: 2 allocations with 400 bytes were never freed\n",
     ),
     "streams_without_synchronisation": (
         ORDER,
         signal.SIGABRT,
-        f"{made(1, '')}diopi-sim: missing synchronisation: diopiAddScalar on stream 1 reads bytes 0 to 1024, which "
+        f"{alloc(1, '')}diopi-sim: missing synchronisation: diopiAddScalar on stream 1 reads bytes 0 to 1024, which "
         "copy to device on stream 0 writes; nothing orders the two\n"
         f"  allocation #1 (1024 bytes on device 0 at 0x#)\n{FIX_ORDER}",
     ),
     "write_after_read": (
         ORDER,
         signal.SIGABRT,
-        f"{made(1, '')}diopi-sim: missing synchronisation: copy to device on stream 1 writes bytes 0 to 256, which "
+        f"{alloc(1, '')}diopi-sim: missing synchronisation: copy to device on stream 1 writes bytes 0 to 256, which "
         "diopiAddScalar on stream 0 reads; nothing orders the two\n"
         f"  allocation #1 (256 bytes on device 0 at 0x#)\n{FIX_ORDER}",
     ),
     "free_before_the_end": (
         ORDER,
         signal.SIGABRT,
-        f"{made(1, '')}diopi-sim: missing synchronisation: free of 0x# while diopiAddScalar on stream 0 may still use "
+        f"{alloc(1, '')}diopi-sim: missing synchronisation: free of 0x# while diopiAddScalar on stream 0 may still use "
         "it\n  allocation #1 (256 bytes on device 0 at 0x#)\n"
         "  fix: synchronise that stream before the memory is freed\n",
     ),

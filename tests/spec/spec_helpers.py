@@ -1,4 +1,4 @@
-"""What the tests of the grammar share: the miniature spec, and nodes as plain values."""
+"""Shared by tests of the grammar: the miniature spec, and nodes as plain values."""
 
 from __future__ import annotations
 

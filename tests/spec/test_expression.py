@@ -50,7 +50,7 @@ READ = {
     "notion": Name("notion"),
 }
 
-REFUSED = {
+REJECTED = {
     "": ("expected an operand, found end of the expression", 0, 1),
     "   ": ("expected an operand, found end of the expression", 3, 1),
     "a b": ("expected an operator, found 'b'", 2, 1),
@@ -79,11 +79,11 @@ def test_a_text_is_read_as_this(text: str) -> None:
     assert parse(text) == READ[text]
 
 
-@pytest.mark.parametrize("text", REFUSED, ids=lambda text: text[:12])
-def test_a_text_is_refused_here(text: str) -> None:
+@pytest.mark.parametrize("text", REJECTED, ids=lambda text: text[:12])
+def test_a_text_is_rejected_here(text: str) -> None:
     with pytest.raises(ExpressionError) as caught:
         parse(text)
-    assert (caught.value.message, caught.value.offset, caught.value.length) == REFUSED[text]
+    assert (caught.value.message, caught.value.offset, caught.value.length) == REJECTED[text]
 
 
 def test_offsets_are_those_of_the_text() -> None:
@@ -173,7 +173,7 @@ def grouping_pairs(text: str) -> list[tuple[int, int]]:
     st.text(max_size=40)
     | st.lists(st.sampled_from([*OPERATORS, "not", "~", "(", ")", ",", "a", "f(", "1", "'x'"])).map(" ".join)
 )
-def test_any_text_is_read_or_refused(text: str) -> None:
+def test_any_text_is_read_or_rejected(text: str) -> None:
     try:
         found = parse(text)
     except ExpressionError as error:

@@ -1,4 +1,4 @@
-"""What is below a folder: pipes are told apart and never opened, links are followed and end."""
+"""Files below a folder: pipes are recognized and never opened, links are followed and end."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def test_an_interval_is_read(text: str, expected: Interval) -> None:
     assert parse_interval(str(expected)) == expected
 
 
-def test_ends_know_their_places() -> None:
+def test_ends_know_their_positions() -> None:
     found = parse_interval("[0, size(input, axis))")
     assert found.high.offset == 4
     assert isinstance(found.high, Call)

@@ -62,7 +62,7 @@ def offered(shape: Shape, path: str) -> Iterator[tuple[Feature, str]]:
 
 
 def fits(shape: Shape, node: Node) -> bool:
-    """Whether a node is of a shape's kind; written here apart from the parser's own choice."""
+    """Returns whether a node is of a shape's kind; written here apart from the parser's own choice."""
     if isinstance(node, MappingNode):
         return isinstance(shape, (RecordShape, MapShape, AnyShape))
     if isinstance(node, SequenceNode):
@@ -77,7 +77,7 @@ def fits(shape: Shape, node: Node) -> bool:
 
 
 def used(node: Node, shape: Shape) -> Iterator[Feature]:
-    """What a node uses of `offered`."""
+    """Features of `offered` that a node uses."""
     if isinstance(shape, TextShape) and shape.choices and isinstance(node, ScalarNode):
         yield id(shape), f"word {node.value}"
     steps: list[tuple[str, Shape, Node]] = []

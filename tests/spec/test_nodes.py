@@ -63,7 +63,7 @@ def test_a_scalar_has_this_value(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", AMBIGUOUS.split())
-def test_what_yaml_1_1_reads_otherwise_is_refused(text: str) -> None:
+def test_what_yaml_1_1_reads_otherwise_is_rejected(text: str) -> None:
     assert read(f"key: {text}\n") == (None, ["f.yaml:1:6 yaml-ambiguous"])
     assert read(f"key: '{text}'\n")[1] == []
 
@@ -87,7 +87,7 @@ def test_what_is_accepted_means_the_same_to_a_yaml_1_1_reader(text: str) -> None
     assert (value, type(value)) == (other, type(other)) or value != value
 
 
-def test_every_node_knows_its_place() -> None:
+def test_every_node_knows_its_position() -> None:
     node, found = read("# comment\na:\n  - {b: 'text', c: [1, 22]}\n  - |\n    lines\n    more\nd: plain text\n")
     assert found == []
     assert isinstance(node, MappingNode)
@@ -111,7 +111,7 @@ def test_every_node_knows_its_place() -> None:
     assert block.inner(3) == block.span  # several lines: the whole of it
 
 
-def test_a_place_inside_quotes_with_escapes_is_the_whole_text() -> None:
+def test_a_position_inside_quotes_with_escapes_is_the_whole_text() -> None:
     node, _ = read("a: 'it''s here'\n")
     text = node.get("a")
     assert text.inner(5, 4) == text.span
@@ -166,7 +166,7 @@ ALIASES = {
 
 
 @pytest.mark.parametrize("text", ALIASES)
-def test_anchors_and_aliases_are_refused_where_they_stand(text: str) -> None:
+def test_anchors_and_aliases_are_rejected_where_they_stand(text: str) -> None:
     assert read(text) == (None, ALIASES[text])
 
 

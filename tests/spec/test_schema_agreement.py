@@ -148,7 +148,7 @@ def test_both_accept(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_both_refuse(name: str) -> None:
+def test_both_reject(name: str) -> None:
     kind, text = BAD[name]
     assert not accepted_by_reader(kind, text)
     assert not accepted_by_schema(kind, document_of(text))
@@ -181,9 +181,9 @@ def test_both_accept_or_reject_every_replaced_value_alike(file: str) -> None:
     validator = jsonschema.Draft7Validator(SCHEMAS[kind])
     verdicts = set()
     others: tuple[object, ...] = (None, True, -1, 2.5, "", "a b", [], [[]], {}, {"let": 1})
-    places = paths(document)
-    tried = len(others) if len(places) < 60 else 1  # each value in each place of a large file would take a minute
-    for position, path in enumerate(places):
+    positions = paths(document)
+    tried = len(others) if len(positions) < 60 else 1  # each value in each place of a large file would take a minute
+    for position, path in enumerate(positions):
         for turn in range(tried):
             new = others[(position * 7 + turn) % len(others)]
             changed = replaced(document, path, new)
@@ -230,8 +230,8 @@ def test_a_schema_of_an_interface_knows_its_dtypes_as_the_reader_does(name: str,
     sink = Sink()
     loaded = load_interface(tmp_path / "spec", sink)
     check_interface(loaded.interface, sink, complete=loaded.complete)
-    refused = {"unknown-dtype", "unknown-rule"} & {found.code for found in sink.sorted()}
-    assert bool(refused) != is_good
+    rejected = {"unknown-dtype", "unknown-rule"} & {found.code for found in sink.sorted()}
+    assert bool(rejected) != is_good
 
 
 @pytest.mark.parametrize(("type_name", "is_good"), [("int64", True), ("diopiRounding_t", True), ("integer", False)])

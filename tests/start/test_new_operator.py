@@ -62,7 +62,7 @@ def untouched(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def started(tree: Path) -> dict[str, str]:
-    """What the command prints for each."""
+    """Output of the command for each."""
     found = {}
     for name, (like, _) in STARTED.items():
         done = run(tree, "diopigen", "new-operator", name, "--like", like)
@@ -76,8 +76,8 @@ def test_it_lists_what_is_to_be_written(tree: Path, started: dict[str, str], nam
     listed = [line.split(": ")[0].strip() for line in started[name].splitlines() if line.startswith("  ")]
     paths = [path.partition(":")[0] for path in listed]
     assert paths == [*STARTED[name][1], _test(name)]
-    for place in listed[:-1]:
-        path, _, line = place.partition(":")
+    for position in listed[:-1]:
+        path, _, line = position.partition(":")
         if line:
             assert "- name: " in (tree / path).read_text().splitlines()[int(line) - 1]
         assert (tree / path).is_file()
@@ -93,7 +93,7 @@ def test_check_and_generate_accept_the_skeletons(tree: Path, started: dict[str, 
 
 
 @pytest.mark.parametrize("name", first(STARTED))
-def test_its_test_fails_and_names_every_place(tree: Path, started: dict[str, str], name: str) -> None:
+def test_its_test_fails_and_names_every_position(tree: Path, started: dict[str, str], name: str) -> None:
     done = run(tree, "pytest", "-q", "-p", "no:cacheprovider", _test(name))
     assert done.returncode == 1, done.stdout
     assert f"{name} is a skeleton; what is to be written:" in done.stdout

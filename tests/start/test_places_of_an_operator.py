@@ -60,7 +60,7 @@ TABLES = {
 
 
 def _lists(path: Path, names: set[str]) -> bool:
-    """Whether a source has a list, set or mapping with three operators or more."""
+    """Returns whether a source has a list, set or mapping with three operators or more."""
     for node in ast.walk(ast.parse(path.read_text())):
         items: list[object] = [*node.keys, *node.values] if isinstance(node, ast.Dict) else getattr(node, "elts", [])
         words = {item.value for item in items if isinstance(item, ast.Constant) and isinstance(item.value, str)}
@@ -70,7 +70,7 @@ def _lists(path: Path, names: set[str]) -> bool:
 
 
 def test_the_generator_tables_no_operators(interface: Interface) -> None:
-    """What it has to know about one is a key of its entry."""
+    """Properties of an operator are keys of its entry."""
     functions = [function for function in interface.functions if function.header != interface.types_header]
     names = {name for function in functions for name in (function.name, function.short_name)}
     sources = sorted((ROOT / "diopigen").rglob("*.py"))

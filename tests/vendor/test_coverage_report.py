@@ -1,4 +1,4 @@
-"""What a vendor's tree amounts to: states of functions, verdicts on models, suggestions, the forms of the report."""
+"""Coverage of a vendor's tree: states of functions, verdicts on models, suggestions, the forms of the report."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ diopiError_t diopiE(int a) { return diopiNoImplement; } diopiError_t diopiF(int)
 """
 
 
-def test_a_skeleton_does_nothing_but_refuse(tmp_path: Path) -> None:
+def test_a_skeleton_does_nothing_but_reject(tmp_path: Path) -> None:
     path = tmp_path / "kernels.cpp"
     path.write_text(BODIES)
     lines_of = {"A": 3, "B": 6, "C": 10, "D": 14, "E": 15, "F": 15}

@@ -156,8 +156,8 @@ def test_an_old_copy_of_diopigen(tree: Tree, tmp_path: Path) -> None:
     assert "doctor-old-copy" not in findings(folder)
     (copy / "runtime/src/tensor.cpp").write_text("// mine\n")
     assert "tensor.cpp" in findings(folder)["doctor-old-copy"]["message"]
-    refused = CliRunner().invoke(cli, ["sync", str(folder), "--apply"])
-    assert refused.exit_code == 1 and "error[generated-file-edited]" in refused.output
+    rejected = CliRunner().invoke(cli, ["sync", str(folder), "--apply"])
+    assert rejected.exit_code == 1 and "error[generated-file-edited]" in rejected.output
 
 
 def test_stale_shims(tree: Tree, tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def main() -> int:
     sample = options.sample or (SHARED_SAMPLE if options.share else None)
     libraries = Libraries(options.lib.resolve(), options.runtime.resolve()) if options.lib else None
     limits = Limits(options.jobs, sample, libraries)
-    retained = Kept(f"{_tree()} {sample} {options.lib}")
+    retained = Retained(f"{_tree()} {sample} {options.lib}")
     rows = []
     for number, configuration in enumerate(selected, 1):
         row = retained.row(configuration.title) if options.resume else None
@@ -91,7 +91,7 @@ def _tree() -> str:
     return f"{listed.stdout}{hash(changed.stdout)}" if changed.stdout else listed.stdout
 
 
-class Kept:
+class Retained:
     """Rows of earlier runs, by the sources and limits that they follow from."""
 
     def __init__(self, state: str) -> None:

@@ -22,7 +22,7 @@ class Build:
     parts: tuple[str, ...] = (CPU_ONLY,)
     libraries: frozenset[str] = frozenset()
     packages: bool = False
-    """Whether it takes libraries that are unpacked where the machine lacks them (builds.py)."""
+    """True if it takes libraries that are unpacked where the machine lacks them (builds.py)."""
 
 
 @dataclass(frozen=True, slots=True)

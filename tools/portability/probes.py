@@ -1,5 +1,5 @@
-"""What is in effect in a process: run as a program in the environment of a configuration, prints what an expression
-gives."""
+"""Settings in effect in a process: run as a program in the environment of a configuration, prints the value of an
+expression."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def openblas() -> str:
 
 
 def numpy_has_avx2() -> bool:
-    """Whether NumPy's own loops use AVX2."""
+    """Returns whether NumPy's own loops use AVX2."""
     import numpy as np
 
     core = np._core if hasattr(np, "_core") else np.core
@@ -39,7 +39,7 @@ def numpy_has_avx2() -> bool:
 
 
 def libm_is_fused() -> bool:
-    """Whether the C library's `exp` is the one with fused multiply-add, which rounds this result down."""
+    """Returns whether the C library's `exp` is the one with fused multiply-add, which rounds this result down."""
     exp = ctypes.CDLL("libm.so.6").exp
     exp.restype, exp.argtypes = ctypes.c_double, [ctypes.c_double]
     return bool(exp(float.fromhex("0x1.5594f639a329dp+2")) == float.fromhex("0x1.9fddcd4dad10fp+7"))

@@ -12,7 +12,7 @@ from pathlib import Path
 from builds import WORK, Skipped, run_logged
 
 _TESTS_NEED = ("pytest", "pytest_xdist", "hypothesis", "jsonschema", "ruff", "clang_format")
-"""What the unit tests import or run, of the extra `dev`."""
+"""Packages of the extra `dev` that the unit tests import or run."""
 
 
 def interpreter(version: str) -> Path:

@@ -25,12 +25,12 @@ FAILURES = ("failed", "crashed", "hung", "nondeterministic")
 HERE = Path(__file__).parent
 _VARIABLE = "DIOPI_CPU_CAPABILITY"
 _ONE_LEVEL = b"in this build, which has one instruction set"
-"""What a library says of the variable (impl/cpu/src/capability.cpp) that has no levels to choose from."""
+"""Message of a library about the variable (impl/cpu/src/capability.cpp) that has no levels to select."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What came of a configuration. `ran` says what was in effect; `skipped` and `broken` why there are no cases;
+    """Result of a configuration. `ran` says what was in effect; `skipped` and `broken` why there are no cases;
     `failures` names the cases that failed."""
 
     title: str
@@ -46,13 +46,13 @@ class Row:
 
     @property
     def good(self) -> bool:
-        """Whether nothing is wrong with it; what is skipped is not."""
+        """Returns whether nothing is wrong with it; what is skipped is not."""
         return not (self.failures or self.broken)
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a run may take and how much of the suite it runs: `sample` cases of each function, None for all of them."""
+    """Limits of a run: `sample` cases of each function, None for all of them."""
 
     jobs: int
     sample: int | None = None
@@ -73,7 +73,7 @@ def run(configuration: Configuration, limits: Limits) -> Row:
 
 
 def lacking_flags(configuration: Configuration) -> str:
-    """What the processor lacks of what the configuration needs."""
+    """Requirements of the configuration that the processor does not meet."""
     return " ".join(flag for flag in configuration.flags if flag not in processor()[1])
 
 
@@ -129,7 +129,7 @@ def _aarch64(configuration: Configuration, limits: Limits) -> Row:
 
 
 def _probed(configuration: Configuration, python: list[str], environment: dict[str, str]) -> str:
-    """What the configuration has in effect. Raises `Broken` where that is something else than it should be."""
+    """Settings in effect in the configuration. Raises `Broken` where that is something else than it should be."""
     if not configuration.probe:
         return ""
     command = [*python, str(HERE / "probes.py"), configuration.probe]
@@ -184,7 +184,7 @@ def _row(title: str, path: Path) -> Row:
 
 
 def _version_fault(version: str, configuration: Configuration, own: Build | None) -> str:
-    """What is wrong with the library's own account of itself, such as `1.0.0 (avx2, oneDNN)`."""
+    """Errors in the library's version text, such as `1.0.0 (avx2, oneDNN)`."""
     words = re.split(r"[ (),]+", version)
     level = configuration.level
     if level is None and own:

@@ -1,1 +1,1 @@
-"""What `tools/trace_models.py` is made of: networks, the recorder of their ATen calls, and the mapping to functions."""
+"""Parts of `tools/trace_models.py`: networks, the recorder of their ATen calls, and the mapping to functions."""

@@ -77,8 +77,8 @@ class AnchorHead(nn.Module):
         classes, boxes, sides = self(x)
         anchors = classes.shape[0]
         for _ in range(3):
-            objects, places = filled((10, 4), extent), filled((anchors // 3, 4), extent)
-            note("BboxOverlapsMmcv", bboxes1=objects, bboxes2=places)
+            objects, positions = filled((10, 4), extent), filled((anchors // 3, 4), extent)
+            note("BboxOverlapsMmcv", bboxes1=objects, bboxes2=positions)
         loss = focal_loss(classes).sum() + functional.smooth_l1_loss(boxes, torch.empty(anchors, 7), beta=1 / 9)
         return loss + functional.cross_entropy(sides, torch.zeros(anchors, dtype=torch.int64))
 
@@ -90,8 +90,8 @@ class AnchorHead(nn.Module):
         boxes.index_select(0, order)
         sides.max(1)
         for _ in range(3):
-            places = filled((100, 7), f"boxes({width}, {depth})")
-            note("Iou3dNms3dMmcv", boxes=places, nms_overlap_thresh=0.01)
+            positions = filled((100, 7), f"boxes({width}, {depth})")
+            note("Iou3dNms3dMmcv", boxes=positions, nms_overlap_thresh=0.01)
 
 
 def pointpillars(recorder: Recorder) -> None:
@@ -104,9 +104,9 @@ def pointpillars(recorder: Recorder) -> None:
         voxels(32, 40000 if not body.training else 16000, (0.16, 0.16, 4.0), extent)
         points = torch.empty(pillars, 32, 10)
         x = norm(linear(points).permute(0, 2, 1)).relu().amax(2)
-        places = torch.zeros(pillars, dtype=torch.int64)
+        positions = torch.zeros(pillars, dtype=torch.int64)
         canvas = torch.zeros(64, 496 * 432)
-        canvas = torch.ops.aten.index_put(canvas, [None, places], x.t())
+        canvas = torch.ops.aten.index_put(canvas, [None, positions], x.t())
         return body(canvas.view(1, 64, 496, 432))
 
     _runs(recorder, nn.ModuleList([linear, norm, body, head]), features, head, (69, 80))
@@ -125,7 +125,7 @@ class SparseConvolution(nn.Module):
         self.before, self.after, self.keeps = before, after, before == after
 
     def pairs(self) -> dict[str, object]:
-        """What the host hands on: for every element of a kernel the pairs of places, in the middle all of them."""
+        """Output of the host: for every element of a kernel the pairs of positions, in the middle all of them."""
         window = self.weight.shape[0] * self.weight.shape[1] * self.weight.shape[2]
         least = min(self.before, self.after)
         numbers = tuple(least if k == window // 2 else least * (3 + k % 5) // 10 for k in range(window))
@@ -177,8 +177,8 @@ def second(recorder: Recorder) -> None:
         voxels(5, room, (0.05, 0.05, 0.1), (0.0, -40.0, -3.0, 70.4, 40.0, 1.0))
         points, counts = torch.empty(ACTIVE[0], 5, 4), torch.empty(ACTIVE[0], 1)
         x = middle(points.sum(1) / counts)
-        places = torch.zeros(ACTIVE[4], dtype=torch.int64)
-        dense = torch.ops.aten.index_put(torch.zeros(2 * 200 * 176, 128), [places], x)
+        positions = torch.zeros(ACTIVE[4], dtype=torch.int64)
+        dense = torch.ops.aten.index_put(torch.zeros(2 * 200 * 176, 128), [positions], x)
         return body(dense.view(1, 2, 200, 176, 128).permute(0, 4, 1, 2, 3).reshape(1, 256, 200, 176))
 
     _runs(recorder, nn.ModuleList([middle, body, head]), features, head, (70, 80))

@@ -44,8 +44,8 @@ class ResNet50(nn.Module):
         blocks: list[nn.Module] = []
         inputs = 64
         for width, count, stride in ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2)):
-            for place in range(count):
-                blocks.append(Bottleneck(inputs, width, stride if place == 0 else 1))
+            for position in range(count):
+                blocks.append(Bottleneck(inputs, width, stride if position == 0 else 1))
                 inputs = 4 * width
         self.stem = nn.Sequential(convolution(3, 64, 7, 2), nn.MaxPool2d(3, 2, 1))
         self.blocks = nn.Sequential(*blocks)
@@ -84,8 +84,8 @@ class MobileNetV2(nn.Module):
         for widening, outputs, count, stride in (
             (1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1),
         ):  # fmt: skip
-            for place in range(count):
-                layers.append(InvertedResidual(inputs, outputs, stride if place == 0 else 1, widening))
+            for position in range(count):
+                layers.append(InvertedResidual(inputs, outputs, stride if position == 0 else 1, widening))
                 inputs = outputs
         self.features = nn.Sequential(*layers, convolution(320, 1280, 1, act=nn.ReLU6))
         self.head = nn.Linear(1280, 1000)
@@ -112,13 +112,13 @@ class UNet(nn.Module):
         self.head = nn.Conv2d(width, 2, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        kept: list[Tensor] = []
-        for place, level in enumerate(self.down):
-            x = level(functional.max_pool2d(x, 2) if place else x)
-            kept.append(x)
-        kept.pop()
+        retained: list[Tensor] = []
+        for position, level in enumerate(self.down):
+            x = level(functional.max_pool2d(x, 2) if position else x)
+            retained.append(x)
+        retained.pop()
         for up, joined in zip(self.up, self.joined, strict=True):
-            x = joined(torch.cat([kept.pop(), up(x)], dim=1))
+            x = joined(torch.cat([retained.pop(), up(x)], dim=1))
         return self.head(x)
 
 
@@ -199,8 +199,8 @@ class Yolo(nn.Module):
         rows = []
         for level, y in enumerate(levels):
             y = y.sigmoid()
-            place, size, rest = y.split((2, 2, self.numbers - 4), 4)
-            grid = torch.zeros_like(place)
-            place = (place * 2 + grid) * (8 << level)
-            rows.append(torch.cat((place, (size * 2) ** 2 * 10, rest), 4).view(y.shape[0], -1, self.numbers))
+            position, size, rest = y.split((2, 2, self.numbers - 4), 4)
+            grid = torch.zeros_like(position)
+            position = (position * 2 + grid) * (8 << level)
+            rows.append(torch.cat((position, (size * 2) ** 2 * 10, rest), 4).view(y.shape[0], -1, self.numbers))
         return torch.cat(rows, 1)

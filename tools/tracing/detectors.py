@@ -80,9 +80,9 @@ def roi_align(x: Tensor, regions: int, stride: int) -> Tensor:
 def nms(boxes: int, threshold: float, width: int = 1344, height: int = 800) -> None:
     """Non-maximum suppression of boxes, 1000 at most, whose scores fall from row to row."""
     some = min(boxes, 1000)
-    places, scores = filled((some, 4), f"boxes({width}, {height})"), filled((some,), "descending")
+    positions, scores = filled((some, 4), f"boxes({width}, {height})"), filled((some,), "descending")
     why = f"{boxes} boxes in the model; the oracle takes one after the other" if boxes > some else ""
-    note("NmsMmcv", why=why, dets=places, scores=scores, iou_threshold=threshold)
+    note("NmsMmcv", why=why, dets=positions, scores=scores, iou_threshold=threshold)
 
 
 class RegionHead(nn.Module):
@@ -142,8 +142,8 @@ def faster_rcnn(recorder: Recorder) -> None:
         )
         classes, found = head(features, (320, 120, 48, 24))
         loss = loss + functional.cross_entropy(classes, torch.zeros(512, dtype=torch.int64))
-        chosen = found.view(-1, 4).index_select(0, torch.zeros(128, dtype=torch.int64))
-        loss = loss + functional.l1_loss(chosen, torch.empty(128, 4))
+        selected = found.view(-1, 4).index_select(0, torch.zeros(128, dtype=torch.int64))
+        loss = loss + functional.l1_loss(selected, torch.empty(128, 4))
     with recorder.during("backward"):
         loss.backward()
 
@@ -184,14 +184,14 @@ def focal_loss(x: Tensor) -> Tensor:
 
 def rotated_nms(boxes: int, threshold: float) -> None:
     """Non-maximum suppression of rotated boxes, few of many, whose scores fall from row to row."""
-    places = filled((100, 5), "boxes(1024, 1024)")
+    positions = filled((100, 5), "boxes(1024, 1024)")
     note(
         "NmsRotatedMmcv",
         why=f"{boxes} boxes in the model; {PAIRS}",
-        dets=places,
+        dets=positions,
         scores=filled((100,), "descending"),
         order=filled((100,), "ascending", "int64"),
-        dets_sorted=places,
+        dets_sorted=positions,
         labels=filled((0,), "zeros", "int64"),
         iou_threshold=threshold,
     )

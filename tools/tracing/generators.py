@@ -14,7 +14,7 @@ from tracing.noted import differentiable, filled, note, zeros
 from tracing.recorder import Recorder
 
 
-def sampled(value: Tensor, places: Tensor, weights: Tensor, maps: tuple[tuple[int, int], ...]) -> Tensor:
+def sampled(value: Tensor, positions: Tensor, weights: Tensor, maps: tuple[tuple[int, int], ...]) -> Tensor:
     """Multi-scale deformable attention: weighted samples of the maps that `value` joins."""
     starts = [0]
     for height, width in maps[:-1]:
@@ -22,21 +22,21 @@ def sampled(value: Tensor, places: Tensor, weights: Tensor, maps: tuple[tuple[in
     shared = {
         "spatial_shapes": filled((len(maps), 2), maps, "int64"),
         "level_start_index": filled((len(maps),), tuple(starts), "int64"),
-        "sampling_loc": filled(places.shape, "uniform(-0.1, 1.1)"),
+        "sampling_loc": filled(positions.shape, "uniform(-0.1, 1.1)"),
         "attn_weight": filled(weights.shape, "uniform(0, 0.2)"),
     }
-    batch, heads, size, queries = value.shape[0], value.shape[2], value.shape[3], places.shape[1]
+    batch, heads, size, queries = value.shape[0], value.shape[2], value.shape[3], positions.shape[1]
 
-    def forward(value: Tensor, places: Tensor, weights: Tensor) -> Tensor:
+    def forward(value: Tensor, positions: Tensor, weights: Tensor) -> Tensor:
         note("MsDeformAttnMmcv", value=value, **shared)
         return torch.empty(batch, queries, heads * size)
 
-    def backward(grad: Tensor, value: Tensor, places: Tensor, weights: Tensor) -> tuple[Tensor, ...]:
-        sums = {"grad_value": zeros(value), "grad_sampling_loc": zeros(places), "grad_attn_weight": zeros(weights)}
+    def backward(grad: Tensor, value: Tensor, positions: Tensor, weights: Tensor) -> tuple[Tensor, ...]:
+        sums = {"grad_value": zeros(value), "grad_sampling_loc": zeros(positions), "grad_attn_weight": zeros(weights)}
         note("MsDeformAttnBackwardMmcv", value=value, grad_output=grad, **sums, **shared)
-        return torch.empty_like(value), torch.empty_like(places), torch.empty_like(weights)
+        return torch.empty_like(value), torch.empty_like(positions), torch.empty_like(weights)
 
-    return differentiable(forward, backward, value, places, weights)
+    return differentiable(forward, backward, value, positions, weights)
 
 
 class Sampling(nn.Module):
@@ -45,15 +45,15 @@ class Sampling(nn.Module):
     def __init__(self, points: int, inputs: int = 256, kinds: int = 1) -> None:
         super().__init__()
         self.points, self.kinds = points, kinds
-        self.places, self.weights = nn.Linear(inputs, 16 * points * kinds), nn.Linear(inputs, 8 * points * kinds)
+        self.positions, self.weights = nn.Linear(inputs, 16 * points * kinds), nn.Linear(inputs, 8 * points * kinds)
         self.values = nn.Linear(256, 256)
 
     def forward(self, x: Tensor, memory: Tensor, maps: tuple[tuple[int, int], ...], near: Tensor) -> Tensor:
         batch, queries = x.shape[0] * self.kinds, x.shape[1]
         values = self.values(memory).view(batch, -1, 8, 32)
-        places = self.places(x).view(batch, queries, 8, 1, self.points, 2) / 50 + near
+        positions = self.positions(x).view(batch, queries, 8, 1, self.points, 2) / 50 + near
         weights = self.weights(x).view(batch, queries, 8, self.points).softmax(-1)
-        return sampled(values, places, weights.view(batch, queries, 8, 1, self.points), maps)
+        return sampled(values, positions, weights.view(batch, queries, 8, 1, self.points), maps)
 
 
 def wide(width: int) -> nn.Sequential:

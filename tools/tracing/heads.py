@@ -42,7 +42,7 @@ TURNS = (
     (1, 2, 3, 4, 5, 6, 7, 8, 9), (2, 3, 6, 1, 5, 9, 4, 7, 8), (3, 6, 9, 2, 5, 8, 1, 4, 7), (6, 9, 8, 3, 5, 7, 2, 1, 4),
     (9, 8, 7, 6, 5, 4, 3, 2, 1), (8, 7, 4, 9, 5, 1, 6, 3, 2), (7, 4, 1, 8, 5, 2, 9, 6, 3), (4, 1, 2, 7, 5, 3, 8, 9, 6),
 )  # fmt: skip
-"""Where each of the 9 weights of a filter goes, for eight turns by 45 degrees."""
+"""Target of each of the 9 weights of a filter, for eight turns by 45 degrees."""
 
 
 def rotated_heads(recorder: Recorder) -> None:
@@ -55,8 +55,8 @@ def rotated_heads(recorder: Recorder) -> None:
     with recorder.during("redet"):
         _rotated_regions(256, 8)
     with recorder.during("s2anet"):
-        places = tuple(tuple(tuple(turn[3 * y + x] for turn in TURNS) for x in range(3)) for y in range(3))
-        indices = filled((1, 3, 3, 8), (places,), "int32")
+        positions = tuple(tuple(tuple(turn[3 * y + x] for turn in TURNS) for x in range(3)) for y in range(3))
+        indices = filled((1, 3, 3, 8), (positions,), "int32")
         note("ActiveRotatedFilterMmcv", input=_empty(32, 256, 1, 3, 3), indices=indices)
         note("ActiveRotatedFilterBackwardMmcv", grad_out=_empty(256, 256, 3, 3), indices=indices)
         _deformed(256, 32, 32)
@@ -159,12 +159,12 @@ def region_heads(recorder: Recorder) -> None:
         shared = {"grad_output": grad, "boxes": boxes, "argmax_idx": largest, "pool_size": 10}
         note("BorderAlignBackwardMmcv", why=alike, grad_input=zeros(x), **shared)
     with recorder.during("guided_anchoring"):
-        places = {
+        positions = {
             "mask_h_idx": filled((100,), "ascending", "int64"),
             "mask_w_idx": filled((100,), "permutation", "int64"),
         }
-        note("MaskedIm2colMmcv", im=_empty(1, 256, 100, 168), kernel_h=1, kernel_w=1, **places)
-        note("MaskedCol2imMmcv", col=_empty(1, 100), height=100, width=168, channels=1, **places)
+        note("MaskedIm2colMmcv", im=_empty(1, 256, 100, 168), kernel_h=1, kernel_w=1, **positions)
+        note("MaskedCol2imMmcv", col=_empty(1, 100), height=100, width=168, channels=1, **positions)
         _deformed(256, 25, 42, 4)
     with recorder.during("prdimp"):
         x, means = _empty(1, 32, 36, 36), _empty(few, 32, 5, 5)

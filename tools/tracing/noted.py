@@ -47,7 +47,7 @@ def filled(shape: tuple[int, ...] | list[int] | torch.Size, values: str | Litera
 
 
 def zeros(x: Tensor | Seen) -> Seen:
-    """What a caller passes where a call adds to a sum."""
+    """Gradient that a caller passes to a call that adds to a sum."""
     return filled(x.shape, "zeros")
 
 

@@ -1,4 +1,4 @@
-"""What networks for point clouds differ in, as MMDetection3D configures them: sampling and grouping of points, pooling
+"""Differences of networks for point clouds, as MMDetection3D configures them: sampling and grouping of points, pooling
 by boxes, voxels without a limit. Only the calls of functions are noted, each forward and backward; coordinates are
 whole centimetres where distances decide, so that none is on a border by rounding."""
 
@@ -20,11 +20,11 @@ def _groups(points: int, centres: int, channels: int, radius: float, count: int)
     cloud, middle = filled((1, points, 3), ROOM), filled((1, centres, 3), ROOM)
     far = filled((1, points), 1e10)
     note("FurthestPointSamplingMmcv", temp_tensor=far, points_xyz=cloud, B=1, N=points, num_points=centres)
-    chosen = filled((1, centres), f"integers(0, {points})", "int32")
+    selected = filled((1, centres), f"integers(0, {points})", "int32")
     sizes = {"b": 1, "c": channels, "n": points, "npoints": centres}
-    note("GatherPointsMmcv", points=_empty(1, channels, points), idx=chosen, **sizes)
+    note("GatherPointsMmcv", points=_empty(1, channels, points), idx=selected, **sizes)
     grad = {"grad_points": filled((1, channels, points), "zeros"), "grad_out": _empty(1, channels, centres)}
-    note("GatherPointsBackwardMmcv", idx=chosen, **grad, **sizes)
+    note("GatherPointsBackwardMmcv", idx=selected, **grad, **sizes)
     near = {"center_xyz": middle, "xyz": cloud, "B": 1, "N": points, "npoint": centres, "sample_num": count}
     note("BallQueryMmcv", min_radius=0.0, max_radius=radius, **near)
     sizes["nsample"] = count
@@ -37,8 +37,8 @@ def _groups(points: int, centres: int, channels: int, radius: float, count: int)
 def _spread(known: int, unknown: int, channels: int) -> None:
     """Feature propagation of PointNet++: features of the three nearest points, weighted."""
     sizes = {"b": 1, "m": known, "n": unknown}
-    places = {"unknown": filled((1, unknown, 3), ROOM), "known": filled((1, known, 3), ROOM)}
-    note("ThreeNnMmcv", **places, **sizes)
+    positions = {"unknown": filled((1, unknown, 3), ROOM), "known": filled((1, known, 3), ROOM)}
+    note("ThreeNnMmcv", **positions, **sizes)
     idx, weight = filled((1, unknown, 3), f"integers(0, {known})", "int32"), filled((1, unknown, 3), "uniform(0, 1)")
     shared = {"idx": idx, "weight": weight, "c": channels, **sizes}
     note("ThreeInterpolateMmcv", points=_empty(1, channels, known), **shared)
@@ -53,8 +53,8 @@ def _stacked() -> None:
         "center_xyz_batch_cnt": filled((2,), (centres, centres), "int32"),
         "xyz_batch_cnt": filled((2,), (points, points), "int32"),
     }
-    places = {"center_xyz": filled((2 * centres, 3), ROOM), "xyz": filled((2 * points, 3), ROOM)}
-    note("StackBallQueryMmcv", max_radius=40.0, sample_num=16, **places, **counts)
+    positions = {"center_xyz": filled((2 * centres, 3), ROOM), "xyz": filled((2 * points, 3), ROOM)}
+    note("StackBallQueryMmcv", max_radius=40.0, sample_num=16, **positions, **counts)
     shared = {
         "features_batch_cnt_tensor": filled((2,), (8000, 8000), "int32"),
         "idx_tensor": filled((2 * centres, 16), "integers(0, 8000)", "int32"),
@@ -96,12 +96,12 @@ def _parts() -> None:
         largest = filled(grad.shape, f"integers(-1, {points})", "int32")
         taken = {"pts_idx_of_voxels": cells, "argmax": largest, "pool_method": method}
         note("RoiawarePool3dBackwardMmcv", why=reason, grad_in=zeros(features), grad_out=grad, **taken)
-    places, after = 4000, 2000
+    positions, after = 4000, 2000
     pairs = {
-        "indicePairs": filled((8, 2, places), f"integers(0, {after})", "int32"),
+        "indicePairs": filled((8, 2, positions), f"integers(0, {after})", "int32"),
         "indiceNum": filled((8,), (2000, 800, 900, 700, 1000, 600, 800, 500), "int32"),
     }
-    x, out = _empty(places, 128), _empty(after, 128)
+    x, out = _empty(positions, 128), _empty(after, 128)
     note("IndiceMaxpoolMmcv", features=x, numAct=after, **pairs)
     note("IndiceMaxpoolBackwardMmcv", features=x, outFeatures=out, outGrad=out, **pairs)
     held = {"boxes": filled((1, 30, 7), "boxes(70, 80)"), "pts": filled((1, points, 3), "points(70, 80, 4)")}

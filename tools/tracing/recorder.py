@@ -91,11 +91,11 @@ def seen(value: Any) -> Any:
 
 def _named(func: Any, args: Any, kwargs: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for place, argument in enumerate(func._schema.arguments):
+    for position, argument in enumerate(func._schema.arguments):
         if argument.name in kwargs:
             found[argument.name] = seen(kwargs[argument.name])
-        elif place < len(args):
-            found[argument.name] = seen(args[place])
+        elif position < len(args):
+            found[argument.name] = seen(args[position])
         else:
             found[argument.name] = seen(argument.default_value)
     return found
@@ -113,5 +113,5 @@ def _tensors(value: Any) -> Iterator[torch.Tensor]:
 
 
 def _on_host(*values: Any) -> bool:
-    """Whether no tensor of a call is on the device: step counters of optimizers stay with the host."""
+    """Returns whether no tensor of a call is on the device: step counters of optimizers stay with the host."""
     return not any(tensor.is_meta for value in values for tensor in _tensors(value))

@@ -1,4 +1,4 @@
-"""What is run of each network: its inputs, its loss, its optimizer, in phases."""
+"""Runs of each network: its inputs, its loss, its optimizer, in phases."""
 
 from __future__ import annotations
 
@@ -77,9 +77,9 @@ def _yolo(recorder: Recorder) -> None:
     def loss() -> Tensor:
         total = torch.zeros(())
         for level in model(images):
-            place, rest = level.split((4, 81), 4)
-            wanted, classes = torch.empty_like(place), torch.empty_like(rest)
-            total = total + functional.smooth_l1_loss(place.sigmoid() * 2, wanted)
+            position, rest = level.split((4, 81), 4)
+            expected, classes = torch.empty_like(position), torch.empty_like(rest)
+            total = total + functional.smooth_l1_loss(position.sigmoid() * 2, expected)
             total = total + functional.binary_cross_entropy_with_logits(rest, classes)
         return total
 

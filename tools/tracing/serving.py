@@ -156,7 +156,7 @@ def _sample(step: int) -> None:
 
 
 def _ends(step: int, rows: int) -> None:
-    """Whether a stop word or the longest length ends a sequence, and what is counted for the next step."""
+    """Returns whether a stop word or the longest length ends a sequence, and what is counted for the next step."""
     ids = filled((ROOM, rows), f"integers(0, {WORDS})", "int64")
     finished = filled((rows,), (False, False, True, False) * (rows // BATCH), "bool")
     words = filled((rows, 2, 3), (((13, 13, 2), (2, 3, -1)),) * rows, "int64")
@@ -181,9 +181,9 @@ def _beams(logits: Tensor, sums: Tensor, history: Tensor, cache: Tensor, parents
     beams = rows // BATCH
     _penalties(PROMPT, rows)
     scores = torch.log_softmax(logits.float(), -1) + sums
-    _, places = torch.topk(scores.view(BATCH, beams * WORDS), 2 * beams)
-    torch.div(places, WORDS, rounding_mode="floor")
-    torch.remainder(places, WORDS)
+    _, positions = torch.topk(scores.view(BATCH, beams * WORDS), 2 * beams)
+    torch.div(positions, WORDS, rounding_mode="floor")
+    torch.remainder(positions, WORDS)
     torch.index_select(history, 1, parents)
     for _ in range(2):
         torch.index_select(cache, 1, parents)
@@ -229,5 +229,5 @@ def served_7b(recorder: Recorder) -> None:
                 max_output_len=ROOM,
                 batch_size=BATCH,
             )
-            turned = filled((ROOM, BATCH, 1), f"integers(0, {WORDS})", "int64")
-            note("TransposeAxis01", input=turned, dim0=ROOM, dim1=BATCH, dim2=1)
+            rotated = filled((ROOM, BATCH, 1), f"integers(0, {WORDS})", "int64")
+            note("TransposeAxis01", input=rotated, dim0=ROOM, dim1=BATCH, dim2=1)

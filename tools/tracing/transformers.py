@@ -56,13 +56,13 @@ class VitB16(nn.Module):
         super().__init__()
         self.patches = nn.Conv2d(3, 768, 16, 16)
         self.token = nn.Parameter(torch.zeros(1, 1, 768))
-        self.places = nn.Parameter(torch.zeros(1, 197, 768))
+        self.positions = nn.Parameter(torch.zeros(1, 197, 768))
         self.blocks = nn.Sequential(*(Block(768, 12) for _ in range(12)))
         self.norm, self.head = nn.LayerNorm(768), nn.Linear(768, 1000)
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.patches(x).flatten(2).transpose(1, 2)
-        x = torch.cat([self.token.expand(x.shape[0], -1, -1), x], dim=1) + self.places
+        x = torch.cat([self.token.expand(x.shape[0], -1, -1), x], dim=1) + self.positions
         return self.head(self.norm(self.blocks(x))[:, 0])
 
 
@@ -75,7 +75,7 @@ class SwinBlock(nn.Module):
         self.first, self.second = nn.LayerNorm(width), nn.LayerNorm(width)
         self.attention = Attention(width, heads)
         self.table = nn.Parameter(torch.zeros(13 * 13, heads))
-        self.register_buffer("places", torch.zeros(49 * 49, dtype=torch.int64), persistent=False)
+        self.register_buffer("positions", torch.zeros(49 * 49, dtype=torch.int64), persistent=False)
         windows = (size // 7) ** 2
         self.register_buffer("mask", torch.zeros(windows, 49, 49) if self.shift else None, persistent=False)
         self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
@@ -86,7 +86,7 @@ class SwinBlock(nn.Module):
         y = self.first(x).view(batch, self.size, self.size, width)
         y = torch.roll(y, (-self.shift, -self.shift), (1, 2)) if self.shift else y
         y = y.view(batch, side, 7, side, 7, width).permute(0, 1, 3, 2, 4, 5).reshape(-1, 49, width)
-        bias = self.table[self.places].view(49, 49, -1).permute(2, 0, 1).contiguous()
+        bias = self.table[self.positions].view(49, 49, -1).permute(2, 0, 1).contiguous()
         y = self.attention(y, bias.unsqueeze(0), self.mask)
         y = y.view(batch, side, side, 7, 7, width).permute(0, 1, 3, 2, 4, 5).reshape(batch, self.size, self.size, width)
         y = torch.roll(y, (self.shift, self.shift), (1, 2)) if self.shift else y
@@ -121,7 +121,7 @@ class SwinT(nn.Module):
             if stage:
                 layers.append(Merging(width, size))
                 width, size = 2 * width, size // 2
-            layers += [SwinBlock(width, heads, size, bool(place % 2)) for place in range(count)]
+            layers += [SwinBlock(width, heads, size, bool(position % 2)) for position in range(count)]
         self.layers = nn.Sequential(*layers)
         self.last, self.head = nn.LayerNorm(768), nn.Linear(768, 1000)
 
@@ -158,14 +158,14 @@ class BertBase(nn.Module):
     def __init__(self, width: int = 768, vocabulary: int = 30522) -> None:
         super().__init__()
         self.words = nn.Embedding(vocabulary, width, padding_idx=0)
-        self.places, self.kinds = nn.Embedding(512, width), nn.Embedding(2, width)
+        self.positions, self.kinds = nn.Embedding(512, width), nn.Embedding(2, width)
         self.norm = nn.LayerNorm(width, 1e-12)
         self.layers = nn.ModuleList(BertLayer(width, 12) for _ in range(12))
         self.transform, self.last = nn.Linear(width, width), nn.LayerNorm(width, 1e-12)
         self.bias = nn.Parameter(torch.zeros(vocabulary))
 
-    def forward(self, words: Tensor, kinds: Tensor, places: Tensor, mask: Tensor) -> Tensor:
-        x = self.words(words) + self.kinds(kinds) + self.places(places)
+    def forward(self, words: Tensor, kinds: Tensor, positions: Tensor, mask: Tensor) -> Tensor:
+        x = self.words(words) + self.kinds(kinds) + self.positions(positions)
         x = torch.native_dropout(self.norm(x), 0.1, self.training)[0]
         mask = (1.0 - mask[:, None, None, :].to(x.dtype)) * -1e4
         for layer in self.layers:
@@ -210,7 +210,7 @@ class RmsNorm(nn.Module):
         return FusedRmsNorm.apply(x, self.weight)
 
 
-def turned(x: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
+def rotated(x: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
     """Rotary position embedding of [batch, heads, tokens, size], halves apart."""
     half = x.shape[-1] // 2
     return x * cosines + torch.cat((-x[..., half:], x[..., :half]), dim=-1) * sines
@@ -231,7 +231,7 @@ class LlamaLayer(nn.Module):
         batch, tokens, width = x.shape
         y = self.first(x)
         q, k, v = (part(y).view(batch, tokens, self.heads, -1).transpose(1, 2) for part in (self.q, self.k, self.v))
-        q, k = turned(q, cosines, sines), turned(k, cosines, sines)
+        q, k = rotated(q, cosines, sines), rotated(k, cosines, sines)
         if cache:
             k, v = torch.cat((cache[0], k), dim=2), torch.cat((cache[1], v), dim=2)
         scores = q @ k.transpose(2, 3) / math.sqrt(width // self.heads)

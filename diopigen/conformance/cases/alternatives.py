@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from diopigen.conformance.cases.choices import Choice, fixed_dtype, primary_dtypes
 from diopigen.conformance.cases.resolve import Arguments, Resolver
-from diopigen.conformance.cases.values import Unfit
+from diopigen.conformance.cases.values import RecipeError
 from diopigen.conformance.model import Case, operands_of
 from diopigen.contract.functions import ONE_OF
 from diopigen.ir.model import DtypeRule, Function, Parameter, ShapeRule
@@ -61,7 +61,7 @@ def _different(
         try:
             usual = resolver.resolve(open_recipe, Choice(dtype))
             other = resolver.resolve(open_recipe, Choice(dtype, alternative=number))
-        except Unfit:
+        except RecipeError:
             continue
         if usual != other:
             yield other

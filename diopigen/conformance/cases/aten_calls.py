@@ -15,7 +15,7 @@ from typing import Any
 
 from diopigen.conformance.cases.choices import Choice, primary_dtypes, primary_parameter
 from diopigen.conformance.cases.resolve import Resolver
-from diopigen.conformance.cases.values import Unfit
+from diopigen.conformance.cases.values import RecipeError
 from diopigen.conformance.model import Operand
 from diopigen.contract.arguments import Tensor, Undefined
 from diopigen.contract.evaluate import Arguments
@@ -82,7 +82,7 @@ class Row:
     """Why a shape is smaller than the model's; empty where none is."""
 
 
-class Unmapped(Exception):
+class MappingError(Exception):
     """No function serves the call, or none takes its arguments; the text says why."""
 
 
@@ -97,11 +97,11 @@ class Mapper:
                 self.by_overload.setdefault(overload.name, []).append(function)
 
     def known(self, overload: str) -> bool:
-        """Whether a function may serve the overload."""
+        """Returns whether a function may serve the overload."""
         return overload in _FUNCTIONS or _AS.get(overload, overload) in self.by_overload
 
     def row(self, call: AtenCall) -> Row:
-        """The row of a call. Raises `Unmapped`."""
+        """The row of a call. Raises `MappingError`."""
         overload, arguments = _as_numbers(call)
         if "function" in arguments:
             functions = [f for f in self.interface.functions if f.short_name == arguments["function"]]
@@ -117,9 +117,9 @@ class Mapper:
         for function in functions:
             try:
                 return self._bound(function, call, overload, arguments)
-            except Unmapped as reason:
+            except MappingError as reason:
                 reasons.append(str(reason))
-        raise Unmapped("; ".join(reasons) or "no function of the spec names the overload")
+        raise MappingError("; ".join(reasons) or "no function of the spec names the overload")
 
     def _bound(self, function: Function, call: AtenCall, overload: str, arguments: Mapping[str, Any]) -> Row:
         passed = _arguments(self.interface, function, overload, arguments, call.results)
@@ -151,8 +151,8 @@ class Mapper:
                 recipe[param.name] = TensorRecipe(result.shape, result.dtype)
         try:
             resolved = Resolver(self.interface, function).resolve(recipe, Choice(dtype))
-        except Unfit as reason:
-            raise Unmapped(f"{function.name}: {reason}") from None
+        except RecipeError as reason:
+            raise MappingError(f"{function.name}: {reason}") from None
         for name, value in passed.items():
             operand = resolved.get(name)
             if isinstance(value, Seen) and isinstance(operand, Operand):
@@ -163,7 +163,7 @@ class Mapper:
             short = {name: value for name, value in recipe.items() if name != param.name}
             try:
                 follows = Resolver(self.interface, function).resolve(short, Choice(dtype))
-            except Unfit:
+            except RecipeError:
                 continue
             if follows.get(param.name) == resolved[param.name]:
                 del recipe[param.name]
@@ -240,7 +240,7 @@ def _arguments(
         elif value is None and not param.nullable:
             continue
         elif param.type == "tensor" and not isinstance(value, (Seen, type(None))):
-            raise Unmapped(f"{function.name} takes no number for '{param.name}'")
+            raise MappingError(f"{function.name} takes no number for '{param.name}'")
         elif param.name == "bias_sizes" and value == [0]:
             continue  # how autograd says that there is no bias
         elif param.type == "sizes" and not isinstance(value, list):

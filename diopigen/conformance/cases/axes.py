@@ -16,7 +16,7 @@ from diopigen.conformance.cases.choices import (
 )
 from diopigen.conformance.cases.examples import example, is_sized_by_numbers, other_modes
 from diopigen.conformance.cases.resolve import Arguments, Resolver
-from diopigen.conformance.cases.values import Unfit, fits, specials
+from diopigen.conformance.cases.values import RecipeError, fits, specials
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import Case, Operand, Value
 from diopigen.contract.dtypes import category, kind, to_float
@@ -97,14 +97,14 @@ class Maker:
             own = shapes.get(param.name, shape)
             if isinstance(param.shape, ShapeList):
                 if param.shape.dimensions:
-                    raise Unfit("a fixed shape")
+                    raise RecipeError("a fixed shape")
                 own = ()
             found[param.name] = TensorRecipe(own, None, distribution(param))
         for param in self.function.params:
             if param.type == "scalar" and (param.example is not None or param.default is None or param.nullable):
                 found[param.name] = example(param)
             elif param.type not in ("tensor", "scalar") and param.default is None and param.direction == "in":
-                raise Unfit(f"no value for '{param.name}'")
+                raise RecipeError(f"no value for '{param.name}'")
         return found
 
     def resolved(self, shapes: Mapping[str, tuple[int, ...]], shape: tuple[int, ...], choice: Choice) -> Arguments:
@@ -118,11 +118,11 @@ class Maker:
                     recipe[name] = replace(value, values=Drawn("normal"))
         try:
             return self.resolver.resolve(recipe, choice)
-        except Unfit as unfit:
+        except RecipeError as reason:
             for mode in self.modes:
-                with suppress(Unfit):
+                with suppress(RecipeError):
                     return self.resolver.resolve({**recipe, **mode}, choice)
-            raise unfit
+            raise reason
 
     def created(self, axis: str, name: str, dtype: str, arguments: Arguments) -> Case:
         function = self.function
@@ -131,7 +131,7 @@ class Maker:
     def case(self, axis: str, name: str, dtype: str, step: int) -> Iterator[Case]:
         try:
             yield self.created(axis, name, dtype, self.resolved({}, _PLAIN, Choice(dtype, step)))
-        except Unfit:
+        except RecipeError:
             return
 
     def structure(
@@ -139,7 +139,7 @@ class Maker:
     ) -> Iterator[Case]:
         try:
             arguments = self.resolved({}, shape, Choice(dtype, number))
-        except Unfit:
+        except RecipeError:
             return
         laid_out: dict[str, Value] = {}
         for name, value in arguments.items():
@@ -166,7 +166,7 @@ class Maker:
                 dtype = dtypes[(number + 3 * extra) % len(dtypes)]
                 try:
                     arguments = self.resolved(selected, _PLAIN, Choice(dtype, number))
-                except Unfit:
+                except RecipeError:
                     continue
                 yield self.created("broadcast", f"broadcast-{number}", dtype, arguments)
 
@@ -177,7 +177,7 @@ class Maker:
         for dtype in dtypes[-3::2]:
             try:
                 arguments = self.resolved({}, _PLAIN, Choice(dtype))
-            except Unfit:
+            except RecipeError:
                 continue
             target = next((p for p in tensors(function) if p.is_written), None)
             if target is None:
@@ -204,7 +204,7 @@ class Maker:
         count = len(specials(dtype))
         try:
             arguments = self.resolved({}, (count * count,), Choice(dtype, step))
-        except Unfit:
+        except RecipeError:
             return
         period = 1
         for param in self.operands:
@@ -232,7 +232,7 @@ class Maker:
             others = {p.name: _other(p, dtype, turn + position) for position, p in enumerate(second)}
             try:
                 arguments = self.resolved({}, _PLAIN, Choice(dtype, step, others))
-            except Unfit:
+            except RecipeError:
                 continue
             yield self.created("mixed", "mixed-" + "-".join(others.values()), dtype, arguments)
 
@@ -243,7 +243,7 @@ class Maker:
         for dtype in [name for name in ("uint8", "float16") if name in dtypes]:
             try:
                 arguments = self.resolved({}, _PLAIN, Choice(dtype))
-            except Unfit:
+            except RecipeError:
                 continue
             name = next(p.name for p in tensors(self.function) if p.is_written)
             value = arguments[name]

@@ -8,7 +8,7 @@ from diopigen.conformance.cases.axes import Maker
 from diopigen.conformance.cases.choices import Choice, fixed_dtype, primary_dtypes
 from diopigen.conformance.cases.examples import is_sized_by_numbers
 from diopigen.conformance.cases.resolve import Arguments, Resolver
-from diopigen.conformance.cases.values import Unfit
+from diopigen.conformance.cases.values import RecipeError
 from diopigen.conformance.model import Case
 from diopigen.ir.model import DtypeList, Function, Parameter
 from diopigen.ir.recipe import Argument
@@ -43,7 +43,7 @@ def _true(
         for provided in (ruled, recipe):
             try:
                 arguments = resolver.resolve({**provided, param.name: True}, Choice(dtype))
-            except Unfit:
+            except RecipeError:
                 continue
             if resolver.calls.admits(arguments):
                 return arguments
@@ -55,5 +55,5 @@ def _created(function: Function, resolver: Resolver) -> Iterator[Mapping[str, Ar
     if function.kernel is not None and not is_sized_by_numbers(function):
         try:
             yield Maker(function, resolver).recipe({}, _SHAPE)
-        except Unfit:
+        except RecipeError:
             return

@@ -17,7 +17,7 @@ from diopigen.conformance.cases.choices import Choice, fixed_dtype, primary_dtyp
 from diopigen.conformance.cases.described import describe
 from diopigen.conformance.cases.limits import Formula
 from diopigen.conformance.cases.resolve import Arguments, Resolver
-from diopigen.conformance.cases.values import Unfit, storable
+from diopigen.conformance.cases.values import RecipeError, storable
 from diopigen.conformance.dtypes import Array, decode, encode
 from diopigen.conformance.model import Case, Number, Operand, Value
 from diopigen.contract import evaluate as contract
@@ -67,7 +67,7 @@ def neighbours(value: float, dtype: str) -> list[float]:
 
 
 _BASES = (1.0, -2.0, 0.0, 3.0)
-"""What two operands that are compared with each other have in common."""
+"""Common dtype and shape of two operands that are compared with each other."""
 
 
 def _formula(function: Function, resolver: Resolver) -> Iterator[Case]:
@@ -80,7 +80,7 @@ def _formula(function: Function, resolver: Resolver) -> Iterator[Case]:
             continue
         try:
             arguments = maker.resolved({}, (1,), Choice(dtype, step))
-        except Unfit:
+        except RecipeError:
             continue
         numbers = {name: number for name, value in arguments.items() if (number := _number(value)) is not None}
         limits, pairs = Formula(function.kernel, numbers, operands).limits()
@@ -113,7 +113,7 @@ def _placed(
         return
     try:
         arguments = maker.resolved({}, (count,), choice)
-    except Unfit:
+    except RecipeError:
         return
     for operand, numbers in values.items():
         value = arguments[operand]
@@ -121,7 +121,7 @@ def _placed(
             return
         literal = tuple(int(n) if kind(value.dtype) == "int" else n for n in numbers)
         if kind(value.dtype) == "int":
-            # What an unsigned dtype does not hold gives way to the limit above it.
+            # What an unsigned dtype does not hold is replaced by the limit above it.
             literal = tuple(n if storable(n, value.dtype) else 0 for n in literal)
         arguments[operand] = replace(value, values=literal)
     yield _case(function, choice.dtype, name, arguments)
@@ -194,7 +194,7 @@ def _at(
                 return None
             argument: Argument = end if isinstance(_plain(before[name]), int) else float(end)
             arguments = _resized(function, resolver, {**recipe, name: argument}, choice)
-    except Unfit:
+    except RecipeError:
         return None
     return arguments if resolver.calls.admits(arguments) else None
 
@@ -204,7 +204,7 @@ def _resized(function: Function, resolver: Resolver, recipe: Mapping[str, Argume
     outputs = {param.name for param in function.params if param.direction == "out"}
     try:
         return resolver.resolve({name: one for name, one in recipe.items() if name not in outputs}, choice)
-    except Unfit:
+    except RecipeError:
         return resolver.resolve(recipe, choice)
 
 
@@ -257,7 +257,7 @@ def _windows(function: Function, resolver: Resolver, recipes: Recipes) -> Iterat
             retained.update(input=replace(image, shape=sizes), ceil_mode=True)
             try:
                 arguments = resolver.resolve(retained, Choice(dtype, number))
-            except Unfit:
+            except RecipeError:
                 continue
             # A recipe may leave an output out, which is null then: its results stay asked for.
             if outputs - {"indices"} <= {name for name, value in arguments.items() if value is not None}:

@@ -1,4 +1,4 @@
-"""Which dtypes a function is run with, and which one a parameter takes where the spec leaves a choice."""
+"""Selects the dtypes that a function runs with, and the dtype of a parameter if the spec allows several."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from diopigen.ir.recipe import Argument, Drawn, TensorRecipe, drawn_of
 
 
 class Choice:
-    """Which dtype a parameter takes, where its list leaves a choice: `dtype` where it can, else one like it.
+    """Selects a dtype of a parameter's list: `dtype` if possible, else a similar one.
 
     `step` rotates through lists that do not hold the dtype (indices, masks), so that all of them are reached.
     `alternative` is the number of the dtype or shape that counts where a rule allows several.
@@ -54,7 +54,7 @@ def run_with(dtypes: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def distribution(param: Parameter) -> Drawn:
-    """How the elements of a parameter are sampled where no recipe says it."""
+    """Distribution of the elements of a parameter without a recipe."""
     return (drawn_of(param.domain.expression) if param.domain is not None else None) or NORMAL
 
 
@@ -84,7 +84,7 @@ def fixed_dtype(function: Function, recipe: Mapping[str, Argument]) -> str | Non
 
 
 def follows_promotion(function: Function) -> bool:
-    """Whether the first output is promoted from operands."""
+    """Returns whether the first output is promoted from operands."""
     output = next((p for p in function.params if p.is_written), None)
     return output is not None and isinstance(output.dtype, DtypeRule) and "promote" in output.dtype.formula.text
 

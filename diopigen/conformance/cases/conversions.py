@@ -1,4 +1,4 @@
-"""What a vendor's configuration makes of the cases: which of their tensors shims convert, and what has to come of it.
+"""Effects of a vendor's configuration on cases: tensors that shims convert, and the expected outcome.
 
 The table is that of the shims (vendor/shims.py). A call is validated as it is first, so that nothing is looser than it
 has to be; where that fails, as the call that the kernel gets.
@@ -44,7 +44,7 @@ def with_conversions(
 
 
 class _Maker:
-    """What the rule of one function does to its cases."""
+    """Effects of the rule of one function on its cases."""
 
     def __init__(self, function: Function, rule: FunctionRule) -> None:
         self.function = function
@@ -52,8 +52,7 @@ class _Maker:
         self.contract = Contract(function)
 
     def conversion(self, case: Case) -> Conversion | None:
-        """What shims do to the tensors of a case; None where that makes no difference. Tensors on the host are not
-        converted."""
+        """Conversions of the tensors of a case; None if they have no effect. Tensors on the host are not converted."""
         operands = {name: list(operands_of([value])) for name, value in case.arguments.items()}
         if any(one.on_host for several in operands.values() for one in several):
             return None
@@ -71,8 +70,8 @@ class _Maker:
         return Conversion(casts, accepts, self._hides(case, casts))
 
     def _hides(self, case: Case, casts: Mapping[str, Mapping[str, str]]) -> bool:
-        """Whether two tensors overlap of which the shim copies one, and of which no rule is about the other: it does
-        not look at that one (docs/adaptors.md)."""
+        """Returns whether two tensors overlap of which the shim copies one, and of which no rule is about the other: it
+        does not look at that one (docs/adaptors.md)."""
         for name, value in case.arguments.items():
             for operand in operands_of([value]):
                 if operand.alias is None or not operand.shift:
@@ -84,7 +83,7 @@ class _Maker:
         return False
 
     def _is_legal(self, case: Case, casts: Mapping[str, Mapping[str, str]]) -> bool:
-        """Whether the contract admits a call whose tensors are converted first."""
+        """Returns whether the contract admits a call whose tensors are converted first."""
         arguments = {name: _cast(value, casts.get(name, {})) for name, value in case.arguments.items()}
         if not _dtypes_agree(self.function, arguments):
             return False
@@ -124,7 +123,7 @@ def _described(value: Described, casts: Mapping[str, str]) -> Any:
 
 
 def _dtypes_agree(function: Function, arguments: Mapping[str, Value]) -> bool:
-    """Whether each tensor has a dtype of its list, or one that its rule allows."""
+    """Returns whether each tensor has a dtype of its list, or one that its rule allows."""
     operands = {name: dtypes_of(value) for name, value in arguments.items()}
     for param in function.params:
         dtypes = [one.dtype for one in operands_of([arguments.get(param.name)])]
@@ -144,7 +143,8 @@ def _dtypes_agree(function: Function, arguments: Mapping[str, Value]) -> bool:
 
 
 def _is_cast(param: Parameter, dtype: str, usual: str) -> bool:
-    """Whether results are cast to the dtype of an output: where its rule is more than the dtype of another tensor."""
+    """Returns whether results are cast to the dtype of an output: where its rule is more than the dtype of another
+    tensor."""
     assert isinstance(param.dtype, DtypeRule)
     is_open = not param.dtype.formula.text.startswith(("same(", f"{ONE_OF}("))
     return param.direction == "out" and is_open and category(dtype) == category(usual)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from diopigen.conformance.cases.choices import Choice, primary_dtypes
 from diopigen.conformance.cases.resolve import Resolver
-from diopigen.conformance.cases.values import Unfit
+from diopigen.conformance.cases.values import RecipeError
 from diopigen.conformance.model import Case
 from diopigen.contract.comparisons import tensors_of_dims
 from diopigen.contract.dtypes import kind
@@ -41,7 +41,7 @@ def cases(function: Function, resolver: Resolver, recipes: Sequence[Mapping[str,
             recipe = {**others, read[0]: operand, "dim": (dim,) if is_list else dim}
             try:
                 arguments = resolver.resolve(recipe, Choice(dtype, step))
-            except Unfit:
+            except RecipeError:
                 continue
             name = f"{function.name}/{dtype}/equal-{dim}"
             yield Case(name, function.name, function.family, dtype, "equal", arguments)

@@ -10,7 +10,7 @@ from diopigen.ir.types import NUMBERS
 from diopigen.spec.expression import Call, Expression, Name, children, walk
 
 _PLAIN = 3
-"""What a scalar is where the spec has no example: no neutral element, and no power of two."""
+"""Value of a scalar without an example in the spec: no neutral element, and no power of two."""
 _MEASURES = frozenset({"numel", "rank", "size", "sizes"})
 """Functions of predicates that read the shape of a tensor."""
 
@@ -34,7 +34,7 @@ def other_modes(interface: Interface, function: Function) -> Iterator[Mapping[st
 
 
 def is_sized_by_numbers(function: Function) -> bool:
-    """Whether the shape of an output depends on the values of numbers, by its rule or by a constraint."""
+    """Returns whether the shape of an output depends on the values of numbers, by its rule or by a constraint."""
     numbers = {param.name for param in function.params if param.type == "scalar" or param.type in NUMBERS}
     outputs = {param.name for param in function.params if param.direction == "out"}
     rules = (formula for param in function.params if param.name in outputs for formula in _shape(param))

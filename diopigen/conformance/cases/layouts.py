@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from diopigen.conformance.cases.choices import Choice, fixed_dtype, primary_dtypes
 from diopigen.conformance.cases.resolve import Arguments, Resolver
-from diopigen.conformance.cases.values import Unfit
+from diopigen.conformance.cases.values import RecipeError
 from diopigen.conformance.model import Case, Operand, Value, operands_of
 from diopigen.ir.model import Function, Parameter
 from diopigen.ir.recipe import Argument, Drawn
@@ -36,7 +36,7 @@ def cases(function: Function, resolver: Resolver, recipes: Sequence[Mapping[str,
         dtype = fixed_dtype(function, recipe) or _dtype(dtypes, number)
         try:
             arguments = resolver.resolve(recipe, Choice(dtype, number))
-        except Unfit:
+        except RecipeError:
             continue
         good.append((dtype, arguments))
         if number < 2:
@@ -94,7 +94,7 @@ def _has_empty(arguments: Arguments) -> bool:
 
 
 def _suits(param: Parameter, value: Value, layout: str) -> bool:
-    """Whether a layout makes a difference to a tensor, or to one of an array, and keeps its values."""
+    """Returns whether a layout makes a difference to a tensor, or to one of an array, and keeps its values."""
     items = [item for item in (value if isinstance(value, tuple) else (value,)) if isinstance(item, Operand)]
     if not any(len(item.shape) >= _RANK[layout] and math.prod(item.shape) > 1 for item in items):
         return False

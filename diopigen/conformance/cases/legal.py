@@ -1,4 +1,4 @@
-"""Which calls the contract of a function admits, for the cases that the suite makes up itself."""
+"""Checks calls that the suite generates against the contract of a function."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class LegalCalls:
         self._known: dict[Hashable, bool] = {}
 
     def admits(self, arguments: Mapping[str, Value]) -> bool:
-        """Whether the call is legal. Elements are sampled anew for each description of a call: a predicate over them
-        has to hold for whatever the recipe may give."""
+        """Returns whether the call is legal. Elements are sampled anew for each description of a call: a predicate over
+        them has to hold for whatever the recipe may give."""
         key = (*arguments, *map(_seen, arguments.values()))
         known = self._known.get(key)
         if known is None:
@@ -30,8 +30,8 @@ class LegalCalls:
 
 
 def _seen(value: Value) -> Hashable:
-    """What a predicate can see of an argument. 1 and 1.0 are equal as keys: the type of a parameter, or the dtype of a
-    number, tells them apart."""
+    """The part of an argument that a predicate can see. 1 and 1.0 are equal as keys: the type of a parameter, or the
+    dtype of a number, tells them apart."""
     if isinstance(value, Operand):
         return value.shape, value.dtype, value.values
     return tuple([_seen(item) for item in value]) if isinstance(value, tuple) else value

@@ -1,5 +1,4 @@
-"""Where the formula of an elementwise operator turns from one form to another: the numbers that it compares operands
-with."""
+"""Boundaries between forms of an elementwise formula: the numbers that it compares operands with."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
 EXTREMES = frozenset({"min", "max"})
 ROUNDINGS = frozenset({"floor", "ceil", "trunc", "round"})
 _STEPS = (-2.0, -1.5, -0.5, 0.0, 0.5, 1.0, 2.5)
-"""Where a rounding jumps: integers, and the halves between them."""
+"""Discontinuities of rounding: integers, and the halves between them."""
 
 
 @dataclass(frozen=True, slots=True)

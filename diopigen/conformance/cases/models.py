@@ -8,7 +8,7 @@ from typing import Any
 
 from diopigen.conformance.cases.choices import Choice, primary_dtypes, shape_rule
 from diopigen.conformance.cases.resolve import Arguments, Resolver
-from diopigen.conformance.cases.values import Unfit
+from diopigen.conformance.cases.values import RecipeError
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import Case, Operand, Value
 from diopigen.contract.shape_evaluation import Evaluator, Shapes
@@ -66,7 +66,7 @@ class ModelReader:
             resolver = self.resolvers[function.name] = Resolver(self.interface, function)
         try:
             arguments = resolver.resolve(recipe, Choice(call.dtype))
-        except Unfit as reason:
+        except RecipeError as reason:
             fix = f"see `diopigen explain {function.name}`"
             sink.error("model-arguments", f"{function.name}: {reason}", call.recipe.span, fix=fix)
             return None
@@ -163,7 +163,7 @@ def model_cases(interface: Interface, model: Model, functions: Set[str] | None =
 
 
 def is_small(case: Case) -> bool:
-    """Whether a case of a model is small enough for every run."""
+    """Returns whether a case of a model is small enough for every run."""
     return elements(case.arguments) <= SMALL
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from diopigen.conformance.cases.choices import Choice, primary_dtypes, primary_parameter, run_with
 from diopigen.conformance.cases.resolve import Arguments, Resolver
-from diopigen.conformance.cases.values import Unfit, fits
+from diopigen.conformance.cases.values import RecipeError, fits
 from diopigen.conformance.model import SUCCESS, Case, operands_of
 from diopigen.contract.dtypes import category
 from diopigen.ir.model import DtypeList, Function, Parameter
@@ -66,7 +66,7 @@ def _tries(
             for other in [dtype] if follows or thorough else [*primary_dtypes(function), dtype]:
                 try:
                     arguments = resolver.resolve(changed, Choice(other, 0, {param.name: dtype}))
-                except Unfit:
+                except RecipeError:
                     continue
                 if _has(arguments, param.name, dtype):
                     yield (dtype if follows else other), arguments
@@ -92,7 +92,7 @@ def _typed(value: Argument, dtype: str, instead_of: str | None) -> Argument:
 
 
 def _suited(value: Argument, dtype: str) -> Argument:
-    """What a recipe fixes, in a dtype throughout; numbers lose their fractions where it is integral."""
+    """Values that a recipe fixes, in one dtype; numbers lose their fractions if it is integral."""
     if isinstance(value, tuple):
         return tuple(_suited(item, dtype) for item in value)
     if isinstance(value, TensorRecipe) and value.dtype is not None:

@@ -1,4 +1,4 @@
-"""What a library must refuse, with a status and without touching its outputs.
+"""Calls that a library must reject, with a status and without writing its outputs.
 
 Broken constraints come from the spec, those of keys of parameters from `refusals_keys`; the rest are arguments that a
 library accepts, changed in one respect: dtypes, null, shapes and enums here, devices and memory in `refusals_memory`.
@@ -15,7 +15,7 @@ from diopigen.conformance.cases import refusals_keys, refusals_memory
 from diopigen.conformance.cases.axes import cases as axis_cases
 from diopigen.conformance.cases.choices import Choice, primary_dtypes, shape_rule
 from diopigen.conformance.cases.resolve import Arguments, Resolver, dtypes_of, read_recipe
-from diopigen.conformance.cases.values import Unfit
+from diopigen.conformance.cases.values import RecipeError
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import ANY_FAILURE, Case, Number, Operand, Value, operands_of
 from diopigen.contract.dtype_rules import alternatives
@@ -72,7 +72,7 @@ def _broken(function: Function, resolver: Resolver, recipe: Mapping[str, Argumen
     for dtype in ("float32", *primary_dtypes(function)):
         try:
             return resolver.resolve(recipe, Choice(dtype), checked=False)
-        except Unfit:
+        except RecipeError:
             continue
     items = [item for value in recipe.values() for item in (value if isinstance(value, tuple) else (value,))]
     first = next((item for item in items if isinstance(item, TensorRecipe)), None)
@@ -82,7 +82,7 @@ def _broken(function: Function, resolver: Resolver, recipe: Mapping[str, Argumen
     padded = {p.name: blank for p in function.params if p.direction == "out" and p.type == "tensor"}
     try:
         return resolver.resolve({**padded, **recipe}, Choice("float32"), checked=False)
-    except Unfit:
+    except RecipeError:
         return None
 
 
@@ -98,7 +98,7 @@ def _good(
         for recipe in recipes:
             try:
                 arguments = resolver.resolve(recipe, Choice(dtype))
-            except Unfit:
+            except RecipeError:
                 continue
             if all(0 not in operand.shape for operand in operands_of(arguments.values())):
                 found.append((_dtype_of(arguments), arguments))
@@ -119,7 +119,7 @@ def _smallest(arguments: Arguments) -> int:
 
 
 def _actual(arguments: Arguments) -> int:
-    """How many tensors there are, members of arrays included."""
+    """Number of tensors, members of arrays included."""
     return sum(1 for _ in operands_of(arguments.values()))
 
 
@@ -193,7 +193,7 @@ class _Maker:
         return None
 
     def wrong_shapes(self) -> Iterator[Case]:
-        """Shapes that do not broadcast, or differ where they must be the same or are spelt out; outputs of another
+        """Shapes that do not broadcast, or differ where they must be the same or are written out; outputs of another
         shape than their rule gives."""
         for param, value in self._operands():
             rule = shape_rule(param)
@@ -295,7 +295,8 @@ class _Maker:
 
 
 def _suits(dtype: str, allowed: Sequence[str]) -> bool:
-    """Whether a number of the dtype may be passed: a float64 stands for all floats, an int64 for all integers."""
+    """Returns whether a number of the dtype may be passed: a float64 stands for all floats, an int64 for all
+    integers."""
     floats = {"float16", "bfloat16", "float32", "float64"}
     return bool(floats & set(allowed)) if dtype == "float64" else any(name not in floats for name in allowed)
 

@@ -13,7 +13,7 @@ from diopigen.conformance.cases.axes import Maker
 from diopigen.conformance.cases.choices import Choice, primary_dtypes
 from diopigen.conformance.cases.described import describe
 from diopigen.conformance.cases.resolve import Arguments, Resolver
-from diopigen.conformance.cases.values import Unfit
+from diopigen.conformance.cases.values import RecipeError
 from diopigen.conformance.cases.violations import violations
 from diopigen.conformance.model import Case, Number, Operand, Value, operands_of
 from diopigen.contract import evaluate as contract
@@ -33,7 +33,7 @@ _WORDS = {
     "length": ("length-short", "length-long"),
     "rank": ("rank-below", "rank-above"),
 }
-"""How the ids of cases begin: what is too small, and what is too large."""
+"""Prefixes of ids: for values below and above the range."""
 
 
 def cases(function: Function, resolver: Resolver, recipes: Sequence[Recipe]) -> Iterator[Case]:
@@ -87,7 +87,7 @@ class _Calls:
             for dtype in ("float32", *primary_dtypes(self.function)):
                 try:
                     arguments = self.resolver.resolve(recipe, Choice(dtype))
-                except Unfit:
+                except RecipeError:
                     continue
                 yield recipe, Choice(dtype), arguments
                 break
@@ -96,14 +96,14 @@ class _Calls:
         if self.function.kernel is not None:
             try:
                 yield Maker(self.function, self.resolver).recipe({}, (4, 5))
-            except Unfit:
+            except RecipeError:
                 return
 
     # ---- what changes with the parameter -----------------------------------------------------------------------------
 
     def _companions(self, recipe: Recipe, key: Key, new: Argument) -> Iterator[Recipe]:
         """Recipes with the new value: all else as it is; then other numbers at the low ends of their ranges, which the
-        new value may move; each with the sizes of inputs that are spelt out as the new value asks for."""
+        new value may move; each with the sizes of inputs that are written out as the new value asks for."""
         changed = {**recipe, key.parameter: new}
         for param in self.function.params:
             # A number of tensors comes with as many tensors.
@@ -157,14 +157,14 @@ class _Calls:
             retained = {one: value for one, value in recipe.items() if one == name or one not in left_out}
             try:
                 arguments = self.resolver.resolve(retained, choice, checked=False)
-            except Unfit:
+            except RecipeError:
                 continue
-            yield {one: _blank(value) if one in recipe.keys() - retained and _is_spelt_out(recipe[one]) else value
+            yield {one: _blank(value) if one in recipe.keys() - retained and _is_written_out(recipe[one]) else value
                    for one, value in arguments.items()}  # fmt: skip
         as_before = {one: _recipe(value) for one, value in legal.items() if isinstance(value, Operand)}
         try:
             yield self.resolver.resolve({**as_before, **recipe}, choice, checked=False)
-        except Unfit:
+        except RecipeError:
             return
 
     def _described(self, arguments: Arguments) -> contract.Arguments:
@@ -186,7 +186,7 @@ class _Calls:
 
     @staticmethod
     def _agrees(param: Parameter, arguments: Arguments, described: contract.Arguments) -> bool:
-        """Whether an output has the shape of its rule, where that has a value."""
+        """Returns whether an output has the shape of its rule, where that has a value."""
         value = arguments.get(param.name)
         if param.direction != "out" or not isinstance(value, Operand) or "shape" in param.free:
             return True
@@ -205,7 +205,7 @@ def _forms(param: Parameter, described: contract.Arguments) -> list[tuple[int, .
 
 
 def _may_keep_dimensions(param: Parameter) -> bool:
-    """Whether the rule leaves open if reduced dimensions stay."""
+    """Returns whether the rule leaves open if reduced dimensions stay."""
     rule = param.shape.formula.expression if isinstance(param.shape, ShapeRule) else None
     return isinstance(rule, Call) and rule.function == "reduce"
 
@@ -217,12 +217,12 @@ def _seen(argument: Argument) -> Any:
     return tuple(map(_seen, argument)) if isinstance(argument, tuple) else argument
 
 
-def _is_spelt_out(argument: Argument) -> bool:
+def _is_written_out(argument: Argument) -> bool:
     return isinstance(argument, TensorRecipe) and isinstance(argument.values, tuple)
 
 
 def _blank(value: Value) -> Value:
-    """A tensor whose elements, spelt out for another shape, are zeros: random ones may be no indices."""
+    """A tensor whose elements, written out for another shape, are zeros: random ones may be no indices."""
     return replace(value, values=0) if isinstance(value, Operand) else value
 
 
@@ -249,7 +249,7 @@ def _lowest(key: Key) -> int | None:
 
 
 def _is_possible(arguments: Arguments) -> bool:
-    """Whether there are such tensors: a rule may give a negative size."""
+    """Returns whether there are such tensors: a rule may give a negative size."""
     return all(size >= 0 for operand in operands_of(arguments.values()) for size in operand.shape)
 
 

@@ -1,4 +1,4 @@
-"""What a library must refuse of where tensors lie: on different devices, or partly in the same memory."""
+"""Calls that a library must reject for their memory: on different devices, or partly overlapping."""
 
 from __future__ import annotations
 

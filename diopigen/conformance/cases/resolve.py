@@ -9,7 +9,7 @@ from typing import Any
 
 from diopigen.conformance.cases.choices import Choice, distribution, primary_parameter
 from diopigen.conformance.cases.legal import LegalCalls
-from diopigen.conformance.cases.values import Unfit, fits
+from diopigen.conformance.cases.values import RecipeError, fits
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import Number, Operand, Value
 from diopigen.contract.dtype_rules import alternatives
@@ -59,11 +59,11 @@ class Resolver:
 
     @cached_property
     def has_inplace(self) -> bool:
-        """Whether the operator has an in-place variant."""
+        """Returns whether the operator has an in-place variant."""
         return any(f.operator == self.function.operator and f.variant == "inplace" for f in self.interface.functions)
 
     def resolve(self, recipe: Mapping[str, Argument], choice: Choice, *, checked: bool = True) -> Arguments:
-        """Complete arguments. Raises `Unfit` where the recipe does not suit the dtype or leaves something open.
+        """Complete arguments. Raises `RecipeError` where the recipe does not suit the dtype or leaves something open.
 
         With `checked` the arguments keep the contract of the function; a case that breaks it says false.
         """
@@ -76,11 +76,11 @@ class Resolver:
             self._dtypes(found, recipe, choice)
             self._outputs(found, recipe, choice)
         except (ShapeError, LookupError, ValueError, ZeroDivisionError) as error:
-            raise Unfit(str(error)) from error
+            raise RecipeError(str(error)) from error
         for name, value in found.items():
             self._check(name, value)
         if checked and not self.calls.admits(found):
-            raise Unfit("the arguments break a constraint")
+            raise RecipeError("the arguments break a constraint")
         return found
 
     def _start(self, param: Parameter, recipe: Mapping[str, Argument]) -> Value:
@@ -105,7 +105,7 @@ class Resolver:
             return number(provided, param)
         is_open = "nullability" in param.free and param.name in recipe
         if provided is None and not (param.nullable or is_open) and param.direction == "in" and param.type != "tensors":
-            raise Unfit(f"no value for '{param.name}'")
+            raise RecipeError(f"no value for '{param.name}'")
         return _value(provided)
 
     def _counts(self, found: Arguments, recipe: Mapping[str, Argument]) -> None:
@@ -128,7 +128,7 @@ class Resolver:
             sizes = {name: value for name, value in known.items() if name in read}
             shape = Evaluator(self.shapes, sizes, form=choice.alternative).shape(param)
             if shape is None:
-                raise Unfit(f"no value for '{param.name}'")
+                raise RecipeError(f"no value for '{param.name}'")
             # What an operator writes in part keeps the rest: zeros would not show that it is cleared.
             retained = not param.is_written or param.direction == "partial_out"
             found[param.name] = Operand(tuple(shape), "", distribution(param) if retained else Drawn("zeros"))
@@ -150,7 +150,7 @@ class Resolver:
                 except LookupError:
                     continue
         if waiting:
-            raise Unfit(f"the dtype of '{waiting[0].name}' stays open")
+            raise RecipeError(f"the dtype of '{waiting[0].name}' stays open")
 
     def _by_rule(self, param: Parameter, found: Arguments, choice: Choice) -> str:
         assert isinstance(param.dtype, DtypeRule)
@@ -204,9 +204,9 @@ class Resolver:
                 continue
             shape = value.shape if isinstance(value, Operand) else evaluator.shape(param)
             if shape is None:
-                raise Unfit(f"the shape of '{param.name}' is not given")
+                raise RecipeError(f"the shape of '{param.name}' is not given")
             if any(size < 0 for size in shape):
-                raise Unfit(f"'{param.name}' would have the shape {list(shape)}")
+                raise RecipeError(f"'{param.name}' would have the shape {list(shape)}")
             found[param.name] = Operand(tuple(shape), dtype, Drawn("zeros"))
 
     @staticmethod
@@ -219,7 +219,7 @@ class Resolver:
         shape: Any = evaluator.shape(param)
         count = found[param.count] if isinstance(param.count, str) else param.count
         if shape is None or not isinstance(count, int):
-            raise Unfit(f"the shapes of '{param.name}' are not given")
+            raise RecipeError(f"the shapes of '{param.name}' are not given")
         shapes = shape if shape and isinstance(shape[0], tuple) else (shape,) * count
         dtypes = self._array_dtypes(param, found, dtype, len(shapes))
         return tuple(Operand(one, name, Drawn("zeros")) for one, name in zip(shapes, dtypes, strict=True))
@@ -242,7 +242,7 @@ class Resolver:
     def _check(self, name: str, value: Value) -> None:
         for item in value if isinstance(value, tuple) else (value,):
             if isinstance(item, Operand) and (item.dtype not in STORAGE or not fits(item.values, item.dtype)):
-                raise Unfit(f"'{name}' cannot be {item.dtype}")
+                raise RecipeError(f"'{name}' cannot be {item.dtype}")
 
 
 def _value(provided: Argument) -> Value:

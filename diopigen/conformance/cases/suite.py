@@ -28,7 +28,7 @@ from diopigen.conformance.cases.examples import example
 from diopigen.conformance.cases.models import AXIS as MODEL_AXIS
 from diopigen.conformance.cases.models import is_small, model_cases
 from diopigen.conformance.cases.resolve import Resolver, read_recipe
-from diopigen.conformance.cases.values import Unfit, storable
+from diopigen.conformance.cases.values import RecipeError, storable
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import Case
 from diopigen.contract.dtypes import category
@@ -195,7 +195,7 @@ def _resolved(
     """The case of a recipe in a dtype; none where it does not fit the dtype."""
     try:
         arguments = resolver.resolve(recipe, choice)
-    except Unfit:
+    except RecipeError:
         return
     case_id = f"{function.name}/{choice.dtype}/{axis}-{number}"
     yield Case(case_id, function.name, function.family, choice.dtype, axis, arguments)

@@ -22,7 +22,7 @@ _SPANS = {"uint8": (0, 201), "int8": (-100, 101), "int16": (-9999, 10000), "int3
 _WIDE = (-(2**62), 2**62)
 
 
-class Unfit(Exception):
+class RecipeError(Exception):
     """The values cannot be had in the dtype: a fraction in an integer, a negative number in an unsigned one."""
 
 
@@ -50,7 +50,7 @@ def specials(dtype: str) -> list[Any]:
 
 
 def storable(literal: Literal, dtype: str) -> bool:
-    """Whether a literal, nested or not, keeps its value in the dtype's kind and range."""
+    """Returns whether a literal, nested or not, keeps its value in the dtype's kind and range."""
     if isinstance(literal, tuple):
         return all(storable(item, dtype) for item in literal)
     if isinstance(literal, bool):
@@ -70,7 +70,7 @@ def storable(literal: Literal, dtype: str) -> bool:
 
 
 def fits(values: Drawn | Literal, dtype: str) -> bool:
-    """Whether `draw` can make these values in the dtype."""
+    """Returns whether `draw` can make these values in the dtype."""
     return _can_draw(values, dtype) if isinstance(values, Drawn) else storable(values, dtype)
 
 
@@ -94,14 +94,14 @@ def _can_draw(values: Drawn, dtype: str) -> bool:
 
 
 def draw(values: Drawn | Literal, shape: tuple[int, ...], dtype: str, source: np.random.Generator) -> Array:
-    """Elements in memory form (see `dtypes.encode`) of the shape. Raises `Unfit`."""
+    """Elements in memory form (see `dtypes.encode`) of the shape. Raises `RecipeError`."""
     if not isinstance(values, Drawn):
         if not storable(values, dtype):
-            raise Unfit(f"{values!r} in {dtype}")
+            raise RecipeError(f"{values!r} in {dtype}")
         exact = np.array(values, dtype=_literal_type(dtype))
         return np.array(np.broadcast_to(encode(exact, dtype), shape))
     if not fits(values, dtype):
-        raise Unfit(f"{values.distribution} in {dtype}")
+        raise RecipeError(f"{values.distribution} in {dtype}")
     if values.distribution == "definite":
         return encode(_definite(shape, dtype, source), dtype)
     if values.distribution == "peaks":
@@ -109,7 +109,7 @@ def draw(values: Drawn | Literal, shape: tuple[int, ...], dtype: str, source: np
     if values.distribution in PLACED:
         rows = rows_of(values.distribution, shape, values.arguments)
         if rows is None:
-            raise Unfit(f"no {values.distribution} in {list(shape)}")
+            raise RecipeError(f"no {values.distribution} in {list(shape)}")
         return encode(np.array(rows, dtype=np.float64).reshape(shape), dtype)
     count = math.prod(shape)
     if count <= _PART or values.distribution not in _ONE_BY_ONE:
@@ -165,7 +165,7 @@ def _drawn(values: Drawn, count: int, dtype: str, source: np.random.Generator) -
         if name == "small-special":
             numbers = [value for value in numbers if not math.isfinite(value) or abs(value) < 10]
         return _special(count, dtype, int(period), numbers)
-    raise Unfit(f"unknown distribution {name}")
+    raise RecipeError(f"unknown distribution {name}")
 
 
 def _signed(dtype: str) -> bool:
@@ -183,7 +183,7 @@ def _normal(count: int, dtype: str, source: np.random.Generator) -> Array:
 def _definite(shape: tuple[int, ...], dtype: str, source: np.random.Generator) -> Array:
     """Symmetric (Hermitian) positive definite matrices with eigenvalues between 1 and some 5."""
     if len(shape) < 2 or shape[-1] != shape[-2]:
-        raise Unfit(f"no square matrices in {list(shape)}")
+        raise RecipeError(f"no square matrices in {list(shape)}")
     root = _normal(math.prod(shape), dtype, source).reshape(shape)
     squares = product(root, adjoint(root)) / max(shape[-1], 1)
     return np.asarray(squares / (2 if kind(dtype) == "complex" else 1) + np.eye(shape[-1]))
@@ -192,7 +192,7 @@ def _definite(shape: tuple[int, ...], dtype: str, source: np.random.Generator) -
 def _peaks(shape: tuple[int, ...], dtype: str, height: float, source: np.random.Generator) -> Array:
     """Normal numbers, but one element of each row is `height`."""
     if not shape or shape[-1] == 0:
-        raise Unfit(f"no peaks in {list(shape)}")
+        raise RecipeError(f"no peaks in {list(shape)}")
     numbers = _normal(math.prod(shape), dtype, source)
     numbers[peak_indices(shape)] = height
     return numbers.reshape(shape)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from diopigen.conformance.cases.choices import Choice, fixed_dtype, primary_dtypes
 from diopigen.conformance.cases.resolve import Resolver
-from diopigen.conformance.cases.values import Unfit
+from diopigen.conformance.cases.values import RecipeError
 from diopigen.conformance.model import NORMAL, Case, Operand, Value
 from diopigen.contract.comparisons import tensors_of_dims
 from diopigen.contract.dtypes import kind
@@ -47,7 +47,7 @@ def _negative_dims(function: Function, resolver: Resolver, recipes: Recipes) -> 
         dtype = fixed_dtype(function, recipe) or dtypes[-1 - number % len(dtypes)]
         try:
             before = resolver.resolve(recipe, Choice(dtype, number))
-        except Unfit:
+        except RecipeError:
             continue
         transposed: dict[str, Value] = {}
         for name, of in dims.items():
@@ -95,7 +95,7 @@ def _large(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator
         recipe = {**others, name: TensorRecipe(shape, None, values), "dim": (dim,) if is_list else dim}
         try:
             arguments = resolver.resolve(recipe, Choice(dtype, step))
-        except Unfit:
+        except RecipeError:
             return
         yield _case(function, dtype, axis, case, arguments)
 
@@ -125,7 +125,7 @@ def _specials(function: Function, resolver: Resolver, recipes: Recipes) -> Itera
                 continue
             try:
                 arguments = resolver.resolve(recipe, Choice(dtype, step))
-            except Unfit:
+            except RecipeError:
                 continue
             drawn = Drawn("special" if exact else "small-special", (1, 0))
             read = [p.name for p in function.params if p.is_read]
@@ -161,14 +161,14 @@ def _empty(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator
             continue
         try:
             arguments = resolver.resolve(emptied, Choice(dtype, number))
-        except Unfit:
+        except RecipeError:
             continue
         yield _case(function, dtype, "empty", f"empty-{number + 1}", arguments)
         return
 
 
 def _emptied(function: Function, recipe: Mapping[str, Argument]) -> Mapping[str, Argument] | None:
-    """The recipe with no samples; None where the spec does not name that dimension, or values are spelt out."""
+    """The recipe with no samples; None where the spec does not name that dimension, or values are written out."""
     changed: dict[str, Argument] = {}
     for param in function.params:
         value = recipe.get(param.name)
@@ -186,7 +186,7 @@ def _emptied(function: Function, recipe: Mapping[str, Argument]) -> Mapping[str,
 
 
 def _has_samples(param: Parameter) -> bool:
-    """Whether the first dimension is called N."""
+    """Returns whether the first dimension is called N."""
     if not isinstance(param.shape, ShapeList) or not param.shape.dimensions:
         return False
     first = param.shape.dimensions[0]
@@ -194,7 +194,7 @@ def _has_samples(param: Parameter) -> bool:
 
 
 def _is_alike(param: Parameter, changed: Mapping[str, Argument]) -> bool:
-    """Whether the shape is that of a tensor that was emptied."""
+    """Returns whether the shape is that of a tensor that was emptied."""
     if not isinstance(param.shape, ShapeRule):
         return False
     rule = param.shape.formula.expression
@@ -219,7 +219,7 @@ def _null(function: Function, resolver: Resolver, recipes: Recipes) -> Iterator[
                 if not isinstance(provided.get(param.name), Operand):
                     continue
                 arguments = resolver.resolve({**recipe, param.name: None}, Choice(dtype, number))
-            except Unfit:
+            except RecipeError:
                 continue
             yield _case(function, dtype, "null", f"null-{param.name}", arguments)
             break

@@ -32,7 +32,7 @@ class Communicator:
 
 @dataclass(slots=True)
 class _Bound:
-    """What expressions over a call read."""
+    """Variables of expressions over a call."""
 
     values: Mapping[str, Any]
     dimensions: Mapping[str, int]
@@ -97,7 +97,7 @@ class Caller:
         return stream
 
     def check(self, pending: Pending) -> tuple[str, bytes]:
-        """What is wrong after the stream is done, empty where nothing is; the received bytes."""
+        """Returns the error after the stream is done, empty if there is none, and the received bytes."""
         for name, block in pending.others:
             if not np.array_equal(self.arena.read(block), block.before):
                 return f"'{name}' or the memory around it has changed", b""
@@ -238,7 +238,7 @@ def _buffers(function: Function) -> Sequence[Parameter]:
 
 
 def _noise(count: int, dtype: str) -> Array:
-    """What a buffer holds that is only written: no result of any case."""
+    """Initial content of a buffer that is only written: not the result of any case."""
     if dtype == "bool":
         return encode(np.ones(count), dtype)
     return np.full(count * STORAGE[dtype].itemsize, CANARY, np.uint8).view(STORAGE[dtype])

@@ -64,7 +64,7 @@ class Ranks:
         return found
 
     def ask(self, message: tuple[str, Any], *, ranks: Sequence[int] | None = None, limit: float = 0) -> list[Any]:
-        """What the ranks answer to a message. Raises `RankEnded`."""
+        """Responses of the ranks to a message. Raises `RankEnded`."""
         asked = range(len(self.processes)) if ranks is None else ranks
         for rank in asked:
             try:
@@ -74,7 +74,7 @@ class Ranks:
         return [answer["result"] for answer in self._answers(asked, limit or self.limit)]
 
     def ask_survivors(self, case: CollectiveCase) -> list[Any]:
-        """What all ranks but the last one, which ends, answer."""
+        """Responses of all ranks but the last one, which ends."""
         for rank in range(len(self.processes)):
             with contextlib.suppress(OSError):
                 send(self._stdin(rank), ("run", case))
@@ -110,7 +110,7 @@ class Ranks:
         return [found[rank] for rank in ranks]
 
     def _ending(self, rank: int) -> str:
-        """How the process of a rank ended, with the last line that it printed."""
+        """Exit of the process of a rank, with the last line that it printed."""
         status = self.processes[rank].wait(timeout=5)
         self.errors[rank].seek(0)
         lines = self.errors[rank].read().decode(errors="replace").strip().splitlines()

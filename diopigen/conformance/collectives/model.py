@@ -1,4 +1,4 @@
-"""What the suite of collectives calls, and what came of it."""
+"""Calls of the suite of collectives, and their outcomes."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def groups(nranks: int) -> dict[str, tuple[int, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class RankOutcome:
-    """What a rank says of a case: empty `problem` where all is well, `skipped` where the library lacks the dtype or the
-    function; a digest of what it received."""
+    """Result of a case on one rank: empty `problem` for success, `skipped` if the library does not have the dtype or
+    the function; a digest of the received data."""
 
     problem: str = ""
     skipped: str = ""

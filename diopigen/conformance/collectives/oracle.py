@@ -1,4 +1,4 @@
-"""What collectives give, in NumPy, and how far a result may be from it."""
+"""Expected results of collectives, in NumPy, and their error bounds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Expected:
 
 
 def can_reduce(dtype: str, op: str) -> bool:
-    """Whether the operation has a meaning for the dtype: complex numbers have no order, bool no mean."""
+    """Returns whether the operation has a meaning for the dtype: complex numbers have no order, bool no mean."""
     if kind(dtype) == "complex":
         return op not in ("ReduceOpMin", "ReduceOpMax")
     return dtype != "bool" or op != "ReduceOpAvg"
@@ -106,7 +106,7 @@ class Step:
 
 
 Oracle = Callable[[Step], "Expected | None"]
-"""What a rank receives; None where it receives nothing."""
+"""Data that a rank receives; None if it receives nothing."""
 
 
 def _blocks(step: Step, rank: int) -> Sequence[Array]:

@@ -33,7 +33,7 @@ _PAUSE = 0.005
 
 @dataclass(frozen=True, slots=True)
 class RankSetup:
-    """What a rank needs before its first case."""
+    """State of a rank before its first case."""
 
     interface: Interface
     library: Path

@@ -1,1 +1,1 @@
-"""Whether a result is what an oracle expects, and a failure in words."""
+"""True if a result is what an oracle expects, and a failure in words."""

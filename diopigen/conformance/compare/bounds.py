@@ -1,4 +1,4 @@
-"""How far a float may be from the exact result `e`:
+"""Error bounds of floats relative to the exact result `e`:
 
     bound = a * eps * |e| + b * eps * scale + tiny + own
 
@@ -64,7 +64,7 @@ The classes exact, rounding and transcendental have none."""
 
 
 def own_error(expected: Expected, tolerance: str | None = None) -> Array:
-    """How far the values of an oracle may be from the exact result, by element.
+    """Error bound of the values of an oracle, by element.
 
     An oracle evaluates the definition in the type of its values, with unit roundoff u: 2^-53 in float64, 2^-64 in the
     long double of x86 (2^-113 on ARM under Linux, 2^-53 where a system has no wider type). Each of n terms goes through
@@ -129,7 +129,7 @@ def _declared(usual: Bound, tolerance: str | None, dtype: str, real: str, terms:
 
 
 def limits(values: Array, dtype: str, expected: Expected, bound: Bound, tolerance: str | None) -> Array:
-    """How far each element may be from its exact value. `values` are those of `expected`."""
+    """Error bound of each element. `values` are those of `expected`."""
     size = np.abs(values)
     scale = _scale(size, expected)
     library = bound.relative * size + bound.scaled * scale + bound.tiny

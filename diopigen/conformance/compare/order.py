@@ -60,7 +60,7 @@ class Arrangement:
         factor: float = 1.0,
         accuracy: Accuracy | None = None,
     ) -> Fault | None:
-        """What is wrong with an output, whose order may be open; see `compare`."""
+        """Describes the error of an output, whose order may be unspecified; see `compare`."""
         if name in self.complaints:
             return Fault("values", name, self.complaints[name])
         one = self.of(name, stored, expected)
@@ -178,7 +178,7 @@ def _sort(outputs: dict[str, Arranged], orders: Mapping[str, int]) -> None:
 
 
 def _taken(expected: Expected, order: Array, dim: int) -> Expected:
-    """What is expected, in another order along a dimension."""
+    """Reorders the expected values along a dimension."""
 
     def taken(array: Array | None) -> Array | None:
         return None if array is None else np.take_along_axis(np.broadcast_to(array, order.shape), order, dim)

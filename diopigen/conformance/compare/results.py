@@ -1,4 +1,4 @@
-"""Whether a result is what the oracle expects.
+"""True if a result is what the oracle expects.
 
 Integers and bools must be equal, and a bool one byte of 0 or 1. A float may differ from the exact result by the bound
 of `compare.bounds`. NaN and infinities must be at the same positions. Where the exact result rounds to infinity, or the
@@ -31,8 +31,8 @@ def compare(
     factor: float = 1.0,
     accuracy: Accuracy | None = None,
 ) -> Fault | None:
-    """What is wrong with the elements of an output (in memory form), or None. `factor` widens the bound of floats,
-    `accuracy` is what a chip declares of them. What is 0-d may have one dimension of size 1."""
+    """Describes the error of an output (in memory form), or None. `factor` widens the bound of floats, `accuracy` is
+    what a chip declares of them. What is 0-d may have one dimension of size 1."""
     if stored.shape == (1,) and expected.values.shape == ():
         stored = stored.reshape(())
     if stored.shape != expected.values.shape:
@@ -176,8 +176,8 @@ def _compare_complex(
 
 
 def _rounds_to_infinity(exact: Array, dtype: str) -> Array:
-    """Whether exact results round to an infinity of a dtype: from half a unit in the last place beyond its largest
-    number on, where rounding to nearest overflows (IEEE 754-2019, 4.3.1)."""
+    """Returns whether exact results round to an infinity of a dtype: from half a unit in the last place beyond its
+    largest number on, where rounding to nearest overflows (IEEE 754-2019, 4.3.1)."""
     real = real_of(dtype)
     largest = np.asarray(LARGEST[real], dtype=exact.dtype)
     return np.asarray(np.abs(exact) >= largest + unit(largest, real) / 2)

@@ -131,7 +131,7 @@ class History:
         return content.split("\n") if content else []
 
     def changes(self, run: Run) -> list[Change]:
-        """What changed in a run, compared with the one before it of the same vendor."""
+        """Changes in a run, compared with the previous one of the same vendor."""
         columns = 'run, "case", before, outcome, message'
         rows = self._connection.execute(f'SELECT {columns} FROM change WHERE run = ? ORDER BY "case"', (run.id,))
         return [Change(*row) for row in rows]
@@ -204,7 +204,7 @@ def _run(row: dict[str, Any]) -> Run:
 
 
 def is_history(path: Path) -> bool:
-    """Whether a file is one of SQLite."""
+    """Returns whether a file is one of SQLite."""
     try:
         return read_regular(path, len(MAGIC)) == MAGIC
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""What a history shows: how functions fare over the runs, what broke, what is slow, whose errors grow."""
+"""Trends of a history: functions over the runs, newly failing cases, slow ones, growing errors."""
 
 from __future__ import annotations
 

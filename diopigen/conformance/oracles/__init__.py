@@ -55,7 +55,7 @@ def oracle_of(function: Function) -> Oracle | None:
 
 
 def answer_of(call: Call) -> Answer:
-    """What a call must give. Raises `LookupError` where nothing knows it."""
+    """Expected results of a call. Raises `LookupError` where nothing knows it."""
     found = oracle_of(call.function)
     if found is None:
         raise LookupError(f"no oracle for {call.function.name}")

@@ -14,7 +14,7 @@ from diopigen.contract.dtypes import SMALLEST_NORMAL
 
 
 def visible(queries: int, keys: int, left: int, right: int) -> Array:
-    """Which keys each query sees: a bottom-right aligned band, where query i has its diagonal at key i + keys -
+    """Keys that each query attends to: a bottom-right aligned band, where query i has its diagonal at key i + keys -
     queries; negative windows have no end."""
     distance = np.arange(keys) - (np.arange(queries)[:, None] + keys - queries)
     seen = np.ones((queries, keys), dtype=bool)
@@ -83,8 +83,8 @@ class Scores:
 
 
 def _narrowed(factor: Array, dtype: str, among: Array | bool = True) -> Array:
-    """What a rounding to a dtype is relative to: the factor's size, or the smallest normal number where it is below
-    that, for factors that are at most 1 before they are divided by their sum."""
+    """Reference magnitude of a rounding to a dtype: the factor's magnitude, or the smallest normal number if that is
+    larger, for factors that are at most 1 before they are divided by their sum."""
     return np.asarray(np.where(among, np.abs(factor) + SMALLEST_NORMAL[dtype], 0))
 
 
@@ -175,7 +175,7 @@ def gradients(
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Where one sequence lies: its number, and indices into arrays of queries and of keys."""
+    """Location of one sequence: its number, and indices into arrays of queries and of keys."""
 
     number: int
     queries: tuple[int | slice, ...]
@@ -221,7 +221,7 @@ def _scores(call: Call, part: Part) -> Scores:
 
 
 def near(actual: Array, expected: Array, size: Array) -> bool:
-    """Whether float32 statistics are what they must be."""
+    """Returns whether float32 statistics are what they must be."""
     limit = 32 * np.finfo(np.float32).eps * (1 + np.abs(expected) + size)
     with np.errstate(invalid="ignore"):
         return bool(np.all((actual == expected) | (np.abs(actual - expected) <= limit)))
@@ -269,7 +269,7 @@ def odds(probability: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """What dropout makes of weighted sums, [queries, heads, d]: see `scattered`."""
+    """Applies dropout to weighted sums, [queries, heads, d]: see `scattered`."""
 
     deviation: Array
     single: Array
@@ -325,7 +325,7 @@ def _attention(call: Call) -> Answer:
 
 
 def _retained(call: Call, dropout: float) -> Expected | Property:
-    """Where a mask of what dropout kept is asked for: all at a chance of 0, else in proportion."""
+    """Expected fraction of a dropout mask: all at a chance of 0, else in proportion."""
     shape = call.shapes["debug_attn_mask"]
     inside = np.zeros(shape, dtype=bool)
     for part in _parts(call):

@@ -33,7 +33,7 @@ def _nms(call: Call) -> Answer:
 
 
 def _samples(start: Any, extent: Any, bins: int, size: int, ratio: int) -> tuple[Array, int]:
-    """How much each of `size` pixels weighs in the sum of samples of each bin, [bins, size], and samples per bin."""
+    """Weight of each of `size` pixels in the sum of samples of each bin, [bins, size], and samples per bin."""
     count = ratio if ratio > 0 else math.ceil(extent / bins)
     weights = np.zeros((bins, size), np.longdouble)
     half = np.longdouble(0.5)

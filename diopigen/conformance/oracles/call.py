@@ -17,7 +17,7 @@ Dims = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What an output must hold.
+    """Expected content of an output.
 
     `values` are exact integers, bools, or floats before the last rounding. `scale` is the size of what was added up
     (default: the size of the result), `terms` how many numbers: both widen the bound. `narrowed` is the size of terms
@@ -38,9 +38,9 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """What outputs without one expected value must satisfy, such as random numbers: `check` takes them, then the
-    outputs that `others` names, and returns what is wrong, or None. `varies` holds where a large sample is never the
-    same twice: not for a chance of 1, say."""
+    """Condition on outputs without a single expected value, such as random numbers: `check` accepts them, then the
+    outputs that `others` names, and returns an error, or None. `varies` holds where a large sample is never the same
+    twice: not for a chance of 1, say."""
 
     check: Callable[..., str | None]
     others: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ class Call:
         return self.values[name]
 
     def has(self, name: str) -> bool:
-        """Whether a parameter is there and not null."""
+        """Returns whether a parameter is there and not null."""
         return self.values.get(name) is not None
 
     def wide(self, name: str) -> Array:

@@ -30,7 +30,7 @@ class _Filters:
         return weight.reshape(self.groups, weight.shape[0] // self.groups, weight.shape[1], self.sliding.volume)
 
     def layers(self, images: Array, positions: Dims) -> Array:
-        """What the filters see: [elements of the window, N, groups, C / groups, *places]."""
+        """Input windows of the filters: [elements of the window, N, groups, C / groups, *positions]."""
         seen = self.sliding.seen(images, positions)
         return seen.reshape(*seen.shape[:2], self.groups, images.shape[1] // self.groups, *positions)
 
@@ -72,7 +72,7 @@ class _Filters:
 
     @property
     def has_transforms(self) -> bool:
-        """Whether Winograd's or Fourier's algorithm can compute this convolution."""
+        """Returns whether Winograd's or Fourier's algorithm can compute this convolution."""
         return set(self.sliding.steps) | set(self.sliding.spreads) == {1}
 
     def _by_group(self, channels: Array) -> Array:

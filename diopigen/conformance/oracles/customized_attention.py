@@ -20,7 +20,7 @@ from diopigen.conformance.oracles.attention import (
 
 
 def _order(layout: str) -> list[int]:
-    """Where batch, sequence, heads and elements are in a layout whose H has been split into heads and elements."""
+    """Axes of batch, sequence, heads and elements in a layout whose H has been split into heads and elements."""
     return {"SBH": [1, 0, 2, 3], "BNSD": [0, 2, 1, 3]}.get(layout, [0, 1, 2, 3])
 
 

@@ -30,7 +30,7 @@ class _Samples:
     inexact: Array
     """The size of what rounded coordinates change, as a share of the pixels, [...]."""
     unclear: Array
-    """Where a rounded coordinate may be on the other side of an integer, at which derivatives change, [...]."""
+    """Coordinates that rounding may move across an integer, at which derivatives change, [...]."""
 
     @staticmethod
     def at(y: Array, x: Array, height: int, width: int, size: Array, eps: float) -> _Samples:
@@ -110,7 +110,7 @@ class _Convolution:
         return self.kernel[0] * self.kernel[1]
 
     def samples(self, n: int, group: int) -> _Samples:
-        """What the filters read of a map of a deform group of image n: [elements, rows, columns]."""
+        """Elements that the filters read of a map of a deform group of image n: [elements, rows, columns]."""
         offset = self.call.wide("offset")[n]
         offset = offset.reshape(self.deform_groups, self.elements, 2, *offset.shape[1:])[group]
         rows, columns = offset.shape[2:]
@@ -139,7 +139,7 @@ class _Convolution:
         return slice(group * size, (group + 1) * size)
 
     def columns(self, n: int) -> tuple[Array, Array]:
-        """What the filters read of image n, [channels, elements, rows, columns], and the sizes."""
+        """Elements that the filters read of image n, [channels, elements, rows, columns], and the sizes."""
         image = self.call.wide("input")[n]
         found = []
         for group in range(self.deform_groups):
@@ -298,7 +298,7 @@ def _levels(call: Call) -> list[tuple[slice, int, int]]:
 
 
 def _sampled(call: Call, b: int, head: int, level: int, height: int, width: int) -> _Samples:
-    """What queries take of a level for one head: [queries, points]."""
+    """Elements that queries sample of a level for one head: [queries, points]."""
     locations = call.wide("sampling_loc")[b, :, head, level]
     x, y = locations[..., 0] * width - 0.5, locations[..., 1] * height - 0.5
     size = np.abs(locations[..., 0]) * width + np.abs(locations[..., 1]) * height + 1

@@ -48,8 +48,8 @@ def _unique(call: Call) -> Answer:
 
 
 def _selects(slices: Array, dim: int | None) -> Property:
-    """What indices must obey: each leads to the entry of `out` that its element, or slice, went to, in whatever order
-    the entries are. Which NaN is which cannot be told from the values."""
+    """Condition on indices: each leads to the entry of `out` of its element, or slice, in any order of the entries.
+    Which NaN is which cannot be told from the values."""
 
     def check(found: Array, out: Array) -> str | None:
         entries = widest(out).reshape(-1) if dim is None else np.moveaxis(widest(out), dim, 0)

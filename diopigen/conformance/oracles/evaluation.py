@@ -78,7 +78,7 @@ class Evaluation(Uniform):
         return left, right
 
     def truth(self, expression: Expression) -> Array:
-        """Where a part is true. A tensor is tested in its own dtype: nothing is promoted."""
+        """Positions at which a part is true. A tensor is tested in its own dtype: nothing is promoted."""
         if isinstance(expression, Name) and self.is_array(expression.name):
             return np.asarray(self.call[expression.name] != 0)
         return np.asarray(self.term(expression).values != 0)
@@ -210,7 +210,7 @@ _STEP = 2.0**-20
 
 
 def _carried(apply: Any, term: Term) -> Array:
-    """What an error of one unit in an argument's size makes of a function's value: |f'(x)| size, by a difference."""
+    """Effect of a relative error of one unit in an argument on a function's value: |f'(x)| size, by a difference."""
     moved = _STEP * term.size
     slope = np.asarray(np.abs(apply(term.values + moved) - apply(term.values - moved)) / (2 * _STEP))
     return np.asarray(np.where(np.isfinite(slope), slope, 0))

@@ -20,7 +20,7 @@ from diopigen.spec import expression as spec
 
 
 def serves(function: Function) -> bool:
-    """Whether a function has a kernel that computes in one dtype: not in both integers and floats, as two
+    """Returns whether a function has a kernel that computes in one dtype: not in both integers and floats, as two
     outputs without a common dtype do."""
     if function.kernel is None:
         return False
@@ -30,7 +30,7 @@ def serves(function: Function) -> bool:
 
 
 def answer(call: Call) -> Answer:
-    """What a call of a function with a kernel must give."""
+    """Expected results of a call of a function with a kernel."""
     kernel = call.function.kernel
     assert kernel is not None
     lists = [p.name for p in call.function.params if p.type == "tensors" and p.name in call.dtypes]
@@ -75,7 +75,8 @@ def _answer(call: Call) -> dict[str, Any]:
 
 
 def _latitude(call: Call, name: str, evaluation: Evaluation) -> tuple[Array | None, Array | None]:
-    """What the spec leaves to kernels: the size of the terms that they add up, and where any value is accepted."""
+    """Latitude of kernels in the spec: the magnitude of the terms that they sum, and positions at which any value is
+    accepted."""
     latitude, kernel = call.function.latitude, call.function.kernel
     if latitude is None or kernel is None:
         return None, None

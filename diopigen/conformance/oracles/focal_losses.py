@@ -61,7 +61,7 @@ def _sigmoid_focal_backward(call: Call) -> Answer:
 
 
 def _softmax_terms(call: Call) -> tuple[Array, Array, Array]:
-    """Whether each sample counts, its class (0 where it does not), and the probability of that."""
+    """Returns whether each sample counts, its class (0 where it does not), and the probability of that."""
     target = call["target"].astype(np.int64)
     counts, label = target >= 0, np.maximum(target, 0)
     probabilities = call.wide("softmax")

@@ -32,7 +32,7 @@ def _turn(o: Any, a: Any, b: Any) -> Any:
 
 
 def _ear(corners: Points) -> Points:
-    """What the hull of a quadrilateral has and the quadrilateral has not: a triangle, or nothing."""
+    """Difference of the hull of a quadrilateral and the quadrilateral: a triangle, or nothing."""
     around = hull(corners)
     for i, corner in enumerate(corners):
         if len(around) == 3 and corner not in around:
@@ -141,7 +141,8 @@ def _distance(point: tuple[Any, Any], a: tuple[Any, Any], b: tuple[Any, Any]) ->
 
 
 def _is_at_a_bend(points: Points, corners: Points) -> bool:
-    """Whether a corner of one is on the border of the other, or a point nearly on the hull of both: gradients jump."""
+    """Returns whether a corner of one is on the border of the other, or a point nearly on the hull of both: gradients
+    jump."""
     own, least = hull(points), 1e-6 * (_extent(points) + _extent(corners))
 
     def touches(some: Points, border: Points) -> bool:
@@ -225,7 +226,7 @@ def _min_area(call: Call) -> Answer:
 
 
 def _bend(points: Points) -> float:
-    """How far corners move with the direction of a side, by the shortest side of the hull."""
+    """Sensitivity of corners to the direction of a side, by the shortest side of the hull."""
     around = hull(points)
     sides = [math.hypot(b[0] - a[0], b[1] - a[1]) for a, b in zip(around, around[1:] + around[:1], strict=True)]
     reach = max(abs(float(number)) for point in points for number in point)

@@ -200,7 +200,7 @@ def _correlation_backward(call: Call) -> Answer:
 
 
 def _positions(call: Call) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-    """Where elements of the masks that are on the map are in them, and in the attention of all positions."""
+    """Indices of elements of the masks that are on the map, in the masks and in the attention of all positions."""
     height, width, rows, columns = (int(call[name]) for name in ("h_feature", "w_feature", "h_mask", "w_mask"))
     i, k, h, w = (one.reshape(-1) for one in np.indices((rows, columns, height, width)))
     row, column = h + i - int(call["half_h_mask"]), w + k - int(call["half_w_mask"])

@@ -17,8 +17,8 @@ from diopigen.conformance.oracles import Answer, Call, Expected, Property, oracl
 from diopigen.contract.tolerance import epsilon
 
 _ROUNDINGS = 2.5
-"""What a squared distance may be off by, in epsilons of the coordinates' dtype (float32 for halves): half an epsilon
-for each of a difference, counted twice as it is squared, a product, and two additions."""
+"""Error bound of a squared distance, in epsilons of the coordinates' dtype (float32 for halves): half an epsilon for
+each of a difference, counted twice as it is squared, a product, and two additions."""
 
 
 def _slack(call: Call, name: str) -> float:
@@ -42,7 +42,8 @@ def _distances(values: Array) -> Expected:
 
 
 def _close(ordered: Array, slack: float) -> Array:
-    """Where a distance in a sorted row is near its neighbour in the order, but not the same: [..., count]."""
+    """Positions in a sorted row at which a distance is near its neighbour in the order, but not the same: [...,
+    count]."""
     gaps = ordered[..., 1:] - ordered[..., :-1]
     unclear = (gaps > 0) & (gaps <= slack * ordered[..., 1:])
     found = np.zeros(ordered.shape, bool)

@@ -68,7 +68,7 @@ def _trailing(call: Call, first: int, mean_name: str, inverse_name: str) -> Answ
 
 
 def _conditioned(x: Array, mean: Array, inverse: Array, dims: Dims) -> Array:
-    """How much rounding errors of the elements weigh in an inverse deviation."""
+    """Weight of rounding errors of the elements in an inverse deviation."""
     largest = np.abs(x).max(axis=dims, keepdims=True, initial=0)
     return np.asarray(inverse * (1 + (largest + np.abs(mean)) * inverse))
 

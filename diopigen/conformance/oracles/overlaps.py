@@ -44,7 +44,7 @@ def area(points: Points) -> float:
 
 
 def _inside(point: tuple[float, float], polygon: Points) -> bool:
-    """Whether a point is in a convex polygon that goes from x to y, or next to its border."""
+    """Returns whether a point is in a convex polygon that goes from x to y, or next to its border."""
     for a, b in zip(polygon, polygon[1:] + polygon[:1], strict=True):
         near = 1e-13 * (abs(b[0] - a[0]) + abs(b[1] - a[1])) * (1 + abs(point[0] - a[0]) + abs(point[1] - a[1]))
         if _turn(a, b, point) < -near:

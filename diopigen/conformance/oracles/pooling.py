@@ -21,7 +21,7 @@ def _operators(*patterns: str) -> list[str]:
 
 
 def _winner(elements: Array) -> int:
-    """Where the maximum stands: the first of equal ones, the last NaN before all."""
+    """Index of the maximum: the first of equal ones, the last NaN before all."""
     if elements.dtype.kind == "f" and np.isnan(elements).any():
         return int(np.flatnonzero(np.isnan(elements))[-1])
     return int(elements.argmax())
@@ -82,7 +82,7 @@ def _max_backward(call: Call) -> Answer:
 
 
 def _divisor(call: Call, position: Position, elements: int) -> float:
-    """What a sum is divided by: an own divisor, the padded window, or the elements in it."""
+    """Divisor of a sum: an own divisor, the padded window, or the elements in it."""
     if call.values.get("divisor_override") is not None:
         return float(call["divisor_override"])
     with_padding = call.values.get("count_include_pad", not call.values.get("exclusive", True))

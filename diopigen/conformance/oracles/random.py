@@ -23,7 +23,7 @@ _KOLMOGOROV = 2.6
 
 
 def mean_is(sample: Array, mean: float, deviation: float) -> str | None:
-    """Whether the mean of a large sample is where it must."""
+    """Returns whether the mean of a large sample is where it must."""
     if sample.size < _ENOUGH:
         return None
     off = abs(float(sample.mean()) - mean) / max(deviation / math.sqrt(sample.size), 1e-300)
@@ -33,7 +33,8 @@ def mean_is(sample: Array, mean: float, deviation: float) -> str | None:
 
 
 def follows(sample: Array, distribution: Callable[[Array], Array], slack: float = 0.0) -> str | None:
-    """Whether a large sample follows a continuous distribution function (Kolmogorov's test), in the tails as well."""
+    """Returns whether a large sample follows a continuous distribution function (Kolmogorov's test), in the tails as
+    well."""
     if sample.size < _ENOUGH:
         return None
     ordered = np.sort(sample.ravel())
@@ -54,7 +55,7 @@ def follows(sample: Array, distribution: Callable[[Array], Array], slack: float 
 
 
 def independent(sample: Array, mean: Array | float, deviation: Array | float) -> str | None:
-    """Whether the numbers of a large sample go their own way: no distance at which one follows another.
+    """Returns whether the numbers of a large sample go their own way: no distance at which one follows another.
 
     The means of the products of all pairs at a distance are near zero; they come from one Fourier transform.
     """

@@ -93,7 +93,7 @@ def _extreme_of_all(call: Call) -> Answer:
 
 
 def _first(x: Array, dim: int, largest: bool) -> Array:
-    """Where the extreme element stands along a dimension: the first of equal ones, the first NaN before all."""
+    """Index of the extreme element along a dimension: the first of equal ones, the first NaN before all."""
     return np.asarray(x.argmax(axis=dim) if largest else x.argmin(axis=dim)).astype(np.int64)
 
 
@@ -185,7 +185,7 @@ def _order(x: Array, dim: int, descending: bool) -> Array:
 
 
 def _same(first: Array, second: Array) -> Array:
-    """Where two arrays hold the same, NaN being equal to NaN."""
+    """Mask of equal elements of two arrays, NaN being equal to NaN."""
     found = first == second
     return np.asarray(found | ((first != first) & (second != second)))
 

@@ -23,8 +23,8 @@ def single(call: Call, name: str) -> float:
 
 
 def _hats(positions: Array, size: int) -> Array:
-    """How much each of `size` elements counts at positions, [..., size]: linear between neighbours, those at the ends
-    beyond them, and nothing more than one element outside."""
+    """Interpolation weights of `size` elements at positions, [..., size]: linear between neighbours, those at the ends
+    beyond them, and 0 more than one element outside."""
     if size == 0:
         return np.zeros((*positions.shape, 0), positions.dtype)
     with np.errstate(invalid="ignore"):
@@ -35,8 +35,8 @@ def _hats(positions: Array, size: int) -> Array:
 
 
 def _sizes(positions: Array, size: int) -> Array:
-    """What errors of the weights are measured by: the weights, and how much a rounded position changes them. It may be
-    off by some roundings of itself, a quarter of the eight that a term is granted (`compare.bounds`)."""
+    """Magnitude for errors of the weights: the weights, and their change with a rounded position. It may be off by some
+    roundings of itself, a quarter of the eight that a term is granted (`compare.bounds`)."""
     weights = _hats(positions, size)
     if size == 0:
         return weights
@@ -47,7 +47,7 @@ def _sizes(positions: Array, size: int) -> Array:
 
 
 def _slopes(positions: Array, size: int) -> Array:
-    """How these weights grow with the position, to the right where two lines meet: not beyond the ends."""
+    """Derivative of these weights by the position, to the right at kinks: not beyond the ends."""
     low = np.floor(positions)[..., None]
     number = np.arange(size)
     grows = (positions >= 0) & (positions < size - 1)

@@ -30,8 +30,8 @@ def _resized(x: Array, matrices: Sequence[Array]) -> Array:
 
 
 def _sources(size: int, out: int, wide: bool) -> Array:
-    """Which element each of `out` elements is a copy of: floor(i * (size / out)), the product rounded to float32, where
-    `wide` does not hold from a ratio in float32."""
+    """Source element of each of `out` elements: floor(i * (size / out)), the product rounded to float32, where `wide`
+    does not hold from a ratio in float32."""
     number: Any = np.float64 if wide else np.float32
     position = (np.arange(out).astype(number) * (number(size) / number(out))).astype(np.float32)
     return np.asarray(np.minimum(np.floor(position).astype(np.int64), size - 1))

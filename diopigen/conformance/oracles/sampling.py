@@ -21,7 +21,7 @@ from diopigen.contract.tolerance import epsilon
 _ENOUGH = 50
 _SIGMAS = 5.5
 _SLACK = 1e-4
-"""How far, of the sum of all candidates, running sums in float32 may be off at the end of the mass."""
+"""Error bound of running sums in float32 at the end of the mass, as a fraction of the sum of all candidates."""
 _LOG_SLACK = 64 * epsilon("float32")
 
 
@@ -31,7 +31,7 @@ class Ranking:
 
     tokens: Array
     lower: Array
-    """Where the interval of each begins, of the sum of all candidates."""
+    """Start of the interval of each candidate, as a fraction of the sum of all."""
     upper: Array
     mass: float
 
@@ -45,13 +45,13 @@ class Ranking:
 
     @property
     def chances(self) -> Array:
-        """How often each candidate is drawn; the likeliest alone where the mass is 0."""
+        """Number of times each candidate is drawn; only the likeliest if the mass is 0."""
         inside = np.minimum(self.upper, self.mass) - np.minimum(self.lower, self.mass)
         first = (np.arange(len(self.tokens)) == 0).astype(np.float64)
         return np.asarray(inside / self.mass if self.mass > 0 else first)
 
     def may_be(self, token: int) -> bool:
-        """Whether a token can be drawn, or could but for the roundings of the running sum."""
+        """Returns whether a token can be drawn, or could but for the roundings of the running sum."""
         rank = np.flatnonzero(self.tokens == token)
         if not rank.size or self.upper[rank[0]] == self.lower[rank[0]]:
             return False
@@ -67,7 +67,7 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """What a call draws from."""
+    """Probabilities that a call samples from."""
 
     call: Call
     rankings: dict[int, Ranking]
@@ -85,7 +85,7 @@ class Draws:
         return Draws(call, rankings)
 
     def complaint(self, output_ids: Array) -> str | None:
-        """What is wrong with the tokens."""
+        """Describes the error of the tokens."""
         call, step = self.call, int(self.call["step"])
         expected = np.array(call["output_ids"])
         for b in range(expected.shape[1]):
@@ -102,7 +102,7 @@ class Draws:
         return self._distribution(output_ids[step])
 
     def _distribution(self, drawn: Array) -> str | None:
-        """Whether many sequences draw their tokens as often as they must."""
+        """Returns whether many sequences draw their tokens as often as they must."""
         if len(self.rankings) < _ENOUGH:
             return None
         vocabulary = self.call.shapes["logits"][1]
@@ -126,12 +126,12 @@ class Draws:
 
     @property
     def varies(self) -> bool:
-        """Whether so many sequences have a choice that two calls in a row do not draw the same."""
+        """Returns whether so many sequences have a choice that two calls in a row do not draw the same."""
         choices = sum(float(ranking.chances.max()) < 0.9 for ranking in self.rankings.values())
         return choices >= _ENOUGH
 
     def finished(self, output_ids: Array) -> Array:
-        """Which sequences have ended after the call that drew these tokens."""
+        """Sequences that have ended after the call that drew these tokens."""
         call = self.call
         found = np.array(call["finished"])
         for b in self.rankings:

@@ -21,12 +21,12 @@ from diopigen.contract.dtypes import LARGEST, SMALLEST_NORMAL
 
 
 def asks_for_size(call: Call, *memories: str) -> bool:
-    """Whether a memory is null or a size negative: then a call only sets the sizes."""
+    """Returns whether a memory is null or a size negative: then a call only sets the sizes."""
     return any(not call.has(name) or int(call[f"{name}_size"]) < 0 for name in memories)
 
 
 def sizes_of(*memories: str) -> Answer:
-    """What a call that asks for sizes gets: how many bytes a library needs is its own."""
+    """Result of a call that queries sizes: the number of bytes is up to the library."""
 
     def complaint(found: Array) -> str | None:
         size = int(found)

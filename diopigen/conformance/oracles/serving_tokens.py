@@ -83,7 +83,7 @@ def _look_up(call: Call) -> Answer:
 
 
 def _requested(call: Call) -> tuple[Array, Array]:
-    """What each sequence asks for: its own top_k and top_p, or the number for all."""
+    """Parameters of each sequence: its own top_k and top_p, or the number for all."""
     shape = call.shapes["top_ks"]
     k = call["top_ks"].astype(np.int64) if int(call["top_ks_size"]) > 1 else np.full(shape, int(call["top_k"]))
     p = call.wide("top_ps") if int(call["top_ps_size"]) > 1 else np.full(shape, float(call["top_p"]))

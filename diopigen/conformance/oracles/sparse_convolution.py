@@ -91,7 +91,7 @@ def _convolve_backward(call: Call) -> Answer:
 
 
 def _rotations(call: Call) -> Array:
-    """Where each element of a filter goes, [rotations, elements], counted from 0."""
+    """Target of each element of a filter, [rotations, elements], counted from 0."""
     indices = call["indices"].astype(np.int64)
     rows, height, width, rotations = indices.shape
     return np.asarray(indices.reshape(rows * height * width, rotations).T - 1)

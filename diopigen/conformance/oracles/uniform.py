@@ -49,11 +49,11 @@ class Uniform:
         return [name for name in names if name in self.params and self.params[name].type == "scalar"]
 
     def is_array(self, name: str) -> bool:
-        """Whether a name is a tensor that is there."""
+        """Returns whether a name is a tensor that is there."""
         return name in self.params and isinstance(self.call.values.get(name), np.ndarray)
 
     def is_uniform(self, expression: Expression) -> bool:
-        """Whether no element and no coordinate takes part."""
+        """Returns whether no element and no coordinate takes part."""
         if isinstance(expression, Name):
             if expression.name in self.lets:
                 return self.is_uniform(self.lets[expression.name])
@@ -115,7 +115,7 @@ class Uniform:
         return CONSTANTS.get(name, name)
 
     def floats(self, expression: Expression) -> bool:
-        """Whether a part makes floats of integral operands."""
+        """Returns whether a part makes floats of integral operands."""
         if isinstance(expression, spec.Number):
             return isinstance(expression.value, float)
         if isinstance(expression, Name):

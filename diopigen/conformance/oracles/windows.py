@@ -28,7 +28,7 @@ class Sliding:
 
     @property
     def volume(self) -> int:
-        """How many elements a window has."""
+        """Number of elements of a window."""
         return math.prod(self.window)
 
     def _offsets(self) -> Iterator[Dims]:
@@ -106,7 +106,7 @@ def _adaptive_positions(sizes: Sequence[int], positions: Sequence[int]) -> Itera
 
 
 def dimensions(call: Call) -> int:
-    """How many dimensions the windows of an operator have, from its name: 2 for `MaxPool2dBackward`."""
+    """Number of dimensions of the windows of an operator, from its name: 2 for `MaxPool2dBackward`."""
     found = re.search(r"([123])d", call.function.operator)
     assert found is not None
     return int(found[1])

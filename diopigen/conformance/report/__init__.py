@@ -1,1 +1,1 @@
-"""What came of a run, and what the cases cover."""
+"""Results of a run, and coverage of the cases."""

@@ -1,4 +1,4 @@
-"""What is different between two runs, case by case. Nothing is printed here."""
+"""Differences between two runs, case by case. Nothing is printed here."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What is different, by kind. `failing` has the cases that failed before and fail now."""
+    """Differences, by kind. `failing` has the cases that failed before and fail now."""
 
     broken: tuple[Change, ...]
     fixed: tuple[Change, ...]

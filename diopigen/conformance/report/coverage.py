@@ -1,4 +1,4 @@
-"""What the cases reach, function by dtype by axis, and what they do not.
+"""Coverage of the cases, function by dtype by axis, and its gaps.
 
 A hole is a function whose values no oracle knows, a dtype that the spec lists for a parameter and that no call which
 has to succeed passes there, or an axis that the function should have and has not. Holes that are known have a reason.
@@ -32,7 +32,7 @@ class Hole:
 
 @dataclass(frozen=True, slots=True)
 class FunctionCoverage:
-    """What the cases of one function reach. `counts` has the number of cases by (dtype, axis); `dtypes` are those that
+    """Coverage of the cases of one function. `counts` has the number of cases by (dtype, axis); `dtypes` are those that
     the spec lists for the parameter that names the case."""
 
     function: str
@@ -104,7 +104,7 @@ def _axis_holes(function: Function, cases: Sequence[Case]) -> Iterator[Hole]:
 
 
 def _have_parts(cases: Sequence[Case]) -> bool:
-    """Whether tensors have several elements: those of one share all of their memory or none."""
+    """Returns whether tensors have several elements: those of one share all of their memory or none."""
     return any(
         math.prod(one.shape) > 1 for c in cases if c.expect == SUCCESS for one in operands_of(c.arguments.values())
     )

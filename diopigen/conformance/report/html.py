@@ -91,7 +91,7 @@ def embedded(data: Any) -> str:
 
 
 def page_data(results: Results, interface: Interface) -> dict[str, Any]:
-    """What the page's script draws: functions with their counts by dtype, axis and outcome, and their failures."""
+    """Data of the page's script: functions with their counts by dtype, axis and outcome, and their failures."""
     groups: dict[str, list[CaseResult]] = defaultdict(list)
     for result in results.results:
         groups[result.case.function].append(result)

@@ -31,8 +31,8 @@ class Left:
 
 
 def left_cases(results: Iterable[CaseResult]) -> Sequence[Left]:
-    """What was left, the most cases first. Reasons that differ in the tensor that they name, or in its dtype or shape,
-    count as one."""
+    """Calls left to the reference library, the most cases first. Reasons that differ in the tensor that they name, or
+    in its dtype or shape, count as one."""
     groups: dict[tuple[str, str], list[str]] = defaultdict(list)
     for result in results:
         if result.outcome == "unimplemented" and result.reason:

@@ -1,4 +1,4 @@
-"""What the operator reference shows of the suite: a call for each function, its oracle, its number of cases."""
+"""Data of the suite for the operator reference: a call for each function, its oracle, its number of cases."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def samples(interface: Interface) -> Mapping[str, Sample]:
 
 
 def oracle_names(interface: Interface) -> Mapping[str, str]:
-    """Where the expected results of each function come from: `expression`, or the module of its oracle."""
+    """Source of the expected results of each function: `expression`, or the module of its oracle."""
     handwritten = oracles()
     found = {}
     for function in tested(interface):

@@ -58,8 +58,8 @@ def failure_text(result: CaseResult, results: Results) -> str:
 
 
 def distinct_endings(results: Results) -> list[tuple[Ending, int]]:
-    """What went wrong when processes left the library, and in how many of them: one entry for a message, since what
-    several processes print of one leak differs by addresses."""
+    """Errors while processes finalized the library, with the number of processes: one entry for a message, since
+    reports of one leak differ by addresses."""
     first: dict[str, Ending] = {}
     for ending in results.endings:
         first.setdefault(ending.message, ending)
@@ -68,13 +68,13 @@ def distinct_endings(results: Results) -> list[tuple[Ending, int]]:
 
 
 def unended(results: Results) -> str:
-    """How many processes ended badly, in words."""
+    """Describes the number of processes that failed."""
     count = len(results.endings)
     return "1 process did not end properly" if count == 1 else f"{count} processes did not end properly"
 
 
 def ending_text(ending: Ending, processes: int = 1) -> str:
-    """What went wrong when a process left the library, with what the library printed."""
+    """Error while a process finalized the library, with the library's output."""
     several = f" (in {processes} processes)" if processes > 1 else ""
     return "\n".join([f"LIBRARY {ending.message}{several}", *(f"  {line}" for line in ending.printed.splitlines())])
 
@@ -116,7 +116,8 @@ def text(
 
 @dataclass(frozen=True, slots=True)
 class ExceptionUse:
-    """What one known exception did in a run: `cases` it is about, of which `excepted` did not pass by themselves."""
+    """Effect of one known exception in a run: the `cases` that it matches, of which `excepted` did not pass by
+    themselves."""
 
     waiver: Waiver
     cases: int
@@ -315,7 +316,7 @@ def _junit_case(suite: ElementTree.Element, result: CaseResult, results: Results
 
 
 def why_passed(result: CaseResult, results: Results) -> str:
-    """What a case passes by, where that is not the ordinary bound."""
+    """The bound that a case passes by, if it is not the ordinary one."""
     if result.outcome == "converted":
         return f"{OUTCOMES[result.outcome]}: {casts_of(result.case)}"
     entries = (f"{where} ({results.declarations.get(where, '')})" for where in result.declared)

@@ -1,4 +1,4 @@
-"""What the vendor's side made of a run: results by declared accuracy alone, and calls that shims convert."""
+"""The vendor's view of a run: results that pass only by declared accuracy, and calls that shims convert."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class DeclaredUse:
-    """What one entry of the chip's file did in a run: the cases whose results were held to it, those that pass by it
-    alone, and those that are worse than it says."""
+    """Effect of one entry of the chip's file in a run: the cases that it applies to, those that pass only by it, and
+    those that exceed it."""
 
     where: str
     text: str
@@ -45,7 +45,7 @@ def declared_uses(results: Results) -> list[DeclaredUse]:
 
 
 def is_worse(result: CaseResult) -> bool:
-    """Whether results are worse than the chip's file declares."""
+    """Returns whether results are worse than the chip's file declares."""
     return bool(result.declared) and any(fault.kind == "values" for fault in result.faults)
 
 
@@ -68,7 +68,7 @@ def declared_text(results: Results) -> list[str]:
 
 
 def casts_of(case: Case) -> str:
-    """What a call is converted from and to: `float64 as float32`."""
+    """Dtypes of a converted call: `float64 as float32`."""
     if case.conversion is None:
         return ""
     pairs = {pair for casts in case.conversion.casts.values() for pair in casts.items()}

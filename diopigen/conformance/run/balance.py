@@ -15,7 +15,7 @@ OVERHEAD = 0.0015
 """Seconds that a case costs besides what is measured of it: handing it out and recording what came of it."""
 _UNKNOWN = 0.005
 _MODEL = 50
-"""How many ordinary cases take as long as a model's call of unknown cost."""
+"""Number of ordinary cases that take as long as a model's call of unknown cost."""
 
 
 def estimated(cases: Sequence[Case], costs: Mapping[str, float]) -> list[float]:
@@ -63,12 +63,12 @@ class Balance:
 
     @property
     def deviation(self) -> float:
-        """How far the part that is furthest from the mean is off, as a fraction of the mean."""
+        """Deviation of the worst shard from the mean, as a fraction of the mean."""
         return max(abs(load - self.mean) for load in self.loads) / self.mean if self.mean else 0.0
 
 
 def balance(parts: Sequence[Sequence[Case]], costs: Mapping[str, float]) -> Balance:
-    """How long each part takes by these costs."""
+    """Time of each shard by these costs."""
     cases = [case for part in parts for case in part]
     seconds = dict(zip((case.id for case in cases), estimated(cases, costs), strict=True))
     longest = max(seconds.items(), key=lambda entry: entry[1], default=("", 0.0))

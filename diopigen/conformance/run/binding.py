@@ -71,7 +71,7 @@ class Types:
         return ctypes.POINTER(found) if stars else found
 
     def pointed(self, c_type: str) -> Any:
-        """What a pointer type points to."""
+        """Target type of a pointer type."""
         return self.of(c_type.rstrip().removesuffix("*"))
 
     def arguments(self, function: Function) -> list[Any]:
@@ -193,11 +193,11 @@ class Library:
             return None
 
     def expresses(self, function: Function, case: Case) -> bool:
-        """Whether the binding can make the call of a case."""
+        """Returns whether the binding can make the call of a case."""
         return True
 
     def text(self, name: str) -> str:
-        """What a function without parameters, such as diopiGetVendorName, answers; empty where it is missing."""
+        """Result of a function without parameters, such as diopiGetVendorName; empty if it is missing."""
         found = self._symbol(name)
         if found is None:
             return ""

@@ -25,7 +25,7 @@ _Card = TypeVar("_Card")
 
 @dataclass(frozen=True, slots=True)
 class WorkerPlan:
-    """Which workers there are, what binds each to its card, and what each one runs before and after all else."""
+    """The workers, their cards, and the cases that each one runs before and after all others."""
 
     variables: Mapping[str, str] = field(default_factory=dict)
     """Variables of the environment; `{worker}` in a value is the number of the worker."""
@@ -38,7 +38,7 @@ class WorkerPlan:
         return {name: value.replace(WORKER, str(worker)) for name, value in self.variables.items()}
 
     def card(self, worker: int) -> str:
-        """What a worker and its card are called: `worker 3 (CUDA_VISIBLE_DEVICES=3)`."""
+        """Name of a worker and its card: `worker 3 (CUDA_VISIBLE_DEVICES=3)`."""
         variables = " ".join(f"{name}={value}" for name, value in self.environment(worker).items())
         return f"worker {worker} ({variables})" if variables else f"worker {worker}"
 

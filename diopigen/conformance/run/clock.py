@@ -1,4 +1,4 @@
-"""How long a case takes, whatever else the machine does meanwhile."""
+"""Time of a case, independent of the load of the machine."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from diopigen.output import cache
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What a library is built from. `written` are files that are written first, by their paths in a folder that is
+    """Sources and flags of a library. `written` are files that are written first, by their paths in a folder that is
     searched for headers; those that end in .cpp are compiled, as are those of `sources`. `inputs` is what the result
     depends on besides. `code` and `product` are for the message where it does not compile."""
 

@@ -92,7 +92,7 @@ class Known:
     dtypes: frozenset[str] = frozenset()
 
     def names(self, case: Case) -> bool:
-        """Whether the entry is about a case."""
+        """Returns whether the entry is about a case."""
         if not self.dtypes:
             return fnmatchcase(case.id, self.glob)
         return fnmatchcase(case.function, self.glob) and not self.dtypes.isdisjoint(operand_dtypes(case))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from diopigen.chip.accuracy import Declaration
-from diopigen.conformance.cases.values import Unfit
+from diopigen.conformance.cases.values import RecipeError
 from diopigen.conformance.compare.describe import describe
 from diopigen.conformance.dtypes import Array
 from diopigen.conformance.model import ANY_FAILURE, ANY_STATUS, SUCCESS, Case, CaseResult, Fault, operands_of
@@ -76,7 +76,7 @@ class Executor:
         self.verdict = Verdict("passed")
         try:
             outcome, faults = self._check(case, function, target)
-        except (HostError, Unfit):
+        except (HostError, RecipeError):
             if case.expect != ANY_STATUS:
                 raise
             outcome, faults = "inapplicable", []  # there is no such tensor
@@ -171,7 +171,7 @@ class Executor:
         return faults
 
     def _undetermined(self, function: Function, ready: Prepared) -> list[Fault]:
-        """What can be said of results without an oracle: allocated outputs are there."""
+        """Checks results without an oracle: allocated outputs exist."""
         return [
             Fault("missing output", param.name, "the call succeeds without setting the tensor", "a tensor", "null")
             for param in function.params

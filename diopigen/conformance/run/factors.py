@@ -43,7 +43,7 @@ def _dtypes(entry: Known, interface: Interface, function: Function) -> list[str]
 
 
 def _proposed(entry: Known, function: Function, dtypes: Sequence[str]) -> list[str]:
-    """What the results of a function would be declared as, dtype by dtype: the bound of its class times the factor."""
+    """Declarations equivalent to a factor, dtype by dtype: the bound of the function's class times the factor."""
     factor, tolerance = entry.waiver.factor, function.tolerance
     found = []
     for dtype in dtypes:

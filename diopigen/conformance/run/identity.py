@@ -1,4 +1,4 @@
-"""What results follow from, as digests: equal digests on two machines mean that their results can be put together."""
+"""Digests of the inputs of results: equal digests on two machines mean that their results can be merged."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def settings_digest(words: Iterable[object]) -> str:
 
 
 def plan_of(shards: Sequence[Sequence[Case]]) -> str:
-    """How cases are divided, as `COUNT/DIGEST`: the number of all cases, and a digest of which shard has which."""
+    """Division of cases, as `COUNT/DIGEST`: the number of all cases, and a digest of the assignment to shards."""
     digest = hashlib.blake2b(digest_size=8)
     for shard in shards:
         for name in sorted(case.id for case in shard):

@@ -1,4 +1,4 @@
-"""Where the library under test and the host runtime that it runs on are."""
+"""Locates the library under test and its host runtime."""
 
 from __future__ import annotations
 

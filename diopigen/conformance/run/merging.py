@@ -64,7 +64,7 @@ def without_times(results: Results) -> Results:
 
 
 def _plan_of_all(parts: Mapping[str, Results]) -> str:
-    """What is known of all cases: their number. Which shard had which is of no interest any more."""
+    """The number of all cases. Which shard had which is of no interest any more."""
     counts = {planned(results.plan) for results in parts.values()}
     return f"{counts.pop()}/merged" if len(counts) == 1 and counts != {0} else ""
 

@@ -1,4 +1,4 @@
-"""What a call has written, byte by byte: the same call on the same card must write the same bytes again."""
+"""Bytes that a call has written: the same call on the same card must write the same bytes again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Output:
     content: bytes
 
     def difference(self, other: Output) -> str:
-        """What is different in `other`, in words; empty where nothing is."""
+        """Describes the differences in `other`; empty if there are none."""
         if (self.dtype, self.shape) != (other.dtype, other.shape):
             return f"it is {_named(other)}, and was {_named(self)}"
         if self.content == other.content:

@@ -17,8 +17,8 @@ Started = tuple["subprocess.Popen[bytes]", Any]
 
 
 class Processes:
-    """Where a session has its worker processes from. What was started ahead and not taken ends by `dismiss`, or with
-    this process."""
+    """Source of the worker processes of a session. What was started ahead and not taken ends by `dismiss`, or with this
+    process."""
 
     def __init__(self) -> None:
         self._spare: list[Started] = []

@@ -1,4 +1,4 @@
-"""How far a run is, and when it will be done. Nothing is printed here."""
+"""Progress of a run, and its estimated end. Nothing is printed here."""
 
 from __future__ import annotations
 

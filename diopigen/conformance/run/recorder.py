@@ -141,8 +141,7 @@ def _lock(descriptor: int, path: Path) -> None:
 
 
 def differences(one: Results, two: Results) -> Iterator[tuple[str, str, str]]:
-    """What two results do not have in common, of what they follow from, with both values. What either does not record
-    does not count."""
+    """Differences between the inputs of two results, with both values. What either does not record does not count."""
     yield from (("the seed", str(one.seed), str(two.seed)) for _ in range(one.seed != two.seed))
     names = {"library": "the digest of the library", "spec": "the digest of spec and suite", "settings": "the settings"}
     for key, what in names.items():
@@ -162,12 +161,12 @@ def _head_record(head: Results) -> dict[str, Any]:
 
 
 def is_recording(content: bytes) -> bool:
-    """Whether a file is one that a `Recorder` wrote, and not the JSON of finished results."""
+    """Returns whether a file is one that a `Recorder` wrote, and not the JSON of finished results."""
     return content.startswith(b'{"recording":')
 
 
 def read_recording(path: Path) -> Results:
-    """What a recording holds. Raises `Failure` for any other file."""
+    """Content of a recording. Raises `Failure` for any other file."""
     try:
         content = read_regular(path)
     except (OSError, ValueError) as error:
@@ -178,7 +177,7 @@ def read_recording(path: Path) -> Results:
 
 @dataclass(slots=True)
 class _Reading:
-    """What the lines so far say."""
+    """Content of the lines read."""
 
     results: dict[str, CaseResult] = field(default_factory=dict)
     sentinels: list[Sentinel] = field(default_factory=list)
@@ -218,7 +217,7 @@ class _Reading:
 
 
 def recording(content: bytes, path: Path) -> Results:
-    """What the lines of a recording say. Raises `Failure` where one is none of a recording."""
+    """Content of the lines of a recording. Raises `Failure` where one is none of a recording."""
     read = _Reading()
     head: Results | None = None
     for number, text in enumerate(content.splitlines(), 1):

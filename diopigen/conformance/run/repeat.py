@@ -33,7 +33,7 @@ def run_repeated(executor: Executor, case: Case, count: int) -> CaseResult:
 
 
 def _overruns(result: CaseResult) -> bool:
-    """Whether memory was overrun, after which nothing that runs in this process says anything."""
+    """Returns whether memory was overrun, after which nothing that runs in this process says anything."""
     return any(fault.kind == "guard" for fault in result.faults)
 
 

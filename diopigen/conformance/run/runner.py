@@ -24,13 +24,13 @@ MEMORY_LIMIT = 8 << 30
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """How a run over many cards differs from one in a few processes of one machine."""
+    """Settings of a run over many cards."""
 
     plan: WorkerPlan = field(default_factory=WorkerPlan)
     repeat: int = 1
-    """How often each case runs; its outputs must have the same bytes each time."""
+    """Number of runs of each case; its outputs must have the same bytes each time."""
     recorder: Recorder | None = None
-    """Where each result is recorded as it comes."""
+    """File in which each result is recorded as it arrives."""
 
 
 def run(
@@ -139,12 +139,12 @@ _CHUNK = 200
 
 
 def weight(case: Case) -> int:
-    """How many ordinary cases take as long as this one, roughly."""
+    """Approximate cost, in ordinary cases."""
     return _CHUNK // 4 if case.axis == MODEL_AXIS else 1
 
 
 def is_skipped(case: Case) -> bool:
-    """Whether a known exception keeps a case from being called at all."""
+    """Returns whether a known exception keeps a case from being called at all."""
     return case.waiver is not None and case.waiver.kind == "skip"
 
 
@@ -189,13 +189,13 @@ class CaseRunner:
         self._session.open = True
 
     def check(self, case: Case) -> CaseResult:
-        """What came of a case. Raises `Failure` where the library or the runtime does not load."""
+        """Runs a case and returns its result. Raises `Failure` where the library or the runtime does not load."""
         if is_skipped(case):
             return CaseResult(case, "excepted", 0.0)
         return self._session.check([case])[0]
 
     def check_all(self, cases: Sequence[Case]) -> list[CaseResult]:
-        """What came of several cases, none of which is to be skipped, in their order."""
+        """Runs several cases, none of which is to be skipped, and returns their results in order."""
         return self._session.check(cases)
 
     def end(self) -> tuple[Ending, ...]:

@@ -51,7 +51,7 @@ class _Worker:
     leaving: bool = False
     """It ends by itself, without leaving the library."""
     ending: int | None = None
-    """How many bytes it had printed when it began to leave the library; None before that."""
+    """Number of bytes printed before finalization; None before that."""
     ended: bool = False
     """It has left the library, well or badly, and said so."""
 
@@ -101,9 +101,9 @@ class Session:
         self.endings: list[Ending] = []
         self.finished = 0
         self.interrupted = False
-        """Whether the user interrupted `run` (SIGINT): cases may be without a result."""
+        """True if the user interrupted `run` (SIGINT): cases may be without a result."""
         self.open = False
-        """Whether more cases may come: a worker without work waits for them."""
+        """True if more cases may come: a worker without work waits for them."""
         self._crashes: Counter[str] = Counter()
         """Of each function."""
         self.vendor = self.version = ""
@@ -386,7 +386,7 @@ def _ending(code: int) -> str:
 
 
 def _all_text(errors: Any) -> str:
-    """What a process printed that ran one case alone, with the stacks that a library may show, below the message."""
+    """Output of a process that ran one case, with the stacks that a library may show, below the message."""
     errors.seek(0, os.SEEK_END)
     errors.seek(max(0, errors.tell() - 16000))
     text = errors.read().decode(errors="replace").strip()
@@ -410,7 +410,7 @@ _SHOWN = 60
 
 
 def _printed(errors: Any, start: int) -> str:
-    """What a process has printed since `start`."""
+    """Output of a process since `start`."""
     errors.seek(start)
     lines = errors.read(1 << 16).decode(errors="replace").strip().splitlines()
     more = [f"... and {len(lines) - _SHOWN} more lines"] if len(lines) > _SHOWN else []

@@ -28,7 +28,7 @@ class Shard:
         return f"{self.index}/{self.count}"
 
     def holds(self, case_id: str) -> bool:
-        """Whether a case is of this part."""
+        """Returns whether a case is of this part."""
         return number_of(case_id) % self.count == self.index - 1
 
 
@@ -38,7 +38,7 @@ def number_of(text: str) -> int:
 
 
 def is_shard(text: str) -> bool:
-    """Whether a text has the form of a shard, `I/N`."""
+    """Returns whether a text has the form of a shard, `I/N`."""
     return _SHARD.match(text) is not None
 
 

@@ -23,7 +23,7 @@ _FLAGS = ("-std=c++17", "-O1", "-fPIC", "-fvisibility=hidden", "-Wno-deprecated-
 
 @dataclass(frozen=True, slots=True)
 class TvmFfi:
-    """Where the package apache-tvm-ffi has its headers and its library."""
+    """Paths of the headers and the library of the package apache-tvm-ffi."""
 
     include: Path
     library: Path

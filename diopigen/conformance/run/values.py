@@ -22,12 +22,12 @@ from diopigen.contract.dtypes import category, kind
 from diopigen.ir.model import Function, Parameter
 
 Declared = Callable[[Function, str], "Accuracy | None"]
-"""What is declared of the results of a function in a dtype."""
+"""Declared accuracy of a function in a dtype."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standard:
-    """What results are held to: the bound of their class times `factor`, or what a chip declares of them."""
+    """Bound of results: that of their class times `factor`, or the declared accuracy of a chip."""
 
     declared: Declared | None = None
     factor: float = 1.0
@@ -53,10 +53,10 @@ class ValueCheck:
         self.sources: dict[str, None] = {}
         """The entries of the chip's file that results were held to."""
         self._pairs: list[tuple[str, Stored, Expected]] = []
-        """What was compared: the dtype of the tensor, its elements and what was expected of them."""
+        """Compared data: the dtype of the tensor, its elements and the expected ones."""
 
     def faults(self, answer: Answer) -> list[Fault]:
-        """What is wrong with the results, given what the oracle expects in this view."""
+        """Describes the error of the results, compared with the oracle in this view."""
         function, ready = self.function, self.ready
         faults: list[Fault] = []
         unordered = [p.name for p in function.params if p.unordered is not None or p.ties is not None]

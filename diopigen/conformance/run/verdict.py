@@ -1,4 +1,4 @@
-"""What comes of the results of a call: which standard they meet, of those that the case has.
+"""Decides which tolerance the results of a call meet, of those that the case has.
 
 In order: the bound of the class, or in its place what a chip declares; the same without denormals, where the chip
 flushes them; the dtypes that shims convert the call to; the factor of a known exception.
@@ -32,14 +32,14 @@ class Verdict:
 
 
 class Accuracies:
-    """What a chip declares, by function and dtype; each is resolved once."""
+    """Declared accuracy by function and dtype, each resolved once."""
 
     def __init__(self, declarations: Sequence[Declaration]) -> None:
         self.declarations = declarations
         self._known: dict[tuple[str, str], Accuracy | None] = {}
 
     def of(self, function: Function, dtype: str) -> Accuracy | None:
-        """What holds for the results of a function in a dtype."""
+        """Resolved accuracy of a function in a dtype."""
         key = (function.name, dtype)
         if key not in self._known:
             self._known[key] = accuracy_of(self.declarations, function, dtype)
@@ -47,7 +47,7 @@ class Accuracies:
 
     @property
     def flush(self) -> bool:
-        """Whether anything is declared of denormals."""
+        """Returns whether anything is declared of denormals."""
         return any(one.flush_denormals for one in self.declarations)
 
 
@@ -62,7 +62,7 @@ class Validator:
         """The outputs that the oracle answers for: all but scratch memory."""
 
     def verdict(self, case: Case, ready: Prepared, call: Call) -> Verdict:
-        """What came of a call that has succeeded; `uncovered` where no oracle knows the results."""
+        """Result of a call that has succeeded; `uncovered` if there is no oracle."""
         oracle = oracle_of(call.function)
         if oracle is None:
             return Verdict("uncovered")

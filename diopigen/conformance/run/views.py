@@ -38,7 +38,7 @@ class View:
         return Stored(encode(decode(stored.elements, stored.dtype), target), target)
 
     def fits(self, name: str, stored: Stored) -> bool:
-        """Whether the elements can have come from the dtype that the kernel had them in."""
+        """Returns whether the elements can have come from the dtype that the kernel had them in."""
         target = self.dtype(name, stored.dtype)
         if target == stored.dtype or kind(stored.dtype) != "int":
             return True
@@ -74,7 +74,7 @@ def flushed(call: Call) -> View | None:
 
 
 def loses_integers(call: Call, conversion: Conversion) -> bool:
-    """Whether a conversion changes integers, which shims may reject (DIOPI_CHECK_OVERFLOW=1)."""
+    """Returns whether a conversion changes integers, which shims may reject (DIOPI_CHECK_OVERFLOW=1)."""
     after = converted(call, conversion).call
     for name, casts in conversion.casts.items():
         listed = isinstance(call.values.get(name), list)

@@ -36,7 +36,7 @@ GAVE_UP = 75
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What a worker needs before its first case. `memory_limit` is in bytes, 0 for none; `environment` is added to that
+    """State of a worker before its first case. `memory_limit` is in bytes, 0 for none; `environment` is added to that
     of the process; with `stays` the worker goes on after an overrun, which is then known to have done no harm.
 
     `acts` names a file of counters that a library with an injected fault keeps: a call in which none of them moves is
@@ -53,13 +53,13 @@ class Setup:
     acts: str = ""
     device: str = ""
     accuracy: tuple[Declaration, ...] = ()
-    """What a chip declares of the results."""
+    """Declared accuracy of the chip."""
     packed: Path | None = None
     """The library of packed functions through which the library is called; None calls the C functions."""
     repeat: int = 1
-    """How often each case runs; its outputs must have the same bytes each time."""
+    """Number of runs of each case; its outputs must have the same bytes each time."""
     digests: bool = False
-    """Whether results have digests of their outputs."""
+    """True if results have digests of their outputs."""
 
 
 def send(pipe: IO[bytes], message: Any) -> None:

@@ -72,7 +72,7 @@ def composite_definition(function: Function, interface: Interface) -> str:
 
 
 def _demands(function: Function, out: Parameter, interface: Interface) -> Iterator[str]:
-    """What is asked of single parameters before anything is computed: that they are there, and their dtypes."""
+    """Checks of single parameters before anything is computed: presence and dtypes."""
     known_dtypes = {info.name for info in interface.dtypes}
     for param in function.params:
         if param.type in _POINTERS and not param.nullable and param is not out:

@@ -126,8 +126,8 @@ def _headers(interface: Interface, functions: Set[str]) -> list[str]:
 
 
 def layout_lines(shimmed: Sequence[Function], rules: Mapping[str, FunctionRule], table: RuleTable) -> list[str]:
-    """Which layouts of images shims convert to: lines with a function, a layout, for which numbers of dimensions, and
-    the tensors by position and name, such as `diopiConvolution2d channels_last 4 0:out 1:input`."""
+    """Layouts of images that shims convert to: lines with a function, a layout, the numbers of dimensions, and the
+    tensors by position and name, such as `diopiConvolution2d channels_last 4 0:out 1:input`."""
     lines = []
     for function in shimmed:
         rule = rules.get(function.name)

@@ -14,7 +14,7 @@ RANKS = 7
 IMAGE_RANKS = (3, 4, 5)
 """Ranks with a batch and channels."""
 LAYOUTS = ("row_major", "channels_last")
-"""What a kernel may take alone."""
+"""Formats that a kernel may require."""
 
 _ROW_MAJOR, _CHANNELS_LAST, _RATHER_CHANNELS_LAST = 1, 2, 4
 _FORMAT_OF = {
@@ -35,7 +35,7 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What a tensor has to be: casts as pairs of dtype names in the order of the enum, formats as bits by rank."""
+    """Rule of a tensor: casts as pairs of dtype names in the order of the enum, formats as bits by rank."""
 
     casts: tuple[tuple[str, str], ...]
     formats: tuple[int, ...]
@@ -56,7 +56,7 @@ NOTHING = Demand((), (0,) * RANKS)
 
 
 def demand(rule: TensorRule, dtypes: Sequence[str]) -> Demand:
-    """What a rule demands. `dtypes` are the names of all dtypes in the order of the enum."""
+    """Requirements of a rule. `dtypes` are the names of all dtypes in the order of the enum."""
     order = {name: position for position, name in enumerate(dtypes)}
     casts = {cast.source: cast.target for cast in rule.casts if cast.source != cast.target}
     pairs = sorted(casts.items(), key=lambda pair: order[pair[0]])
@@ -65,7 +65,7 @@ def demand(rule: TensorRule, dtypes: Sequence[str]) -> Demand:
 
 
 def formats_of_rule(rule: TensorRule, rank: int) -> tuple[bool, bool]:
-    """Whether a rule names row-major and channels-last strides for a rank; neither where it allows any."""
+    """Returns whether a rule names row-major and channels-last strides for a rank; neither where it allows any."""
     formats = _formats(rule, rank)
     return bool(formats & _ROW_MAJOR), bool(formats & _CHANNELS_LAST)
 
@@ -81,7 +81,7 @@ def _formats(rule: TensorRule, rank: int) -> int:
 
 
 def _formats_of(layouts: Sequence[str], rank: int) -> int | None:
-    """What a list says about a rank, None where it says nothing.
+    """Entry of a list for a rank, None if there is none.
 
     The names of a rank speak for it. NCL, NCHW and NCDHW mean row-major: one of them speaks for every rank that the
     list does not name otherwise, as vendors' files have always meant it. ND allows everything.
@@ -107,7 +107,7 @@ class RuleTable:
         self._names: dict[Demand, str] = {}
 
     def demand(self, rule: TensorRule | None) -> Demand:
-        """What holds for a tensor."""
+        """Resolved rule of a tensor."""
         return NOTHING if rule is None else demand(rule, self._dtypes)
 
     def name(self, rule_demand: Demand) -> str:

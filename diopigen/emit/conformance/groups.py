@@ -133,7 +133,8 @@ def _form(function: Function, recipe: Mapping[str, Argument]) -> object:
 
 
 def _is_plain(values: object) -> bool:
-    """Whether a generator of the format draws such values; permutations, definite matrices, boxes are written out."""
+    """Returns whether a generator of the format draws such values; permutations, definite matrices, boxes are written
+    out."""
     return isinstance(values, Drawn) and values.distribution not in _WRITTEN_OUT
 
 
@@ -157,7 +158,7 @@ def _dtypes(function: Function, recipe: Mapping[str, Argument]) -> tuple[str, ..
 
 
 def _suits(recipe: Mapping[str, Argument], dtype: str) -> bool:
-    """Whether numbers and literal values keep what they are in the dtype."""
+    """Returns whether numbers and literal values keep what they are in the dtype."""
     if dtype.startswith(("float", "complex")):
         return True
     open_values = [value.values for value in recipe.values() if isinstance(value, TensorRecipe) and not value.dtype]

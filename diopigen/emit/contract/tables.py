@@ -34,7 +34,7 @@ KNOWN = {function.name: function for function in FUNCTIONS.values() if function.
 """The functions that C++ has."""
 _FREE = {"nullability": 1, "dtype": 2, "shape": 4, "device": 8}
 _COUNT = "END"
-"""How the name of an enum's value ends that only counts the others."""
+"""Suffix of the enum value that only counts the others."""
 _LIMIT = 2**63
 
 
@@ -277,13 +277,13 @@ _TYPES = {
     "list": "Numbers", "sizes": "Sizes", "shape": "Sizes", "dims": "Sizes", "dtype": "diopiDtype_t",
     "tensor": "TensorView", "tensors": "TensorArray", "indices": "std::vector<TensorView>", "items": "Value",
 }  # fmt: skip
-"""How C++ sees a value of a kind."""
+"""C++ type of a value of a kind."""
 _TAKES = {"bool": "boolean"}
 """Kinds whose names are words of C++."""
 
 
 def _functions() -> dict[str, object]:
-    """What the templates need of the table of functions."""
+    """Data of the templates for the table of functions."""
     nodes = Nodes()
     declarations, rows = [], []
     for name, function in KNOWN.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from diopigen.emit.c_text import call_lines
-from diopigen.emit.cpp_text import Inexpressible
+from diopigen.emit.cpp_text import UnsupportedExpressionError
 from diopigen.emit.cpu.argument_printer import ArgumentPrinter, number
 from diopigen.emit.cpu.kernels import Group
 from diopigen.emit.element_expression import Constant
@@ -56,7 +56,7 @@ class Body:
         return f"args.{name}[k]" if param.type == "tensors" else f"args.{name}"
 
     def is_number(self, name: str) -> bool:
-        """Whether a parameter is a scalar."""
+        """Returns whether a parameter is a scalar."""
         param = self.function.param(name)
         return param is not None and param.type == "scalar"
 
@@ -73,7 +73,7 @@ class Body:
         assert constraint.require is not None
         tensor = _never_zero(constraint.require.expression)
         if tensor is None or tensor not in self.group.arrays:
-            raise Inexpressible(f"constraint {constraint.id} of {self.function.name}")
+            raise UnsupportedExpressionError(f"constraint {constraint.id} of {self.function.name}")
         rounded = " && args.rounding_mode != RoundModeNone" if self.function.param("rounding_mode") else ""
         integral = "is_integral(compute) || compute == Dtype::kBool"
         position = list(self.group.arrays).index(tensor)

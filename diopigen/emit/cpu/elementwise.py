@@ -8,7 +8,7 @@ from pathlib import Path
 from diopigen.diagnostics import Diagnostic, Failure, Severity
 from diopigen.emit.c_text import COLUMNS, wrapped
 from diopigen.emit.cpp_lines import Statement, fit
-from diopigen.emit.cpp_text import CPU, Backend, Inexpressible, Printed
+from diopigen.emit.cpp_text import CPU, Backend, Printed, UnsupportedExpressionError
 from diopigen.emit.cpu.call import INDENT, Body
 from diopigen.emit.cpu.kernels import Group, groups, parameters
 from diopigen.emit.element_expression import Constant, ElementPrinter
@@ -32,16 +32,16 @@ _LETTERS = {"element": "e", "bool": "t", "real": "r", "pair": "p"}
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a library words its loops and the functions that run them."""
+    """Spelling of loops in a library, and of the functions that run them."""
 
     target: str
     suffix: str
     """Of the emitted files."""
     header: str
-    """What declares the calls of loops."""
+    """Declarations of the calls of loops."""
     backend: Backend
     source: str
-    """What a loop is called with."""
+    """Arguments of a loop."""
     input_line: str
     output_line: str
     coordinate_type: str
@@ -88,7 +88,7 @@ class LoopText:
 
 
 def loop_text(group: Group, form: Form = FORM) -> LoopText:
-    """The loop of a group. Raises `Inexpressible`."""
+    """The loop of a group. Raises `UnsupportedExpressionError`."""
     kernel = group.kernel
     backend, subscript, types = form.backend, form.backend.subscript, form.types()
     printer = ElementPrinter(
@@ -218,7 +218,7 @@ def elementwise_files(interface: Interface, templates: Path, form: Form) -> tupl
     for group in groups(interface):
         try:
             families.setdefault(group.functions[0].family, []).append((group, loop_text(group, form)))
-        except Inexpressible as error:
+        except UnsupportedExpressionError as error:
             problems.append(
                 Diagnostic(
                     "kernel-inexpressible",

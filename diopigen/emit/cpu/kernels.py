@@ -1,4 +1,4 @@
-"""What the CPU engine needs to know of the elementwise operators.
+"""Properties of the elementwise operators for the CPU engine.
 
 Which functions share a loop, which operands it reads, and which dtypes it computes in.
 """
@@ -34,12 +34,12 @@ class Group:
     dtypes: tuple[str, ...]
     """The compute dtypes that the loop is instantiated for."""
     widens: bool | str
-    """Whether integral operands are computed as float32: never, always, or where a host condition holds."""
+    """True if integral operands are computed as float32: never, always, or where a host condition holds."""
     uses_coordinates: bool
 
     @property
     def has_complex(self) -> bool:
-        """Whether a compute dtype is complex."""
+        """Returns whether a compute dtype is complex."""
         return any(name.startswith("complex") for name in self.dtypes)
 
 
@@ -138,7 +138,7 @@ def rule_operands(expression: Expression) -> tuple[str, ...]:
 
 
 def _participants(base: Function, function: Function, operands: list[str]) -> tuple[str, ...]:
-    """What the compute dtype of a function is promoted from; none where the output's dtype decides."""
+    """Parameters that the compute dtype of a function is promoted from; none if the output's dtype decides."""
     output = next((param for param in base.params if param.direction == "out"), None)
     if output is not None and isinstance(output.dtype, DtypeRule):
         named = rule_operands(output.dtype.formula.expression)

@@ -177,7 +177,7 @@ class _Writer:
 
 
 def _const(param: Parameter) -> str:
-    """What the type of a variable begins with whose address is passed: const where the function allows it."""
+    """Start of the type of a variable that is passed by address: const if the function allows it."""
     is_mutable = "*" in c_type(param) and not c_type(param).startswith("const")
     return "" if is_mutable else "const "
 

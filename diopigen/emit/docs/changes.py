@@ -1,4 +1,4 @@
-"""What changed between two versions of the interface, by what it breaks."""
+"""Changes between two versions of the interface, by effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the pages show in addition to the interface. The caller collects it; no file is read here, and no case run."""
+"""Facts for the pages in addition to the interface. The caller collects it; no file is read here, and no case run."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Sample = Mapping[str, SampleValue]
 
 @dataclass(frozen=True, slots=True)
 class VendorStates:
-    """Who serves each function for a vendor: the states of a coverage report, by the C name."""
+    """Implementation of each function for a vendor: the states of a coverage report, by the C name."""
 
     vendor: str
     states: Mapping[str, str]

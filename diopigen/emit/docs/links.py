@@ -1,4 +1,4 @@
-"""Where each page is, and how one page points at another: relative, so that the site opens from file://."""
+"""Paths of the pages, and relative links between them, so that the site opens from file://."""
 
 from __future__ import annotations
 

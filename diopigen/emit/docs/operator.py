@@ -250,7 +250,7 @@ def _constraints(function: Function) -> list[ConstraintRow]:
 
 
 def _remarks(param: Parameter) -> list[str]:
-    """What holds for a parameter in addition to the columns of its row."""
+    """Properties of a parameter in addition to the columns of its row."""
     found = []
     if param.values:
         found.append(f"One of {', '.join(param.values)}.")

@@ -47,7 +47,7 @@ def python_example(function: Function, sample: Sample) -> str | None:
 
 
 def _follows(param: Parameter) -> bool:
-    """Whether an output may be left out: its dtype and its shape follow from others."""
+    """Returns whether an output may be left out: its dtype and its shape follow from others."""
     if param.direction != "out" or param.type != "tensor" or not isinstance(param.dtype, DtypeRule):
         return False
     if isinstance(param.shape, ShapeList):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SearchEntry:
-    """What can be found: `kind` is a label of the frame, `names` are found as names, `words` as other words.
+    """An entry of the search: `kind` is a label of the frame, `names` match as names, `words` as other words.
 
     `href` is relative to the root of the site, `about` a line that is shown with the result.
     """

@@ -1,4 +1,4 @@
-"""Which kernel expressions compute integers and bools as they compute floating numbers.
+"""Kernel expressions that compute integers and bools as they compute floating numbers.
 
 Sums, products, comparisons and choices do. Quotients and transcendental functions do not: of integers, they are
 floating, or have rules of their own about zero.
@@ -22,7 +22,7 @@ _BITS = frozenset({"&", "|", "^", "~"})
 
 
 def takes_integers(function: Function, printer: ElementPrinter) -> bool:
-    """Whether the kernel that `printer` knows computes tensors of every integral dtype in that dtype."""
+    """Returns whether the kernel that `printer` knows computes tensors of every integral dtype in that dtype."""
     kernel = function.kernel
     assert kernel is not None
     formulas = [formula.expression for _, formula in (*kernel.lets, *kernel.results)]
@@ -44,7 +44,7 @@ def nonzero(function: Function) -> list[str]:
 
 
 def takes_bools(function: Function) -> bool:
-    """Whether the tensors may be bools too; the kernel is one that takes integers."""
+    """Returns whether the tensors may be bools too; the kernel is one that takes integers."""
     return _allow(function, ("bool",))
 
 
@@ -61,7 +61,7 @@ def number_text(function: Function, expression: Expression) -> str | None:
 
 
 def _allow(function: Function, dtypes: tuple[str, ...]) -> bool:
-    """Whether all tensors may have each of the dtypes, but for those that are bools always."""
+    """Returns whether all tensors may have each of the dtypes, but for those that are bools always."""
     tensors = [param for param in function.params if param.type == "tensor" and not _is_truth(param)]
     return all(_keeps(param) and set(dtypes) <= set(allowed(function, param)) for param in tensors)
 
@@ -71,7 +71,7 @@ def _is_truth(param: Parameter) -> bool:
 
 
 def _keeps(param: Parameter) -> bool:
-    """Whether the dtype is free, or that of other tensors unchanged."""
+    """Returns whether the dtype is free, or that of other tensors unchanged."""
     if not isinstance(param.dtype, DtypeRule):
         return True
     rule = param.dtype.formula.expression

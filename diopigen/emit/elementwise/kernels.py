@@ -15,7 +15,7 @@ from pathlib import Path
 from diopigen.emit.c_text import call_lines, declarator, wrapped
 from diopigen.emit.constraint_forms import check_of, plain_condition, promotion_of
 from diopigen.emit.cpp_lines import Statement, fit
-from diopigen.emit.cpp_text import Backend, Inexpressible
+from diopigen.emit.cpp_text import Backend, UnsupportedExpressionError
 from diopigen.emit.cpu.kernels import allowed, rule_operands, tensor_functions
 from diopigen.emit.element_expression import Constant, ElementPrinter
 from diopigen.emit.elementwise.integers import (
@@ -77,7 +77,7 @@ class KernelText:
     constants: list[tuple[str, str, str]]
     """Members with their types and, as C++ text over the function's parameters, their values."""
     divides_integers: bool
-    """Whether it takes integers where none of them is divided by 0."""
+    """True if it takes integers where none of them is divided by 0."""
 
 
 FOLDER = "functions_elementwise"
@@ -115,7 +115,8 @@ def emit_elementwise(
 
 
 def _is_expressible(function: Function, dtypes: Sequence[str]) -> bool:
-    """Whether kernel, dtypes, shapes and constraints are all of the kind that a loop over such elements can take."""
+    """Returns whether kernel, dtypes, shapes and constraints are all of the kind that a loop over such elements can
+    take."""
     tensors = _tensors(function)
     assert function.kernel is not None
     formulas = [formula.expression for _, formula in (*function.kernel.lets, *function.kernel.results)]
@@ -134,7 +135,7 @@ def _is_expressible(function: Function, dtypes: Sequence[str]) -> bool:
 
 
 def _fits_loop(param: Parameter) -> bool:
-    """Whether the shape is that of the results, or broadcasts to it."""
+    """Returns whether the shape is that of the results, or broadcasts to it."""
     if isinstance(param.shape, ShapeRule):
         rule = param.shape.formula.expression
         return isinstance(rule, Call) and rule.function in ("same", "broadcast", "broadcastable", "any")
@@ -150,7 +151,7 @@ def _is_understood(function: Function, constraint: Constraint) -> bool:
 def _can_print(function: Function) -> bool:
     try:
         _kernel(function)
-    except Inexpressible:
+    except UnsupportedExpressionError:
         return False
     return True
 
@@ -172,7 +173,7 @@ def _floats(function: Function, param: Parameter) -> tuple[str, ...]:
 
 
 def _kernel(function: Function) -> KernelText:
-    """The function object and the operator. Raises `Inexpressible`."""
+    """The function object and the operator. Raises `UnsupportedExpressionError`."""
     kernel = function.kernel
     assert kernel is not None
     operands = [param for param in _tensors(function) if param.is_read]
@@ -194,7 +195,7 @@ def _kernel(function: Function) -> KernelText:
         statements.append(Statement(f"results[{k}]", formula.expression, is_store=True))
         kind = fit(statements, printer, len(statements) - 1, 8)
         if kind not in ("element", "bool"):
-            raise Inexpressible(f"a result of the kind '{kind}'")
+            raise UnsupportedExpressionError(f"a result of the kind '{kind}'")
         bool_results |= {name} if kind == "bool" else set()
     lines = [_operand_line(k, param) for k, param in enumerate(operands)]
     lines += [_constant_line(function, constant) for constant in printer.constants]
@@ -300,7 +301,7 @@ def _value(function: Function, host: HostPrinter, constant: Constant) -> str:
 
 
 def _casts(constraint: Constraint) -> bool:
-    """Whether the constraint is about a number that takes the dtype of a tensor, and no part in promotion."""
+    """Returns whether the constraint is about a number that takes the dtype of a tensor, and no part in promotion."""
     return check_of(constraint)[0] == "require_in_range"
 
 
@@ -309,7 +310,7 @@ def _is_used(text: str, name: str) -> bool:
 
 
 def _conditions(function: Function, host: HostPrinter, integers: tuple[str, ...]) -> Iterable[str]:
-    """What plain arguments and dtypes must fulfil, as C++ conditions."""
+    """Conditions on numeric arguments and dtypes, as C++ conditions."""
     for param in function.params:
         if param.type == "scalar":
             yield (f"{param.name} == nullptr || " if param.nullable else "") + f"{param.name}_number.isNumber()"
@@ -338,7 +339,7 @@ def _listed(function: Function, name: str, is_bool: bool, *, written: bool) -> s
 
 
 def _broadcasts(function: Function, operand: Parameter) -> bool:
-    """Whether the operand's shape need not be that of the results."""
+    """Returns whether the operand's shape need not be that of the results."""
     rules: Mapping[str, ShapeRule] = {p.name: p.shape for p in _tensors(function) if isinstance(p.shape, ShapeRule)}
     for name, rule in rules.items():
         called = rule.formula.expression

@@ -39,12 +39,12 @@ class Begun:
 
     @property
     def stem(self) -> str:
-        """What its files are called."""
+        """Names of its files."""
         return kernel_name(self.functions[0])
 
     @property
     def is_elementwise(self) -> bool:
-        """Whether oracle and kernels follow from an expression."""
+        """Returns whether oracle and kernels follow from an expression."""
         return self.functions[0].kernel is not None
 
     @property
@@ -56,7 +56,7 @@ class Begun:
 
     @property
     def locations(self) -> tuple[Location, ...]:
-        """What is to be written, in order."""
+        """Files to write, in order."""
         found = [Location(self.entry, "the entry: doc, source, cases" + (", kernel" if self.is_elementwise else ""))]
         if self.oracle:
             found.append(Location(self.oracle, "the oracle"))

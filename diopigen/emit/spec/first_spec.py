@@ -141,7 +141,7 @@ def _headers(functions: Sequence[CFunction], headers: Sequence[str], types_heade
 
 
 class _Comments:
-    """What comments say of parameters: their text, direction and dtypes, also where another function's comment does."""
+    """Text, direction and dtypes of parameters from comments, also where another function's comment has them."""
 
     def __init__(self, interface: CInterface, dtypes: Collection[str], known: Collection[str], sink: Sink) -> None:
         self._by_name = {function.name: function for function in interface.functions}
@@ -153,7 +153,7 @@ class _Comments:
         return documented_params(self._by_name, function)
 
     def names_nothing(self, texts: Iterable[str]) -> bool:
-        """Whether one of the texts names a function that there is not."""
+        """Returns whether one of the texts names a function that there is not."""
         return any(name not in self._known for text in texts for name in function_names(text))
 
     def dtypes(self, function: CFunction, entry: CDocParam) -> list[str]:
@@ -203,7 +203,7 @@ def _operators(
 
 
 def _is_open(params: Sequence[Mapping[str, str]]) -> bool:
-    """Whether something stays open that `diopigen check` asks for."""
+    """Returns whether something stays open that `diopigen check` asks for."""
     seen_input = False
     for keys in params:
         info = TYPES.get(keys["type"])

@@ -1,4 +1,4 @@
-"""What of parsed headers an imported spec holds: how functions are called, which of them, and the types they need."""
+"""The imported part of parsed headers: prefix, functions, and the types they need."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _DOMINATES = 0.9
 def naming_of(
     functions: Sequence[CFunction], enums: Collection[str], prefix: str | None = None, status: str | None = None
 ) -> Naming:
-    """How the functions are called and what they return: what is given, else that of DIOPI where one function is of it,
-    else the first word of nearly all names, and the enum that half of the functions return."""
+    """Prefix and return type of the functions: the options, else those of DIOPI if one function is of it, else the
+    first word of nearly all names, and the enum that half of the functions return."""
     if prefix is None and any(_is_of_diopi(one) for one in functions):
         prefix = DIOPI.prefix
     if prefix is None:
@@ -89,7 +89,7 @@ def words_of(c_type: str) -> list[str]:
 
 
 def declared_in(interface: CInterface, files: Collection[str]) -> CInterface:
-    """What the files declare, with the types of other headers that they need."""
+    """Declarations of the files, with the types of other headers that they need."""
 
     def is_own(span: Span | None) -> bool:
         return span is not None and span.file in files

@@ -63,5 +63,5 @@ def _split(params: str) -> Iterator[str]:
 
 
 def _depths(text: str) -> Iterator[int]:
-    """How many parentheses are open behind each character."""
+    """Number of open parentheses after each character."""
     return itertools.accumulate({"(": 1, ")": -1}.get(character, 0) for character in text)

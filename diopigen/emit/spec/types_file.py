@@ -18,7 +18,7 @@ from diopigen.spec.grammar_words import C_TYPE, WORD
 
 _C_TYPE, _NAME = re.compile(C_TYPE.pattern or ""), re.compile(WORD.pattern or "")
 _INTS = frozenset({"unsigned int", "int"})
-"""What an enum is as large as, unless it says otherwise."""
+"""Underlying type of an enum, unless it declares another."""
 _SETS = {
     "floating": ("float16", "bfloat16", "float32", "float64"),
     "integral": ("uint8", "int8", "int16", "int32", "int64"),

@@ -1,1 +1,1 @@
-"""How far two results may be apart, for C++."""
+"""Error bounds of results, for C++."""

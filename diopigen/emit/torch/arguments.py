@@ -1,4 +1,4 @@
-"""What a kernel of PyTorch hands to a function of the interface: an expression in C++ for each parameter."""
+"""Arguments of a call from a PyTorch kernel to a function of the interface: an expression in C++ for each parameter."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from diopigen.contract.functions import ONE_OF
 from diopigen.emit.c_text import COLUMNS, call_lines
 from diopigen.emit.escaping import c_string
-from diopigen.emit.torch.binding import Binding, Unbound
+from diopigen.emit.torch.binding import Binding, BindingError
 from diopigen.ir.aten import AtenArgument
 from diopigen.ir.model import DtypeList, DtypeRule, Function, Parameter, ShapeRule
 from diopigen.spec.expression import Call, Name, walk
@@ -21,7 +21,7 @@ _SIDES = {"max": "lower", "min": "upper"}
 """The bound that is the second operand of a function of expressions."""
 
 CONVERSIONS: Mapping[str, str] = {"accumulate": "accumulated", "to_float": "toFloat", "opmath": "at::toOpMathType"}
-"""What computes the dtype of a rule in C++, from that of its operand."""
+"""C++ functions that compute the dtype of a rule from that of its operand."""
 
 
 def dtype_set(dtypes: DtypeList) -> str:
@@ -46,7 +46,7 @@ def rule_of(param: Parameter) -> tuple[str, tuple[str, ...]] | None:
 
 
 def _keeps_shape(output: Parameter) -> bool:
-    """Whether a result has the shape of an operand, rather than the one that all operands broadcast to."""
+    """Returns whether a result has the shape of an operand, rather than the one that all operands broadcast to."""
     if not isinstance(output.shape, ShapeRule) or not isinstance(output.shape.formula.expression, Call):
         return False
     return output.shape.formula.expression.function == "same"
@@ -59,7 +59,7 @@ def _literal(param: Parameter) -> str:
     value = param.default.value
     if isinstance(value, tuple):
         if value:
-            raise Unbound(f"has nothing for {param.name}, whose default is a list")
+            raise BindingError(f"has nothing for {param.name}, whose default is a list")
         return "diopiSize_t{nullptr, 0}"
     text = str(value).lower() if isinstance(value, bool) else str(value)
     if param.type == "scalar":
@@ -70,8 +70,8 @@ def _literal(param: Parameter) -> str:
 
 
 def _is_stored(function: Function, param: Parameter) -> bool:
-    """Whether a number may itself be a result: where elements are filled with it, or a branch of the kernel expression
-    is the number."""
+    """Returns whether a number may itself be a result: where elements are filled with it, or a branch of the kernel
+    expression is the number."""
     if function.kernel is None:
         return "can_hold" in _constraining(function, param)
     expressions = [formula.expression for _, formula in function.kernel.results]
@@ -95,8 +95,8 @@ def _constraining(function: Function, param: Parameter) -> set[str]:
 
 
 def _is_converted(function: Function, param: Parameter) -> bool:
-    """Whether a function computes with a number in the dtype of its tensors: a constraint says what an integral dtype
-    holds, or the number is an operand of the kernel expression that does not take part in promotion."""
+    """Returns whether a function computes with a number in the dtype of its tensors: a constraint says what an integral
+    dtype holds, or the number is an operand of the kernel expression that does not take part in promotion."""
     if {"is_integral", "can_hold"} & _constraining(function, param):
         return True
     return function.kernel is not None and param.name not in function.kernel.promoted
@@ -146,7 +146,7 @@ def value(param: Parameter, argument: AtenArgument | None) -> str:
         return f"Optional<{plain}>({optional_value})"
     if argument.optional:
         if param.default is None:
-            raise Unbound(f"has nothing for {param.name} where '{name}' is not given")
+            raise BindingError(f"has nothing for {param.name} where '{name}' is not given")
         return f"{name}.value_or({_literal(param)})"
     return name
 
@@ -159,7 +159,7 @@ class TensorArguments:
     binding: Binding
     is_iterator: bool
     results: tuple[str, ...]
-    """What the outputs are called."""
+    """Names of the outputs."""
     lines: list[str] = field(default_factory=list)
     words: dict[str, str] = field(default_factory=dict)
     _types: dict[str, str] = field(default_factory=dict)
@@ -180,7 +180,7 @@ class TensorArguments:
 
     def _output(self, param: Parameter, name: str) -> None:
         if param.type != "tensor":
-            raise Unbound(f"has a result, {param.name}, that the function allocates")
+            raise BindingError(f"has a result, {param.name}, that the function allocates")
         word = f"{name}_written"
         self.words[param.name] = word
         self.lines += call_lines(f"Output {word}", [name, *self._output_type(param, name)], ";", COLUMNS - 4).split(
@@ -230,13 +230,13 @@ class TensorArguments:
         return other.name if other is not None and other.type == "Tensor" and not other.optional else None
 
     def _needs_one_shape(self) -> bool:
-        """Whether operands that PyTorch broadcasts must have one shape for the function."""
+        """Returns whether operands that PyTorch broadcasts must have one shape for the function."""
         tensors = [param for param in self.function.params if param.type == "tensor" and param.direction == "in"]
         provided = [param for param in tensors if param.name in self.binding.arguments]
         return self.is_iterator and len(provided) > 1 and all(_keeps_shape(output) for output in self.binding.outputs)
 
     def _input_type(self, param: Parameter, argument: AtenArgument) -> str:
-        """What the tensor is converted to; empty where it stays as it is."""
+        """Target of the tensor's conversion; empty if there is none."""
         if isinstance(param.dtype, DtypeList) and set(param.dtype.dtypes) <= _INDEX:
             return ""
         if self.is_iterator:
@@ -272,7 +272,7 @@ def call_items(function: Function, binding: Binding, words: Mapping[str, str], d
             items.append(words[param.name])
         elif param.is_written and param.type != "generator":
             if not param.nullable:
-                raise Unbound(f"has no result for {param.name}")
+                raise BindingError(f"has no result for {param.name}")
             items.append("nullptr")
         elif param.name in binding.constants:
             items.append(_literal(replace(param, default=binding.constants[param.name])))

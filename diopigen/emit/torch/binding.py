@@ -1,4 +1,4 @@
-"""Which argument of an ATen overload becomes which parameter of a function of the interface."""
+"""Mapping of the arguments of an ATen overload to the parameters of a function of the interface."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Binding:
     """Arguments that repeat what sizes say; the kernel falls back where they say something else."""
 
 
-class Unbound(Exception):
+class BindingError(Exception):
     """An argument or a parameter has no counterpart."""
 
 
@@ -78,7 +78,7 @@ def _provided(schema: AtenSchema) -> list[AtenArgument]:
 def bind(function: Function, schema: AtenSchema) -> Binding:
     """Pairs arguments with parameters.
 
-    Raises `Unbound` where an argument would be lost, or a parameter without a default has none.
+    Raises `BindingError` where an argument would be lost, or a parameter without a default has none.
     """
     taken = matched(function, schema)
     entry = _entry(function, schema.name)
@@ -89,10 +89,10 @@ def bind(function: Function, schema: AtenSchema) -> Binding:
     used = set(map(id, taken.values()))
     lost = [a.name for a in provided if id(a) not in used and a.name not in IMPLIED | SCALES and not a.written]
     if lost:
-        raise Unbound(f"has no parameter for {', '.join(lost)}")
+        raise BindingError(f"has no parameter for {', '.join(lost)}")
     without = [p for p in function.params if p.direction == "in" and p.name not in {*taken, *constants, *counts}]
     missing = [p.name for p in without if p.default is None and not p.nullable]
     if missing:
-        raise Unbound(f"has nothing for {', '.join(missing)}")
+        raise BindingError(f"has nothing for {', '.join(missing)}")
     scales = tuple(a.name for a in provided if a.name in SCALES and id(a) not in used)
     return Binding(taken, outputs, constants, scales)

@@ -1,4 +1,4 @@
-"""What compiled graphs call: the functions of the interface that serve overloads of ATen, and how to call them.
+"""Calls of compiled graphs: the functions of the interface for overloads of ATen, and how to call them.
 
 A graph that `torch.compile` hands to the backend consists of functional overloads. Each one that a function of the
 interface serves as it is (a generated kernel would make one call for it) gets a binding: for every parameter of the
@@ -16,7 +16,7 @@ from diopigen.emit.c_text import COLUMNS
 from diopigen.emit.elementwise.integers import nonzero
 from diopigen.emit.elementwise.kernels import expressible, fusible_functions, kernel_text
 from diopigen.emit.torch.arguments import CONVERSIONS, rule_of
-from diopigen.emit.torch.binding import Binding, Unbound, bind
+from diopigen.emit.torch.binding import Binding, BindingError, bind
 from diopigen.emit.torch.forms import Family, Kernel
 from diopigen.emit.torch.schema import functional_overloads, schema_of
 from diopigen.emit.torch.structured import scalar_forms
@@ -54,7 +54,7 @@ class CallBinding:
     function: Function
     number: str
     iterator: bool
-    """Whether operands are converted to the dtype that they promote to, and broadcast."""
+    """True if operands are converted to the dtype that they promote to, and broadcast."""
     parameters: tuple[Json, ...]
 
     def text(self) -> str:
@@ -123,7 +123,7 @@ def fusible(interface: Interface, names: Sequence[str]) -> list[str]:
     lines = []
     floating = {function.name for function in expressible(interface)}
     for function in fusible_functions(interface):
-        if function.name not in names or _unsuited(function):
+        if function.name not in names or _not_fusible(function):
             continue
         kernel = kernel_text(function)
         operands = [(p.name, _is_mask(p)) for p in function.params if p.type == "tensor" and p.is_read]
@@ -154,13 +154,13 @@ def _why_not(function: Function, called: Set[str], texts: Set[str]) -> str:
         return "the spec has no kernel expression for it"
     if function.name not in texts:
         return "its kernel is no loop over elements of one dtype"
-    if reason := _unsuited(function):
+    if reason := _not_fusible(function):
         return reason
     return "" if function.name in called else "no functional overload of ATen calls it as it is"
 
 
-def _unsuited(function: Function) -> str:
-    """Why a chain cannot have a function whose kernel is an expression."""
+def _not_fusible(function: Function) -> str:
+    """Returns the reason why a chain cannot contain a function whose kernel is an expression."""
     assert function.kernel is not None
     if any(p.is_read and p.is_written for p in function.params):
         return "it writes to an operand"
@@ -208,7 +208,7 @@ def _calls(
 ) -> Iterator[CallBinding]:
     try:
         binding = bind(function, schema)
-    except Unbound:
+    except BindingError:
         return
     if binding.scales:
         return
@@ -224,7 +224,7 @@ def _calls(
 
 
 def _parameters(function: Function, binding: Binding, schema: AtenSchema, iterator: bool) -> tuple[Json, ...] | None:
-    """What each parameter of a function is; None where a call cannot be planned."""
+    """Kinds of the parameters of a function; None if a call cannot be planned."""
     results = [name.name for name in schema.arguments if name.written and name.keyword_only]
     count = len(results) if results else len(schema.returns)
     counts = {p.count: p.name for p in function.params if isinstance(p.count, str)}
@@ -272,8 +272,8 @@ def _listed(param: Parameter) -> list[str]:
 
 
 def _result_rule(param: Parameter, binding: Binding, iterator: bool) -> object:
-    """What the dtype of a result must be: `type` is the one that operands promote to, a list has what is accepted,
-    `opmath:self` is computed from the dtype of an argument; `accumulate` must stay as it is when sums are widened."""
+    """Required dtype of a result: `type` is the one that operands promote to, a list has the accepted ones,
+    `opmath:self` is computed from the dtype of an argument; `accumulate` must not change when sums are widened."""
     if isinstance(param.dtype, DtypeList):
         if iterator and set(param.dtype.dtypes) <= {"bool", "uint8"}:
             return ["bool"]
@@ -289,8 +289,8 @@ def _result_rule(param: Parameter, binding: Binding, iterator: bool) -> object:
 
 
 def _input_rule(function: Function, param: Parameter, outputs: Sequence[Parameter], iterator: bool) -> str:
-    """What an operand is converted to: `type`; `same:0`, the dtype of a result; `accumulate:0`, unless the result has
-    the dtype that the rule makes of the operand's; empty where it stays as it is."""
+    """Target of an operand's conversion: `type`; `same:0`, the dtype of a result; `accumulate:0`, unless the result has
+    the dtype that the rule derives from the operand's; empty if there is none."""
     if isinstance(param.dtype, DtypeList) and set(param.dtype.dtypes) <= _INDEX:
         return ""
     if iterator:

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, field
 
 from diopigen.emit.escaping import c_string
-from diopigen.emit.torch.binding import Unbound
+from diopigen.emit.torch.binding import BindingError
 from diopigen.emit.torch.custom_shapes import Shapes, dtype_of
 from diopigen.ir.model import Function, Interface, Parameter, ShapeRule
 from diopigen.spec.expression import Call
@@ -64,7 +64,7 @@ class Custom:
     scratch: list[Parameter] = field(default_factory=list)
     """Written, of any shape: memory that the caller need not see."""
     dimensions: dict[str, str] = field(default_factory=dict)
-    """What sizes of results are called, and where each is found."""
+    """Variables for sizes of results, and their definitions."""
 
     @property
     def name(self) -> str:
@@ -72,7 +72,7 @@ class Custom:
 
     @property
     def is_shaped(self) -> bool:
-        """Whether all results are known without running."""
+        """Returns whether all results are known without running."""
         return all(result.sizes is not None for result in self.results)
 
     @property
@@ -117,10 +117,10 @@ def _argument(param: Parameter, counts: set[str]) -> Argument:
         "diopiRoundMode_t": ("int", "int64_t"),
     }
     if param.type not in kinds:
-        raise Unbound(f"{param.name} has the type {param.type}, which schemas do not have")
+        raise BindingError(f"{param.name} has the type {param.type}, which schemas do not have")
     schema, kernel = kinds[param.type]
     if param.is_written and param.type not in ("tensor", "tensors", "generator"):
-        raise Unbound(f"{param.name} is a number that the function writes")
+        raise BindingError(f"{param.name} is a number that the function writes")
     if param.type == "scalar" and param.nullable:
         schema, kernel = "Scalar?", "const std::optional<at::Scalar>&"
     elif param.type == "tensor" and param.nullable:
@@ -130,9 +130,9 @@ def _argument(param: Parameter, counts: set[str]) -> Argument:
     elif param.nullable and param.type in NUMBERS:
         schema, kernel = f"{schema}?", f"std::optional<{kernel}>"
     elif param.nullable and param.type != "generator":
-        raise Unbound(f"{param.name} is a list, or a member of one, that may be null")
+        raise BindingError(f"{param.name} is a list, or a member of one, that may be null")
     if param.sparse:
-        raise Unbound(f"{param.name} is sparse; torch.sparse.mm calls the function")
+        raise BindingError(f"{param.name} is sparse; torch.sparse.mm calls the function")
     meta = kernel
     if param.name in counts and schema == "int":
         schema, meta = "SymInt", "c10::SymInt"
@@ -158,14 +158,14 @@ def _written_schemas(arguments: list[Argument]) -> list[Argument]:
 
 
 def custom_operator(interface: Interface, function: Function) -> Custom:
-    """The operator of a function. Raises `Unbound` where no schema can be formed."""
+    """The operator of a function. Raises `BindingError` where no schema can be formed."""
     if function.returns != "status" or not function.context:
-        raise Unbound("is no operator")
+        raise BindingError("is no operator")
     if function.deprecated is not None:
-        raise Unbound("is deprecated")
+        raise BindingError("is deprecated")
     for param in function.params:
         if keyword.iskeyword(param.name):
-            raise Unbound(f"{param.name} is a word of Python")
+            raise BindingError(f"{param.name} is a word of Python")
     has_gradient = function.backward_of is not None or any(
         other.backward_of == function.operator for other in interface.functions
     )
@@ -175,7 +175,7 @@ def custom_operator(interface: Interface, function: Function) -> Custom:
     for param in function.params:
         if param.type == "new_tensors":
             if not isinstance(param.count, int):
-                raise Unbound(f"{param.name} is an array of tensors that the function makes, of any length")
+                raise BindingError(f"{param.name} is an array of tensors that the function makes, of any length")
             results[param.name] = Result(param)
         elif param.type == "new_tensor" or (param.type == "tensor" and param.is_written):
             result = _result(function, param, shapes, has_gradient)
@@ -192,7 +192,7 @@ def custom_operator(interface: Interface, function: Function) -> Custom:
         elif param.name not in lengths:
             arguments.append(_argument(param, shapes.counts))
     if not any(one.param.type in ("tensor", "tensors") for one in arguments):
-        raise Unbound("has no tensor whose device it runs on")
+        raise BindingError("has no tensor whose device it runs on")
     custom.arguments = _written_schemas(arguments)
     custom.dimensions = shapes.used
     return custom
@@ -218,7 +218,7 @@ def _result(function: Function, param: Parameter, shapes: Shapes, has_gradient: 
     try:
         like, dtype = dtype_of(function, param)
         return Result(param, like, dtype, shapes.sizes(param), param.direction != "out")
-    except Unbound:
+    except BindingError:
         shapes.counts, shapes.used = counts, used
         return Result(param) if param.type == "new_tensor" else None
 
@@ -231,6 +231,6 @@ def operators(interface: Interface) -> tuple[list[Custom], dict[str, str]]:
             continue
         try:
             found.append(custom_operator(interface, function))
-        except Unbound as reason:
+        except BindingError as reason:
             reasons[function.name] = str(reason)
     return found, reasons

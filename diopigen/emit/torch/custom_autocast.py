@@ -1,4 +1,4 @@
-"""Which operands of an operator of the namespace `diopi` `torch.autocast` brings to one dtype."""
+"""Operands of an operator of the namespace `diopi` that `torch.autocast` casts to one dtype."""
 
 from __future__ import annotations
 

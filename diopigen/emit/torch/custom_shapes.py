@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from diopigen.emit.torch.arguments import CONVERSIONS, rule_of
-from diopigen.emit.torch.binding import Unbound
+from diopigen.emit.torch.binding import BindingError
 from diopigen.ir.load import known_dtypes
 from diopigen.ir.model import DtypeList, Function, Parameter, ShapeList, ShapeRule
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number
@@ -56,7 +56,7 @@ class Shapes:
             if param is None and expression.name in self._sources:
                 self.used[expression.name] = self._sources[expression.name]
                 return expression.name
-            raise Unbound(f"has no value for {expression.name}")
+            raise BindingError(f"has no value for {expression.name}")
         if isinstance(expression, Binary) and expression.operator in _STRENGTH:
             strength = _STRENGTH[expression.operator]
             left = self._operand(expression.left, strength)
@@ -64,7 +64,7 @@ class Shapes:
             if expression.operator == "//":
                 return f"quotient({self.number(expression.left)}, {self.number(expression.right)})"
             return f"{left} {expression.operator} {right}"
-        raise Unbound("has a size that is no sum or product")
+        raise BindingError("has a size that is no sum or product")
 
     def _operand(self, expression: Expression, strength: int) -> str:
         text = self.number(expression)
@@ -94,7 +94,7 @@ class Shapes:
             param = self._params.get(expression.left.name)
             if param is not None and param.type == "int64" and isinstance(expression.right, Number):
                 return f"{param.name} == {expression.right.value}"
-        raise Unbound("has a shape that depends on more than a flag")
+        raise BindingError("has a shape that depends on more than a flag")
 
     def sizes(self, param: Parameter) -> str:
         """The sizes of a tensor."""
@@ -102,16 +102,16 @@ class Shapes:
             items = []
             for one in param.shape.dimensions:
                 if one.kind != "formula":
-                    raise Unbound("has a size that only the call says")
+                    raise BindingError("has a size that only the call says")
                 items.append(self._size(one.formula.expression))
             return _list(items)
         if isinstance(param.shape, ShapeRule):
             return self._rule(param.shape.formula.expression)
-        raise Unbound("has no rule for its shape")
+        raise BindingError("has no rule for its shape")
 
     def _rule(self, expression: Expression) -> str:
         if not isinstance(expression, Call):
-            raise Unbound("has a shape that no rule says")
+            raise BindingError("has a shape that no rule says")
         if expression.function == "list":
             return _list([self._size(one) for one in expression.arguments])
         if expression.function == "one_of":
@@ -125,7 +125,7 @@ class Shapes:
                 return f"sizesOf({other.name})"
             if other.type == "tensor":
                 return self.sizes(other)
-        raise Unbound(f"has a shape by the rule {expression.function}")
+        raise BindingError(f"has a shape by the rule {expression.function}")
 
 
 def _list(items: Sequence[str]) -> str:
@@ -136,17 +136,17 @@ def dtype_of(function: Function, param: Parameter) -> tuple[str, str]:
     """The argument that a result is like, and its dtype in C++."""
     first = next((p.name for p in function.params if p.type == "tensor" and p.direction == "in" and not p.nullable), "")
     if not first:
-        raise Unbound("is like no tensor")
+        raise BindingError("is like no tensor")
     if isinstance(param.dtype, DtypeList):
         if len(param.dtype.dtypes) != 1:
-            raise Unbound("may have several dtypes")
+            raise BindingError("may have several dtypes")
         return first, f"at::k{known_dtypes()[param.dtype.dtypes[0]].aten}"
     rule = rule_of(param)
     if rule is None or rule[0] not in ("same", "to_real", *CONVERSIONS) or not rule[1]:
-        raise Unbound("has a dtype that no rule says")
+        raise BindingError("has a dtype that no rule says")
     other = function.param(rule[1][0])
     if other is None or other.type != "tensor" or other.nullable:
-        raise Unbound("has the dtype of what may be absent")
+        raise BindingError("has the dtype of what may be absent")
     if other.direction != "in":
         return dtype_of(function, other)
     convert = {"same": "", "to_real": "c10::toRealValueType", **CONVERSIONS}[rule[0]]

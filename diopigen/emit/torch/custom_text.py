@@ -56,7 +56,7 @@ def _make(custom: Custom) -> list[str]:
 
 
 def _declared(one: Argument) -> tuple[list[str], str]:
-    """What an argument needs before the call, and the expression for it."""
+    """Statements that prepare an argument, and the expression for it."""
     param, name = one.param, one.name
     if param.type == "tensors":
         if param.is_written:

@@ -58,7 +58,7 @@ class Kernel:
 
     entry: HandwrittenKernel
     name: str
-    """What the C++ function is called in diopigen::backend::kernels."""
+    """Name of the C++ function in diopigen::backend::kernels."""
     forms: Forms
 
 
@@ -71,7 +71,7 @@ def _packet(overload: str) -> str:
 
 
 def taken_by(schema: AtenSchema) -> list[AtenArgument]:
-    """What an overload takes, without what it only writes."""
+    """Inputs of an overload, without its outputs."""
     return [argument for argument in schema.arguments if not (argument.written and argument.keyword_only)]
 
 
@@ -97,7 +97,7 @@ def families(interface: Interface) -> Mapping[str, Family]:
 
 
 def default_name(overload: str, family: Family) -> str:
-    """What the C++ function of an overload is called unless `torch.yaml` says so: its name without underscores. An
+    """Default name of the C++ function of an overload, unless `torch.yaml` sets one: its name without underscores. An
     overload that writes to given tensors goes by the name of the one that makes them."""
     is_out = family.out == overload and family.functional is not None
     base, _, name = (family.functional if is_out and family.functional else overload).partition(".")
@@ -126,7 +126,7 @@ def kernels_of(interface: Interface, known: Mapping[str, Family]) -> list[Kernel
 
 
 def wrapper_name(schema: AtenSchema) -> str:
-    """What the derived kernel of an overload is called."""
+    """Name of the derived kernel of an overload."""
     return schema.name.replace(".", "_")
 
 

@@ -15,7 +15,7 @@ from diopigen.emit.c_text import COLUMNS, call_lines
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.sources import spec_files
 from diopigen.emit.templates import render
-from diopigen.emit.torch.binding import Unbound
+from diopigen.emit.torch.binding import BindingError
 from diopigen.emit.torch.compiled import COPIES, call_bindings, functions_of, fusible, table_lines
 from diopigen.emit.torch.custom import operators
 from diopigen.emit.torch.custom_autocast import promotion_lines
@@ -113,7 +113,7 @@ def _check_names(interface: Interface) -> list[Diagnostic]:
 
 
 def _check_forms(known: Mapping[str, Family], kernels: Sequence[Kernel]) -> list[Diagnostic]:
-    """What a kernel serves besides its own overload takes the same arguments; names that follow are not given."""
+    """Checks that further overloads of a kernel have the same arguments; derived names need not be listed."""
     found = []
     for kernel in kernels:
         entry = kernel.entry
@@ -142,7 +142,7 @@ def structured(interface: Interface, handwritten: Sequence[Kernel]) -> tuple[lis
         function, overload = owners[group.out]
         try:
             kernels.append(structured_kernel(interface, group, function, by_out))
-        except Unbound as reason:
+        except BindingError as reason:
             problems.append(_unserved(function, overload, str(reason)))
     return kernels, problems
 
@@ -168,9 +168,9 @@ def ruled(
             continue
         try:
             if missing := [member for member in known[name].members if member in interface.aten.releases_of]:
-                raise Unbound(f"belongs to {missing[0]}, which is not in all of {interface.aten.torch}")
+                raise BindingError(f"belongs to {missing[0]}, which is not in all of {interface.aten.torch}")
             kernel = ruled_kernel(interface, known[name], frozenset(served))
-        except Unbound as reason:
+        except BindingError as reason:
             problems.append(_unserved(function, overload, str(reason)))
             continue
         kernels.append(kernel)
@@ -231,7 +231,7 @@ def _headers(names: Iterable[str]) -> list[str]:
 
 
 def _customs(interface: Interface) -> dict[str, object]:
-    """What the template of the operators of the namespace `diopi` shows."""
+    """Data of the template of the operators of the namespace `diopi`."""
     found, _ = operators(interface)
     return {
         "custom_headers": sorted({one.function.header for one in found}),

@@ -1,4 +1,4 @@
-"""Which operator of the namespace `diopi` computes the gradients of another, and what it gets.
+"""Gradients of operators of the namespace `diopi`: the operator that computes them, and its arguments.
 
 The words for an argument of a backward operator, and for what a result of it is, are those of
 `diopigen_torch/custom_gradient.h`.
@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from diopigen.emit.c_text import COLUMNS, call_lines
-from diopigen.emit.torch.binding import Unbound
+from diopigen.emit.torch.binding import BindingError
 from diopigen.emit.torch.custom import Argument, Custom
 from diopigen.ir.model import DtypeList, Function, Interface, Parameter, ShapeList
 from diopigen.spec.expression import Name
 
 _DEFAULTS = frozenset({"", "in", "input", "bottom", "out", "points"})
-"""What a gradient is called that is simply that of the first operand."""
+"""Names of a gradient that is simply that of the first operand."""
 _INTEGRAL = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
 
 
@@ -35,7 +35,7 @@ def _is_floating(function: Function, param: Parameter) -> bool:
 
 
 def _stem(name: str) -> str:
-    """What remains of the name of a gradient: `weight` of `grad_weight`, `mask` of `mask_grad`."""
+    """Operand in the name of a gradient: `weight` of `grad_weight`, `mask` of `mask_grad`."""
     lower = name.lower()
     for part in ("grad_", "_grad", "grad"):
         if lower.startswith(part):
@@ -93,7 +93,7 @@ def _source(forward: Custom, backward: Custom, one: Argument, targets: Sequence[
     if param.is_written and param.type == "tensor":
         target = next((index for written, index in targets if written.name == param.name), None)
         if target is None:
-            raise Unbound(f"{backward.name} writes {param.name}, which is the gradient of no operand")
+            raise BindingError(f"{backward.name} writes {param.name}, which is the gradient of no operand")
         return f"z{target}"
     if param.name in names:
         return f"i{names.index(param.name)}"
@@ -113,7 +113,7 @@ def _source(forward: Custom, backward: Custom, one: Argument, targets: Sequence[
                 return f"s{target}.{dimensions.index(param.name)}"
     if one.default is not None and param.type != "generator":
         return "d"
-    raise Unbound(f"{backward.name} reads {param.name}, unknown to the call")
+    raise BindingError(f"{backward.name} reads {param.name}, unknown to the call")
 
 
 def _backward(forward: Custom, backward: Custom) -> Backward:
@@ -125,10 +125,10 @@ def _backward(forward: Custom, backward: Custom) -> Backward:
             if index is not None:
                 targets.append((param, index))
     if not targets:
-        raise Unbound(f"{backward.name} writes the gradient of no operand")
+        raise BindingError(f"{backward.name} writes the gradient of no operand")
     words = tuple(_source(forward, backward, one, targets) for one in backward.arguments)
     if not any(word.startswith("g") for word in words):
-        raise Unbound(f"{backward.name} reads no gradient of a result")
+        raise BindingError(f"{backward.name} reads no gradient of a result")
     positions = {param.name: index for param, index in targets}
     results = tuple(str(positions.get(result.param.name, "-")) for result in backward.results)
     return Backward(backward.name, words, results)
@@ -146,18 +146,18 @@ def gradients(interface: Interface, customs: Sequence[Custom]) -> tuple[dict[str
             continue
         try:
             if any(one.param.is_written and one.param.type != "generator" for one in forward.arguments):
-                raise Unbound("its results are arguments that the caller provides")
+                raise BindingError("its results are arguments that the caller provides")
             if any(one.param.type == "generator" for one in forward.arguments):
-                raise Unbound("it draws random numbers, which the backward call must draw again")
+                raise BindingError("it draws random numbers, which the backward call must draw again")
             missing = [f.name for f in others if f.name not in by_function]
             if missing:
-                raise Unbound(f"{', '.join(missing)} has no operator")
+                raise BindingError(f"{', '.join(missing)} has no operator")
             calls = [_backward(forward, by_function[f.name]) for f in others]
             owners = [index for call in calls for index in _positions(call)]
             if len(owners) != len(set(owners)):
-                raise Unbound("two backward functions compute the same gradient")
+                raise BindingError("two backward functions compute the same gradient")
             found[forward.name] = calls
-        except Unbound as reason:
+        except BindingError as reason:
             reasons[forward.function.name] = str(reason)
     return found, reasons
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from diopigen.diagnostics import Diagnostic, Severity
-from diopigen.emit.torch.binding import Unbound, bind
+from diopigen.emit.torch.binding import BindingError, bind
 from diopigen.emit.torch.forms import Family, Kernel
 from diopigen.emit.torch.ruled import ruled_kernel
 from diopigen.ir.model import Function, Interface
@@ -18,16 +18,16 @@ RULES = {
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """What decides which reasons hold for a kernel."""
+    """Properties of a kernel that its reasons depend on."""
 
     is_structured: bool
     is_needed: bool
     is_named: bool
-    """Whether a function of the interface names one of its forms."""
+    """True if a function of the interface names one of its forms."""
     is_bound: bool
-    """Whether the arguments are those of the function that names the overload."""
+    """True if the arguments are those of the function that names the overload."""
     is_ruled: bool
-    """Whether the rules of the spec say shapes and dtypes of its results."""
+    """True if the rules of the spec say shapes and dtypes of its results."""
     writes_lists: bool
     calls: tuple[Function, ...]
 
@@ -53,7 +53,7 @@ def _is_bound(function: Function | None, kernel: Kernel) -> bool:
         return False
     try:
         bind(function, kernel.forms.schema)
-    except Unbound:
+    except BindingError:
         return False
     return True
 
@@ -61,7 +61,7 @@ def _is_bound(function: Function | None, kernel: Kernel) -> bool:
 def _is_ruled(interface: Interface, family: Family) -> bool:
     try:
         ruled_kernel(interface, family, frozenset())
-    except Unbound:
+    except BindingError:
         return False
     return True
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from diopigen.emit.c_text import COLUMNS, call_lines, wrapped
 from diopigen.emit.torch.arguments import CONVERSIONS, TensorArguments, call_items, rule_of, statement
-from diopigen.emit.torch.binding import Binding, Unbound, bind
+from diopigen.emit.torch.binding import Binding, BindingError, bind
 from diopigen.emit.torch.forms import Family, Forms, derived_text, wrapper_name, written_by
 from diopigen.emit.torch.schema import schema_of, signature
 from diopigen.ir.aten import AtenSchema
@@ -36,22 +36,22 @@ def _is_elementwise(function: Function, binding: Binding) -> bool:
 
 
 def _promotion(output: Parameter) -> str:
-    """How the iterator promotes; empty where the operands' common dtype is that of the result."""
+    """Promotion mode of the iterator; empty if the operands' common dtype is that of the result."""
     if isinstance(output.dtype, DtypeList):
         if set(output.dtype.dtypes) <= {"bool", "uint8"}:
             return "Promotion::boolean"
-        raise Unbound(f"has a result, {output.name}, whose dtype the rules do not say")
+        raise BindingError(f"has a result, {output.name}, whose dtype the rules do not say")
     rule = rule_of(output)
     name = rule[0] if rule is not None else ""
     if name not in ("same", "promote", "to_float"):
-        raise Unbound(f"has a result, {output.name}, whose dtype the rules do not say")
+        raise BindingError(f"has a result, {output.name}, whose dtype the rules do not say")
     return "Promotion::real" if name == "to_float" else ""
 
 
 def _operand(binding: Binding, name: str) -> str:
     argument = binding.arguments.get(name)
     if argument is None or argument.type != "Tensor" or argument.is_list or argument.optional:
-        raise Unbound(f"has no tensor for {name}")
+        raise BindingError(f"has no tensor for {name}")
     return argument.name
 
 
@@ -65,7 +65,7 @@ def _shape(output: Parameter, binding: Binding) -> str:
             (of,) = expression.arguments
             if isinstance(of, Name):
                 return f"{_operand(binding, of.name)}.sizes()"
-    raise Unbound(f"has a result, {output.name}, whose shape the rules do not say")
+    raise BindingError(f"has a result, {output.name}, whose shape the rules do not say")
 
 
 def _dtype(output: Parameter, binding: Binding) -> tuple[str, str]:
@@ -75,7 +75,7 @@ def _dtype(output: Parameter, binding: Binding) -> tuple[str, str]:
         like = _operand(binding, rule[1][0])
         helper = CONVERSIONS.get(rule[0])
         return like, f"{helper}({like}.scalar_type())" if helper is not None else ""
-    raise Unbound(f"has a result, {output.name}, whose dtype the rules do not say")
+    raise BindingError(f"has a result, {output.name}, whose dtype the rules do not say")
 
 
 def _elementwise(function: Function, schema: AtenSchema, binding: Binding) -> list[str]:
@@ -108,7 +108,7 @@ def _implementation(function: Function, schema: AtenSchema) -> list[str]:
     binding = bind(function, schema)
     results = tuple(written_by(schema))
     if len(binding.outputs) != len(results):
-        raise Unbound(f"has {len(results)} results, and the function {len(binding.outputs)}")
+        raise BindingError(f"has {len(results)} results, and the function {len(binding.outputs)}")
     is_elementwise = _is_elementwise(function, binding) and len(results) == 1
     shaping = (_elementwise if is_elementwise else _like)(function, schema, binding)
     tensors = TensorArguments(function, binding, is_elementwise, results)
@@ -117,7 +117,7 @@ def _implementation(function: Function, schema: AtenSchema) -> list[str]:
     returned = results[0] if len(results) == 1 else f"{{{', '.join(results)}}}"
     items = call_items(function, binding, tensors.words, tensors.dtype)
     if is_elementwise and not any(" type" in line for line in tensors.lines):
-        raise Unbound("has operands of no common dtype")
+        raise BindingError("has operands of no common dtype")
     return [
         *call_lines(f"{own.result} {wrapper_name(schema)}", own.texts, " {").split("\n"),
         *(_INDENT + line for line in shaping),
@@ -140,10 +140,10 @@ def _owner(interface: Interface, family: Family) -> Function | None:
 
 def ruled_kernel(interface: Interface, family: Family, served: frozenset[str]) -> RuledKernel:
     """The kernels of a family, for those of its forms that a new device needs and that are not `served`. Raises
-    `Unbound`."""
+    `BindingError`."""
     function = _owner(interface, family)
     if family.out is None or function is None:
-        raise Unbound("is no structured operator")
+        raise BindingError("is no structured operator")
     schema = schema_of(interface, family.out)
     assert schema is not None
     required = [name for name in family.members if name in interface.aten.needed and name not in served]

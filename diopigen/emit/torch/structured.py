@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from diopigen.emit.c_text import COLUMNS, call_lines, wrapped
 from diopigen.emit.torch.arguments import TensorArguments, call_items, statement
-from diopigen.emit.torch.binding import Binding, Unbound, bind
+from diopigen.emit.torch.binding import Binding, BindingError, bind
 from diopigen.emit.torch.schema import Signature, operator_class, operator_header, schema_of, signature
 from diopigen.ir.aten import AtenSchema
 from diopigen.ir.aten_model import StructuredGroup
@@ -115,7 +115,7 @@ def _scales(schema: AtenSchema, binding: Binding) -> list[str]:
         return []
     names = {argument.name for argument in schema.arguments}
     if "output_size" not in names or not {"input_size", "self"} & names:
-        raise Unbound(f"has no sizes that {', '.join(binding.scales)} could repeat")
+        raise BindingError(f"has no sizes that {', '.join(binding.scales)} could repeat")
     before = "input_size" if "input_size" in names else "self.sizes()"
     depth = 2 if "align_corners" in names else 1
     items = [before, "output_size", f"{{{', '.join(binding.scales)}}}"]
@@ -180,7 +180,7 @@ def structured_kernel(
     interface: Interface, group: StructuredGroup, function: Function, handwritten: Mapping[str, str]
 ) -> StructuredKernel:
     """The kernels of a group. `handwritten` gives the C++ functions that stand for `run`, by out overload. Raises
-    `Unbound`."""
+    `BindingError`."""
     schema = schema_of(interface, group.out)
     assert schema is not None
     count = sum(argument.written and argument.keyword_only for argument in schema.arguments)
@@ -201,4 +201,4 @@ def structured_kernel(
     return StructuredKernel(group, tuple(called), "\n".join([*head, *lines, f"}}  // namespace {group.meta}"]))
 
 
-__all__ = ["StructuredKernel", "Unbound", "inputs_of", "run_parameters", "scalar_forms", "structured_kernel"]
+__all__ = ["BindingError", "StructuredKernel", "inputs_of", "run_parameters", "scalar_forms", "structured_kernel"]

@@ -18,7 +18,7 @@ FORMS = {
     "permutation": "an order of dimensions; without one they are reversed",
     "number": "an operand that is a number",
 }
-"""What the expressions of arguments may call."""
+"""Functions in expressions of arguments."""
 
 
 def entries(interface: Interface) -> Mapping[str, tuple[RelaxOperator, ...]]:

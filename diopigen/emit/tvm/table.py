@@ -53,7 +53,7 @@ def _entry(interface: Interface, entry: RelaxOperator) -> dict[str, Any]:
 
 
 def _arguments(function: Function, entry: RelaxOperator) -> list[Any]:
-    """What is passed before the destinations, in order: expressions as texts, and values in a mapping."""
+    """Arguments before the destinations, in order: expressions as texts, and values in a mapping."""
     lists = counted(function)
     found: list[Any] = []
     for param in read(function):

@@ -14,17 +14,17 @@ TENSORS = ("tensor", "tensors")
 
 
 def is_destination(param: Parameter) -> bool:
-    """Whether it is a tensor, or a list of tensors, that the caller passes to be written."""
+    """Returns whether it is a tensor, or a list of tensors, that the caller passes to be written."""
     return param.direction == "out" and param.type in TENSORS
 
 
 def is_returned(param: Parameter) -> bool:
-    """Whether it is a result of the packed function: tensors that the operator allocates, and numbers."""
+    """Returns whether it is a result of the packed function: tensors that the operator allocates, and numbers."""
     return param.type in ALLOCATED or (param.is_written and param.type not in (*TENSORS, "generator", "generators"))
 
 
 def is_choice(param: Parameter) -> bool:
-    """Whether it is a result that the caller may decline: the packed function takes a bool in its stead."""
+    """Returns whether it is a result that the caller may decline: the packed function takes a bool in its stead."""
     return param.type in ALLOCATED and param.nullable
 
 

@@ -1,4 +1,4 @@
-"""What Python knows of an operator: the parameters of its method, its docstring, and the typed stub of all of them."""
+"""Python interface of an operator: the parameters of its method, its docstring, and the typed stub of all of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def argument_name(param: Parameter) -> str:
 
 
 def is_length(function: Function, param: Parameter) -> bool:
-    """Whether it is the length of a list, which follows from the list."""
+    """Returns whether it is the length of a list, which follows from the list."""
     return any(other.count == param.name for other in function.params)
 
 
@@ -79,7 +79,7 @@ def _result_type(param: Parameter) -> str:
 
 
 def results(function: Function) -> tuple[Parameter, ...]:
-    """What the method returns, in the order of the C function."""
+    """Return type of the method, in the order of the C function."""
     names = {param.name for param in returned(function)}
     return tuple(param for param in function.params if is_destination(param) or param.name in names)
 

@@ -48,7 +48,7 @@ _BODIES: Mapping[str, tuple[str, tuple[str, ...]]] = {
 
 
 def device_function(function: DeviceFunction) -> dict[str, Any]:
-    """What the template of device.cpp needs of a function: `doc`, `head`, `body`, `register` and `name`."""
+    """Data of the template of device.cpp for a function: `doc`, `head`, `body`, `register` and `name`."""
     params = [declarator(param.c_type, param.name) for param in function.params]
     where, lines = _BODIES.get(function.name, ("this function; nothing is known of it here.", _unknown(function)))
     comment = wrapped(f"VENDOR: {where}", "    // ", "    // ")

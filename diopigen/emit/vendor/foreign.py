@@ -20,14 +20,14 @@ _STARTS = {"CMakeLists.txt": "CMakeLists.txt.j2", "impl/{vendor}/missing.h": "mi
 
 
 def generated_files(interface: Interface, templates: Path, vendor: str, selection: Selection) -> Plan:
-    """What belongs to diopigen and follows from the spec."""
+    """Files that are generated from the spec and belong to diopigen."""
     mark = {"vendor": vendor, "interface": str(interface.version), "operators": selection.as_json()}
     text = (json.dumps(mark, indent=2) + "\n").encode()
     return Plan((*headers.emit(interface, templates).files, PlannedFile(MARK, text, ("specs/types.yaml",), "vendor")))
 
 
 def starts(interface: Interface, templates: Path, vendor: str, operators: Iterable[Operator]) -> Plan:
-    """What is written once and then belongs to the vendor."""
+    """Files that are created once and then belong to the vendor."""
     files = [_file(templates, path.format(vendor=vendor), name, {"vendor": vendor}) for path, name in _STARTS.items()]
     for operator in operators:
         function = operator.functions[0]

@@ -1,4 +1,4 @@
-"""Which operators a vendor's tree has skeletons for, and whether its name can be a vendor's name."""
+"""Operators with skeletons in a vendor's tree, and the check of a vendor's name."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _REASON = {name: reason for reason, names in _RESERVED.items() for name in names
 
 
 def why_reserved(name: str) -> str | None:
-    """What else has a name in lower case; None where nothing has it."""
+    """Returns another use of the lower-case name; None if there is none."""
     return _REASON.get(name)
 
 
@@ -55,11 +55,11 @@ class Selection:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was chosen."""
+        """Returns whether nothing was chosen."""
         return not (self.patterns or self.families or self.everything or self.starter)
 
     def union(self, other: Selection) -> Selection:
-        """What either of the two selects."""
+        """Union of the two selections."""
         return Selection(
             tuple(sorted({*self.patterns, *other.patterns})),
             tuple(sorted({*self.families, *other.families})),

@@ -41,7 +41,7 @@ def operators(interface: Interface) -> tuple[Operator, ...]:
 
 
 def skeleton_path(vendor: str, operator: Operator) -> str:
-    """Where the operator's file is below the root of a vendor's tree."""
+    """Path of the operator's file below the root of a vendor's tree."""
     return f"impl/{vendor}/functions/{operator.family}/{operator.name}.cpp"
 
 
@@ -92,7 +92,7 @@ def library_call(function: Function, name: str) -> str:
 
 
 def contract(function: Function, *, is_written: bool = False) -> str:
-    """What the spec demands of an implementation of `function`, as a comment. `is_written`: there is a kernel below."""
+    """Contract of `function` in the spec, as a comment. `is_written`: there is a kernel below."""
     paragraphs = [("", function.doc.strip())]
     if function.source:
         paragraphs.append(("@note ", f"Source: {function.source.strip()}"))
@@ -115,7 +115,7 @@ def contract(function: Function, *, is_written: bool = False) -> str:
 
 
 def aliasing_text(function: Function) -> str:
-    """What may be in the same memory, as far as the spec says; empty where nothing is written."""
+    """Describes permitted overlaps in memory; empty if nothing is written."""
     tensors = [param for param in function.params if param.type in ("tensor", "tensors")]
     if function.is_collective:
         return " ".join(_buffers(function))
@@ -136,7 +136,7 @@ def aliasing_text(function: Function) -> str:
 
 
 def _buffers(function: Function) -> list[str]:
-    """Where the buffers of a collective may overlap: what `in_place` says, and nowhere else."""
+    """Describes permitted overlaps of the buffers of a collective: only those of `in_place`."""
     buffers = [param for param in function.params if param.elements is not None]
     if len(buffers) < 2:
         return []

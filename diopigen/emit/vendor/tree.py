@@ -49,14 +49,14 @@ _STARTS = {
 _PACKAGE_START = {"torch_{vendor}/__init__.py": "torch/__init__.py.j2", "pyproject.toml": "torch/pyproject.toml.j2"}
 """The vendor's package for PyTorch, over diopi_torch."""
 _TVM_START = {"test/relax_mlp.py": "relax_mlp.py.j2"}
-"""What a tree with TVM starts with."""
+"""Initial files of a tree with TVM."""
 # The functions of the newer form of a test library that are not device functions.
 _LIBRARY_FUNCTIONS = ("initLibrary", "finalizeLibrary", "buildGeneratorState")
 
 
 @dataclass(frozen=True, slots=True)
 class VendorOptions:
-    """What to scaffold: the vendor's name, the operators that get a skeleton, and what they were selected by.
+    """Request of a scaffold: the vendor's name, the operators that get a skeleton, and what they were selected by.
 
     `torch`: the tree has a backend for PyTorch as well, `tvm`: packed functions and TVM's ext_dev. `chip` is the chip's
     file that a tree starts with. `elementwise` and `library` count the functions with generated kernels and with first
@@ -75,7 +75,7 @@ class VendorOptions:
 
 
 CHIP_FOLDER = "generated/chip"
-"""Where the table of the chip is in a vendor's tree."""
+"""Path of the table of the chip in a vendor's tree."""
 
 
 def chip_file(vendor: str) -> str:
@@ -91,12 +91,12 @@ def default_chip(interface: Interface, templates: Path, vendor: str) -> bytes:
 
 
 def shims_folder(vendor: str) -> str:
-    """Where the shims are in a vendor's tree: where `diopigen adaptors impl/VENDOR` writes them, called there."""
+    """Path of the shims in a vendor's tree: that of `diopigen adaptors impl/VENDOR`, run in the tree."""
     return f"generated/adaptors/{vendor}"
 
 
 def is_generated(path: str) -> bool:
-    """Whether a file of a vendor's tree belongs to diopigen; the others are written once."""
+    """Returns whether a file of a vendor's tree belongs to diopigen; the others are written once."""
     return path in _GENERATED_FILES
 
 

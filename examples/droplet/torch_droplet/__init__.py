@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 def _autoload() -> None:
-    """What the entry point `torch.backends` calls when torch is imported: importing this package is enough."""
+    """Entry point `torch.backends`, called when torch is imported: importing this package is enough."""
 
 
 # Behind _autoload: where this package is imported before torch, torch asks for it while this file still runs.

@@ -23,7 +23,7 @@ class Board:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What tells the library of the file."""
+        """Environment that passes the file to the library."""
         return {"DIOPI_SOURCE_FAULTS": self._file.name}
 
     def inject(self, number: int) -> None:

@@ -112,7 +112,7 @@ class Tree:
         return [rejected for rejected in found if rejected is not None]
 
     def object_of(self, unit: Unit) -> Path:
-        """Where the object code of a unit lies."""
+        """Path of the object code of a unit."""
         return (self.folder / "objects" / unit.path).with_suffix(".o")
 
     def _compiled(self, unit: Unit, switched: bool) -> Rejected | None:
@@ -195,7 +195,7 @@ def build_runtime(root: Path, folder: Path, jobs: int) -> Path:
 
 
 def _is_fresh(target: Path, source: Path) -> bool:
-    """Whether the object is newer than the source and all that it includes."""
+    """Returns whether the object is newer than the source and all that it includes."""
     described = target.with_suffix(".d")
     if not (target.is_file() and described.is_file()):
         return False

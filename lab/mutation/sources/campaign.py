@@ -50,8 +50,8 @@ class Campaign:
     def run(
         self, points: Mapping[int, Point], log: Path, *, jobs: int = 1, progress: Progress | None = None
     ) -> list[Result]:
-        """What came of each fault. Results are added to `log` as they come; what is there already, of the same fault
-        and the same cases, is not run again."""
+        """Outcome of each fault. Results are added to `log` as they come; what is there already, of the same fault and
+        the same cases, is not run again."""
         saved = _read(log)
         found = {number: saved[point.key][1] for number, point in points.items() if self._holds(saved, point, number)}
         # In no order, so that a run that is cut off has tried faults of all families.
@@ -94,7 +94,7 @@ class Campaign:
         return hash_of(sorted(state_of(case) for case in resting))
 
     def _holds(self, saved: Mapping[str, tuple[str, Result]], point: Point, number: int) -> bool:
-        """Whether there is an earlier result that rests on cases as they are now."""
+        """Returns whether there is an earlier result that rests on cases as they are now."""
         return point.key in saved and saved[point.key][0] == self._state(number, saved[point.key][1])
 
     def _result(self, process: _Process, number: int, point: Point) -> Result:

@@ -22,7 +22,7 @@ class Equivalence:
         self._sound: dict[str, str] = {}
 
     def shows(self, point: Point) -> bool:
-        """Whether all units that the fault is part of come out the same."""
+        """Returns whether all units that the fault is part of come out the same."""
         units = [
             unit
             for unit in self.tree.units

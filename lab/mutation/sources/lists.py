@@ -73,7 +73,7 @@ class Waiver:
     span: Span
 
     def is_about(self, point: Point) -> bool:
-        """Whether a change is one of these."""
+        """Returns whether a change is one of these."""
         pairs = (
             (point.file, self.file), (point.function, self.function), (point.original, self.code),
             (point.replacement, self.becomes),

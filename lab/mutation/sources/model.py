@@ -1,4 +1,4 @@
-"""What a campaign over sources hands around: places that can be changed, and what came of each change."""
+"""Types of a campaign over sources: locations that can be changed, and the outcome of each change."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ OUTCOMES = ("killed", "survived", "not reached", "equivalent", "stillborn")
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of a fault.
+    """Outcome of a fault.
 
     `killed`: the case `case` fails, as `found_as`. `survived`: `cases` cases reach it and all pass. `not reached`: no
     case evaluates it. `equivalent`: `reason` shows that it changes nothing, either as the compiler makes the same
@@ -92,7 +92,7 @@ def from_record(record: dict[str, Any]) -> Result:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How many faults count, and how many of these are found."""
+    """Number of counted faults, and of detected ones."""
 
     counted: int
     killed: int

@@ -78,7 +78,7 @@ def _function(cursor: Cursor, source: Source, name: str, within: str, walked: Wa
 
 
 def _is_sound(edit: Edit, source: Source, body: tuple[int, int]) -> bool:
-    """Whether the change is within the body, is one, and holds no comment or directive."""
+    """Returns whether the change is within the body, is one, and holds no comment or directive."""
     texts = (source.text(edit.start, edit.end), edit.replacement)
     if not body[0] <= edit.start < edit.end <= body[1] or not edit.replacement:
         return False
@@ -174,7 +174,7 @@ class _Walk:
                 yield child
 
     def _initialiser(self, cursor: Cursor) -> int | None:
-        """Where the value of a variable begins; None where it has none that runs."""
+        """Start of the initial value of a variable; None if there is none at run time."""
         start, end = span(cursor)
         at = int(cursor.location.offset)
         if "grain" in cursor.spelling or re.search(r"\bconstexpr\b", self.source.text(start, at)):
@@ -194,7 +194,7 @@ def _grain(cursor: Cursor, source: Source) -> tuple[int, int] | None:
 
 
 _GRAINS = {"parallel_for": 1, "run_parallel": 1, "reduce_samples": 2, "each": 1}
-"""Which argument of a function is the least work that is worth a thread, or what one of its steps costs."""
+"""Index of the argument of a function with the grain size of threads or the cost of a step."""
 
 
 def read(path: Path) -> Source:

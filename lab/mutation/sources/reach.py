@@ -1,4 +1,4 @@
-"""Which cases evaluate the places of which faults: every case is run once with none of them acting."""
+"""Cases that reach the location of each fault: every case runs once without any fault."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def measure(
 
 
 def _read(cache: Path) -> dict[str, dict[str, object]]:
-    """What an earlier run has written; a last line that was cut off does not count."""
+    """Results of an earlier run; a truncated last line is ignored."""
     known: dict[str, dict[str, object]] = {}
     if cache.is_file():
         for line in cache.read_text(encoding="utf-8").splitlines():

@@ -1,4 +1,4 @@
-"""What came of a campaign over sources, as text and as JSON. Nothing is written here."""
+"""Report of a campaign over sources, as text and as JSON. Nothing is written here."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to inject: `count` faults (0: all) of these families, files and kinds, and those with a name where `named`
-    is a file. `waivers` lists changes that are no faults."""
+    """Selection of faults: `count` faults (0: all) of these families, files and kinds, and named ones if `named` is a
+    file. `waivers` lists changes that are no faults."""
 
     count: int
     seed: int
@@ -55,7 +55,7 @@ class Workshop:
 
     @cached_property
     def scan(self) -> Scan:
-        """What can be changed; read when it is asked for, as named faults need none of it."""
+        """Possible changes, read on demand, since named faults need none of them."""
         return Scan(self.tree, self.files, self.tree.units, self._read)
 
     def _read(self, done: int, total: int) -> None:

@@ -23,7 +23,7 @@ Progress = Callable[[int, int], None]
 
 
 class Scan:
-    """What a tree's sources hold: changes by file, and the headers of the tree that each unit includes."""
+    """Content of a tree's sources: changes by file, and the headers of the tree that each unit includes."""
 
     def __init__(
         self, tree: Tree, files: Mapping[str, bytes], units: Sequence[Unit], progress: Progress | None

@@ -36,13 +36,14 @@ BEYOND = 256.0
 """Units of a dtype's precision from which on a deviation is suspected. What is suspected for nothing costs time alone:
 operators are then compared by their own errors."""
 JUMP = 8.0
-"""What a deviation has over all before it in its step, to be suspected."""
+"""Ratio of a suspected deviation to all before it in its step."""
 SUSPECTS = 6
 
 
 @dataclass
 class Bisection:
-    """What was found, and in which runs. `finding` is that of `compare`; empty where no operator is wrong by itself."""
+    """Findings, and the runs that led to them. `finding` is that of `compare`; empty where no operator is wrong by
+    itself."""
 
     rows: list[StepRow] = field(default_factory=list)
     suspects: list[str] = field(default_factory=list)
@@ -147,7 +148,7 @@ def _report(folder: Path) -> Path:
 
 
 def same_start(events: Sequence[Event], others: Sequence[Event]) -> bool:
-    """Whether both runs begin with the same parameters, but for rounding."""
+    """Returns whether both runs begin with the same parameters, but for rounding."""
     start = [one for one in deviations(events, others) if one.event.name.startswith("initial ")]
     return not start or max(one.units for one in start) < BEYOND
 

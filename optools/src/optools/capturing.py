@@ -55,7 +55,7 @@ class Capture(Tool):
 
     @property
     def folder(self) -> Path:
-        """Where the captures are: the folder of this rank."""
+        """Folder of the captures of this rank."""
         return self.store.folder
 
     def call(self, call: Call, proceed: Proceed) -> Any:

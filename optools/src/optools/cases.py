@@ -37,7 +37,7 @@ def table(calls: Iterable[Stored], name: str, values: int = SMALL) -> Table:
     """The model table of some calls. Raises `FolderError` where diopigen is not installed."""
     try:
         from diopigen import api
-        from diopigen.conformance.cases.aten_calls import AtenCall, Mapper, Unmapped
+        from diopigen.conformance.cases.aten_calls import AtenCall, Mapper, MappingError
         from diopigen.conformance.cases.model_text import row_text, table_text
         from diopigen.diagnostics import Sink
         from diopigen.package import package_data
@@ -66,8 +66,8 @@ def table(calls: Iterable[Stored], name: str, values: int = SMALL) -> Table:
         arguments, results = _arguments(call, facts, values)
         try:
             row = mapper.row(AtenCall(phase, call.op, arguments, results))
-        except (Unmapped, AssertionError, KeyError, TypeError, ValueError) as reason:
-            why = str(reason).splitlines()[0] if isinstance(reason, Unmapped) else "its arguments have another form"
+        except (MappingError, AssertionError, KeyError, TypeError, ValueError) as reason:
+            why = str(reason).splitlines()[0] if isinstance(reason, MappingError) else "its arguments have another form"
             unmapped[phase, call.op, why] += 1
             continue
         text = row_text(row, 0)
@@ -157,7 +157,7 @@ def _rounded(value: float, down: bool) -> float:
 
 
 def validated(path: Path) -> list[str]:
-    """What diopigen says of the calls of a written table."""
+    """Output of diopigen for the calls of a written table."""
     from diopigen import api
     from diopigen.conformance.cases.models import check_models
     from diopigen.diagnostics import Sink

@@ -22,8 +22,8 @@ _POSITIONS = {"argmax": "amax", "argmin": "amin"}
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of one call. `wrong` has the differences that are beyond their bounds; `worst` is the largest device
-    error in units of its bound; `local` and `cpu` are the largest errors of the device and of the CPU."""
+    """Result of one call. `wrong` has the differences that are beyond their bounds; `worst` is the largest device error
+    in units of its bound; `local` and `cpu` are the largest errors of the device and of the CPU."""
 
     wrong: tuple[Difference, ...]
     worst: float
@@ -40,7 +40,7 @@ class Rerun:
     func: Any
     facts: Facts
     run: Callable[..., Any]
-    """What calls the operator as the program does."""
+    """Calls the operator as the program does."""
 
     def __call__(self, frozen: Frozen) -> Results | None:
         try:
@@ -154,7 +154,7 @@ def _aliases(device: Mapping[str, bool], cpu: Mapping[str, bool]) -> list[Differ
 
 
 def _equally_right(facts: Facts, before: Frozen, device: Results, name: str, value: Tensor) -> bool:
-    """Whether positions that differ from the CPU's are of equal values: ties."""
+    """Returns whether positions that differ from the CPU's are of equal values: ties."""
     if not (facts.chooses or facts.base in _POSITIONS) or value.dtype != torch.int64:
         return False
     args, kwargs = before.thaw("cpu")
@@ -202,7 +202,7 @@ def check_random(facts: Facts, first: Results, again: Results | None, cpu: Resul
 
 
 def diagnose(facts: Facts, before: Frozen, device: Results, rerun: Rerun) -> tuple[str, ...]:
-    """What a wrong call has to do with: tried by calling the device again with something changed."""
+    """Hints for a wrong call: the device is called again with changes."""
     found = []
     again = rerun(before)
     if again is not None and not _same(device, again):

@@ -48,7 +48,7 @@ class Event:
 
     @property
     def key(self) -> tuple[int, str, str, int]:
-        """What is the same in another run."""
+        """Key of the same event in another run."""
         return self.step, self.kind, self.name, self.occurrence
 
 
@@ -176,8 +176,8 @@ def _event(step: int, kind: str, name: str, occurrence: int, dtype: str, element
 
 @dataclass(frozen=True)
 class Deviation:
-    """How far an event of one run is from the other run's: an estimate of the relative error of an element, in units
-    of the dtype's precision too."""
+    """Deviation of an event from the other run: an estimate of the relative error of an element, in units of the
+    dtype's precision too."""
 
     event: Event
     other: Event

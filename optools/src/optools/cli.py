@@ -152,7 +152,7 @@ def tool_of_words(words: Sequence[str]) -> tuple[Any, Callable[[], int]]:
 
 
 def selection_options(parser: argparse.ArgumentParser) -> None:
-    """Which calls a tool is for."""
+    """Options that select the calls of a tool."""
     parser.add_argument("--ops", default="", help="expressions for operators or API functions, separated by commas")
     parser.add_argument("--exclude", default="", help="expressions for operators that are left out")
     parser.add_argument("--modules", default="", help="expressions for paths of modules")
@@ -180,7 +180,7 @@ def namespaces(parser: argparse.ArgumentParser) -> None:
 
 
 def filters(parser: argparse.ArgumentParser) -> None:
-    """Which calls of a folder are meant."""
+    """Options that select the calls of a folder."""
     parser.add_argument("--ops", default="", help="expressions for operators, separated by commas")
     parser.add_argument("--modules", default="", help="expressions for paths of modules")
 

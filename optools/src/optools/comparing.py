@@ -29,7 +29,7 @@ _SHOWN = 10
 
 @dataclass(frozen=True)
 class Finding:
-    """A call that is wrong: where, how, and what it has to do with."""
+    """A wrong call: its location, the difference, and hints."""
 
     call: int
     op: str
@@ -47,8 +47,8 @@ class Finding:
 
     def text(self) -> str:
         """Several lines for people."""
-        place = [f"step {self.where.step}", self.where.phase, self.where.module, self.where.node, self.where.api]
-        lines = [f"{self.op} is wrong ({', '.join(part for part in place if part)})"]
+        position = [f"step {self.where.step}", self.where.phase, self.where.module, self.where.node, self.where.api]
+        lines = [f"{self.op} is wrong ({', '.join(part for part in position if part)})"]
         if self.where.source:
             lines.append(f"  called at {self.where.source}")
         lines.append(f"  operands: {self.operands}")
@@ -77,7 +77,7 @@ def difference_text(one: Difference) -> str:
 
 @dataclass
 class Total:
-    """What came of all calls of one operator."""
+    """Results of all calls of one operator."""
 
     calls: int = 0
     wrong: int = 0
@@ -96,7 +96,7 @@ class Total:
 
 @dataclass
 class Report:
-    """What a comparison found."""
+    """Findings of a comparison."""
 
     findings: list[Finding] = field(default_factory=list)
     totals: dict[str, Total] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Where in a program an operator is called: step, phase, module, autograd node, API function, line of the source.
+"""Context of an operator call: step, phase, module, autograd node, API function, line of the source.
 
 Forward and backward are joined by autograd's sequence numbers: a node has the number that was current when the
 forward operator was called. Hooks for all modules and optimizers are installed while a tool is active, and at no other
@@ -43,7 +43,7 @@ class Where(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """What is remembered of a forward call: module, API function, file and line."""
+    """Record of a forward call: module, API function, file and line."""
 
     module: str
     api: Any
@@ -55,7 +55,7 @@ NOWHERE = Origin("", None, "", 0)
 
 
 class _Thread(threading.local):
-    """What a thread is in: modules with the autograd node under which they were entered, API function, optimizer."""
+    """State of a thread: modules with the autograd node under which they were entered, API function, optimizer."""
 
     def __init__(self) -> None:
         self.modules: list[tuple[str, bool]] = []

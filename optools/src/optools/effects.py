@@ -1,4 +1,4 @@
-"""What changes the loss: the program once for each operator that runs on the CPU or in another dtype."""
+"""Effects on the loss: runs the program once for each operator on the CPU or in another dtype."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def effects(
 
 
 def _counts(op: str) -> bool:
-    """Whether an operator computes floating results that can be cast or fall back."""
+    """Returns whether an operator computes floating results that can be cast or fall back."""
     from optools.schema import facts_of, overload_of
 
     try:

@@ -1,4 +1,4 @@
-"""Whether a device's result is as near to the exact one as the CPU's.
+"""True if a device's result is as near to the exact one as the CPU's.
 
 Three results of one call: the device's, the CPU's in the same dtype, and the CPU's in float64, which counts as exact.
 The device may be `FACTOR` times as far from the exact result as the CPU is, plus two units in the last place of each
@@ -24,7 +24,7 @@ MEDIAN_FROM = 16
 
 @dataclass(frozen=True)
 class Difference:
-    """How one result compares. `kind` is empty where the device is right."""
+    """Comparison of one result. `kind` is empty where the device is right."""
 
     kind: str
     output: str
@@ -72,7 +72,8 @@ def _real(tensor: Tensor | None) -> Tensor | None:
 
 
 def _wider(device: Any, cpu: Any) -> bool:
-    """Whether a result has more precision than the CPU's: devices keep statistics of half precision in float32."""
+    """Returns whether a result has more precision than the CPU's: devices keep statistics of half precision in
+    float32."""
     return bool(device.is_floating_point and cpu.is_floating_point and device.itemsize > cpu.itemsize)
 
 

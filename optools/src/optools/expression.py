@@ -1,4 +1,4 @@
-"""What a tool applies to: expressions for names, and ranges of steps."""
+"""Selection of calls: expressions for names, and ranges of steps."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Names:
         return bool(self.patterns)
 
     def match(self, name: str) -> bool:
-        """Whether one of the expressions is the full name."""
+        """Returns whether one of the expressions is the full name."""
         found = self._known.get(name)
         if found is None:
             matching = {word for word, pattern in self.patterns.items() if pattern.fullmatch(name)}
@@ -51,7 +51,7 @@ class Names:
             raise ExpressionError(f"no {kind} matches '{word}'{hint}")
 
     def any(self, names: Iterable[str]) -> bool:
-        """Whether one of the names matches."""
+        """Returns whether one of the names matches."""
         return any(self.match(name) for name in names)
 
 
@@ -102,7 +102,7 @@ class Steps:
         return cls(tuple(ranges))
 
     def contain(self, step: int) -> bool:
-        """Whether the step is in one of the ranges."""
+        """Returns whether the step is in one of the ranges."""
         return any(
             step >= start and (stop is None or step < stop) and (step - start) % stride == 0
             for start, stop, stride in self.ranges
@@ -110,5 +110,5 @@ class Steps:
 
     @property
     def all(self) -> bool:
-        """Whether every step is meant."""
+        """Returns whether every step is meant."""
         return (0, None, 1) in self.ranges

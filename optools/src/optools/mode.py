@@ -61,7 +61,7 @@ def heard() -> Iterator[None]:
 
 
 class Selection:
-    """Which calls a tool is for. Everything that is not given means all."""
+    """Selection of calls for a tool. Everything that is not given means all."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class Selection:
         self._random = random.Random(seed)
         self.everything = sample == 1 and self.steps.all and not (self.ops or self.exclude or modules or phases)
         self.asked = False
-        """Whether there was a call to select or not."""
+        """True if there was a call to select or not."""
         self._operators: dict[tuple[Any, Any], bool] = {}
 
     def require_known(self) -> None:
@@ -94,7 +94,7 @@ class Selection:
                 names.require_known("operator or function", known_names())
 
     def takes(self, func: Any, facts: Facts) -> bool:
-        """Whether the call that runs is selected; each is asked for once."""
+        """Returns whether the call that runs is selected; each is asked for once."""
         self.asked = True
         if self.sample < 1 and self._random.random() >= self.sample:
             return False
@@ -119,7 +119,7 @@ class Selection:
 
 
 class Tool:
-    """What is done with the selected calls between `start` and `stop`; also a context manager.
+    """Base of tools: handles the selected calls between `start` and `stop`; also a context manager.
 
     `innermost` tools change what a device computes: they come after all others, whenever they were started.
     """
@@ -269,7 +269,7 @@ class Mode(TorchDispatchMode):
 
 @functools.cache
 def unwraps(kind: Any) -> bool:
-    """Whether a class of tensors has operators of its own."""
+    """Returns whether a class of tensors has operators of its own."""
     own = getattr(kind, "__torch_dispatch__", None)
     plain = (torch.Tensor.__torch_dispatch__, torch._C._disabled_torch_dispatch_impl)
     return own is not None and getattr(own, "__func__", own) not in [getattr(one, "__func__", one) for one in plain]

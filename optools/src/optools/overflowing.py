@@ -51,7 +51,7 @@ class Range:
     calls: int = 0
     largest: float = 0
     module: str = ""
-    """Where the largest one was."""
+    """Location of the largest one."""
     steps: dict[int, float] = field(default_factory=dict)
 
     def add(self, value: float, where: str) -> None:
@@ -132,7 +132,7 @@ class Overflows(Tool):
             self._report(call, name, value, low, high)
 
     def _inputs_are_finite(self, call: Call, written: dict[str, Any]) -> bool:
-        """Whether nothing that the call read was inf or NaN; what it wrote is known from the call before."""
+        """Returns whether nothing that the call read was inf or NaN; what it wrote is known from the call before."""
         changed = {id(tensor) for tensor in tensors_of(written)}
         answers = []
 

@@ -22,7 +22,7 @@ WIDER = {
 
 @dataclass(frozen=True)
 class Results:
-    """What a call left: its tensors by name (`0`, `1` of a tuple), the written arguments by name, and which outputs
+    """Results of a call: its tensors by name (`0`, `1` of a tuple), the written arguments by name, and outputs that
     share memory with an argument. Numbers that are returned count as tensors."""
 
     outputs: dict[str, Tensor]
@@ -80,12 +80,12 @@ def collected(facts: Any, out: Any, args: Any, kwargs: Any) -> Results:
             written[name if isinstance(value, torch.Tensor) else f"{name}[{number}]"] = tensor
     own = {id(tensor) for tensor in written.values()}
     aliases = sharing(outputs, args, kwargs)
-    kept = {
+    retained = {
         name: as_tensor(value)
         for name, value in outputs.items()
         if id(value) not in own and not (isinstance(value, torch.Tensor) and value.layout != torch.strided)
     }
-    return Results(kept, {name: host(value) for name, value in written.items()}, aliases)
+    return Results(retained, {name: host(value) for name, value in written.items()}, aliases)
 
 
 def run(

@@ -25,8 +25,8 @@ NOT_RUN = ("view", "empty", "operands")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one captured call. `state` is `right`, `wrong`, `skipped` or `failed`; `same` says whether the
-    results have the bits that were captured."""
+    """Result of one captured call. `state` is `right`, `wrong`, `skipped` or `failed`; `same` says whether the results
+    have the bits that were captured."""
 
     call: Stored
     state: str
@@ -130,11 +130,11 @@ def _random(call: Stored, func: Any, facts: Any, frozen: Frozen, captured: tuple
 
 
 def _as_captured(result: Results, outputs: Frozen, written: Frozen) -> bool:
-    """Whether all results have the captured bits."""
-    kept = reference.named_outputs(outputs.thaw("cpu")[0])
-    now = {name: value for name, value in result.outputs.items() if name in kept}
+    """Returns whether all results have the captured bits."""
+    retained = reference.named_outputs(outputs.thaw("cpu")[0])
+    now = {name: value for name, value in result.outputs.items() if name in retained}
     after = {name: value for name, value in written.thaw("cpu")[1].items() if isinstance(value, torch.Tensor)}
-    pairs = [(value, kept[name]) for name, value in now.items()]
+    pairs = [(value, retained[name]) for name, value in now.items()]
     pairs += [(value, after[name]) for name, value in result.written.items() if name in after]
     return all(equal_bits(own, reference.as_tensor(other)) for own, other in pairs)
 

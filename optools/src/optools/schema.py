@@ -1,4 +1,4 @@
-"""What the schema of an operator says: which arguments are written, whether it is a view, random, or uninitialised."""
+"""Properties in the schema of an operator: written arguments, views, random or uninitialised results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _QUESTIONS = frozenset({"is_pinned", "_pin_memory", "pin_memory", "_has_compatib
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of an overload before it is called."""
+    """Properties of an overload."""
 
     name: str
     """As ATen has it, without the namespace if that is aten: `mul.Tensor`, `silu`, `torchvision::nms`."""
@@ -48,7 +48,7 @@ class Facts:
 
     @property
     def collective(self) -> bool:
-        """Whether it communicates."""
+        """Returns whether it communicates."""
         return self.namespace in COLLECTIVE
 
     def argument(self, index: int) -> str:

@@ -106,7 +106,7 @@ class Stored:
 
     @property
     def has_operands(self) -> bool:
-        """Whether the memory of the operands was stored, and not only their shapes."""
+        """Returns whether the memory of the operands was stored, and not only their shapes."""
         return bool(self.line.get("stored"))
 
     @property
@@ -119,7 +119,7 @@ class Stored:
         return self._frozen(self.line["args"], self.line["kwargs"])
 
     def outputs(self) -> Frozen:
-        """What the call returned: one argument for each result."""
+        """Result of the call: one argument for each result."""
         return self._frozen(self.line["outputs"], {})
 
     def written(self) -> Frozen:
@@ -200,7 +200,7 @@ class Store:
 
     @property
     def full(self) -> bool:
-        """Whether no more operands can be stored; contents that are known are not looked for then."""
+        """Returns whether no more operands can be stored; contents that are known are not looked for then."""
         return self.used >= self.budget
 
     def write(self, text: str) -> None:

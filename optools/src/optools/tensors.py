@@ -71,7 +71,7 @@ class Frozen:
         self, device: str | None = "cpu", convert: Callable[[Any], Any] | None = None, change: Any = None
     ) -> tuple[list[Any], dict[str, Any]]:
         """The arguments again, on a device (None: where each was). `convert` maps dtypes, `change` the flat copies."""
-        made: dict[tuple[int, str], Tensor] = {}
+        created: dict[tuple[int, str], Tensor] = {}
 
         def tensor(view: View) -> Tensor:
             target = _target(view.device, device)
@@ -81,10 +81,10 @@ class Frozen:
                 alone = _viewed(content, view).to(dtype)
                 return alone.to(target) if target != "cpu" else alone
             key = (view.content, target)
-            if key not in made:
+            if key not in created:
                 flat = content if change is None else change(content)
-                made[key] = flat.to(device=target, dtype=dtype if content.dtype == view.dtype else None, copy=True)
-            return _viewed(made[key], view, dtype)
+                created[key] = flat.to(device=target, dtype=dtype if content.dtype == view.dtype else None, copy=True)
+            return _viewed(created[key], view, dtype)
 
         def replace(value: Any) -> Any:
             if isinstance(value, View):
@@ -115,7 +115,7 @@ def _note(found: dict[str, View], name: str, value: Any) -> None:
 
 
 def _target(own: str, device: str | None) -> str:
-    """Where a tensor of device `own` goes: numbers and indices on the CPU stay there."""
+    """Device of a copied tensor of device `own`: numbers and indices on the CPU stay there."""
     return own if device is None or own == "cpu" else device
 
 
@@ -167,7 +167,7 @@ def tensors_of(value: Any) -> list[Tensor]:
 
 
 def plain(tensor: Tensor) -> bool:
-    """Whether a tensor has elements at strides in memory."""
+    """Returns whether a tensor has elements at strides in memory."""
     return (
         tensor.layout == torch.strided
         and tensor.device.type != "meta"
@@ -256,7 +256,7 @@ def host(tensor: Tensor) -> Tensor:
 
 
 def equal_bits(one: Tensor, other: Tensor) -> bool:
-    """Whether two tensors of the CPU have the same dtype, shape and bits."""
+    """Returns whether two tensors of the CPU have the same dtype, shape and bits."""
     if one.dtype != other.dtype or one.shape != other.shape:
         return False
     if one.numel() == 0:

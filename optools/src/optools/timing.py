@@ -1,4 +1,4 @@
-"""How long operators take: count, total, median and 99th percentile by operator and shapes.
+"""Times of operators: count, total, median and 99th percentile by operator and shapes.
 
 On a device, events before and after each call are read later, from a ring, so that the device is not waited for. With
 `synchronous` it is, and with the CPU the clock is read.

@@ -32,7 +32,7 @@ struct State {
     std::string failed;            // its name
     diopiError_t operatorStatus = diopiSuccess;
     bool operatorThrows = false;
-    bool narrowsMade = false;  // int64 results are made as int32, float64 as float32
+    bool narrowsResults = false;  // int64 results are made as int32, float64 as float32
     bool refusesOverlap = true;
     std::int64_t descriptions = 0;
     std::int64_t casts = 0;
@@ -181,7 +181,7 @@ diopiError_t operate(diopiContextHandle_t ctx, std::initializer_list<Argument> a
             const Argument& followed = *(arguments.begin() + argument.follows);
             diopiGetTensorDtype(followed.list != nullptr ? followed.list[0] : followed.single, &dtype);
         }
-        if (state.narrowsMade) {
+        if (state.narrowsResults) {
             dtype = dtype == diopi_dtype_int64 ? diopi_dtype_int32 : dtype;
             dtype = dtype == diopi_dtype_float64 ? diopi_dtype_float32 : dtype;
         }
@@ -299,7 +299,7 @@ int64_t mock_calls() { return state.calls; }
 const char* mock_failed() { return state.failed.c_str(); }
 void mock_operator_status(int32_t status) { state.operatorStatus = static_cast<diopiError_t>(status); }
 void mock_operator_throws(bool throws) { state.operatorThrows = throws; }
-void mock_narrows_made(bool narrows) { state.narrowsMade = narrows; }
+void mock_narrows_results(bool narrows) { state.narrowsResults = narrows; }
 void mock_refuses_overlap(bool refuses) { state.refusesOverlap = refuses; }
 int64_t mock_descriptions() { return state.descriptions; }
 int64_t mock_casts() { return state.casts; }
