@@ -24,7 +24,7 @@ BASELINE = ROOT / "benchmarks/startup.yaml"
 TOLERATED = 2.0
 RETRIES = 2
 RUNS = {"cold": 1, "warm": 2}
-"""How often each is measured; what seems slower is measured again."""
+"""Measurements of each. A row that seems slower is measured again."""
 _CALIBRATION = """
 import json, re
 words = [f"key{number} = value{number % 97}" for number in range(40000)]

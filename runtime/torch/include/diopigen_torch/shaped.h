@@ -39,7 +39,7 @@ class Shaped final : public Meta {
   public:
     Shaped() : form_(Form::functional) {
         for (size_t i = 0; i < kCount; ++i) {
-            outputs_[i] = &made_[i];
+            outputs_[i] = &created_[i];
         }
     }
     template <typename... Tensors, typename = std::enable_if_t<sizeof...(Tensors) == kCount>>
@@ -72,7 +72,7 @@ class Shaped final : public Meta {
     Form form_;
     // The caller's outputs are the caller's: no count of references is touched for them.
     std::array<at::Tensor*, kCount> outputs_;
-    std::array<at::Tensor, kCount> made_;
+    std::array<at::Tensor, kCount> created_;
 };
 
 }  // namespace diopigen::backend
