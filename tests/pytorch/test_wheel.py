@@ -138,7 +138,7 @@ def test_an_sdist_is_compiled_by_pip(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("diopigen_DIR", str(ROOT / "cmake"))
     tree = tmp_path / "tree"
     torch_build.bring_up(tree)
-    build = [sys.executable, "-m", "hatchling", "build", "--target", "sdist", "--directory", tmp_path]
+    build = [sys.executable, "-m", "hatchling", "build", "--target", "sdist", "--directory", str(tmp_path)]
     subprocess.run(build, cwd=tree, check=True)
     (sdist,) = tmp_path.glob("*.tar.gz")
     assert sdist.name == "torch_droplet-0.1.0.tar.gz"

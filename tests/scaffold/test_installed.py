@@ -30,8 +30,7 @@ def test_without_diopigen_the_build_says_what_to_do(make: Scaffold, tmp_path: Pa
 def test_a_tree_builds_with_a_wheel(tmp_path: Path) -> None:
     """In an environment with diopigen's dependencies and without the checkout: all parts that a tree may use."""
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    build += ["--wheel-dir", tmp_path, ROOT]
-    subprocess.run(list(map(str, build)), check=True)
+    subprocess.run([*build, "--wheel-dir", str(tmp_path), str(ROOT)], check=True)
     (wheel,) = tmp_path.glob("diopigen-*.whl")
     subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "env")], check=True)
     programs = tmp_path / "env/bin"
