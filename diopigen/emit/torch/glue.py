@@ -325,8 +325,7 @@ def emit(interface: Interface, templates: Path) -> Plan:
     files = []
     for name, own in _structured_files(kernels).items():
         content = render(templates, "torch/structured.cpp.j2", {**values, **own})
-        read = (*inputs, "templates/torch/structured.cpp.j2")
-        files.append(PlannedFile(f"torch/{name}", content, read, TARGET))
+        files.append(PlannedFile(f"torch/{name}", content, (*inputs, "templates/torch/structured.cpp.j2"), TARGET))
     for name in ("ruled.cpp", "handwritten.cpp", "compiled.cpp", "custom.cpp", "kernels.h"):
         template = f"torch/{name}.j2"
         content = render(templates, template, values)
