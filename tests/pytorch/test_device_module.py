@@ -62,6 +62,22 @@ def test_streams(module: ModuleType) -> None:
     assert module.current_stream() == default
 
 
+def test_torch_compile_traces_streams_and_asks_about_the_device(module: ModuleType) -> None:
+    def on_another(value: torch.Tensor) -> torch.Tensor:
+        other = module.Stream()
+        with module.stream(other):
+            result = value + module.current_device() + 1
+        module.current_stream().wait_stream(other)
+        return result * 2
+
+    compiled = torch.compile(on_another, backend="diopi", fullgraph=True)
+    assert compiled(torch.ones(3, device="droplet")).tolist() == [4, 4, 4]
+    interface = torch._dynamo.device_interface.get_interface_for_device("droplet")
+    assert interface.device_count() == module.device_count() and interface.is_available()
+    assert interface.current_stream() == module.current_stream() and interface.get_raw_stream(0) == 0
+    assert [interface.exchange_device(index) for index in (1, -1, 0)] == [0, 1, 1] and module.current_device() == 0
+
+
 def test_streams_come_from_a_pool(module: ModuleType) -> None:
     ids = {module.Stream().stream_id for _ in range(300)}
     assert len(ids) == 32 and 0 not in ids

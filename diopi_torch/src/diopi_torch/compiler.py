@@ -70,3 +70,7 @@ def install() -> None:
     if registry is not None:  # it may have looked already
         entry = importlib.metadata.EntryPoint(_BACKEND, _FUNCTION, _GROUP)
         registry._BACKENDS.setdefault(_BACKEND, entry)
+    if "torch._dynamo.device_interface" in sys.modules:  # else with the backend
+        from . import dynamo_device
+
+        dynamo_device.register()

@@ -22,7 +22,7 @@ from torch._inductor.output_code import OutputCode
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.utils._python_dispatch import _disable_current_modes
 
-from . import direct, foreach, fusion, graph_cache, layouts, losses, patterns, random_state
+from . import direct, dynamo_device, foreach, fusion, graph_cache, layouts, losses, patterns, random_state
 from .fusion_report import show
 from .graph_cache import Kept
 from .graph_nodes import Unplanned, results_of
@@ -34,6 +34,7 @@ from .symbols import SIZES, Source, sources_of
 
 log = logging.getLogger(__name__)
 _NOTHING = contextlib.nullcontext()
+dynamo_device.register()
 
 PLANS = 32
 """Plans of a graph that are kept, and sizes that the library keeps for each; what was not used for longest goes

@@ -63,9 +63,9 @@ class StreamContext:
             self.stream.__exit__(*details)
 
 
-def stream(stream: torch.Stream | None) -> StreamContext:
-    """A context in which work goes to a stream."""
-    return StreamContext(stream)
+def stream(stream: torch.Stream | None) -> StreamContext | torch.Stream:
+    """A context in which work goes to a stream: the stream itself, which torch.compile traces."""
+    return StreamContext(None) if stream is None else stream
 
 
 def is_current_stream_capturing() -> bool:
