@@ -32,6 +32,7 @@ SHARES = {
     "test_cuda_library.py": 5,
     "test_models.py": 6,
     "test_custom_operator_cases.py": 4,
+    "test_compile_effects.py": 4,
 }
 """Files of many like tests, of which a change runs one in so many. `make test-torch` runs all."""
 
