@@ -74,7 +74,8 @@ def test_no_two_sources_of_the_pytorch_backend_define_a_name() -> None:
     positions = defaultdict(set)
     folders = [ROOT / "runtime/torch" / folder for folder in ("operators", "src", "compile")]
     sources = [path for folder in folders for path in sorted(folder.glob("*.cpp"))]
-    for path in [*sources, *(ROOT / "generated/torch" / name for name in ("ruled.cpp", "compiled.cpp"))]:
+    collectives = sorted((ROOT / "runtime/torch/distributed").glob("*.cpp"))
+    for path in [*sources, *collectives, *(ROOT / "generated/torch" / name for name in ("ruled.cpp", "compiled.cpp"))]:
         for name in unnamed(path.read_text()):
             positions[name].add(path.name)
     assert len(positions) > 300
