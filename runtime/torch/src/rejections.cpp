@@ -124,6 +124,17 @@ TORCH_LIBRARY_IMPL(aten, CPU, library) { library.impl("_nested_tensor_from_tenso
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) { library.impl("_nested_tensor_from_tensor_list", nestedFromList); }
 
+// Kernels for every backend that read memory as that of the host.
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+    for (const char* const name :
+         {"_saturate_weight_to_fp16", "choose_qparams_optimized", "fbgemm_linear_fp16_weight",
+          "fbgemm_linear_fp16_weight_fp32_activation", "fbgemm_linear_int8_weight",
+          "fbgemm_linear_int8_weight_fp32_activation", "fbgemm_linear_quantize_weight", "fbgemm_pack_gemm_matrix_fp16",
+          "fbgemm_pack_quantized_matrix", "fbgemm_pack_quantized_matrix.KN"}) {
+        library.impl(name, torch::CppFunction::makeFromBoxedFunction<&rejectQuantized>());
+    }
+}
+
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     library.impl("_nested_tensor_from_mask_left_aligned", isLeftAligned);
     library.impl("_nested_tensor_from_mask", nestedFromMask);
