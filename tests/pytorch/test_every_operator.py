@@ -30,6 +30,7 @@ FATAL = {
     "_convert_indices_from_csr_to_coo",
     "_fft_r2c",
     "_nnpack_spatial_convolution",
+    "_thnn_differentiable_lstm_cell_backward",
     "batch_norm_backward",
     "native_batch_norm_backward",
     "smooth_l1_loss_backward",

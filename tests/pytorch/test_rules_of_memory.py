@@ -114,3 +114,18 @@ def test_operands_that_no_kernel_reads(name: str, droplet: Any) -> None:
 def test_a_range_without_a_step(droplet: Any) -> None:
     out = torch.empty(0, device=droplet)
     assert torch.ops.aten.range.out_(1, 4, out=out).tolist() == [1, 2, 3, 4]
+
+
+def test_tensors_of_more_dimensions_than_the_library_supports(droplet: Any) -> None:
+    """They run on the CPU, which computes some operators and rejects others."""
+    numbers = torch.ones([1] * 64 + [3], device=droplet)
+    assert numbers.uniform_(2, 3).add_(1).cpu().view(3).min() >= 3
+    with pytest.raises(RuntimeError, match="only tensors with up to 64 dims are supported"):
+        numbers.amax(0)
+
+
+@pytest.mark.parametrize("name", ["std", "var", "std_mean", "var_mean"])
+def test_deviations_without_degrees_of_freedom(name: str, droplet: Any) -> None:
+    numbers = torch.ones(2, 3, device=droplet)
+    with pytest.warns(UserWarning, match=rf"{name}\(\): degrees of freedom is <= 0"):
+        getattr(torch, name)(numbers, dim=1, correction=3)
