@@ -223,3 +223,22 @@ def test_exceptions_of_indices(name: str, droplet: Any) -> None:
     with pytest.raises((IndexError, RuntimeError)) as own:
         INDEXING[name](droplet)
     assert own.type is expected.type
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int64, torch.bool, torch.complex64], ids=str)
+@pytest.mark.parametrize("beta", [True, 0, 1, 2, 0.5])
+def test_factors_of_outer_products(beta: float, dtype: torch.dtype, droplet: Any) -> None:
+    operands = [torch.ones(2, 3), torch.arange(2.0), torch.arange(3.0)]
+    agree(lambda d: torch.addr(*(x.to(d, dtype) for x in operands), beta=beta, alpha=1), droplet)
+    agree(lambda d: torch.addr(*(x.to(d, dtype) for x in operands), beta=1, alpha=beta), droplet)
+
+
+@pytest.mark.parametrize("sizes", [(0, 2, 3, 4), (2, 0, 3, 4), (2, 2, 0, 4), (2, 2, 3, 0)])
+def test_sums_of_products_without_elements(sizes: tuple[int, ...], droplet: Any) -> None:
+    batch, rows, inner, columns = sizes
+
+    def run(device: Any) -> torch.Tensor:
+        left, right = torch.ones(batch, rows, inner, device=device), torch.ones(batch, inner, columns, device=device)
+        return torch.ones(rows, columns, device=device).addbmm(left, right)
+
+    agree(run, droplet)

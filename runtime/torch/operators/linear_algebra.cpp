@@ -125,8 +125,9 @@ at::Tensor addbmm(const at::Tensor& self, const at::Tensor& batch1, const at::Te
     }
     requireWhole(self, beta, alpha);
     // The sum of products is the product of the concatenated matrices.
-    const at::Tensor left = batch1.transpose(0, 1).reshape({batch1.size(1), -1});
-    const at::Tensor right = batch2.reshape({-1, batch2.size(2)});
+    const int64_t inner = batch1.size(0) * batch1.size(2);
+    const at::Tensor left = batch1.transpose(0, 1).reshape({batch1.size(1), inner});
+    const at::Tensor right = batch2.reshape({inner, batch2.size(2)});
     return self.expand({batch1.size(1), batch2.size(2)}).addmm(left, right, beta, alpha);
 }
 
