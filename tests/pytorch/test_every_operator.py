@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import warnings
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -61,7 +62,7 @@ def value(argument: Any, operand: torch.Tensor, device: Any) -> Any:
     if kind.startswith("Optional["):
         return None
     count = argument.N or 2
-    return {
+    values: dict[str, Callable[[], Any]] = {
         "Tensor": lambda: operand.to(device),
         "List[Tensor]": lambda: [operand.to(device), operand.to(device)],
         "List[Optional[Tensor]]": lambda: [operand.to(device)],
@@ -77,7 +78,8 @@ def value(argument: Any, operand: torch.Tensor, device: Any) -> Any:
         "List[number]": lambda: [1] * count,
         "List[float]": lambda: [0.5] * count,
         "List[bool]": lambda: [True] * count,
-    }[kind]()
+    }
+    return values[kind]()
 
 
 def message(overload: Any, operand: torch.Tensor, device: Any) -> str | None:

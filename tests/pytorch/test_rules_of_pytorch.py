@@ -242,3 +242,11 @@ def test_sums_of_products_without_elements(sizes: tuple[int, ...], droplet: Any)
         return torch.ones(rows, columns, device=device).addbmm(left, right)
 
     agree(run, droplet)
+
+
+def test_matrices_that_have_no_factors(droplet: Any) -> None:
+    matrix = torch.tensor([[1.0, 2.0], [2.0, 1.0]], device=droplet)
+    with pytest.raises(torch.linalg.LinAlgError, match="leading minor of order 2 is not positive-definite"):
+        torch.linalg.cholesky_ex(matrix, check_errors=True)
+    with pytest.raises(torch.linalg.LinAlgError, match="diagonal element 1 is zero"):
+        torch.cholesky_inverse(torch.zeros(2, 2, device=droplet))

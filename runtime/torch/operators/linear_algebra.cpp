@@ -160,6 +160,9 @@ at::Tensor choleskyInverse(const at::Tensor& self, bool upper) {
     if (self.dim() < 2 || self.size(-1) != self.size(-2) || self.numel() == 0) {
         fallBack("PyTorch rejects this, or has a rule of its own for it");
     }
+    if (self.diagonal(0, -2, -1).eq(0).any().item<bool>()) {
+        fallBack("PyTorch says which element of the diagonal is zero");
+    }
     at::Tensor identity = at::empty(self.sizes(), self.options()).zero_();
     identity.diagonal(0, -2, -1).fill_(1);
     return choleskySolveHelper(identity, self, upper);

@@ -158,6 +158,8 @@ void raiseFailure(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
         runOnCpu(op, &onCpu);
     } catch (const c10::IndexError&) {
         throw;
+    } catch (const c10::LinAlgError&) {
+        throw;
     } catch (const std::exception&) {  // the function's own text says which check failed
     }
     TORCH_CHECK(false, text);
