@@ -176,7 +176,7 @@ def test_a_position_outside_changes_nothing(droplet: Any) -> None:
     before = x.clone()
     for accumulate in (False, True):
         with pytest.raises(RuntimeError, match="holds the position 9"):
-            x.index_put_((p,), x, accumulate=accumulate)
+            x.index_put_((p,), before, accumulate=accumulate)
         assert torch.equal(x, before)
     assert torch.equal(x[p[:2]], before[[0, 2]])
 

@@ -250,3 +250,13 @@ def test_matrices_that_have_no_factors(droplet: Any) -> None:
         torch.linalg.cholesky_ex(matrix, check_errors=True)
     with pytest.raises(torch.linalg.LinAlgError, match="diagonal element 1 is zero"):
         torch.cholesky_inverse(torch.zeros(2, 2, device=droplet))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16], ids=str)
+def test_signs_of_zeros_and_of_what_is_not_a_number(dtype: torch.dtype, droplet: Any) -> None:
+    numbers = torch.tensor([0.0, -0.0, INF, -INF, float("nan"), 3.0, -3.0]).to(dtype)
+    numbers = torch.cat([numbers, numbers.neg()])
+    assert numbers.signbit().tolist()[4] != numbers.signbit().tolist()[11]
+    agree(lambda d: numbers.to(d).signbit(), droplet)
+    agree(lambda d: torch.ones(14, dtype=dtype, device=d).copysign(numbers.to(d)), droplet)
+    agree(lambda d: numbers.to(d)[::2].expand(2, 7).copysign(-1).signbit(), droplet)

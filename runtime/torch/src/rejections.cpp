@@ -1,5 +1,6 @@
 // Kinds of tensors that the device does not compute with: nested and quantized ones are rejected where they would be
 // made on the device, or by the first operator on one; sparse ones by the operators that it lacks. Each in a sentence.
+#include <ATen/OpMathType.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/native/TypeProperties.h>
 #include <ATen/ops/_nested_tensor_from_tensor_list_native.h>
@@ -7,6 +8,7 @@
 #include <ATen/ops/addr_native.h>
 #include <c10/core/DeviceType.h>
 #include <c10/util/Exception.h>
+#include <diopigen_torch/call.h>
 #include <diopigen_torch/device.h>
 #include <diopigen_torch/fallback.h>
 #include <torch/library.h>
@@ -130,6 +132,7 @@ void requireFactor(at::ScalarType type, const at::Scalar& factor, const char* na
     TORCH_CHECK(!factor.isBoolean() || type == at::kBool, "Boolean ", name, " only supported for Boolean results.");
     TORCH_CHECK(at::isFloatingType(type) || at::isComplexType(type) || factor.isIntegral(/*includeBool=*/true),
                 "For integral input tensors, argument ", name, " must not be a floating point number.");
+    requireFits(at::toOpMathType(type), factor);
 }
 
 // The kernel for every backend lacks these checks of those for the CPU and CUDA.

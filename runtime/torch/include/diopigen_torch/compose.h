@@ -33,10 +33,13 @@ inline at::Tensor select(const at::Tensor& condition, const at::Tensor& selected
     return selected.where(condition, otherwise);
 }
 
-/// Whether the sign of a number is negative, of zeros too.
+/// Tells where the sign bit is set, of zeros and NaN too.
 inline at::Tensor isNegative(const at::Tensor& tensor) {
-    const at::Tensor below = tensor.lt(0);
-    return tensor.is_floating_point() ? below.logical_or(tensor.eq(0).logical_and(tensor.reciprocal().lt(0))) : below;
+    if (!tensor.is_floating_point()) {
+        return tensor.lt(0);
+    }
+    const size_t bytes = tensor.element_size();
+    return tensor.view(bytes == 2 ? at::kShort : bytes == 4 ? at::kInt : at::kLong).lt(0);
 }
 
 /// Rounds towards zero.
