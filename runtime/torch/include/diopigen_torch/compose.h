@@ -35,11 +35,17 @@ inline at::Tensor select(const at::Tensor& condition, const at::Tensor& selected
 
 /// Tells where the sign bit is set, of zeros and NaN too.
 inline at::Tensor isNegative(const at::Tensor& tensor) {
-    if (!tensor.is_floating_point()) {
-        return tensor.lt(0);
+    switch (tensor.scalar_type()) {
+        case at::kHalf:
+        case at::kBFloat16:
+            return tensor.view(at::kShort).lt(0);
+        case at::kFloat:
+            return tensor.view(at::kInt).lt(0);
+        case at::kDouble:
+            return tensor.view(at::kLong).lt(0);
+        default:
+            return tensor.lt(0);
     }
-    const size_t bytes = tensor.element_size();
-    return tensor.view(bytes == 2 ? at::kShort : bytes == 4 ? at::kInt : at::kLong).lt(0);
 }
 
 /// Rounds towards zero.
