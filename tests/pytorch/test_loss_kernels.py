@@ -55,6 +55,13 @@ def test_ctc_loss_and_its_gradient(droplet: torch.device, zero_infinity: bool) -
     both(droplet, run, uniform(6, 2, 4), targets)
 
 
+def test_ctc_loss_of_targets_that_contain_the_blank(droplet: torch.device) -> None:
+    def run(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return F.ctc_loss(x.log_softmax(2), y, (6, 5), (3, 2))
+
+    both(droplet, run, uniform(6, 2, 4), torch.tensor([[1, 0, 2], [0, 1, 3]]), native=False)
+
+
 def test_targets_broadcast(droplet: torch.device) -> None:
     both(droplet, lambda x, y: torch.ops.aten.mse_loss(x, y), uniform(3, 4), uniform(4, seed=1, gradient=False))
 
@@ -62,5 +69,9 @@ def test_targets_broadcast(droplet: torch.device) -> None:
 def test_bad_input_is_refused(droplet: torch.device) -> None:
     with pytest.raises(RuntimeError, match="size mismatch"):
         F.nll_loss(torch.zeros(2, 3, 4, 4, device=droplet), torch.zeros(2, 4, 5, dtype=torch.int64, device=droplet))
+    with pytest.raises(RuntimeError, match="log_probs tensor must not be empty"):
+        F.ctc_loss(
+            torch.zeros(0, 1, 4, device=droplet), torch.ones(1, 1, dtype=torch.int64, device=droplet), (0,), (1,)
+        )
     with pytest.raises(RuntimeError, match="delta"):
         F.huber_loss(torch.zeros(2, device=droplet), torch.zeros(2, device=droplet), delta=0.0)

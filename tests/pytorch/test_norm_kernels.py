@@ -118,3 +118,12 @@ def test_bad_input_is_refused(droplet: torch.device) -> None:
         F.layer_norm(torch.zeros(2, 3, device=droplet), (4,))
     with pytest.raises(RuntimeError, match="running_mean and running_var"):
         torch.native_batch_norm(torch.zeros(2, 3, device=droplet), None, None, None, None, False, 0.1, 1e-5)
+    with pytest.raises(RuntimeError, match="Expected weight to have type Double but got Float"):
+        F.batch_norm(
+            torch.zeros(2, 3, dtype=torch.float64, device=droplet),
+            None,
+            None,
+            torch.ones(3, device=droplet),
+            None,
+            True,
+        )

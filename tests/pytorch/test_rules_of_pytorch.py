@@ -223,3 +223,41 @@ def test_exceptions_of_indices(name: str, droplet: Any) -> None:
     with pytest.raises((IndexError, RuntimeError)) as own:
         INDEXING[name](droplet)
     assert own.type is expected.type
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int64, torch.bool, torch.complex64], ids=str)
+@pytest.mark.parametrize("beta", [True, 0, 1, 2, 0.5])
+def test_factors_of_outer_products(beta: float, dtype: torch.dtype, droplet: Any) -> None:
+    operands = [torch.ones(2, 3), torch.arange(2.0), torch.arange(3.0)]
+    agree(lambda d: torch.addr(*(x.to(d, dtype) for x in operands), beta=beta, alpha=1), droplet)
+    agree(lambda d: torch.addr(*(x.to(d, dtype) for x in operands), beta=1, alpha=beta), droplet)
+
+
+@pytest.mark.parametrize("sizes", [(0, 2, 3, 4), (2, 0, 3, 4), (2, 2, 0, 4), (2, 2, 3, 0)])
+def test_sums_of_products_without_elements(sizes: tuple[int, ...], droplet: Any) -> None:
+    batch, rows, inner, columns = sizes
+
+    def run(device: Any) -> torch.Tensor:
+        left, right = torch.ones(batch, rows, inner, device=device), torch.ones(batch, inner, columns, device=device)
+        return torch.ones(rows, columns, device=device).addbmm(left, right)
+
+    agree(run, droplet)
+
+
+def test_matrices_that_have_no_factors(droplet: Any) -> None:
+    matrix = torch.tensor([[1.0, 2.0], [2.0, 1.0]], device=droplet)
+    with pytest.raises(torch.linalg.LinAlgError, match="leading minor of order 2 is not positive-definite"):
+        torch.linalg.cholesky_ex(matrix, check_errors=True)
+    with pytest.raises(torch.linalg.LinAlgError, match="diagonal element 1 is zero"):
+        torch.cholesky_inverse(torch.zeros(2, 2, device=droplet))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16], ids=str)
+def test_signs_of_zeros_and_of_what_is_not_a_number(dtype: torch.dtype, droplet: Any) -> None:
+    numbers = torch.tensor([0.0, -0.0, INF, -INF, float("nan"), 3.0, -3.0]).to(dtype)
+    numbers = torch.cat([numbers, numbers.neg()])
+    assert numbers.signbit().tolist()[4] != numbers.signbit().tolist()[11]
+    agree(lambda d: numbers.to(d).signbit(), droplet)
+    agree(lambda d: torch.ones(14, dtype=dtype, device=d).copysign(numbers.to(d)), droplet)
+    if dtype.itemsize > 2:  # half precision has one NaN
+        agree(lambda d: numbers.to(d)[::2].expand(2, 7).copysign(-1).signbit(), droplet)

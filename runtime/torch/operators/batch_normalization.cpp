@@ -36,12 +36,21 @@ diopiTensorHandle_t running(const Tensor& tensor) {
     }
 }
 
+void requireParameter(const char* name, const at::Tensor& input, const MaybeTensor& parameter) {
+    const at::ScalarType type = input.scalar_type();
+    TORCH_CHECK(!isDefined(parameter) || parameter->scalar_type() == type ||
+                    (at::isReducedFloatingType(type) && parameter->scalar_type() == at::kFloat),
+                "Expected ", name, " to have type ", type, " but got ", parameter->scalar_type());
+}
+
 template <typename Tensor>
 void normalize(at::Tensor& out, at::Tensor& mean, at::Tensor& deviation, const at::Tensor& input,
                const MaybeTensor& weight, const MaybeTensor& bias, const Tensor& runningMean, const Tensor& runningVar,
                bool training, double momentum, double eps) {
     TORCH_CHECK(training || (isDefined(runningMean) && isDefined(runningVar)),
                 "running_mean and running_var must be defined in evaluation mode");
+    requireParameter("weight", input, weight);
+    requireParameter("bias", input, bias);
     if (isDefined(runningMean) != isDefined(runningVar)) {
         fallBack("the interface keeps both running statistics or none");
     }

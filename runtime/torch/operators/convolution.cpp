@@ -46,6 +46,18 @@ constexpr int64_t kHeight = 2;
 
 at::Tensor squeezed(const at::Tensor& tensor) { return tensor.defined() ? tensor.squeeze(kHeight) : tensor; }
 
+// PyTorch checks this for the names that its users call, not for those of its kernels.
+void requireDimensions(const at::Tensor& input, const at::Tensor& weight, std::array<at::IntArrayRef, 4> each) {
+    TORCH_CHECK(input.dim() >= 3 && weight.dim() == input.dim(), "convolution: input has ", input.dim(),
+                " dimensions and weight ", weight.dim());
+    for (const at::IntArrayRef values : each) {
+        TORCH_CHECK(static_cast<int64_t>(values.size()) == input.dim() - 2,
+                    "convolution: stride, padding, dilation and "
+                    "output_padding have one value for each dimension of an input of sizes ",
+                    input.sizes(), ", not ", values);
+    }
+}
+
 at::MemoryFormat formatOf(const at::Tensor& input, const at::Tensor& weight) {
     const at::MemoryFormat last =
         input.dim() == kPlane ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::ChannelsLast3d;
@@ -59,6 +71,7 @@ at::Tensor convolutionOverrideable(const at::Tensor& input, const at::Tensor& we
                                    const std::optional<at::Tensor>& bias, at::IntArrayRef stride,
                                    at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,
                                    at::IntArrayRef output_padding, int64_t groups) {
+    requireDimensions(input, weight, {stride, padding, dilation, output_padding});
     if (input.dim() == 3) {
         const Plane plane(stride, padding, dilation, output_padding);
         return squeezed(convolutionOverrideable(input.unsqueeze(kHeight), weight.unsqueeze(kHeight), bias, plane.stride,
@@ -89,6 +102,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> convolutionBackwardOverrideable(
     const at::Tensor& grad_output, const at::Tensor& input, const at::Tensor& weight, at::IntArrayRef stride,
     at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed, at::IntArrayRef output_padding, int64_t groups,
     std::array<bool, 3> output_mask) {
+    requireDimensions(input, weight, {stride, padding, dilation, output_padding});
     if (input.dim() == 3) {
         const Plane plane(stride, padding, dilation, output_padding);
         const auto [gradInput, gradWeight, gradBias] = convolutionBackwardOverrideable(

@@ -147,6 +147,7 @@ at::Tensor& maskedFillInplaceScalar(at::Tensor& self, const at::Tensor& mask, co
     TORCH_CHECK(mask.scalar_type() == at::kBool, "masked_fill_ only supports boolean masks, but got mask with dtype ",
                 mask.scalar_type());
     at::assert_no_internal_overlap(self);
+    at::assert_no_partial_overlap(self, mask);
     const auto expanded = at::expand_inplace(self, mask, "masked_fill_");
     Call call(self);
     call("diopiMaskedFillInpScalar", diopiMaskedFillInpScalar, Output(self), Input(call, *expanded),
@@ -165,6 +166,7 @@ at::Tensor& maskedFillInplaceTensor(at::Tensor& self, const at::Tensor& mask, co
     TORCH_CHECK(!value.is_complex() || self.is_complex(), "value cannot be converted to type ", self.scalar_type(),
                 " without overflow");
     at::assert_no_internal_overlap(self);
+    at::assert_no_partial_overlap(self, mask);
     const auto expanded = at::expand_inplace(self, mask, "masked_fill_");
     Call call(self);
     call("diopiMaskedFillInp", diopiMaskedFillInp, Output(self), Input(call, *expanded),

@@ -1,4 +1,5 @@
 // Elements, rows and positions that index tensors and masks name.
+#include <ATen/Context.h>
 #include <ATen/ExpandUtils.h>
 #include <ATen/MemoryOverlap.h>
 #include <ATen/WrapDimUtils.h>
@@ -80,6 +81,7 @@ Indices along(int64_t dim, const at::Tensor& index) {
 
 void requireRefilled(const at::Tensor& self, const at::Tensor& index) {
     at::assert_no_internal_overlap(self);
+    at::assert_no_overlap(self, index);
     if (index.scalar_type() != at::kLong) {
         fallBack("PyTorch rejects this");
     }
@@ -146,6 +148,15 @@ at::Tensor& indexPutImplInplace(at::Tensor& self, const c10::List<std::optional<
                 "Index put requires the source and destination dtypes match, got ", self.scalar_type(),
                 " for the destination and ", values.scalar_type(), " for the source.");
     at::assert_no_internal_overlap(self);
+    at::assert_no_overlap(self, values);
+    for (const std::optional<at::Tensor>& index : indices) {
+        if (isDefined(index)) {
+            if (index->scalar_type() == at::kByte) {
+                TORCH_WARN("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.");
+            }
+            at::assert_no_overlap(self, *index);
+        }
+    }
     Call call(self);
     IndexList list(call, self, indices);
     const at::Tensor replacement = values.device() != self.device() && values.numel() == 1 && values.dim() == 0
@@ -228,7 +239,12 @@ at::Tensor& putInplace(at::Tensor& self, const at::Tensor& index, const at::Tens
         index.numel() != source.numel() || (self.numel() == 0 && index.numel() != 0)) {
         fallBack("PyTorch rejects this");
     }
+    if (!accumulate) {
+        at::globalContext().alertNotDeterministic("put_");
+    }
     at::assert_no_internal_overlap(self);
+    at::assert_no_overlap(self, index);
+    at::assert_no_overlap(self, source);
     if (index.numel() == 0) {
         return self;
     }

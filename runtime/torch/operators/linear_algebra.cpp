@@ -125,8 +125,9 @@ at::Tensor addbmm(const at::Tensor& self, const at::Tensor& batch1, const at::Te
     }
     requireWhole(self, beta, alpha);
     // The sum of products is the product of the concatenated matrices.
-    const at::Tensor left = batch1.transpose(0, 1).reshape({batch1.size(1), -1});
-    const at::Tensor right = batch2.reshape({-1, batch2.size(2)});
+    const int64_t inner = batch1.size(0) * batch1.size(2);
+    const at::Tensor left = batch1.transpose(0, 1).reshape({batch1.size(1), inner});
+    const at::Tensor right = batch2.reshape({inner, batch2.size(2)});
     return self.expand({batch1.size(1), batch2.size(2)}).addmm(left, right, beta, alpha);
 }
 
@@ -158,6 +159,9 @@ at::Tensor choleskySolveHelper(const at::Tensor& self, const at::Tensor& A, bool
 at::Tensor choleskyInverse(const at::Tensor& self, bool upper) {
     if (self.dim() < 2 || self.size(-1) != self.size(-2) || self.numel() == 0) {
         fallBack("PyTorch rejects this, or has a rule of its own for it");
+    }
+    if (self.diagonal(0, -2, -1).eq(0).any().item<bool>()) {
+        fallBack("PyTorch says which element of the diagonal is zero");
     }
     at::Tensor identity = at::empty(self.sizes(), self.options()).zero_();
     identity.diagonal(0, -2, -1).fill_(1);

@@ -218,11 +218,25 @@ void checkSequences(const at::Tensor& logProbs, const at::Tensor& inputLengths, 
     if (logProbs.dim() != 3) {
         fallBack("the interface takes batches");
     }
+    TORCH_CHECK(logProbs.numel() > 0, "log_probs tensor must not be empty");
     TORCH_CHECK(0 <= blank && blank < logProbs.size(2), "blank must be in label range");
     TORCH_CHECK(inputLengths.numel() == logProbs.size(1), "input_lengths must be of size batch_size");
     TORCH_CHECK(targetLengths.numel() == logProbs.size(1), "target_lengths must be of size batch_size");
     TORCH_CHECK(longest(inputLengths) <= logProbs.size(0), "Expected input_lengths to have value at most ",
                 logProbs.size(0));
+}
+
+// The interface rejects targets that contain the blank; PyTorch computes them.
+template <typename Body>
+void fallBackForBlank(const at::Tensor& targets, int64_t blank, const Body& body) {
+    try {
+        body();
+    } catch (const Failed&) {
+        if (targets.eq(blank).any().item<bool>()) {
+            fallBack("targets that contain the blank");
+        }
+        throw;
+    }
 }
 
 }  // namespace
@@ -235,11 +249,13 @@ std::tuple<at::Tensor, at::Tensor> ctcLossTensor(const at::Tensor& log_probs, co
     at::Tensor out = at::empty({samples}, log_probs.options());
     at::Tensor likelihood = at::empty({samples}, log_probs.options());
     at::Tensor alpha = at::empty({samples, log_probs.size(0), 2 * longest(target_lengths) + 1}, log_probs.options());
-    Call call(log_probs);
-    call("diopiCTCLoss", diopiCTCLoss, Output(out), Output(likelihood), Output(alpha),
-         Input(call, log_probs, kFloat32 | kFloat64), Input(call, targets, kIndex),
-         Input(call, input_lengths.to(log_probs.device())), Input(call, target_lengths.to(log_probs.device())), blank,
-         ReductionNone, zero_infinity);
+    fallBackForBlank(targets, blank, [&] {
+        Call call(log_probs);
+        call("diopiCTCLoss", diopiCTCLoss, Output(out), Output(likelihood), Output(alpha),
+             Input(call, log_probs, kFloat32 | kFloat64), Input(call, targets, kIndex),
+             Input(call, input_lengths.to(log_probs.device())), Input(call, target_lengths.to(log_probs.device())),
+             blank, ReductionNone, zero_infinity);
+    });
     return {std::move(likelihood), std::move(alpha)};
 }
 
@@ -257,11 +273,14 @@ at::Tensor ctcLossBackwardTensor(const at::Tensor& grad, const at::Tensor& log_p
         fallBack("the interface takes batches");
     }
     at::Tensor gradInput = at::empty_like(log_probs, at::MemoryFormat::Contiguous);
-    Call call(log_probs);
-    call("diopiCTCLossBackward", diopiCTCLossBackward, Output(gradInput), Input(call, grad, log_probs.scalar_type()),
-         Input(call, log_probs, kFloat32 | kFloat64), Input(call, targets, kIndex),
-         Input(call, input_lengths.to(log_probs.device())), Input(call, target_lengths.to(log_probs.device())),
-         Input(call, neg_log_likelihood), Input(call, log_alpha), blank, ReductionNone, zero_infinity);
+    fallBackForBlank(targets, blank, [&] {
+        Call call(log_probs);
+        call("diopiCTCLossBackward", diopiCTCLossBackward, Output(gradInput),
+             Input(call, grad, log_probs.scalar_type()), Input(call, log_probs, kFloat32 | kFloat64),
+             Input(call, targets, kIndex), Input(call, input_lengths.to(log_probs.device())),
+             Input(call, target_lengths.to(log_probs.device())), Input(call, neg_log_likelihood),
+             Input(call, log_alpha), blank, ReductionNone, zero_infinity);
+    });
     return gradInput;
 }
 

@@ -54,6 +54,9 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> thnnFusedLstmCellBackwardImpl(con
     if (!hasHidden && !hasCell) {
         return {};
     }
+    TORCH_CHECK(workspace.dim() == 2 && workspace.size(1) == 4 * cx.size(-1),
+                "_thnn_fused_lstm_cell_backward: a workspace of sizes ", workspace.sizes(), " for a state of sizes ",
+                cx.sizes());
     const auto chunks = workspace.chunk(4, 1);
     const at::Tensor& in = chunks[0];
     const at::Tensor& forget = chunks[1];
@@ -96,6 +99,9 @@ std::tuple<at::Tensor, at::Tensor> thnnFusedGruCell(const at::Tensor& input_gate
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> thnnFusedGruCellBackward(
     const at::Tensor& grad_hy, const at::Tensor& workspace, bool has_bias) {
+    TORCH_CHECK(workspace.dim() == 2 && workspace.size(1) == 5 * grad_hy.size(-1),
+                "_thnn_fused_gru_cell_backward: a workspace of sizes ", workspace.sizes(), " for gradients of sizes ",
+                grad_hy.sizes());
     const auto chunks = workspace.chunk(5, 1);
     const at::Tensor& reset = chunks[0];
     const at::Tensor& update = chunks[1];

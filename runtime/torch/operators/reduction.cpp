@@ -78,12 +78,19 @@ void requireDeviation(const at::Tensor& self) {
 }
 
 // The standard deviation in the dtype to compute in.
-at::Tensor deviation(const at::Tensor& self, at::OptionalIntArrayRef dim, const std::optional<at::Scalar>& correction,
-                     bool keepdim) {
+at::Tensor deviation(const char* name, const at::Tensor& self, at::OptionalIntArrayRef dim,
+                     const std::optional<at::Scalar>& correction, bool keepdim) {
     requireDeviation(self);
     const at::DimVector dims = dimensions(self, dim);
     const at::ScalarType type = wide(self.scalar_type());
     at::Tensor out = at::empty(reducedSize(self, dims, keepdim), self.options().dtype(type));
+    const double subtracted = correction.value_or(1).toDouble();
+    if (static_cast<double>(self.numel()) <= subtracted * static_cast<double>(out.numel())) {
+        TORCH_WARN(
+            name,
+            "(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input "
+            "numel divided by output numel).");
+    }
     Call call(self);
     call("diopiStd", diopiStd, Output(out), Input(call, self, type), sizes(at::IntArrayRef(dims)), Number(correction));
     return out;
@@ -149,22 +156,24 @@ at::Tensor prod(const at::Tensor& self, std::optional<at::ScalarType> dtype) {
 
 at::Tensor stdCorrection(const at::Tensor& self, at::OptionalIntArrayRef dim,
                          const std::optional<at::Scalar>& correction, bool keepdim) {
-    return deviation(self, dim, correction, keepdim).to(self.scalar_type());
+    return deviation("std", self, dim, correction, keepdim).to(self.scalar_type());
 }
 
 at::Tensor varCorrection(const at::Tensor& self, at::OptionalIntArrayRef dim,
                          const std::optional<at::Scalar>& correction, bool keepdim) {
-    return deviation(self, dim, correction, keepdim).square().to(self.scalar_type());
+    return deviation("var", self, dim, correction, keepdim).square().to(self.scalar_type());
 }
 
 std::tuple<at::Tensor, at::Tensor> stdMeanCorrection(const at::Tensor& self, at::OptionalIntArrayRef dim,
                                                      const std::optional<at::Scalar>& correction, bool keepdim) {
-    return {stdCorrection(self, dim, correction, keepdim), self.mean(dimensions(self, dim), keepdim)};
+    return {deviation("std_mean", self, dim, correction, keepdim).to(self.scalar_type()),
+            self.mean(dimensions(self, dim), keepdim)};
 }
 
 std::tuple<at::Tensor, at::Tensor> varMeanCorrection(const at::Tensor& self, at::OptionalIntArrayRef dim,
                                                      const std::optional<at::Scalar>& correction, bool keepdim) {
-    return {varCorrection(self, dim, correction, keepdim), self.mean(dimensions(self, dim), keepdim)};
+    return {deviation("var_mean", self, dim, correction, keepdim).square().to(self.scalar_type()),
+            self.mean(dimensions(self, dim), keepdim)};
 }
 
 at::Tensor countNonzeroDimIntList(const at::Tensor& self, at::IntArrayRef dim) {

@@ -305,10 +305,11 @@ void resetFallbacks() {
 }
 
 // Operators with a kernel of PyTorch's for all devices that fails on this one: the meta function of the first two takes
-// each output's device from another input, and the window calls a stub that devices of other repositories do not have.
+// each output's device from another input, the window calls a stub that devices of other repositories do not have, and
+// the range writes on the host.
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-    for (const char* const name :
-         {"_linalg_solve_ex", "lu_unpack", "kaiser_window", "kaiser_window.periodic", "kaiser_window.beta"}) {
+    for (const char* const name : {"_linalg_solve_ex", "lu_unpack", "kaiser_window", "kaiser_window.periodic",
+                                   "kaiser_window.beta", "range.out_"}) {
         library.impl(name, torch::CppFunction::makeFromBoxedFunction<&fallBackBoxed>());
     }
 }

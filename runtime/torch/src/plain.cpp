@@ -17,6 +17,9 @@ namespace {
 
 thread_local std::string failureText;
 
+// Libraries and the iterators of PyTorch take no more. Its other kernels do.
+constexpr int64_t kMostDimensions = 64;
+
 at::Tensor plain(const at::Tensor& tensor) {
     if (isPlain(tensor)) {
         return tensor;
@@ -141,12 +144,21 @@ void callPlain(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
 void noteFailure(const Failed& failure) { failureText = failure.what(); }
 
 void raiseFailure(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+    const size_t arguments = op.schema().arguments().size();
+    for (const c10::IValue& value : torch::jit::last(*stack, arguments)) {
+        if (value.isTensor() && value.toTensor().defined() && value.toTensor().dim() > kMostDimensions) {
+            noteReason(c10::str("tensors of more than ", kMostDimensions, " dimensions"));
+            return fallBack(op, stack);
+        }
+    }
     const std::string text = c10::toString(op.operator_name()) + ": " + std::exchange(failureText, {});
-    const auto count = static_cast<std::ptrdiff_t>(op.schema().arguments().size());
+    const auto first = stack->end() - static_cast<std::ptrdiff_t>(arguments);
     try {
-        torch::jit::Stack arguments = copied({stack->end() - count, stack->end()});
-        runOnCpu(op, &arguments);
+        torch::jit::Stack onCpu = copied({first, stack->end()});
+        runOnCpu(op, &onCpu);
     } catch (const c10::IndexError&) {
+        throw;
+    } catch (const c10::LinAlgError&) {
         throw;
     } catch (const std::exception&) {  // the function's own text says which check failed
     }

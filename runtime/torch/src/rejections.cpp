@@ -1,10 +1,14 @@
 // Kinds of tensors that the device does not compute with: nested and quantized ones are rejected where they would be
 // made on the device, or by the first operator on one; sparse ones by the operators that it lacks. Each in a sentence.
+#include <ATen/OpMathType.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/native/TypeProperties.h>
 #include <ATen/ops/_nested_tensor_from_tensor_list_native.h>
 #include <ATen/ops/_to_copy_native.h>
+#include <ATen/ops/addr_native.h>
 #include <c10/core/DeviceType.h>
 #include <c10/util/Exception.h>
+#include <diopigen_torch/call.h>
 #include <diopigen_torch/device.h>
 #include <diopigen_torch/fallback.h>
 #include <torch/library.h>
@@ -123,6 +127,35 @@ const bool isNestedGuarded = [] {
 TORCH_LIBRARY_IMPL(aten, CPU, library) { library.impl("_nested_tensor_from_tensor_list", nestedFromList); }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) { library.impl("_nested_tensor_from_tensor_list", nestedFromList); }
+
+void requireFactor(at::ScalarType type, const at::Scalar& factor, const char* name) {
+    TORCH_CHECK(!factor.isBoolean() || type == at::kBool, "Boolean ", name, " only supported for Boolean results.");
+    TORCH_CHECK(at::isFloatingType(type) || at::isComplexType(type) || factor.isIntegral(/*includeBool=*/true),
+                "For integral input tensors, argument ", name, " must not be a floating point number.");
+    requireFits(at::toOpMathType(type), factor);
+}
+
+// The kernel for every backend lacks these checks of those for the CPU and CUDA.
+at::Tensor addr(const at::Tensor& self, const at::Tensor& vec1, const at::Tensor& vec2, const at::Scalar& beta,
+                const at::Scalar& alpha) {
+    const at::ScalarType type = at::native::result_type({self, vec1, vec2});
+    requireFactor(type, beta, "beta");
+    requireFactor(type, alpha, "alpha");
+    return at::native::math_addr(self, vec1, vec2, beta, alpha);
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) { library.impl("addr", addr); }
+
+// Kernels for every backend that read memory as that of the host.
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+    for (const char* const name :
+         {"_saturate_weight_to_fp16", "choose_qparams_optimized", "fbgemm_linear_fp16_weight",
+          "fbgemm_linear_fp16_weight_fp32_activation", "fbgemm_linear_int8_weight",
+          "fbgemm_linear_int8_weight_fp32_activation", "fbgemm_linear_quantize_weight", "fbgemm_pack_gemm_matrix_fp16",
+          "fbgemm_pack_quantized_matrix", "fbgemm_pack_quantized_matrix.KN"}) {
+        library.impl(name, torch::CppFunction::makeFromBoxedFunction<&rejectQuantized>());
+    }
+}
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     library.impl("_nested_tensor_from_mask_left_aligned", isLeftAligned);

@@ -1,8 +1,10 @@
 // The operators that every tensor needs: making, viewing, resizing and copying.
+#include <ATen/Context.h>
 #include <ATen/EmptyTensor.h>
 #include <ATen/InferSize.h>
 #include <ATen/MemoryOverlap.h>
 #include <ATen/native/Resize.h>
+#include <ATen/native/ResizeCommon.h>
 #include <ATen/native/TensorFactories.h>
 #include <ATen/ops/_conj.h>
 #include <ATen/ops/_local_scalar_dense_native.h>
@@ -46,12 +48,25 @@ at::ScalarType typeOf(std::optional<at::ScalarType> type) {
     return type.has_value() ? *type : at::get_default_dtype_as_scalartype();
 }
 
+// torch.use_deterministic_algorithms fills memory that nothing has written.
+bool fillsMemory() {
+    return C10_UNLIKELY(at::globalContext().deterministicAlgorithms() &&
+                        at::globalContext().deterministicFillUninitializedMemory());
+}
+
+at::Tensor filled(at::Tensor tensor) {
+    if (fillsMemory()) {
+        at::native::fill_empty_deterministic_(tensor);
+    }
+    return tensor;
+}
+
 at::Tensor empty(at::IntArrayRef size, std::optional<at::ScalarType> type, std::optional<at::Layout> layout,
                  std::optional<at::Device> device, std::optional<bool> pinned, std::optional<at::MemoryFormat> format) {
     rejectPinned(pinned);
     requireStrided(layout);
     const Call call(indexOf(device));
-    return at::Tensor(at::detail::empty_generic(size, &deviceAllocator(), kKeys, typeOf(type), format));
+    return filled(at::Tensor(at::detail::empty_generic(size, &deviceAllocator(), kKeys, typeOf(type), format)));
 }
 
 at::Tensor emptyStrided(at::IntArrayRef size, at::IntArrayRef stride, std::optional<at::ScalarType> type,
@@ -60,7 +75,7 @@ at::Tensor emptyStrided(at::IntArrayRef size, at::IntArrayRef stride, std::optio
     rejectPinned(pinned);
     requireStrided(layout);
     const Call call(indexOf(device));
-    return at::Tensor(at::detail::empty_strided_generic(size, stride, &deviceAllocator(), kKeys, typeOf(type)));
+    return filled(at::Tensor(at::detail::empty_strided_generic(size, stride, &deviceAllocator(), kKeys, typeOf(type))));
 }
 
 // Zeros without memory, which derivatives are made of: PyTorch makes real ones of them where they are needed.
@@ -84,6 +99,7 @@ void growStorage(const at::Tensor& self, size_t bytes) {
 
 const at::Tensor& resize(const at::Tensor& self, at::IntArrayRef size, std::optional<at::MemoryFormat> format) {
     c10::TensorImpl* const impl = self.unsafeGetTensorImpl();
+    const auto before = static_cast<int64_t>(self.storage().nbytes());
     if (impl->sizes() != size) {
         at::detail::check_size_nonnegative(size);
         const auto offset = static_cast<size_t>(impl->storage_offset());
@@ -93,6 +109,9 @@ const at::Tensor& resize(const at::Tensor& self, at::IntArrayRef size, std::opti
     if (format.has_value()) {
         TORCH_CHECK(*format != at::MemoryFormat::Preserve, "Unsupported memory format ", *format);
         impl->empty_tensor_restride(*format);
+    }
+    if (fillsMemory()) {
+        at::native::fill_resize_deterministic_(self, before);
     }
     return self;
 }
@@ -298,6 +317,7 @@ at::Scalar fetched(const at::Tensor& self) {
 }
 
 at::Scalar localScalar(const at::Tensor& self) {
+    TORCH_CHECK(self.numel() > 0, "_local_scalar_dense: Empty tensor not supported");
     switch (self.scalar_type()) {
         case at::kFloat:
             return fetched<float>(self);

@@ -33,10 +33,19 @@ inline at::Tensor select(const at::Tensor& condition, const at::Tensor& selected
     return selected.where(condition, otherwise);
 }
 
-/// Whether the sign of a number is negative, of zeros too.
+/// Tells where the sign bit is set, of zeros and NaN too.
 inline at::Tensor isNegative(const at::Tensor& tensor) {
-    const at::Tensor below = tensor.lt(0);
-    return tensor.is_floating_point() ? below.logical_or(tensor.eq(0).logical_and(tensor.reciprocal().lt(0))) : below;
+    switch (tensor.scalar_type()) {
+        case at::kHalf:
+        case at::kBFloat16:
+            return tensor.view(at::kShort).lt(0);
+        case at::kFloat:
+            return tensor.view(at::kInt).lt(0);
+        case at::kDouble:
+            return tensor.view(at::kLong).lt(0);
+        default:
+            return tensor.lt(0);
+    }
 }
 
 /// Rounds towards zero.
