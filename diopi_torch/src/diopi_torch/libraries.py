@@ -3,7 +3,7 @@
 transformers asks only devices that it knows whether they support bfloat16: this one answers where
 `ACCELERATE_TORCH_DEVICE` names it. accelerate and Lightning select the CPU where they know none of the devices: that
 becomes a warning that says how to train on this one. With `as_cuda` Lightning's comparison of a device's type with
-"cuda" accepts it.
+"cuda" accepts it. A module of PyTorch that knows devices by name is changed in the same way.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any
 
 import torch
 
+from . import random_state
 from .indices import device_name
 
 Change = Callable[[types.ModuleType], None]
@@ -99,6 +100,7 @@ ALWAYS: dict[str, Change] = {
     "lightning.pytorch.trainer.connectors.accelerator_connector": _warn_in_lightning,
     "lightning_fabric.connector": _warn_in_lightning,
     "pytorch_lightning.trainer.connectors.accelerator_connector": _warn_in_lightning,
+    "torch._prims.rng_prims": random_state.add_device,
     "transformers.training_args": _support_bfloat16_in_transformers,
 }
 AS_CUDA: dict[str, Change] = {

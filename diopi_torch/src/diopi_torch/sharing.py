@@ -1,7 +1,7 @@
 """Tensors of the device between processes: refused in a sentence, since the interface has no handles of memory.
 
-PyTorch pickles them for `multiprocessing` as memory of the CPU, which fails in the thread that feeds a queue: the sender
-prints a traceback there, and the receiver waits forever.
+PyTorch pickles them for `multiprocessing` as memory of the CPU, which fails in the thread that feeds a queue: the
+sender prints a traceback there, and the receiver waits forever.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ def _refuse(text: str) -> NoReturn:
 
 
 def _reduce(storage: torch.UntypedStorage, device_type: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """What pickles a storage. One of the device raises `RuntimeError`: here, or where a queue is read, if nobody hears
-    of an exception here."""
+    """Pickles a storage. One of the device raises `RuntimeError`: here, or, from the thread that feeds a queue, where
+    the queue is read."""
     if storage.device.type != device_type:
-        return reductions.reduce_storage(storage)  # type: ignore[no-any-return,no-untyped-call]  # PyTorch has no types
-    text = f"tensors of {device_type} are not shared between processes: send tensor.cpu(), and move it to the device there"
+        return reductions.reduce_storage(storage)  # type: ignore[no-any-return]  # PyTorch has no types
+    text = (
+        f"tensors of {device_type} are not shared between processes: send tensor.cpu(), and move it to the device there"
+    )
     if threading.current_thread().name == _FEEDER:
         return _refuse, (text,)
     _refuse(text)
