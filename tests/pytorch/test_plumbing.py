@@ -160,3 +160,18 @@ def test_tensors_between_processes_are_refused_where_they_are_sent(what: str, dr
     with pytest.raises(RuntimeError, match=text):
         queue.get(timeout=30)
     assert torch.equal(queue.get(timeout=30), torch.ones(3))
+
+
+@pytest.mark.parametrize("devices", [[0], [0, 1], None])
+def test_data_parallel_divides_a_batch(devices: list[int] | None, droplet: Any) -> None:
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).to(droplet)
+    parallel, batch = nn.DataParallel(module, device_ids=devices), torch.randn(5, 3)
+    gradients = []
+    for function in (module, parallel):
+        module.zero_grad()
+        result = function(batch.to(droplet))
+        assert result.device == droplet
+        result.square().sum().backward()
+        gradients.append([result.detach(), *(one.grad.clone() for one in module.parameters())])
+    torch.testing.assert_close(gradients[1], gradients[0])

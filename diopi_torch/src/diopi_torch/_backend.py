@@ -118,7 +118,8 @@ def load(name: str, package: str, file: str) -> None:
     atexit.register(_end, module)
     if path := os.environ.get("DIOPI_FALLBACK_REPORT"):
         atexit.register(importlib.import_module(f"{__package__}.report").write_fallback_report, path)
-    importlib.import_module(f"{__package__}.compiler").install()
+    for part in ("compiler", "data_parallel"):
+        importlib.import_module(f"{__package__}.{part}").install()
     libraries = importlib.import_module(f"{__package__}.libraries")
     libraries.install(libraries.ALWAYS)
     if os.environ.get("DIOPI_AS_CUDA") == "1":
