@@ -314,7 +314,7 @@ def test_modes_and_options(droplet: Any) -> None:
 
     for mode in ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"):
         assert compiled(backend="diopi", mode=mode) == [3] * 4
-    rejected = {
+    rejected: dict[str, dict[str, Any]] = {
         r"has no mode 'fast': it has default, .*reduce-overhead": {"mode": "fast"},
         r"has no options, and got triton.cudagraphs: .*DIOPI_COMPILE_": {"options": {"triton.cudagraphs": True}},
     }
