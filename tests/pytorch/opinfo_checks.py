@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 import torch
+from altered_calls import altered
 from differences import differences
 from sample_runs import CPU, DTYPES, Outcome, called, first, gradients, moved, place, tensors, widened
 from ties import settled, settled_gradients
@@ -202,11 +203,12 @@ FORMS = {"full": full, "transposed": transposed, "empty": nothing}
 
 
 def errors(op: Any, way: Way) -> Iterator[str]:
-    """What PyTorch's tests expect to be refused is refused, with an error of the same type."""
-    for index, wrong, here, own in refused(op, way):
+    """What PyTorch's tests expect to be refused is refused, with an error of the same type; altered calls too."""
+    yield from altered(op, way.whole, way.device)
+    for index, _, here, own in refused(op, way):
         if own is None:
             yield f"error input {index}: accepted, where the CPU raises {brief(here)}"
-        elif not isinstance(own, wrong.error_type):
+        elif type(own) is not type(here):
             yield f"error input {index}: raises {brief(own)}, where the CPU raises {brief(here)}"
 
 

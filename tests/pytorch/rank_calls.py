@@ -88,6 +88,43 @@ def coalesced() -> dict[str, list[float]]:
     return {"whole": [total] * 3 + [size] * 2 + [size - 1] + [total] * 2 + [4 * size], "ranks": found}
 
 
+def gaps() -> dict[str, list[float]]:
+    """Operands with gaps between their elements, and what is in the gaps."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+
+    def column(value: float, rows: int = 2) -> torch.Tensor:
+        return torch.full((rows, 3), value, device=DEVICE)[:, 1]
+
+    found: list[torch.Tensor] = []
+    for is_async in (False, True):
+        summed, shared, spread, swapped = column(rank), column(rank), column(-1, 2 * size), column(-1, 2 * size)
+        lists = [column(-1) for _ in range(size)]
+        works = [
+            dist.all_reduce(summed, async_op=is_async),
+            dist.broadcast(shared, size - 1, async_op=is_async),
+            dist.all_gather_single(spread, column(1), async_op=is_async),
+            dist.all_to_all_single(swapped, column(rank, 2 * size), async_op=is_async),
+            dist.all_gather(lists, column(2), async_op=is_async),
+        ]
+        for work in (work for work in works if work is not None):
+            work.wait()
+        found += [summed, shared, spread, swapped, *lists]
+    received = column(-1)
+    sends = [
+        dist.P2POp(dist.isend, column(rank), (rank + 1) % size),
+        dist.P2POp(dist.irecv, received, (rank - 1) % size),
+    ]
+    for work in dist.batch_isend_irecv(sends):
+        work.wait()
+    found += [received]
+    neighbour, total = (rank - 1) % size, size * (size - 1)
+    once = [total, 2 * (size - 1), 2 * size, total, *[4] * size]
+    before = [rank, rank, -1, -1, *[-1] * size]
+    whole = [*once * 2, 2 * neighbour, *before * 2, -1]
+    memory = [float(one.as_strided((1,), (1,), 0)[0]) for one in found]
+    return {"whole": [float(one) for one in whole], "ranks": [*(float(one.sum()) for one in found), *memory]}
+
+
 def futures() -> dict[str, list[float]]:
     """What is chained to a call runs behind it, on a stream that waits for it."""
     rank, size = dist.get_rank(), dist.get_world_size()
@@ -327,6 +364,7 @@ def absent() -> dict[str, list[float]]:
 CALLS = (
     calls,
     coalesced,
+    gaps,
     futures,
     released,
     split,

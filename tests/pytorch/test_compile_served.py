@@ -291,13 +291,36 @@ def test_a_checkpoint_with_dropout(graphs: ModuleType, droplet: Any) -> None:
         return checkpoint(dropped, x, use_reentrant=False).square().sum()
 
     results = []
-    for function in (loss, torch.compile(loss, backend=graphs.backend)):
+    for function in (loss, *(torch.compile(loss, backend=backend) for backend in (graphs.backend, "aot_eager"))):
+        torch._dynamo.reset()
         torch.manual_seed(5)
         x = torch.ones(6, 8).to(droplet).requires_grad_()
         value = function(x)
         value.backward()
         results.append((value.detach(), x.grad, torch.rand(3, device=droplet)))
-    torch.testing.assert_close(results[1], results[0])
+    for compiled in results[1:]:
+        torch.testing.assert_close(compiled, results[0])
+
+
+def test_modes_and_options(droplet: Any) -> None:
+    """Modes that scripts for inductor have are accepted; what the backend does not know is rejected in a sentence."""
+    import torch
+
+    x = torch.ones(4).to(droplet)
+
+    def compiled(**keywords: Any) -> Any:
+        torch._dynamo.reset()
+        return torch.compile(lambda x: x * 2 + 1, **keywords)(x).tolist()
+
+    for mode in ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"):
+        assert compiled(backend="diopi", mode=mode) == [3] * 4
+    rejected: dict[str, dict[str, Any]] = {
+        r"has no mode 'fast': it has default, .*reduce-overhead": {"mode": "fast"},
+        r"has no options, and got triton.cudagraphs: .*DIOPI_COMPILE_": {"options": {"triton.cudagraphs": True}},
+    }
+    for text, keywords in rejected.items():
+        with pytest.raises(torch._dynamo.exc.BackendCompilerFailed, match=text):
+            compiled(backend="diopi", **keywords)
 
 
 def test_the_backend_has_a_name_without_an_installed_package(backend: Any, torch_droplet: ModuleType) -> None:

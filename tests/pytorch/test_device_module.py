@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -182,6 +182,33 @@ def test_ranges(module: ModuleType) -> None:
             module.nvtx.mark("now")
         module.nvtx.range_end(module.nvtx.range_start("free"))
     assert {"outer", "inner", "step 3", "now", "free"} <= {event.key for event in profile.key_averages()}
+
+
+def test_memory_of_devices_for_accelerate(module: ModuleType) -> None:
+    """`accelerate.utils.modeling` knows devices by name, and warns of the numbers of others."""
+    from diopi_torch.libraries import _place_in_accelerate
+
+    asked: list[Any] = []
+
+    def get_max_memory(max_memory: Any = None) -> Any:
+        asked.append(max_memory)
+        return {"cpu": 7} if max_memory is None else max_memory
+
+    modeling = SimpleNamespace(get_max_memory=get_max_memory, convert_file_size_to_int=lambda text: 10**9)
+    _place_in_accelerate(modeling)  # type: ignore[arg-type]  # as much of the module as it reads
+    free = [module.mem_get_info(index)[0] for index in range(module.device_count())]
+    assert list(modeling.get_max_memory().items()) == [*enumerate(free), ("cpu", 7)]
+    own = modeling.get_max_memory({"cpu": 3, 1: "1GB", 0: 5})
+    assert list(own.items()) == [(0, 5), (1, 10**9), ("cpu", 3)]
+    assert asked == [None, {"cpu": 7}, {"cpu": 3}]
+
+
+def test_context_parallel_is_refused_in_a_sentence(module: ModuleType) -> None:
+    from torch.distributed.tensor.experimental._context_parallel import _attention
+
+    enable: Any = _attention._enable_context_parallel_dispatcher_impl
+    with pytest.raises(NotImplementedError, match="context_parallel has no attention for droplet: use tensor parallel"):
+        enable(2, SimpleNamespace(device_type="droplet"))
 
 
 def test_the_table_in_the_documentation_is_current(module: ModuleType) -> None:

@@ -77,7 +77,7 @@ def test_two_processes_train_as_one(ranks: Any) -> None:
 
 
 def test_collectives_that_training_does_not_call(ranks: Any) -> None:
-    scenarios = ("calls", "coalesced", "futures", "released", "aborted")
+    scenarios = ("calls", "coalesced", "gaps", "futures", "released", "aborted")
     check(ranks(2, *scenarios), *scenarios)
 
 

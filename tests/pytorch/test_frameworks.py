@@ -210,6 +210,20 @@ for layer in cache.layers:
 print(json.dumps({"device": cache.layers[0].keys.device.type, "losses": values}))
 """
 
+PLACED = """
+import json, tempfile, torch
+from transformers import GPT2Config, GPT2LMHeadModel
+torch.manual_seed(0)
+config = GPT2Config(n_layer=2, n_embd=32, n_head=2, vocab_size=100, n_positions=32, bos_token_id=0, eos_token_id=0)
+tokens = torch.arange(5).view(1, 5)
+with tempfile.TemporaryDirectory() as folder:
+    GPT2LMHeadModel(config).save_pretrained(folder)
+    model = GPT2LMHeadModel.from_pretrained(folder, device_map=MAP, max_memory=MEMORY)
+parameter = next(model.parameters())
+scores = model(tokens.to(parameter.device)).logits
+print(json.dumps({"device": parameter.device.type, "losses": scores.flatten().tolist()}))
+"""
+
 
 def completed(
     backend: Any,
@@ -285,6 +299,18 @@ def test_accelerate(precision: str, switch: bool, backend: Any, tmp_path: Path) 
     expected_device, expected = run(backend, program, tmp_path)
     assert (device, expected_device) == ("droplet", "cpu")
     assert losses == pytest.approx(expected, rel=close(precision)) and len(losses) == 4
+
+
+@pytest.mark.parametrize("memory", ["None", "{0: 10**4, 1: 10**7}", "{'cpu': 10**7}"])
+def test_weights_are_loaded_to_the_devices(memory: str, backend: Any, tmp_path: Path) -> None:
+    """By `device_map="auto"`, within the memory of each."""
+    need("transformers")
+    need("accelerate")
+    program = PLACED.replace("MEMORY", memory)
+    device, scores = run(backend, "import torch_droplet\n" + program.replace("MAP", "'auto'"), tmp_path, 2)
+    _, expected = run(backend, program.replace("MAP", "'cpu'").replace(memory, "None"), tmp_path)
+    assert device == ("cpu" if "cpu" in memory else "droplet")
+    assert scores == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any
 
@@ -136,3 +138,40 @@ def test_operators_are_forced_to_the_cpu_by_expression(torch_droplet: Any, dropl
     before = fallbacks()
     torch.add(a, a)
     assert fallbacks() == before
+
+
+SHARED: dict[str, Callable[[torch.device], Any]] = {
+    "tensor": lambda device: torch.ones(3, device=device),
+    "parameter": lambda device: [nn.Parameter(torch.ones(3, device=device))],
+    "storage": lambda device: torch.ones(3, device=device).untyped_storage(),
+    "sparse tensor": lambda device: torch.eye(3, device=device).to_sparse(),
+}
+
+
+@pytest.mark.parametrize("what", SHARED)
+def test_tensors_between_processes_are_refused_where_they_are_sent(what: str, droplet: Any) -> None:
+    """A queue pickles in a thread of its own: who reads it gets the exception, and does not wait forever."""
+    value, text = SHARED[what](droplet), r"droplet are not shared between processes: send tensor\.cpu\(\)"
+    with pytest.raises(RuntimeError, match=text):
+        ForkingPickler.dumps(value)
+    queue = torch.multiprocessing.get_context("spawn").Queue()
+    for sent in (value, torch.ones(3)):
+        queue.put(sent)
+    with pytest.raises(RuntimeError, match=text):
+        queue.get(timeout=30)
+    assert torch.equal(queue.get(timeout=30), torch.ones(3))
+
+
+@pytest.mark.parametrize("devices", [[0], [0, 1], None])
+def test_data_parallel_divides_a_batch(devices: list[int] | None, droplet: Any) -> None:
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).to(droplet)
+    parallel, batch = nn.DataParallel(module, device_ids=devices), torch.randn(5, 3)
+    gradients = []
+    for function in (module, parallel):
+        module.zero_grad()
+        result = function(batch.to(droplet))
+        assert result.device == droplet
+        result.square().sum().backward()
+        gradients.append([result.detach(), *(one.grad.clone() for one in module.parameters())])
+    torch.testing.assert_close(gradients[1], gradients[0])

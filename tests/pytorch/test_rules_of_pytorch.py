@@ -261,3 +261,44 @@ def test_signs_of_zeros_and_of_what_is_not_a_number(dtype: torch.dtype, droplet:
     agree(lambda d: torch.ones(14, dtype=dtype, device=d).copysign(numbers.to(d)), droplet)
     if dtype.itemsize > 2:  # half precision has one NaN
         agree(lambda d: numbers.to(d)[::2].expand(2, 7).copysign(-1).signbit(), droplet)
+
+
+INTEGERS: dict[str, Callable[[torch.Tensor], Any]] = {
+    **{name: getattr(F, name) for name in ("celu", "elu", "glu", "hardshrink", "hardsigmoid", "logsigmoid", "mish")},
+    **{name: getattr(F, name) for name in ("selu", "softplus")},
+    "frac": torch.frac,
+    "round": lambda x: x.round(decimals=-1),
+}
+COMPLEX: dict[str, Callable[[torch.Tensor], Any]] = {
+    "div": lambda x: x.div(2, rounding_mode="floor"),
+    "huber_loss": lambda x: F.huber_loss(torch.ones(4, device=x.device), x),
+    "hypot": lambda x: torch.hypot(x, x),
+    "logit": torch.logit,
+    "round": torch.round,
+    "xlogy": lambda x: torch.xlogy(x, x),
+}
+SHAPES: dict[str, Callable[[torch.Tensor], Any]] = {
+    "kthvalue": lambda x: x[:0].kthvalue(1),
+    "native_group_norm": lambda x: torch.native_group_norm(x.view(1, 2, 2), x[:0], None, 1, 2, 2, 1, 1e-5),
+    "sampled_addmm": lambda x: torch.sparse.sampled_addmm(torch.eye(2, device=x.device).to_sparse_csr(), x, x),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Sparse C:UserWarning")
+@pytest.mark.parametrize(
+    "call",
+    [
+        *(pytest.param(lambda d, f=f: f(torch.arange(4, device=d)), id=f"integers, {n}") for n, f in INTEGERS.items()),
+        *(
+            pytest.param(lambda d, f=f: f(torch.arange(4, device=d) * 1j), id=f"complex, {n}")
+            for n, f in COMPLEX.items()
+        ),
+        *(pytest.param(lambda d, f=f: f(torch.ones(4, device=d)), id=f"shapes, {n}") for n, f in SHAPES.items()),
+    ],
+)
+def test_calls_that_pytorch_rejects(call: Callable[[Any], Any], droplet: Any) -> None:
+    """Of composed operators too, whose parts accept more."""
+    with pytest.raises((IndexError, RuntimeError)) as expected:
+        call("cpu")
+    with pytest.raises(expected.type):
+        call(droplet)

@@ -61,6 +61,29 @@ def test_products(layout: str, dtype: torch.dtype, droplet: Any, fallbacks: Any)
     assert fallbacks() == {}
 
 
+PAIRS = (("coo", "coo"), ("csr", "csr"), ("csc", "csr"), ("csr", "csc"), ("coo", "uncoalesced"), ("uncoalesced", "csr"))
+
+
+@pytest.mark.parametrize("first, second", PAIRS)
+def test_products_of_two_sparse_matrices(first: str, second: str, droplet: Any, fallbacks: Any) -> None:
+    for rows, columns in SIZES:
+        left, right = sparse_values(rows, columns, torch.float64), sparse_values(columns, 4, torch.float64)
+        own = LAYOUTS[first](left).to(droplet) @ LAYOUTS[second](right).to(droplet)
+        assert own.layout == LAYOUTS[first](left).layout and own.shape == (rows, 4)
+        torch.testing.assert_close(own.to_dense().cpu(), left @ right)
+    assert fallbacks() == {}
+
+
+def test_gradients_of_products_of_two_sparse_matrices(droplet: Any) -> None:
+    left, right, weight = sparse_values(5, 7), sparse_values(7, 4), torch.randn(5, 4)
+    results = []
+    for device in ("cpu", droplet):
+        factors = [one.to_sparse().to(device).requires_grad_() for one in (left, right)]
+        (torch.sparse.mm(*factors).to_dense() * weight.to(device)).sum().backward()
+        results.append([one.grad.to_dense().cpu() for one in factors if one.grad is not None])
+    torch.testing.assert_close(results[1], results[0])
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_products_that_are_added(layout: str, droplet: Any) -> None:
     left, other, added = sparse_values(5, 7), torch.randn(7, 3), torch.randn(3)
@@ -207,7 +230,6 @@ def test_products_of_integers_are_composed(layout: str, droplet: Any, fallbacks:
 REFUSED: dict[str, tuple[str, Callable[[torch.Tensor, torch.Tensor], Any]]] = {
     "shapes": ("mat1 and mat2 shapes cannot be multiplied", lambda sparse, dense: sparse @ dense[:2]),
     "dtypes": ("to have the same dtype", lambda sparse, dense: sparse @ dense.double()),
-    "two sparse matrices": ("mm: droplet does not multiply two sparse matrices", lambda sparse, _: sparse @ sparse),
     "devices": ("Expected all tensors to be on the same device", lambda sparse, dense: sparse @ dense.cpu()),
 }
 

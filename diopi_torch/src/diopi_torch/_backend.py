@@ -113,11 +113,13 @@ def load(name: str, package: str, file: str) -> None:
     torch.utils.generate_methods_for_privateuse1_backend(
         for_tensor=True, for_module=True, for_packed_sequence=True, for_storage=True
     )
-    importlib.import_module(f"{__package__}.distributed").install(name)
+    for part in ("distributed", "sharing"):
+        importlib.import_module(f"{__package__}.{part}").install(name)
     atexit.register(_end, module)
     if path := os.environ.get("DIOPI_FALLBACK_REPORT"):
         atexit.register(importlib.import_module(f"{__package__}.report").write_fallback_report, path)
-    importlib.import_module(f"{__package__}.compiler").install()
+    for part in ("compiler", "data_parallel"):
+        importlib.import_module(f"{__package__}.{part}").install()
     libraries = importlib.import_module(f"{__package__}.libraries")
     libraries.install(libraries.ALWAYS)
     if os.environ.get("DIOPI_AS_CUDA") == "1":

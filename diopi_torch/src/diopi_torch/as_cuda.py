@@ -199,36 +199,9 @@ def _replace_distributed() -> None:
     torch.distributed.init_process_group = init_process_group
 
 
-def _to(tensor: torch.Tensor, index: int) -> torch.Tensor:
-    return tensor.to("cpu" if index < 0 else _DEVICE(_NAME, index), non_blocking=True)
-
-
-def _scatter(tensor: torch.Tensor, devices: Any, chunk_sizes: Any, dim: int, _: Any = None) -> tuple[torch.Tensor, ...]:
-    chunks = tensor.chunk(len(devices), dim) if chunk_sizes is None else tensor.split(list(chunk_sizes), dim)
-    return tuple(_to(chunk, index) for chunk, index in zip(chunks, devices, strict=False))
-
-
-def _gather(tensors: Any, dim: int, index: int | None) -> torch.Tensor:
-    return torch.cat([_to(tensor, tensors[0].device.index if index is None else index) for tensor in tensors], dim)
-
-
-def _replace_data_parallel() -> None:
-    """What `torch.nn.DataParallel` asks of CUDA's own functions."""
-    names = {
-        "_scatter": _scatter,
-        "_gather": _gather,
-        "_broadcast": lambda tensor, devices: tuple(_to(tensor, index) for index in devices),
-        "_broadcast_coalesced": lambda tensors, devices, _: [[_to(one, i) for one in tensors] for i in devices],
-    }
-    for name, function in names.items():
-        if not hasattr(torch._C, name):
-            setattr(torch._C, name, function)
-
-
 _replace_methods()
 _replace_constructors()
 _replace_precision()
 _replace_module()
 _replace_distributed()
-_replace_data_parallel()
 libraries.install(libraries.AS_CUDA)

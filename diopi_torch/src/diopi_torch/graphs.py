@@ -22,7 +22,7 @@ from torch._inductor.output_code import OutputCode
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.utils._python_dispatch import _disable_current_modes
 
-from . import direct, dynamo_device, foreach, fusion, graph_cache, layouts, losses, patterns, random_state
+from . import direct, dynamo_device, foreach, fusion, graph_cache, layouts, losses, patterns
 from .fusion_report import show
 from .graph_cache import Kept
 from .graph_nodes import Unplanned, results_of
@@ -327,14 +327,28 @@ def _hint(value: Any) -> Any:
     return value.node.hint if isinstance(value, SIZES) else value
 
 
-def backend(module: torch.fx.GraphModule, inputs: Sequence[Any], **options: Any) -> Callable[..., Any]:
-    """The backend `diopi` of `torch.compile`. Raises `RuntimeError` for options: it has none."""
-    if any(options.values()):
-        raise RuntimeError(f"the backend diopi has no options, and got {options}")
+def require_known(mode: str | None, options: Any) -> None:
+    """Accepts the modes of PyTorch, which trade time of compilation for speed: a graph is always as fast as it gets.
+    Raises `ValueError` for another one, and for options: the backend has none."""
+    modes = list(torch._inductor.list_mode_options())
+    if mode is not None and mode not in modes:
+        raise ValueError(f"the backend diopi has no mode {mode!r}: it has {', '.join(modes)}, which are all alike")
+    if options:
+        switches = "DIOPI_COMPILE_FUSION, _GRAPH, _CACHE, _PATTERNS and _LAYOUTS in the environment"
+        raise ValueError(
+            f"the backend diopi has no options, and got {', '.join(options)}: what it does is set by {switches}"
+        )
+
+
+def backend(
+    module: torch.fx.GraphModule, inputs: Sequence[Any], *, mode: str | None = None, options: Any = None
+) -> Callable[..., Any]:
+    """The backend `diopi` of `torch.compile`. Raises `ValueError` for a mode that PyTorch does not have, and for
+    options."""
+    require_known(mode, options)
     import torch._functorch.config
     from torch._dynamo.backends.common import aot_autograd
 
-    random_state.install()
     keeps = graph_cache.is_on() and graph_cache.may_keep(module, inputs)
     functions = (compile_graph, compile_graph, compile_inference)
     forward, backward, inference = (SerializableAOTDispatchCompiler(Graph, one) if keeps else one for one in functions)

@@ -3,7 +3,7 @@
 transformers asks only devices that it knows whether they support bfloat16: this one answers where
 `ACCELERATE_TORCH_DEVICE` names it. accelerate and Lightning select the CPU where they know none of the devices: that
 becomes a warning that says how to train on this one. With `as_cuda` Lightning's comparison of a device's type with
-"cuda" accepts it.
+"cuda" accepts it. A module of PyTorch that knows devices by name is changed in the same way.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any
 
 import torch
 
+from . import random_state
 from .indices import device_name
 
 Change = Callable[[types.ModuleType], None]
@@ -78,6 +79,29 @@ def _warn_in_accelerate(module: types.ModuleType) -> None:
     state.default_device = property(select_and_warn)
 
 
+def _place_in_accelerate(module: types.ModuleType) -> None:
+    """`device_map="auto"` of transformers and accelerate asks for the free memory of devices by number, and asks
+    CUDA and other devices that it knows."""
+    modeling: Any = module
+    get = modeling.get_max_memory
+
+    @functools.wraps(get)
+    def get_max_memory(max_memory: Any = None) -> Any:
+        if max_memory is None:
+            max_memory = get()
+            devices = torch.get_device_module(device_name())
+            if not any(isinstance(key, int) for key in max_memory):
+                max_memory |= {index: devices.mem_get_info(index)[0] for index in range(devices.device_count())}
+        in_bytes = {
+            key: modeling.convert_file_size_to_int(size) if isinstance(size, str) else size
+            for key, size in max_memory.items()
+        }
+        numbered = {key: in_bytes[key] for key in sorted(key for key in in_bytes if isinstance(key, int))}
+        return numbered | get({key: size for key, size in in_bytes.items() if key not in numbered})
+
+    modeling.get_max_memory = get_max_memory
+
+
 def _support_bfloat16_in_transformers(module: types.ModuleType) -> None:
     """`TrainingArguments(bf16=True)` asks CUDA and a list of other devices, and rejects all others."""
     arguments: Any = module
@@ -93,12 +117,32 @@ def _support_bfloat16_in_transformers(module: types.ModuleType) -> None:
     arguments.is_torch_bf16_gpu_available = is_supported_here
 
 
+def _refuse_context_parallel(module: types.ModuleType) -> None:
+    """Its ring of attention is written for operators of CUDA, which return sums of exponentials; those of the device do
+    not."""
+    attention: Any = module
+    enable = attention._enable_context_parallel_dispatcher_impl
+
+    @functools.wraps(enable)
+    def enable_elsewhere(seq_dim: int, mesh: Any) -> None:
+        if mesh.device_type == device_name():
+            raise NotImplementedError(
+                f"context_parallel has no attention for {device_name()}: use tensor parallel, which divides heads"
+            )
+        enable(seq_dim, mesh)
+
+    attention._enable_context_parallel_dispatcher_impl = enable_elsewhere
+
+
 ALWAYS: dict[str, Change] = {
     "accelerate.state": _warn_in_accelerate,
+    "accelerate.utils.modeling": _place_in_accelerate,
     "lightning.fabric.connector": _warn_in_lightning,
     "lightning.pytorch.trainer.connectors.accelerator_connector": _warn_in_lightning,
     "lightning_fabric.connector": _warn_in_lightning,
     "pytorch_lightning.trainer.connectors.accelerator_connector": _warn_in_lightning,
+    "torch.distributed.tensor.experimental._context_parallel._attention": _refuse_context_parallel,
+    "torch._prims.rng_prims": random_state.add_device,
     "transformers.training_args": _support_bfloat16_in_transformers,
 }
 AS_CUDA: dict[str, Change] = {

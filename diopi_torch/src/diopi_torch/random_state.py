@@ -26,11 +26,8 @@ def _restored(state: Any, operator: Callable[..., Any], *args: Any, **kwargs: An
         random.set_rng_state(current)
 
 
-@functools.cache
-def install() -> None:
-    """Adds the device to both operators of PyTorch's, once."""
-    from torch._prims import rng_prims
-
+def add_device(rng_prims: Any) -> None:
+    """Adds the device to both operators of `torch._prims.rng_prims`."""
     ways: list[tuple[Any, Callable[..., Any], int]] = [
         (rng_prims.run_and_save_rng_state, _saved, 1),
         (rng_prims.run_with_rng_state, _restored, 2),

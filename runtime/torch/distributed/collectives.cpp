@@ -103,10 +103,11 @@ std::vector<int64_t> elementsOf(const at::Tensor& tensor, const std::vector<int6
 }  // namespace
 
 Handle ProcessGroup::allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) {
-    const at::Tensor tensor = only(tensors);
+    only(tensors);
     const diopiReduceOp_t op = opOf(options.reduceOp);
     return run({c10d::OpType::ALLREDUCE, {}, tensors, options.timeout, options.asyncOp},
-               [&](diopiComm_t comm, diopiStreamHandle_t stream) {
+               [&](const Call& dense, diopiComm_t comm, diopiStreamHandle_t stream) {
+                   const at::Tensor& tensor = dense.outputs[0];
                    const at::Tensor sent = contribution(tensor, options.reduceOp);
                    check(diopiAllReduce(sent.const_data_ptr(), tensor.mutable_data_ptr(), tensor.numel(),
                                         dtypeOf(tensor), op, comm, stream),
@@ -117,8 +118,8 @@ Handle ProcessGroup::allreduce(Tensors& tensors, const c10d::AllreduceOptions& o
 Handle ProcessGroup::allreduce_coalesced(Tensors& tensors, const c10d::AllreduceCoalescedOptions& options) {
     const diopiReduceOp_t op = opOf(options.reduceOp);
     return run({c10d::OpType::ALLREDUCE_COALESCED, {}, tensors, options.timeout, options.asyncOp},
-               [&](diopiComm_t comm, diopiStreamHandle_t stream) {
-                   for (const at::Tensor& tensor : tensors) {
+               [&](const Call& dense, diopiComm_t comm, diopiStreamHandle_t stream) {
+                   for (const at::Tensor& tensor : dense.outputs) {
                        const at::Tensor sent = contribution(tensor, options.reduceOp);
                        check(diopiAllReduce(sent.const_data_ptr(), tensor.mutable_data_ptr(), tensor.numel(),
                                             dtypeOf(tensor), op, comm, stream),
@@ -128,9 +129,10 @@ Handle ProcessGroup::allreduce_coalesced(Tensors& tensors, const c10d::Allreduce
 }
 
 Handle ProcessGroup::broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) {
-    const at::Tensor tensor = only(tensors);
+    only(tensors);
     return run({c10d::OpType::BROADCAST, {}, tensors, options.timeout, options.asyncOp},
-               [&](diopiComm_t comm, diopiStreamHandle_t stream) {
+               [&](const Call& dense, diopiComm_t comm, diopiStreamHandle_t stream) {
+                   const at::Tensor& tensor = dense.outputs[0];
                    check(diopiBroadcast(tensor.mutable_data_ptr(), tensor.numel(), dtypeOf(tensor),
                                         static_cast<int>(options.rootRank), comm, stream),
                          "diopiBroadcast");
@@ -138,10 +140,11 @@ Handle ProcessGroup::broadcast(Tensors& tensors, const c10d::BroadcastOptions& o
 }
 
 Handle ProcessGroup::reduce(Tensors& tensors, const c10d::ReduceOptions& options) {
-    const at::Tensor tensor = only(tensors);
+    only(tensors);
     const diopiReduceOp_t op = opOf(options.reduceOp);
     return run({c10d::OpType::REDUCE, {}, tensors, options.timeout, options.asyncOp},
-               [&](diopiComm_t comm, diopiStreamHandle_t stream) {
+               [&](const Call& dense, diopiComm_t comm, diopiStreamHandle_t stream) {
+                   const at::Tensor& tensor = dense.outputs[0];
                    const at::Tensor sent = contribution(tensor, options.reduceOp);
                    check(diopiReduce(sent.const_data_ptr(), tensor.mutable_data_ptr(), tensor.numel(), dtypeOf(tensor),
                                      op, static_cast<int>(options.rootRank), comm, stream),
@@ -165,10 +168,10 @@ Handle ProcessGroup::allgather_into_tensor_coalesced(Tensors& outputs, Tensors& 
                     "output tensor size must be equal to world_size times input tensor size");
     }
     return run({c10d::OpType::_ALLGATHER_BASE, inputs, outputs, options.timeout, options.asyncOp},
-               [&](diopiComm_t comm, diopiStreamHandle_t stream) {
-                   for (size_t i = 0; i < inputs.size(); ++i) {
-                       check(diopiAllGather(inputs[i].const_data_ptr(), outputs[i].mutable_data_ptr(),
-                                            inputs[i].numel(), dtypeOf(inputs[i]), comm, stream),
+               [&](const Call& dense, diopiComm_t comm, diopiStreamHandle_t stream) {
+                   for (size_t i = 0; i < dense.inputs.size(); ++i) {
+                       check(diopiAllGather(dense.inputs[i].const_data_ptr(), dense.outputs[i].mutable_data_ptr(),
+                                            dense.inputs[i].numel(), dtypeOf(dense.inputs[i]), comm, stream),
                              "diopiAllGather");
                    }
                });
@@ -180,10 +183,10 @@ Handle ProcessGroup::allgather(TensorLists& outputs, Tensors& inputs, const c10d
     const Tensors received = outputs[0];
     if (!haveSameSize(received, input)) {  // each rank sends a tensor of its own size
         return run({c10d::OpType::ALLGATHER, inputs, received, options.timeout, options.asyncOp},
-                   [&](diopiComm_t comm, diopiStreamHandle_t stream) {
-                       copyTo(received[static_cast<size_t>(rank_)], input);
+                   [&](const Call& dense, diopiComm_t comm, diopiStreamHandle_t stream) {
+                       copyTo(dense.outputs[static_cast<size_t>(rank_)], dense.inputs[0]);
                        for (int root = 0; root < size_; ++root) {
-                           const at::Tensor& each = received[static_cast<size_t>(root)];
+                           const at::Tensor& each = dense.outputs[static_cast<size_t>(root)];
                            check(
                                diopiBroadcast(each.mutable_data_ptr(), each.numel(), dtypeOf(each), root, comm, stream),
                                "diopiBroadcast");
@@ -191,13 +194,13 @@ Handle ProcessGroup::allgather(TensorLists& outputs, Tensors& inputs, const c10d
                    });
     }
     return run({c10d::OpType::ALLGATHER, inputs, received, options.timeout, options.asyncOp},
-               [&](diopiComm_t comm, diopiStreamHandle_t stream) {
-                   const at::Tensor all = at::empty({size_, input.numel()}, input.options());
-                   check(diopiAllGather(input.const_data_ptr(), all.mutable_data_ptr(), input.numel(), dtypeOf(input),
-                                        comm, stream),
+               [&](const Call& dense, diopiComm_t comm, diopiStreamHandle_t stream) {
+                   const at::Tensor all = at::empty({size_, dense.inputs[0].numel()}, dense.inputs[0].options());
+                   check(diopiAllGather(dense.inputs[0].const_data_ptr(), all.mutable_data_ptr(),
+                                        dense.inputs[0].numel(), dtypeOf(dense.inputs[0]), comm, stream),
                          "diopiAllGather");
                    for (int rank = 0; rank < size_; ++rank) {
-                       copyTo(received[static_cast<size_t>(rank)], all[rank]);
+                       copyTo(dense.outputs[static_cast<size_t>(rank)], all[rank]);
                    }
                });
 }
@@ -231,11 +234,11 @@ Handle ProcessGroup::reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& 
     }
     const diopiReduceOp_t op = opOf(options.reduceOp);
     return run({c10d::OpType::_REDUCE_SCATTER_BASE, inputs, outputs, options.timeout, options.asyncOp},
-               [&](diopiComm_t comm, diopiStreamHandle_t stream) {
-                   for (size_t i = 0; i < inputs.size(); ++i) {
-                       const at::Tensor sent = contribution(inputs[i], options.reduceOp);
-                       check(diopiReduceScatter(sent.const_data_ptr(), outputs[i].mutable_data_ptr(),
-                                                outputs[i].numel(), dtypeOf(sent), op, comm, stream),
+               [&](const Call& dense, diopiComm_t comm, diopiStreamHandle_t stream) {
+                   for (size_t i = 0; i < dense.inputs.size(); ++i) {
+                       const at::Tensor sent = contribution(dense.inputs[i], options.reduceOp);
+                       check(diopiReduceScatter(sent.const_data_ptr(), dense.outputs[i].mutable_data_ptr(),
+                                                dense.outputs[i].numel(), dtypeOf(sent), op, comm, stream),
                              "diopiReduceScatter");
                    }
                });
@@ -247,10 +250,10 @@ Handle ProcessGroup::reduce_scatter(Tensors& outputs, TensorLists& inputs, const
     TORCH_CHECK(haveSameSize(inputs[0], output), "reduce_scatter needs inputs of the size and dtype of the output");
     const diopiReduceOp_t op = opOf(options.reduceOp);
     return run({c10d::OpType::REDUCE_SCATTER, inputs[0], outputs, options.timeout, options.asyncOp},
-               [&](diopiComm_t comm, diopiStreamHandle_t stream) {
-                   const at::Tensor sent = contribution(flat(inputs[0]), options.reduceOp);
-                   check(diopiReduceScatter(sent.const_data_ptr(), output.mutable_data_ptr(), output.numel(),
-                                            dtypeOf(output), op, comm, stream),
+               [&](const Call& dense, diopiComm_t comm, diopiStreamHandle_t stream) {
+                   const at::Tensor sent = contribution(flat(dense.inputs), options.reduceOp);
+                   check(diopiReduceScatter(sent.const_data_ptr(), dense.outputs[0].mutable_data_ptr(),
+                                            dense.outputs[0].numel(), dtypeOf(sent), op, comm, stream),
                          "diopiReduceScatter");
                });
 }
@@ -263,17 +266,18 @@ Handle ProcessGroup::alltoall_base(at::Tensor& output, at::Tensor& input, std::v
     const bool isEqual = inputSplits.empty() && outputSplits.empty();
     return run(
         {c10d::OpType::ALLTOALL_BASE, {input}, {output}, options.timeout, options.asyncOp},
-        [&](diopiComm_t comm, diopiStreamHandle_t stream) {
+        [&](const Call& dense, diopiComm_t comm, diopiStreamHandle_t stream) {
             if (isEqual) {
-                check(diopiAllToAllEqualSplit(input.const_data_ptr(), output.mutable_data_ptr(), sent[0],
-                                              dtypeOf(input), comm, stream),
+                check(diopiAllToAllEqualSplit(dense.inputs[0].const_data_ptr(), dense.outputs[0].mutable_data_ptr(),
+                                              sent[0], dtypeOf(dense.inputs[0]), comm, stream),
                       "diopiAllToAllEqualSplit");
                 return;
             }
             const std::vector<int64_t> from = starts(sent);
             const std::vector<int64_t> to = starts(received);
-            check(diopiAllToAllUnequalSplit(input.const_data_ptr(), list(sent), list(from), output.mutable_data_ptr(),
-                                            list(received), list(to), dtypeOf(input), comm, stream),
+            check(diopiAllToAllUnequalSplit(dense.inputs[0].const_data_ptr(), list(sent), list(from),
+                                            dense.outputs[0].mutable_data_ptr(), list(received), list(to),
+                                            dtypeOf(dense.inputs[0]), comm, stream),
                   "diopiAllToAllUnequalSplit");
         });
 }
@@ -289,28 +293,29 @@ Handle ProcessGroup::alltoall(Tensors& outputs, Tensors& inputs, const c10d::All
     }
     return run(
         {c10d::OpType::ALLTOALL, inputs, outputs, options.timeout, options.asyncOp},
-        [&](diopiComm_t comm, diopiStreamHandle_t stream) {
+        [&](const Call& dense, diopiComm_t comm, diopiStreamHandle_t stream) {
             const std::vector<int64_t> from = starts(sent);
             const std::vector<int64_t> to = starts(received);
-            const at::Tensor all = flat(inputs);
+            const at::Tensor all = flat(dense.inputs);
             const at::Tensor result = at::empty({to.back() + received.back()}, all.options());
             check(diopiAllToAllUnequalSplit(all.const_data_ptr(), list(sent), list(from), result.mutable_data_ptr(),
                                             list(received), list(to), dtypeOf(all), comm, stream),
                   "diopiAllToAllUnequalSplit");
-            for (size_t rank = 0; rank < outputs.size(); ++rank) {
-                copyTo(outputs[rank], result.narrow(0, to[rank], received[rank]));
+            for (size_t rank = 0; rank < dense.outputs.size(); ++rank) {
+                copyTo(dense.outputs[rank], result.narrow(0, to[rank], received[rank]));
             }
         });
 }
 
 Handle ProcessGroup::gather(TensorLists& outputs, Tensors& inputs, const c10d::GatherOptions& options) {
-    const at::Tensor input = only(inputs);
+    only(inputs);
     const bool isRoot = rank_ == options.rootRank;
     TORCH_CHECK(!isRoot || (outputs.size() == 1 && static_cast<int>(outputs[0].size()) == size_),
                 "the root has one output for each rank");
     const Tensors received = isRoot ? outputs[0] : Tensors{};
     return run({c10d::OpType::GATHER, inputs, received, options.timeout, options.asyncOp},
-               [&](diopiComm_t comm, diopiStreamHandle_t stream) {
+               [&](const Call& dense, diopiComm_t comm, diopiStreamHandle_t stream) {
+                   const at::Tensor& input = dense.inputs[0];
                    if (!isRoot) {
                        check(diopiSend(input.const_data_ptr(), input.numel(), dtypeOf(input),
                                        static_cast<int>(options.rootRank), comm, stream),
@@ -318,7 +323,7 @@ Handle ProcessGroup::gather(TensorLists& outputs, Tensors& inputs, const c10d::G
                        return;
                    }
                    for (int rank = 0; rank < size_; ++rank) {
-                       const at::Tensor& each = received[static_cast<size_t>(rank)];
+                       const at::Tensor& each = dense.outputs[static_cast<size_t>(rank)];
                        if (rank == rank_) {
                            copyTo(each, input);
                            continue;
@@ -330,13 +335,14 @@ Handle ProcessGroup::gather(TensorLists& outputs, Tensors& inputs, const c10d::G
 }
 
 Handle ProcessGroup::scatter(Tensors& outputs, TensorLists& inputs, const c10d::ScatterOptions& options) {
-    const at::Tensor output = only(outputs);
+    only(outputs);
     const bool isRoot = rank_ == options.rootRank;
     TORCH_CHECK(!isRoot || (inputs.size() == 1 && static_cast<int>(inputs[0].size()) == size_),
                 "the root has one input for each rank");
     const Tensors sent = isRoot ? inputs[0] : Tensors{};
     return run({c10d::OpType::SCATTER, sent, outputs, options.timeout, options.asyncOp},
-               [&](diopiComm_t comm, diopiStreamHandle_t stream) {
+               [&](const Call& dense, diopiComm_t comm, diopiStreamHandle_t stream) {
+                   const at::Tensor& output = dense.outputs[0];
                    if (!isRoot) {
                        check(diopiRecv(output.mutable_data_ptr(), output.numel(), dtypeOf(output),
                                        static_cast<int>(options.rootRank), comm, stream),
@@ -344,7 +350,7 @@ Handle ProcessGroup::scatter(Tensors& outputs, TensorLists& inputs, const c10d::
                        return;
                    }
                    for (int rank = 0; rank < size_; ++rank) {
-                       const at::Tensor& each = sent[static_cast<size_t>(rank)];
+                       const at::Tensor& each = dense.inputs[static_cast<size_t>(rank)];
                        if (rank == rank_) {
                            copyTo(output, each);
                            continue;
@@ -356,20 +362,22 @@ Handle ProcessGroup::scatter(Tensors& outputs, TensorLists& inputs, const c10d::
 }
 
 Handle ProcessGroup::send(Tensors& tensors, int peer, int /*tag*/) {
-    const at::Tensor tensor = only(tensors);
-    const auto communicator = communicatorWith(tensor.device(), peer);
-    return run({c10d::OpType::SEND, tensors, {}}, communicator, [&](diopiComm_t comm, diopiStreamHandle_t stream) {
-        check(diopiSend(tensor.const_data_ptr(), tensor.numel(), dtypeOf(tensor), rank_ < peer ? 1 : 0, comm, stream),
-              "diopiSend");
-    });
+    const auto communicator = communicatorWith(only(tensors).device(), peer);
+    return run({c10d::OpType::SEND, tensors, {}}, communicator,
+               [&](const Call& dense, diopiComm_t comm, diopiStreamHandle_t stream) {
+                   const at::Tensor& tensor = dense.inputs[0];
+                   check(diopiSend(tensor.const_data_ptr(), tensor.numel(), dtypeOf(tensor), rank_ < peer ? 1 : 0, comm,
+                                   stream),
+                         "diopiSend");
+               });
 }
 
 Handle ProcessGroup::recv(Tensors& tensors, int peer, int /*tag*/) {
-    const at::Tensor tensor = only(tensors);
-    const auto communicator = communicatorWith(tensor.device(), peer);
+    const auto communicator = communicatorWith(only(tensors).device(), peer);
     Call call{c10d::OpType::RECV, {}, tensors};
     call.isReceiving = true;
-    return run(call, communicator, [&](diopiComm_t comm, diopiStreamHandle_t stream) {
+    return run(call, communicator, [&](const Call& dense, diopiComm_t comm, diopiStreamHandle_t stream) {
+        const at::Tensor& tensor = dense.outputs[0];
         check(diopiRecv(tensor.mutable_data_ptr(), tensor.numel(), dtypeOf(tensor), rank_ < peer ? 1 : 0, comm, stream),
               "diopiRecv");
     });
@@ -383,7 +391,7 @@ Handle ProcessGroup::barrier(const c10d::BarrierOptions& options) {
     const at::Tensor one = at::zeros({1}, at::TensorOptions().device(device).dtype(at::kFloat));
     Call call{c10d::OpType::BARRIER, {}, {one}, options.timeout, options.asyncOp};
     call.isBlocking = true;
-    return run(call, [&](diopiComm_t comm, diopiStreamHandle_t stream) {
+    return run(call, [&](const Call& /*dense*/, diopiComm_t comm, diopiStreamHandle_t stream) {
         check(diopiAllReduce(one.const_data_ptr(), one.mutable_data_ptr(), 1, dtypeOf(one), ReduceOpSum, comm, stream),
               "diopiAllReduce");
     });

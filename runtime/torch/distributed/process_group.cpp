@@ -3,6 +3,7 @@
 
 #include <ATen/Context.h>
 #include <c10/core/DeviceGuard.h>
+#include <c10/core/GradMode.h>
 #include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
@@ -21,7 +22,14 @@ void checkTensor(const at::Tensor& tensor) {
                 c10::Device(kDevice), ", and this one is on ", tensor.device(),
                 ": init_process_group with a backend for each device, such as 'cpu:gloo,...:dicl'");
     TORCH_CHECK(tensor.layout() == at::kStrided, "collectives take dense tensors, and this one is ", tensor.layout());
-    TORCH_CHECK(tensor.is_contiguous(), "Tensors must be contiguous");
+}
+
+Tensors contiguous(const Tensors& tensors) {
+    Tensors copies;
+    for (const at::Tensor& tensor : tensors) {
+        copies.push_back(tensor.contiguous());
+    }
+    return copies;
 }
 
 }  // namespace
@@ -194,15 +202,27 @@ Handle ProcessGroup::run(const Call& call, const std::shared_ptr<Communicator>& 
     const at::Tensor& first = call.inputs.empty() ? call.outputs.front() : call.inputs.front();
     auto flight =
         std::make_shared<Flight>(std::vector{communicator}, timeout, watchdog_->record(++number_, call.op, &first));
+    const auto issue = [&] {  // on the current stream; operands with gaps are copied, and results copied back
+        const c10::NoGradGuard noGradient;
+        Call dense = call;
+        dense.inputs = contiguous(call.inputs);
+        dense.outputs = contiguous(call.outputs);
+        body(dense, communicator->handle(), handleOf(stream));
+        for (size_t i = 0; i < call.outputs.size(); ++i) {
+            if (!dense.outputs[i].is_same(call.outputs[i])) {
+                call.outputs[i].copy_(dense.outputs[i]);
+            }
+        }
+    };
     if (isOnCurrent) {
-        body(communicator->handle(), handleOf(stream));
+        issue();
     } else {
         c10::Event ready(kDevice);
         ready.record(current);
         ready.block(stream);
         {
             const c10::StreamGuard guard(stream);
-            body(communicator->handle(), handleOf(stream));
+            issue();
         }
         const c10::impl::VirtualGuardImpl guard(kDevice);
         for (const Tensors* const tensors : {&call.inputs, &call.outputs}) {

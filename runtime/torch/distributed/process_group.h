@@ -82,8 +82,6 @@ class ProcessGroup final : public c10d::Backend {
     Handle barrier(const c10d::BarrierOptions& options) override;
 
   private:
-    /// What puts a call on the stream of a communicator, which is the current stream.
-    using Body = std::function<void(diopiComm_t, diopiStreamHandle_t)>;
     struct Call {
         c10d::OpType op;
         Tensors inputs;
@@ -93,6 +91,8 @@ class ProcessGroup final : public c10d::Backend {
         bool isReceiving = false;
         bool isBlocking = false;
     };
+    /// Puts a call whose operands are contiguous on the stream of a communicator, which is the current stream.
+    using Body = std::function<void(const Call&, diopiComm_t, diopiStreamHandle_t)>;
     Handle run(const Call& call, const std::shared_ptr<Communicator>& communicator, const Body& body);
     Handle run(const Call& call, const Body& body);
     std::shared_ptr<Communicator> communicatorOn(c10::Device device);

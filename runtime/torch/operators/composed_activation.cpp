@@ -19,6 +19,7 @@ namespace {
 
 // Numbers that PyTorch converts to the dtype that it computes in.
 void requireNumbers(at::ScalarType type, std::initializer_list<at::Scalar> numbers) {
+    requireFloating(type);
     for (const at::Scalar& number : numbers) {
         requireFits(at::toOpMathType(type), number);
     }
@@ -55,6 +56,7 @@ void fillLogSigmoidGradient(at::Tensor& out, const at::Tensor& gradient, const a
 }
 
 void fillLogit(at::Tensor& out, at::ScalarType type, const at::Tensor& self, std::optional<double> eps) {
+    requireFloating(type);
     at::Tensor number = operand(out, self, type);
     if (eps.has_value() && *eps >= 0) {
         number = number.clamp(*eps, 1 - *eps);
@@ -84,6 +86,7 @@ void eluBackward(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& 
 }
 
 void hardsigmoid(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
+    requireFloating(type);
     put(out, operand(out, self, type).add(3).clamp(0, 6).div(6));
 }
 
@@ -138,11 +141,13 @@ void softplusBackward(at::Tensor& grad_input, at::ScalarType type, const at::Ten
 }
 
 void mish(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
+    requireFloating(type);
     const at::Tensor number = operand(out, self, type);
     put(out, number.mul(number.exp().log1p().tanh()));
 }
 
 void glu(at::Tensor& out, at::ScalarType type, const at::Tensor& self, int64_t dim) {
+    requireFloating(type);
     const int64_t half = self.size(dim) / 2;
     put(out,
         operand(out, self.narrow(dim, 0, half), type).mul(operand(out, self.narrow(dim, half, half), type).sigmoid()));
@@ -154,6 +159,7 @@ at::Tensor& gluBackward(const at::Tensor& grad_output, const at::Tensor& self, i
 }
 
 std::tuple<at::Tensor&, at::Tensor&> logSigmoidForward(const at::Tensor& self, at::Tensor& output, at::Tensor& buffer) {
+    requireFloating(self.scalar_type());
     const at::ScalarType type = shapeElementwise(output, {&self});
     const at::Tensor number = operand(output, self, type);
     const at::Tensor power = number.abs().neg().exp();

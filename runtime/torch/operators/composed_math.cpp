@@ -100,15 +100,18 @@ void trunc(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
 }
 
 void frac(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
+    requireFloating(type);
     const at::Tensor number = operand(out, self, type);
     put(out, number.sub(truncated(number)));
 }
 
 void round(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
+    requireReal(type);
     put(out, at::isFloatingType(type) ? rounded(operand(out, self, type)) : self);
 }
 
 void roundDecimals(at::Tensor& out, at::ScalarType type, const at::Tensor& self, int64_t decimals) {
+    requireFloating(type);
     const at::Tensor number = operand(out, self, type);
     const double power = std::pow(10.0, static_cast<double>(std::abs(decimals)));
     put(out, decimals < 0 ? rounded(number.div(power)).mul(power) : rounded(number.mul(power)).div(power));
@@ -137,6 +140,7 @@ void bitwiseXorTensor(at::Tensor& out, at::ScalarType type, const at::Tensor& se
 }
 
 void xlogyTensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
+    requireReal(type);
     const at::Tensor factor = operand(out, self, type);
     const at::Tensor number = operand(out, other, type);
     const at::Tensor product = factor.mul(number.log());
@@ -162,6 +166,7 @@ void logaddexp2(at::Tensor& out, at::ScalarType type, const at::Tensor& self, co
 }
 
 void hypot(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
+    requireReal(type);
     const at::Tensor first = operand(out, self, type).abs();
     const at::Tensor second = operand(out, other, type).abs();
     // Scaled by the larger side, so that no square overflows.

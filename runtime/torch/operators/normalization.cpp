@@ -118,6 +118,11 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeGroupNorm(const at::Tensor&
                                                                int64_t HxW, int64_t group, double eps) {
     TORCH_CHECK(group > 0 && C % group == 0, "Expected number of channels in input to be divisible by num_groups, but ",
                 "got ", C, " channels and num_groups=", group);
+    for (const MaybeTensor* parameter : {&weight, &bias}) {
+        TORCH_CHECK(!isDefined(*parameter) || (*parameter)->sizes() == at::IntArrayRef({C}),
+                    "Expected weight and bias to be vectors of ", C, " channels, but got one of shape ",
+                    (*parameter)->sizes());
+    }
     TORCH_CHECK(input.numel() == N * C * HxW, "Expected an input of ", N, " x ", C, " x ", HxW, " elements");
     if (input.dim() < 2 || input.size(0) != N || input.size(1) != C) {
         fallBack("the interface reads samples and channels off the shape");

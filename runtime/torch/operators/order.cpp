@@ -97,6 +97,8 @@ std::tuple<at::Tensor&, at::Tensor&> kthvalue(const at::Tensor& self, int64_t k,
     if (self.dim() == 0) {
         fallBack("a tensor without dimensions");
     }
+    TORCH_CHECK_INDEX(self.size(wrapped) != 0, "kthvalue(): Expected reduction dim ", wrapped,
+                      " to have non-zero size.");
     TORCH_CHECK(k >= 1 && k <= self.size(wrapped), "kthvalue(): selected number k out of range for dimension ",
                 wrapped);
     fillAt(values, indices, self, k - 1, wrapped, keepdim, /*stopAtNan=*/false);

@@ -85,6 +85,7 @@ at::Tensor& narrowCopy(const at::Tensor& self, int64_t dim, int64_t start, int64
 }
 
 void specialXlog1py(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
+    requireFloating(type);
     const at::Tensor factor = operand(out, self, type);
     const at::Tensor x = operand(out, other, type);
     const at::Tensor isZero = factor.eq(0).logical_and(x.isnan().logical_not());

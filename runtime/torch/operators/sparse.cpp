@@ -6,6 +6,8 @@
 #include <ATen/ops/_coalesce_ops.h>
 #include <ATen/ops/_sparse_compressed_tensor_unsafe.h>
 #include <ATen/ops/_sparse_coo_tensor_with_dims_and_tensors.h>
+#include <ATen/ops/_sparse_mask_projection_ops.h>
+#include <ATen/ops/_sparse_sparse_matmul_ops.h>
 #include <ATen/ops/_to_dense_ops.h>
 #include <ATen/ops/_to_sparse_csr_ops.h>
 #include <ATen/ops/_to_sparse_ops.h>
@@ -14,8 +16,11 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/isin.h>
 #include <ATen/ops/mm_ops.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/repeat_interleave.h>
+#include <ATen/ops/searchsorted.h>
 #include <ATen/ops/sort.h>
 #include <ATen/ops/sparse_mask_ops.h>
 #include <ATen/ops/sparse_sampled_addmm_ops.h>
@@ -138,6 +143,31 @@ at::Tensor sparseTimesDense(const at::Tensor& sparse, bool transpose, const at::
     return out;
 }
 
+// Entry by entry of the first matrix, times the row of the second that has the number of its column; in the layout of
+// the first.
+at::Tensor sparseTimesSparse(const at::Tensor& self, const at::Tensor& mat2) {
+    const Entries left = entriesOf(self);
+    const Rows right = rowsOfMatrix(mat2, /*transpose=*/false);
+    const at::Tensor starts = right.starts.to(at::kLong);
+    const at::Tensor column = left.indices.select(0, 1);
+    const at::Tensor first = starts.index_select(0, column);
+    const at::Tensor counts = starts.index_select(0, column.add(1)).sub(first);
+    const at::Tensor entry = at::repeat_interleave(counts);
+    const at::Tensor shift = first.sub(counts.cumsum(0).sub(counts)).index_select(0, entry);
+    const at::Tensor other = at::arange(entry.size(0), entry.options()).add(shift);
+    const at::Tensor indices = at::stack(
+        {left.indices.select(0, 0).index_select(0, entry), right.columns.to(at::kLong).index_select(0, other)});
+    const at::Tensor values = left.values.index_select(0, entry).mul(right.values.index_select(0, other));
+    const at::Tensor product =
+        at::_sparse_coo_tensor_with_dims_and_tensors(2, 0, {self.size(0), mat2.size(1)}, indices, values,
+                                                     values.options().layout(at::kSparse), /*is_coalesced=*/false)
+            .coalesce();
+    if (self.layout() == at::kSparse) {
+        return product;
+    }
+    return self.layout() == at::kSparseCsr ? product.to_sparse_csr() : product.t().to_sparse_csr().t();
+}
+
 at::Tensor mm(const at::Tensor& self, const at::Tensor& mat2) {
     TORCH_CHECK(self.dim() == 2 && mat2.dim() == 2 && self.size(1) == mat2.size(0),
                 "mat1 and mat2 shapes cannot be multiplied (", self.sizes(), " and ", mat2.sizes(), ")");
@@ -145,20 +175,25 @@ at::Tensor mm(const at::Tensor& self, const at::Tensor& mat2) {
                 "expected mat1 and mat2 to have the same dtype, but got: ", self.scalar_type(),
                 " != ", mat2.scalar_type());
     const bool isLeft = self.layout() != at::kStrided;
-    TORCH_CHECK_NOT_IMPLEMENTED(!isLeft || mat2.layout() == at::kStrided, "mm: ", c10::get_privateuse1_backend(),
-                                " does not multiply two sparse matrices: make the second one dense");
-    const at::Tensor& sparse = isLeft ? self : mat2;
-    TORCH_CHECK_NOT_IMPLEMENTED(sparse.dense_dim() == 0, "mm: ", c10::get_privateuse1_backend(),
-                                " does not multiply matrices with dense dimensions");
+    for (const at::Tensor& each : {self, mat2}) {
+        TORCH_CHECK_NOT_IMPLEMENTED(each.layout() == at::kStrided || each.dense_dim() == 0,
+                                    "mm: ", c10::get_privateuse1_backend(),
+                                    " does not multiply matrices with dense dimensions");
+    }
+    if (isLeft && mat2.layout() != at::kStrided) {
+        return sparseTimesSparse(self, mat2);
+    }
     return isLeft ? sparseTimesDense(self, /*transpose=*/false, mat2)
                   : sparseTimesDense(mat2, /*transpose=*/true, self.t()).t();
 }
+
+at::Tensor dense(const at::Tensor& matrix) { return matrix.layout() == at::kStrided ? matrix : matrix.to_dense(); }
 
 at::Tensor addmm(const at::Tensor& self, const at::Tensor& mat1, const at::Tensor& mat2, const at::Scalar& beta,
                  const at::Scalar& alpha) {
     TORCH_CHECK_NOT_IMPLEMENTED(self.layout() == at::kStrided, "addmm: ", c10::get_privateuse1_backend(),
                                 " adds products to dense tensors only");
-    const at::Tensor product = backend::mm(mat1, mat2);
+    const at::Tensor product = dense(backend::mm(mat1, mat2));
     if (beta.toComplexDouble() == 0.0) {
         return alpha.equal(1) ? product : product.mul(alpha);
     }
@@ -173,7 +208,7 @@ at::Tensor& written(at::Tensor& out, const at::Tensor& result) {
 }
 
 at::Tensor& mmOut(const at::Tensor& self, const at::Tensor& mat2, at::Tensor& out) {
-    return written(out, backend::mm(self, mat2));
+    return written(out, dense(backend::mm(self, mat2)));
 }
 
 at::Tensor& addmmOut(const at::Tensor& self, const at::Tensor& mat1, const at::Tensor& mat2, const at::Scalar& beta,
@@ -190,9 +225,15 @@ at::Tensor& addmmInplace(at::Tensor& self, const at::Tensor& mat1, const at::Ten
 at::Tensor sampled(const at::Tensor& self, const at::Tensor& mat1, const at::Tensor& mat2, const at::Scalar& beta,
                    const at::Scalar& alpha) {
     for (const at::Tensor& other : {mat1, mat2}) {
+        TORCH_CHECK(other.dim() == 2, "sampled_addmm: Expected mat1 and mat2 to be matrices, got a ", other.dim(),
+                    "-D tensor");
         TORCH_CHECK(other.scalar_type() == self.scalar_type(), "sampled_addmm: expected matrices of one dtype, found ",
                     self.scalar_type(), " and ", other.scalar_type());
     }
+    TORCH_CHECK(mat1.size(1) == mat2.size(0), "sampled_addmm: mat1 and mat2 shapes cannot be multiplied (",
+                mat1.sizes(), " and ", mat2.sizes(), ")");
+    TORCH_CHECK(self.size(0) == mat1.size(0) && self.size(1) == mat2.size(1), "sampled_addmm: the product has shape [",
+                mat1.size(0), ", ", mat2.size(1), "], and self has shape ", self.sizes());
     const Entries entries = entriesOf(self);
     const at::Tensor left = mat1.index_select(0, entries.indices.select(0, 0));
     const at::Tensor right = mat2.t().index_select(0, entries.indices.select(0, 1));
@@ -276,21 +317,48 @@ at::Tensor& addInplace(at::Tensor& self, const at::Tensor& other, const at::Scal
     return self.copy_(backend::add(self, other, alpha));
 }
 
-// What a dense tensor has where `mask` has entries.
+// Values of a tensor in coordinates at the given indices, 0 where it has no entry.
+at::Tensor valuesAt(const at::Tensor& self, const at::Tensor& indices) {
+    const at::Tensor sorted = self.coalesce();
+    const at::Tensor own = flatIndices(sorted._indices(), self.sizes());
+    const at::Tensor flat = flatIndices(indices, self.sizes());
+    if (own.numel() == 0) {
+        return at::zeros({flat.numel()}, self._values().options());
+    }
+    const at::Tensor position = at::searchsorted(own, flat).clamp_max(own.numel() - 1);
+    return sorted._values().index_select(0, position).mul(own.index_select(0, position).eq(flat));
+}
+
+// What a tensor has where `mask` has entries.
 at::Tensor masked(const at::Tensor& self, const at::Tensor& mask) {
-    TORCH_CHECK_NOT_IMPLEMENTED(self.layout() == at::kStrided, "sparse_mask: ", c10::get_privateuse1_backend(),
-                                " takes entries of dense tensors only");
+    const bool isDense = self.layout() == at::kStrided;
+    TORCH_CHECK_NOT_IMPLEMENTED(isDense || (self.layout() == at::kSparse && self.dense_dim() == 0),
+                                "sparse_mask: ", c10::get_privateuse1_backend(),
+                                " takes entries of dense tensors, and of sparse ones in coordinates");
     TORCH_CHECK(self.sizes() == mask.sizes(), "sparse_mask(): operands have incompatible sizes; self has size ",
                 self.sizes(), " but mask has size ", mask.sizes());
     const Entries entries = entriesOf(mask);
     const at::Tensor values =
-        flattened(self, entries.indices.size(0)).index_select(0, flatIndices(entries.indices, mask.sizes()));
+        isDense ? flattened(self, entries.indices.size(0)).index_select(0, flatIndices(entries.indices, mask.sizes()))
+                : valuesAt(self, entries.indices);
     if (mask.layout() == at::kSparse) {
         return sparseTensor(mask, entries.indices, values, mask.is_coalesced());
     }
     const at::SparseCsrTensorImpl& impl = *at::sparse_csr::get_sparse_csr_impl(mask);
     return at::_sparse_compressed_tensor_unsafe(impl.compressed_indices(), impl.plain_indices(), values, mask.sizes(),
                                                 mask.options().dtype(values.scalar_type()));
+}
+
+// The entries of a tensor in coordinates where `mask` has entries too.
+at::Tensor projected(const at::Tensor& self, const at::Tensor& mask, bool addsMatches) {
+    TORCH_CHECK_NOT_IMPLEMENTED(!addsMatches || mask.is_coalesced(),
+                                "_sparse_mask_projection: ", c10::get_privateuse1_backend(),
+                                " needs a mask that is coalesced");
+    const at::Tensor isIn =
+        at::isin(flatIndices(self._indices(), self.sizes()), flatIndices(mask._indices(), mask.sizes()));
+    const at::Tensor selected = isIn.nonzero().squeeze(1);
+    return sparseTensor(self, self._indices().index_select(1, selected), self._values().index_select(0, selected),
+                        self.is_coalesced());
 }
 
 // ---- Layouts -------------------------------------------------------------------------------------------------------
@@ -325,6 +393,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) { implement<at::_ops::_to_sparse_
 TORCH_LIBRARY_IMPL(aten, SparsePrivateUse1, library) {
     implement<at::_ops::_coalesce, &coalesce>(library);
     implement<at::_ops::_to_sparse_csr, &toRows>(library);
+    implement<at::_ops::_sparse_mask_projection, &projected>(library);
+    implement<at::_ops::_sparse_sparse_matmul, &sparseTimesSparse>(library);
     implement<at::_ops::add_Tensor, &add>(library);
     implement<at::_ops::add__Tensor, &addInplace>(library);
 }

@@ -2,6 +2,7 @@
 // own, as for CUDA.
 #include <ATen/Operators.h>
 #include <ATen/autocast_mode.h>
+#include <diopigen_torch/release.h>
 #include <torch/library.h>
 
 namespace diopigen::backend {
@@ -37,6 +38,9 @@ TORCH_LIBRARY_IMPL(aten, AutocastPrivateUse1, m) {
     // For CUDA these are called with the dtype of the result as an argument; the interface's norm has none.
     KERNEL_PRIVATEUSEONE(norm, Scalar, fp32)
     KERNEL_PRIVATEUSEONE(norm, ScalarOpt_dim, fp32)
+#if DIOPIGEN_TORCH_SINCE(2, 14)  // CUDA has it, and the macros have not
+    KERNEL_PRIVATEUSEONE(linalg_matrix_sqrth, fp32)
+#endif
 #define DIOPIGEN_PROMOTE(...) KERNEL_PRIVATEUSEONE(__VA_ARGS__, promote)
     AT_FORALL_PROMOTE(DIOPIGEN_PROMOTE)
 #undef DIOPIGEN_PROMOTE

@@ -102,6 +102,9 @@ void Input::take(Call& call, at::ScalarType type, Dtypes dtypes) {
         own_ = at::empty({}, call.options(type));
         own_.fill_(original_->item());
     } else if (C10_UNLIKELY(original_->scalar_type() != type)) {
+        if (original_->is_complex() && !at::isComplexType(type)) {
+            fallBackForDtype(original_->scalar_type());
+        }
         own_ = original_->to(type);
     }
 }

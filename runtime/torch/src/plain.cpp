@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <string>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -156,10 +157,10 @@ void raiseFailure(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     try {
         torch::jit::Stack onCpu = copied({first, stack->end()});
         runOnCpu(op, &onCpu);
-    } catch (const c10::IndexError&) {
-        throw;
-    } catch (const c10::LinAlgError&) {
-        throw;
+    } catch (const c10::Error& error) {
+        if (typeid(error) != typeid(c10::Error)) {  // Python has a class for it: IndexError, NotImplementedError
+            throw;
+        }
     } catch (const std::exception&) {  // the function's own text says which check failed
     }
     TORCH_CHECK(false, text);

@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/ScalarType.h>
+#include <diopigen_torch/call.h>
 
 #include <cstdint>
 #include <limits>
@@ -20,6 +21,13 @@ inline at::ScalarType wide(at::ScalarType type) { return at::isReducedFloatingTy
 /// An operand on the device of `out`, in the dtype to compute in. It may be a number that PyTorch keeps on the CPU.
 inline at::Tensor operand(const at::Tensor& out, const at::Tensor& tensor, at::ScalarType type) {
     return tensor.to(out.device(), wide(type));
+}
+
+/// Leaves dtypes other than real floating ones to the CPU, which rejects them in its words.
+inline void requireFloating(at::ScalarType type) {
+    if (!at::isFloatingType(type)) {
+        fallBackForDtype(type);
+    }
 }
 
 /// Writes a result, which may be of a wider dtype.
