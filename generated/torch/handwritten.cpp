@@ -21,6 +21,7 @@
 #include <ATen/ops/_ctc_loss_backward_ops.h>
 #include <ATen/ops/_ctc_loss_ops.h>
 #include <ATen/ops/_embedding_bag_backward_ops.h>
+#include <ATen/ops/_fused_adagrad_ops.h>
 #include <ATen/ops/_fused_adam_ops.h>
 #include <ATen/ops/_fused_adamw_ops.h>
 #include <ATen/ops/_fused_rms_norm_backward_ops.h>
@@ -693,6 +694,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::_ctc_loss_backward, &kernels::ctcLossBackward>(library);
     implement<at::_ops::_ctc_loss_backward_Tensor, &kernels::ctcLossBackwardTensor>(library);
     implement<at::_ops::_embedding_bag_backward, &kernels::embeddingBagBackward>(library);
+    implement<at::_ops::_fused_adagrad_, &kernels::fusedAdagradInplace>(library);
+    implement<at::_ops::_fused_adagrad__tensor_lr, &kernels::fusedAdagradInplaceTensorLr>(library);
     implement<at::_ops::_fused_adam_, &kernels::fusedAdamInplace>(library);
     implement<at::_ops::_fused_adam__tensor_lr, &kernels::fusedAdamInplaceTensorLr>(library);
     implement<at::_ops::_fused_adamw_, &kernels::fusedAdamwInplace>(library);

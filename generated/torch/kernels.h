@@ -98,6 +98,18 @@ at::Tensor embeddingBagBackward(const at::Tensor& grad, const at::Tensor& indice
                                 int64_t mode, bool sparse, const std::optional<at::Tensor>& per_sample_weights,
                                 int64_t padding_idx);
 
+// _fused_adagrad_
+void fusedAdagradInplace(at::TensorList self, at::TensorList grads, at::TensorList state_sums,
+                         at::TensorList state_steps, double lr, double lr_decay, double weight_decay, double eps,
+                         bool maximize, const std::optional<at::Tensor>& grad_scale,
+                         const std::optional<at::Tensor>& found_inf);
+
+// _fused_adagrad_.tensor_lr
+void fusedAdagradInplaceTensorLr(at::TensorList self, at::TensorList grads, at::TensorList state_sums,
+                                 at::TensorList state_steps, const at::Tensor& lr, double lr_decay, double weight_decay,
+                                 double eps, bool maximize, const std::optional<at::Tensor>& grad_scale,
+                                 const std::optional<at::Tensor>& found_inf);
+
 // _fused_adam_
 void fusedAdamInplace(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs, at::TensorList exp_avg_sqs,
                       at::TensorList max_exp_avg_sqs, at::TensorList state_steps, double lr, double beta1, double beta2,

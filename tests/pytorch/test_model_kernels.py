@@ -116,6 +116,8 @@ OPTIMIZERS: dict[str, Any] = {
     "sgd alone": lambda p: torch.optim.SGD(p, 0.1, fused=True),
     "adam": lambda p: torch.optim.Adam(p, 0.1, fused=True),
     "adam with decay": lambda p: torch.optim.Adam(p, 0.1, weight_decay=0.1, maximize=True, fused=True),
+    "adagrad": lambda p: torch.optim.Adagrad(p, 0.1, fused=True),
+    "adagrad with decays": lambda p: torch.optim.Adagrad(p, 0.1, 0.1, 0.1, maximize=True, fused=True),
     "adamw": lambda p: torch.optim.AdamW(p, 0.1, weight_decay=0.1, amsgrad=True, fused=True),
     "adamw with a tensor for its rate": lambda p: torch.optim.AdamW(p, torch.tensor(0.1), fused=True),
     "adam in lists": lambda p: torch.optim.Adam(p, 0.1, foreach=True),

@@ -1,5 +1,6 @@
 // Optimizers that update a list of parameters in one call, and the loss scale of mixed precision.
 #include <ATen/ops/add.h>
+#include <ATen/ops/mul.h>
 #include <ATen/ops/neg.h>
 #include <ATen/ops/sub.h>
 #include <diopigen_torch/call.h>
@@ -165,6 +166,39 @@ void fusedSgdInplaceTensorLr(at::TensorList self, at::TensorList grads, at::Tens
                              const MaybeTensor& found_inf) {
     fusedSgdInplace(self, grads, momentum_buffer_list, weight_decay, momentum, numberOf(lr), dampening, nesterov,
                     maximize, is_first_step, grad_scale, found_inf);
+}
+
+void fusedAdagradInplace(at::TensorList self, at::TensorList grads, at::TensorList state_sums,
+                         at::TensorList state_steps, double lr, double lr_decay, double weight_decay, double eps,
+                         bool maximize, const MaybeTensor& grad_scale, const MaybeTensor& found_inf) {
+    if (isSkipped(found_inf)) {
+        return;
+    }
+    const Unscaled unscaled(grads, grad_scale);
+    for (size_t i = 0; i < self.size(); ++i) {
+        at::Tensor gradient = unscaled.gradients()[i];
+        if (maximize) {
+            gradient = at::neg(gradient);
+        }
+        if (weight_decay != 0) {
+            gradient = at::add(gradient, self[i], weight_decay);
+        }
+        state_sums[i].addcmul_(gradient, gradient);
+        at::Tensor divisor = state_sums[i].sqrt().add_(eps);
+        if (lr_decay != 0) {  // the step stays on the device
+            divisor.mul_(at::add(at::mul(at::sub(state_steps[i], 1), lr_decay), 1));
+        }
+        self[i].addcdiv_(gradient, divisor, -lr);
+    }
+    unscaled.keep();
+}
+
+void fusedAdagradInplaceTensorLr(at::TensorList self, at::TensorList grads, at::TensorList state_sums,
+                                 at::TensorList state_steps, const at::Tensor& lr, double lr_decay,
+                                 double weight_decay, double eps, bool maximize, const MaybeTensor& grad_scale,
+                                 const MaybeTensor& found_inf) {
+    fusedAdagradInplace(self, grads, state_sums, state_steps, numberOf(lr), lr_decay, weight_decay, eps, maximize,
+                        grad_scale, found_inf);
 }
 
 void ampForeachNonFiniteCheckAndUnscaleInplace(at::TensorList self, at::Tensor& found_inf,
