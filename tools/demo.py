@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "examples/droplet"
 TREE = ROOT / "build/droplet"
 REFERENCE = ROOT / "build/tests/plain/libdiopi_impl.so"
-SAMPLE = "8"
+SAMPLE = "4"
 """Cases of each function on the device with delays; `tests/droplet` runs all of them."""
 TRACED = ("Softmax", "Mm", "LayerNorm", "Gelu")
 """Functions in the trace."""

@@ -34,7 +34,7 @@ RACES = [
 """Families with kernels whose threads share memory, or that add up what several threads might."""
 
 
-FRACTION = 10
+FRACTION = 20
 """A change runs one case in so many, and one of each function; the others take as long as the whole CPU library."""
 PARTS = [pytest.param(FRACTION, id="sample"), pytest.param(1, id="whole", marks=pytest.mark.slow)]
 AGAIN = [pytest.param(40, id="sample"), *PARTS[1:]]
