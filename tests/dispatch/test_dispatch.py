@@ -133,7 +133,7 @@ def test_tensors_that_share_memory_still_do(run: Run) -> None:
 
 
 def test_created_tensors_move_to_the_device(run: Run) -> None:
-    assert run("made").result == {"status": "diopiSuccess", "values": [[1], [3]], "dtype": "int64", "device": 1}
+    assert run("created").result == {"status": "diopiSuccess", "values": [[1], [3]], "dtype": "int64", "device": 1}
 
 
 def test_comparison_finds_and_keeps_differences(run: Run, tmp_path: Path) -> None:
