@@ -64,6 +64,7 @@ def test_what_is_not_deterministic_is_rejected_where_asked(droplet: Any) -> None
         numbers.put_(torch.tensor([0, 0], device=droplet), torch.ones(2, device=droplet))
 
 
+@pytest.mark.skipif(torch.__version__ >= "2.15", reason="torch 2.15 rejects them on all devices")
 def test_masks_of_bytes_are_deprecated(droplet: Any) -> None:
     numbers = torch.zeros(3, device=droplet)
     with pytest.warns(UserWarning, match="indexing with dtype torch.uint8 is now deprecated"):
