@@ -194,8 +194,8 @@ void fusedAdagradInplace(at::TensorList self, at::TensorList grads, at::TensorLi
 }
 
 void fusedAdagradInplaceTensorLr(at::TensorList self, at::TensorList grads, at::TensorList state_sums,
-                                 at::TensorList state_steps, const at::Tensor& lr, double lr_decay,
-                                 double weight_decay, double eps, bool maximize, const MaybeTensor& grad_scale,
+                                 at::TensorList state_steps, const at::Tensor& lr, double lr_decay, double weight_decay,
+                                 double eps, bool maximize, const MaybeTensor& grad_scale,
                                  const MaybeTensor& found_inf) {
     fusedAdagradInplace(self, grads, state_sums, state_steps, numberOf(lr), lr_decay, weight_decay, eps, maximize,
                         grad_scale, found_inf);
