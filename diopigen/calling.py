@@ -19,11 +19,11 @@ from diopigen.conformance.cases.resolve import Resolver
 from diopigen.conformance.cases.values import RecipeError
 from diopigen.conformance.dtypes import decode, encode
 from diopigen.conformance.model import SUCCESS, Case, Operand, Value
-from diopigen.conformance.run.binding import Host, Types
-from diopigen.conformance.run.binding import Library as Binding
+from diopigen.conformance.run.blocks import Block
+from diopigen.conformance.run.executor import Ended, Executor, Opening, Overdue, Refused, executor_program
+from diopigen.conformance.run.frames import OWN, FrameError
 from diopigen.conformance.run.host_runtime import host_runtime
 from diopigen.conformance.run.locate import library_and_runtime
-from diopigen.conformance.run.memory import Arena, Block
 from diopigen.conformance.run.prepare import ALLOCATED, Prepared, Preparer
 from diopigen.diagnostics import Failure, Sink, did_you_mean, failure
 from diopigen.ir.model import Function, Interface
@@ -35,8 +35,13 @@ RULES = {
 }
 
 
+_LIMIT = 24 * 3600.0
+"""Seconds that a call may take: a person who debugs it waits, or interrupts it."""
+
+
 class CallError(Exception):
-    """A library rejected a call. `status` is the name of the status, for example `diopiErrorOccurred`."""
+    """A library rejected a call, or its process ended. `status` is the name of the status, for example
+    `diopiErrorOccurred`, or `crashed`."""
 
     def __init__(self, status: str, text: str) -> None:
         super().__init__(f"{status}: {text}" if text else status)
@@ -64,57 +69,63 @@ class Library:
         where = api.workspace(spec)
         self.interface = _interface(where)
         library, host = library_and_runtime(path, runtime, lambda: host_runtime(self.interface, where.templates))
-        self._host = Host(host)
-        self._library = Binding(library, Types(self.interface), self.interface.functions)
-        values = {value.name: value.value for enum in self.interface.enums for value in enum.values}
         error = self.interface.enum("diopiError_t")
         self._statuses = {value.value: value.name for value in error.values} if error is not None else {}
-        self._arena = Arena(self._host, {info.name: values[info.enum] for info in self.interface.dtypes})
-        self._preparer = Preparer(self.interface, self._arena)
+        self._preparer = Preparer(self.interface)
+        self._opening = Opening(
+            str(library.resolve()),
+            str(host.resolve()),
+            [function.name for function in self.interface.functions],
+            self._preparer.dtypes["uint8"],
+            is_confined=False,
+        )
+        self._executor = self._opened()
+
+    def _opened(self) -> Executor:
+        try:
+            return Executor([str(executor_program())], self._opening, _LIMIT, {})
+        except (Ended, Overdue, Refused, FrameError) as error:
+            printed = f" {error.printed}" if isinstance(error, Ended) and error.printed else ""
+            fix = "look for undefined symbols with ldd, and at initLibrary"
+            raise failure("library-unloadable", f"the library does not load: {error}{printed}", fix=fix) from None
 
     def call(self, name: str, /, **arguments: Any) -> dict[str, Any]:
         """Calls a function, named with `diopi`, and returns what it wrote, by parameter.
 
         Tensors are arrays, lists of tensors lists of arrays; numbers, lists and texts are plain. Outputs may be left
         out where the spec has rules for them; of those that are passed only shape, strides and dtype matter. Arrays
-        keep their strides. The context is made, and so are generators, unless a `Generator` or a list of them is
+        keep their strides. The library has a process of its own: if it ends there, the next call starts it again. The context is made, and so are generators, unless a `Generator` or a list of them is
         passed. Results of bfloat16 are float32 arrays. Raises `CallError` where the library rejects the call, and
         `Failure` for a function that does not exist and arguments that do not fit the spec.
         """
         function = self.interface.function(name)
-        target = self._library.functions.get(name)
-        if function is None or target is None:
+        if function is None or self._executor.state[name] != OWN:
             fix = did_you_mean(name, [one.name for one in self.interface.functions])
             what = "the library has no function" if function is not None else "there is no function"
             raise failure("call-unknown-function", f"{what} '{name}'", fix=fix or "list them with `diopigen explain`")
         generators = [one for value in arguments.values() for one in _generators(value)]
         plain = {name: value for name, value in arguments.items() if not _generators(value)}
+        frame, ready = self._preparer.frame(self.case(function, plain), function)
+        seeds = [(one.seed, one.offset) for one in generators]
+        frame.seeds = [*seeds, *frame.seeds[len(seeds) :]]
+        for param in function.params:
+            if param.is_read and not param.sparse:
+                _fill(ready.blocks.get(param.name, ()), arguments.get(param.name))
         try:
-            ready = self._preparer.prepare(self.case(function, plain), function)
-            for (handle, _), generator in zip(ready.generators, generators, strict=False):
-                self._host.call("diopiGeneratorSetSeedAndOffset", handle, generator.seed, generator.offset)
-            for param in function.params:
-                if param.is_read and not param.sparse:
-                    self._fill(ready.blocks.get(param.name, ()), arguments.get(param.name))
-            status = self._statuses.get(target(*ready.arguments), "an unknown status")
-            if status == SUCCESS:
-                late = self._host.status("diopiHostSynchronize", self._arena.context)
-                status = self._statuses.get(late, "an unknown status")
-            if status != SUCCESS:
-                raise CallError(status, self._library.text("diopiGetLastErrorString"))
-            for (handle, _), generator in zip(ready.generators, generators, strict=False):
-                generator.seed, generator.offset = self._arena.state(handle)
-            return dict(self._results(function, ready))
-        finally:
-            self._arena.clear()
-
-    def _fill(self, blocks: Sequence[Block | None], value: Any) -> None:
-        """Writes the elements of the arrays that were passed for a parameter."""
-        arrays = [value] if isinstance(value, np.ndarray) else value if isinstance(value, (list, tuple)) else []
-        for block, array in zip(blocks, arrays, strict=False):
-            if block is not None and isinstance(array, np.ndarray):
-                block.elements(block.before)[...] = encode(array, block.dtype)
-                self._arena.write(block, block.before)
+            answer = self._executor.call(name, frame, ready.arguments, _LIMIT)
+            ready.answered(frame, answer)
+        except Refused as error:
+            raise CallError("diopiErrorOccurred", str(error)) from None
+        except (Ended, FrameError) as error:
+            self._executor.kill()
+            self._executor = self._opened()
+            raise CallError("crashed", f"{error} {getattr(error, 'printed', '')}".strip()) from None
+        status = self._statuses.get(answer.status or answer.late, "an unknown status")
+        if status != SUCCESS:
+            raise CallError(status, answer.text)
+        for generator, state in zip(generators, answer.generators, strict=False):
+            generator.seed, generator.offset = state
+        return dict(self._results(function, ready))
 
     def case(self, function: Function, arguments: Mapping[str, Any]) -> Case:
         """The call as a case of the conformance suite; tensors hold zeros, but for sparse ones. Raises as `call`."""
@@ -144,8 +155,8 @@ class Library:
             if not param.is_written:
                 continue
             if param.type in ALLOCATED:
-                fetched = [self._arena.fetch(handle) for handle in ready.allocated(param.name) if handle.value]
-                several = [decode(stored, dtype) for stored, dtype, _ in fetched]
+                fetched = [one for one in ready.allocated(param.name) if one is not None]
+                several = [decode(one.elements, one.dtype) for one in fetched]
                 if param.type == "new_tensors":
                     found[param.name] = several
                 elif several:
@@ -153,14 +164,12 @@ class Library:
             elif param.type in ("tensor", "tensors"):
                 blocks = ready.blocks.get(param.name, [])
                 arrays = [
-                    None if block is None else np.array(decode(block.elements(self._arena.read(block)), block.dtype))
+                    None if block is None else np.array(decode(block.elements(ready.after(block)), block.dtype))
                     for block in blocks
                 ]
                 found[param.name] = arrays if param.type == "tensors" else arrays[0] if arrays else None
             elif param.name in ready.slots:
                 found[param.name] = ready.slots[param.name].value
-            elif param.name in ready.numbers:
-                found[param.name] = ready.numbers[param.name].value
         return found
 
 
@@ -172,6 +181,14 @@ def _interface(where: api.Workspace) -> Interface:
     if sink.has_errors:
         raise Failure(*sink.sorted())
     return found
+
+
+def _fill(blocks: Sequence[Block | None], value: Any) -> None:
+    """Writes the elements of the arrays that were passed for a parameter."""
+    arrays = [value] if isinstance(value, np.ndarray) else value if isinstance(value, (list, tuple)) else []
+    for block, array in zip(blocks, arrays, strict=False):
+        if block is not None and isinstance(array, np.ndarray):
+            block.elements(block.before)[...] = encode(array, block.dtype)
 
 
 def _generators(value: object) -> list[Generator]:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +38,18 @@ if TYPE_CHECKING:
     from diopigen.conformance.run.exceptions import Known
     from diopigen.conformance.run.processes import Processes
     from diopigen.conformance.run.runner import Fleet
+
+
+@dataclass(frozen=True)
+class Execution:
+    """Options of the process that has the library: seconds for a call, GiB of memory, crashes of a function; words of
+    commands; and what it may write to."""
+
+    limits: tuple[float, int, int]
+    executor: Sequence[str]
+    launcher: Sequence[str]
+    writable: Sequence[str]
+    is_confined: bool
 
 
 @click.group()
@@ -80,7 +92,6 @@ def list_cases(
 @selection_options("failures", "sample")
 @shard_options
 @card_options
-@click.option("--launcher", metavar="COMMAND", help="Start processes by this command: 'qemu-x86_64 -cpu Haswell'.")
 @group(
     "--through",
     "validation: call through the validation layer, which rejects what the spec forbids; tvm_ffi: through packed "
@@ -111,7 +122,11 @@ def run(
     failures_file: str | None,
     sample: int | None,
     cards: CardOptions,
+    crash_limit: int,
+    executor: str | None,
     launcher: str | None,
+    writable: tuple[str, ...],
+    unconfined: bool,
     validated: bool,
     binding: str,
     device: str,
@@ -147,7 +162,10 @@ def run(
     libraries = libraries_of(session, lib, runtime)
     if validated:
         libraries = dispatch_library(libraries[0]), libraries[1]
-    prefix = _words("--launcher", launcher)
+    execution = Execution(
+        (time_limit, memory_limit, crash_limit), _words("--executor", executor), _words("--launcher", launcher),
+        writable, not unconfined,
+    )  # fmt: skip
     selected = _select(session, ops, family, dtype, axis, model)
     selection = parts_of(selected, shard, costs_file, failures_file, sample)
     known = _known_exceptions(session, exceptions_file)
@@ -182,11 +200,10 @@ def run(
             these,
             libraries,
             seed,
-            (time_limit, memory_limit),
+            execution,
             processes,
             jobs or os.cpu_count() or 1,
             device,
-            prefix,
             vendor.accuracy,
             _packed(session, binding, libraries[0]),
             fleet,
@@ -241,6 +258,11 @@ def repro(
     seed: int,
     time_limit: float,
     memory_limit: int,
+    crash_limit: int,
+    executor: str | None,
+    launcher: str | None,
+    writable: tuple[str, ...],
+    unconfined: bool,
     impl: str | None,
     chip_file: str | None,
     spec: str | None,
@@ -260,9 +282,12 @@ def repro(
     case = find(session.load().interface, case_id, session.models())
     vendor = vendor_side(session, impl, chip_file)
     cases = vendor.converted([case], session.load().interface)
-    limits = (time_limit, memory_limit)
+    execution = Execution(
+        (time_limit, memory_limit, crash_limit), _words("--executor", executor), _words("--launcher", launcher),
+        writable, not unconfined,
+    )  # fmt: skip
     fleet = Fleet(repeat=repeat)
-    results = _run(session, cases, libraries, seed, limits, processes, accuracy=vendor.accuracy, fleet=fleet)
+    results = _run(session, cases, libraries, seed, execution, processes, accuracy=vendor.accuracy, fleet=fleet)
     results = replace(results, runtime=runtime or "", options=vendor.options)
     if results.not_run:
         raise KeyboardInterrupt
@@ -351,11 +376,10 @@ def _run(
     cases: list[Case],
     libraries: tuple[Path, Path],
     seed: int,
-    limits: tuple[float, int],
+    execution: Execution,
     processes: Processes,
     jobs: int = 1,
     device: str = "",
-    launcher: Sequence[str] = (),
     accuracy: Sequence[Declaration] = (),
     packed: Path | None = None,
     fleet: Fleet | None = None,
@@ -371,11 +395,15 @@ def _run(
             *libraries,
             jobs=jobs,
             seed=seed,
-            time_limit=limits[0],
-            memory_limit=limits[1] << 30,
+            time_limit=execution.limits[0],
+            memory_limit=execution.limits[1] << 30,
+            crash_limit=execution.limits[2],
             progress=progress.show,
             device=device,
-            launcher=launcher,
+            executor=execution.executor,
+            launcher=execution.launcher,
+            writable=execution.writable,
+            is_confined=execution.is_confined,
             processes=processes,
             accuracy=accuracy,
             packed=packed,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,6 +16,17 @@ if TYPE_CHECKING:
     from diopigen.console import Session
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+class Seed(click.ParamType[int]):
+    """A whole number, or `random` for one that nobody knows before the run."""
+
+    name = "seed"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if value == "random":
+            return secrets.randbits(48)
+        return click.IntRange(0).convert(value, param, ctx)
 
 
 def libraries_of(session: Session, lib: str, runtime: str | None) -> tuple[Path, Path]:
@@ -121,7 +133,10 @@ def named_options(command: _Command) -> _Command:
         click.option(
             "--runtime", metavar="PATH", help="libdiopirt.so (default: from the library's folder, else built)."
         ),
-        click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the drawn values."),
+        click.option(
+            "--seed", type=Seed(), default="0", show_default=True,
+            help="Seed of the drawn values; random: one that is drawn now and named at the end.",
+        ),  # fmt: skip
     )
 
 
@@ -134,13 +149,36 @@ def tested_options(command: _Command) -> _Command:
 def library_options(command: _Command) -> _Command:
     """The options that name what is tested and how."""
     limit = (
-        "time=SECONDS that a case may take (20), memory=GIB that a process may take (8; 0 for none, which libraries "
-        "built with sanitizers need)"
+        "time=SECONDS that a call may take (20), memory=GIB that a process may take (8; 0 for none, which libraries "
+        "built with sanitizers need), crashes=N of a function after which it is not called any more (20)"
     )
     return with_options(
         command,
         named_options,
-        group("--limit", limit, {"time": "--time-limit", "memory": "--memory-limit"}),
+        group(
+            "--limit", limit, {"time": "--time-limit", "memory": "--memory-limit", "crashes": "--crash-limit"}
+        ),
         click.option("--time-limit", default=20.0, hidden=True),
         click.option("--memory-limit", type=click.IntRange(0), default=8, hidden=True),
+        click.option("--crash-limit", type=click.IntRange(1), default=20, hidden=True),
+        executor_options,
+    )
+
+
+def executor_options(command: _Command) -> _Command:
+    """The options that say where the library is called."""
+    about = (
+        "Call the library through this command, which speaks the protocol of docs/executor.md: 'ssh board "
+        "./diopi-executor'. launcher=COMMAND: start diopi-executor by this command ('qemu-x86_64 -cpu Haswell'). "
+        "writable=PATH: the library may write there. unconfined: it may write anywhere and see other processes"
+    )
+    keys = {"launcher": "--launcher", "writable": "--writable"}
+    words = {"unconfined": ("--unconfined",)}
+    return with_options(
+        command,
+        group("--executor", about, keys, words, other="--executor-command", metavar="COMMAND"),
+        click.option("--executor-command", "executor", metavar="COMMAND", hidden=True),
+        click.option("--launcher", metavar="COMMAND", hidden=True),
+        click.option("--writable", multiple=True, metavar="PATH", hidden=True),
+        click.option("--unconfined", is_flag=True, hidden=True),
     )

@@ -236,6 +236,8 @@ class Results:
     suspects: tuple[Suspect, ...] = ()
     workers: Mapping[int, str] = field(default_factory=dict)
     """Binding of each worker to its card, as text."""
+    in_force: tuple[str, ...] = ()
+    """Names of what confined the library: namespaces, Landlock, seccomp; empty for nothing."""
 
     @property
     def failures(self) -> tuple[CaseResult, ...]:

@@ -37,7 +37,7 @@ RULES = {
     "report-hole": "Results that are merged have all cases that their runs are about.",
     "report-shard-missing": "Results that are merged are those of all shards.",
     "history-unreadable": "A history of runs is a file that `conformance history add` wrote.",
-    "launcher-missing": "The command that starts the processes of a run (--launcher) is there.",
+    "launcher-missing": "The command that starts the processes of a run (--launcher, --executor) is there.",
     "dispatch-missing": "The dispatch library is in the folder of the library under test, where --through asks for it.",
     "runtime-missing": "The host runtime is in the folder of the library under test, or is named.",
     "runtime-incomplete": "The host runtime has all functions that the suite makes tensors with.",

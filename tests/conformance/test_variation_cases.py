@@ -13,7 +13,8 @@ from diopigen import api
 from diopigen.conformance.cases.suite import cases_of, select
 from diopigen.conformance.model import Case, Number, Operand
 from diopigen.conformance.run.binding import Host
-from diopigen.conformance.run.memory import CANARY, Arena
+from diopigen.conformance.run.blocks import CANARY
+from diopigen.conformance.run.memory import Arena
 from diopigen.conformance.strides import GUARD
 from diopigen.contract.comparisons import tensors_of_dims
 from diopigen.diagnostics import Sink

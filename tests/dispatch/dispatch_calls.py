@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from diopigen.conformance.run.binding import Host, Library, Types
-from diopigen.conformance.run.memory import Arena, Block
+from diopigen.conformance.run.blocks import Block
+from diopigen.conformance.run.memory import Arena
 from diopigen.console import Session as Console
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -116,7 +117,7 @@ def many(session: Session) -> Any:
 
 def aliased(session: Session) -> Any:
     block = session.tensor([-1.0, 2.0, -3.0])
-    same = session.arena.alias(block, (3,), "contiguous")
+    same = session.arena.alias(block, (3,))
     status = session.call("diopiAbs", same.handle, block.handle)
     inplace = session.tensor([-4.0])
     session.call("diopiAbsInp", inplace.handle)

@@ -15,7 +15,8 @@ from diopigen.conformance.collectives.model import CollectiveCase
 from diopigen.conformance.collectives.oracle import ORACLES, Expected, Step, contribution
 from diopigen.conformance.dtypes import STORAGE, Array, decode, encode
 from diopigen.conformance.run.binding import Host, HostError, Library, size_struct
-from diopigen.conformance.run.memory import CANARY, Arena, Block
+from diopigen.conformance.run.blocks import CANARY, Block
+from diopigen.conformance.run.memory import Arena
 from diopigen.contract.compile import Compiler
 from diopigen.ir.model import Formula, Function, Interface, Parameter
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from diopigen.conformance.model import Case
 from diopigen.diagnostics import failure
 from diopigen.header.signature import c_params
 from diopigen.ir.model import Function, Interface
@@ -191,10 +190,6 @@ class Library:
             return self.library[name]
         except AttributeError:
             return None
-
-    def expresses(self, function: Function, case: Case) -> bool:
-        """Returns whether the binding can make the call of a case."""
-        return True
 
     def text(self, name: str) -> str:
         """Result of a function without parameters, such as diopiGetVendorName; empty if it is missing."""

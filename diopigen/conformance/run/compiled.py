@@ -1,4 +1,4 @@
-"""Shared libraries built from the sources that diopigen brings along: compiled once, and cached under a digest."""
+"""Shared libraries and programs built from the sources that diopigen brings along: compiled once, and cached under a digest."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ class Recipe:
     flags: tuple[str, ...]
     link: tuple[str, ...] = ()
     inputs: tuple[Path, ...] = field(default=())
+    is_program: bool = False
 
 
 def compiled(recipe: Recipe) -> Path:
@@ -72,7 +73,8 @@ def compiled(recipe: Recipe) -> Path:
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             objects = list(pool.map(to_object, enumerate(sources)))
-        link = ("-shared", "-pthread", *recipe.link, "-o", str(folder / recipe.name))
+        shared = () if recipe.is_program else ("-shared",)
+        link = (*shared, "-pthread", *recipe.link, "-o", str(folder / recipe.name))
         # Objects before the libraries that they need.
         compile_or_fail([*words, *map(str, objects), *link], recipe.code, recipe.product)
         (folder / recipe.name).replace(built)

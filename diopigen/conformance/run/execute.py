@@ -1,11 +1,13 @@
-"""Runs one case: calls the function, and checks status, values and memory."""
+"""Judges one case: has the function called, and checks status, values and memory."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,121 +17,148 @@ from diopigen.conformance.compare.describe import describe
 from diopigen.conformance.dtypes import Array
 from diopigen.conformance.model import ANY_FAILURE, ANY_STATUS, SUCCESS, Case, CaseResult, Fault, operands_of
 from diopigen.conformance.oracles import Call
-from diopigen.conformance.run.binding import Host, HostError, Library
-from diopigen.conformance.run.clock import CaseClock
-from diopigen.conformance.run.memory import Arena, Block
+from diopigen.conformance.run.blocks import Block
+from diopigen.conformance.run.executor import Refused
+from diopigen.conformance.run.frames import FOREIGN, OWN, Answer, Argument, Frame
 from diopigen.conformance.run.outputs import Output, digest_of, outputs_of
 from diopigen.conformance.run.prepare import ALLOCATED, Prepared, Preparer
 from diopigen.conformance.run.verdict import Accuracies, Validator, Verdict
 from diopigen.conformance.run.views import loses_integers
 from diopigen.ir.model import Function, Interface, Parameter
 
-FOREIGN = "defined by another library, which this one needs"
+NOT_ITS_OWN = "defined by another library, which this one needs"
 """Why a function is missing that a process would find all the same."""
 _ELSEWHERE = ("diopiNoImplement", "diopiForceFallbackToCPU")
 
 
-class Executor:
-    """Runs cases against one library in this process."""
+class Calls(Protocol):
+    """What makes calls."""
+
+    @property
+    def state(self) -> Mapping[str, int]:
+        """The state of each function."""
+
+    @property
+    def has_device(self) -> bool:
+        """Returns whether tensors are on a device."""
+
+    def call(self, function: str, frame: Frame, arguments: Sequence[Argument], limit: float) -> Answer:
+        """Makes a call within a time limit in seconds."""
+
+
+Expresses = Callable[[Function, Case], bool]
+"""Whether a binding can make the call of a case."""
+
+
+@dataclass(slots=True)
+class _Made:
+    """A call that has been made."""
+
+    frame: Frame
+    ready: Prepared
+    answer: Answer
+
+
+class Judge:
+    """Judges cases of one library, which others call."""
 
     def __init__(
         self,
         interface: Interface,
-        host: Host,
-        library: Library,
         *,
         seed: int = 0,
+        limit: float = 20.0,
         counters: Path | None = None,
         accuracy: Sequence[Declaration] = (),
         observes: bool = False,
+        expresses: Expresses = lambda _function, _case: True,
     ) -> None:
-        """`counters` is a file of numbers: a call that leaves them as they are passes without being checked. `accuracy`
-        is what a chip declares of its results. With `observes` the bytes of outputs stay in `outputs` until the next
-        case, and results have their digest."""
-        self.observes = observes
+        """`limit` is seconds for a call. `counters` is a file of numbers: a call that leaves them as they are passes
+        without being checked. `accuracy` is what a chip declares of its results. With `observes` the bytes of outputs
+        stay in `outputs` until the next case, and results have their digest."""
+        self.observes, self.limit, self.expresses = observes, limit, expresses
         self.outputs: tuple[Output, ...] = ()
         self.accuracies = Accuracies(accuracy)
         self.counters = None if counters is None else np.memmap(counters, dtype=np.uint64, mode="r")
         self.functions: Mapping[str, Function] = {function.name: function for function in interface.functions}
-        self.library = library
-        enum_values = {value.name: value.value for enum in interface.enums for value in enum.values}
         error = interface.enum("diopiError_t")
         self.statuses = {value.value: value.name for value in error.values} if error is not None else {}
-        self.arena = Arena(host, {info.name: enum_values[info.enum] for info in interface.dtypes})
-        self.preparer = Preparer(interface, self.arena, seed=seed)
-        self.clock = CaseClock(on_host=self.arena.device == 0)
+        self.preparer = Preparer(interface, seed=seed)
 
-    def run(self, case: Case) -> CaseResult:
-        """Runs a case. What the library does wrong comes out as faults, never as an exception."""
-        self.clock.start()
+    def judge(self, case: Case, calls: Calls) -> CaseResult:
+        """The result of a case. Errors of the library come out as faults; raises what `calls` raises."""
+        start, self.seconds = time.thread_time(), 0.0
         function = self.functions[case.function]
-        target = self.library.functions.get(case.function)
-        if target is None:
-            reason = FOREIGN if case.function in self.library.foreign else ""
-            return CaseResult(case, "missing", self.clock.seconds(), reason=reason)
+        state = calls.state[case.function]
+        if state != OWN:
+            return CaseResult(case, "missing", 0.0, reason=NOT_ITS_OWN if state == FOREIGN else "")
         on_host = any(operand.on_host for operand in operands_of(case.arguments.values()))
-        if (on_host and self.arena.device == 0) or not self.library.expresses(function, case):
-            return CaseResult(case, "inapplicable", self.clock.seconds())
+        if (on_host and not calls.has_device) or not self.expresses(function, case):
+            return CaseResult(case, "inapplicable", 0.0)
         self.values: Mapping[str, Any] = {}
         self.outputs = ()
         self.reason = ""
         self.verdict = Verdict("passed")
         try:
-            outcome, faults = self._check(case, function, target)
-        except (HostError, RecipeError):
-            if case.expect != ANY_STATUS:
+            outcome, faults = self._check(case, function, calls)
+        except (Refused, RecipeError) as error:
+            if case.expect != ANY_STATUS or (isinstance(error, Refused) and error.code != "host"):
                 raise
             outcome, faults = "inapplicable", []  # there is no such tensor
-        finally:
-            self.arena.clear()
         if outcome == "passed" and case.waiver is not None and case.waiver.kind == "unsupported":
             outcome = "excepted"
         operands = describe(case, self.values) if faults else ()
+        seconds = time.thread_time() - start + self.seconds
         return CaseResult(
-            case, outcome, self.clock.seconds(), tuple(faults), operands, self.reason,
+            case, outcome, seconds, tuple(faults), operands, self.reason,
             self.verdict.sources, self.verdict.errors, digest_of(self.outputs),
         )  # fmt: skip
 
-    def _check(self, case: Case, function: Function, target: Any) -> tuple[str, list[Fault]]:
-        ready = self.preparer.prepare(case, function)
+    def _called(self, function: Function, frame: Frame, ready: Prepared, calls: Calls) -> _Made:
+        answer = calls.call(function.name, frame, ready.arguments, self.limit)
+        self.seconds += max(0.0, answer.seconds)
+        ready.answered(frame, answer)
+        return _Made(frame, ready, answer)
+
+    def _check(self, case: Case, function: Function, calls: Calls) -> tuple[str, list[Fault]]:
+        frame, ready = self.preparer.frame(case, function)
         self.values = ready.values
         before = None if self.counters is None else int(self.counters.sum())
-        status = self.statuses.get(target(*ready.arguments), "an unknown status")
+        made = self._called(function, frame, ready, calls)
         if self.counters is not None and int(self.counters.sum()) == before:
             return "passed", []
+        status = self.statuses.get(made.answer.status, "an unknown status")
         if status == SUCCESS:
-            late = self.arena.host.status("diopiHostSynchronize", self.arena.context)
-            status = self.statuses.get(late, "an unknown status")
+            status = self.statuses.get(made.answer.late, "an unknown status")
+        said = made.answer.text
         if case.expect == ANY_STATUS:
             return self._check_random(function, ready, status)
         if status in _ELSEWHERE and case.expect != status:
-            said = self.library.text("diopiGetLastErrorString")
             # Else it is of an earlier call; one about diopiAddmm is not about diopiAdd.
             self.reason = said if re.search(rf"{function.name}\b", said) else ""
             return "unimplemented", self._memory(function, ready, written=False)
         conversion = case.conversion
         if case.expect != SUCCESS and not (status == SUCCESS and conversion is not None and conversion.accepts):
-            return self._check_refusal(case, function, ready, status)
+            return self._check_refusal(case, function, ready, status, said)
         faults = self._memory(function, ready, written=status == SUCCESS)
         call = Call(function, ready.values, ready.dtypes, ready.shapes)
         if status != SUCCESS:
             if conversion is not None and loses_integers(call, conversion) and not faults:
                 return "converted", []
-            said = self.library.text("diopiGetLastErrorString")
             message = f"the call is refused ({said})" if said else "the call is refused"
             faults.insert(0, Fault("status", "", message, SUCCESS, status))
             return "failed", faults
-        validator = Validator(self.arena, self.accuracies)
+        validator = Validator(self.accuracies)
         self.verdict = validator.verdict(case, ready, call)
         if self.observes:
-            self.outputs = outputs_of(self.arena, function, ready, validator.compared)
+            self.outputs = outputs_of(function, ready, validator.compared)
         if self.verdict.outcome == "uncovered":
             faults += self._undetermined(function, ready)
             return ("failed" if faults else "uncovered"), faults
         faults += self.verdict.faults
         if function.tolerance == "random" and not faults:
             varying = validator.varying if case.axis == "distribution" else set()
-            faults += self._again(function, target, ready, validator.compared, varying)
+            faults += self._again(case, made, calls, validator.compared, varying)
         return ("failed" if faults else self.verdict.outcome), faults
 
     def _check_random(self, function: Function, ready: Prepared, status: str) -> tuple[str, list[Fault]]:
@@ -138,19 +167,21 @@ class Executor:
             faults.append(Fault("status", "", "the call returns no status of the interface", ANY_STATUS, status))
         return ("failed" if faults else "passed"), faults
 
-    def _check_refusal(self, case: Case, function: Function, ready: Prepared, status: str) -> tuple[str, list[Fault]]:
+    def _check_refusal(
+        self, case: Case, function: Function, ready: Prepared, status: str, said: str
+    ) -> tuple[str, list[Fault]]:
         faults = self._memory(function, ready, written=status == SUCCESS)
         if status == SUCCESS and case.conversion is not None and case.conversion.hides:
             # The input that the output overlaps is overwritten, after it has been copied.
             faults = [fault for fault in faults if fault.kind != "input changed"]
             return ("failed" if faults else "converted"), faults
-        self.reason = "" if status == SUCCESS else self.library.text("diopiGetLastErrorString")
+        self.reason = "" if status == SUCCESS else said
         wrong = status == SUCCESS if case.expect == ANY_FAILURE else status != case.expect
         if wrong:
             about = f": {case.about}" if case.about else ""
             word = "accepted" if status == SUCCESS else "refused with another status"
-            said = f" ({self.reason})" if self.reason else ""
-            faults.insert(0, Fault("status", "", f"the call is {word}{about}{said}", case.expect, status))
+            text = f" ({self.reason})" if self.reason else ""
+            faults.insert(0, Fault("status", "", f"the call is {word}{about}{text}", case.expect, status))
         return ("failed" if faults else "passed"), faults
 
     # ---- checks -----------------------------------------------------------------------------------------------------
@@ -158,14 +189,19 @@ class Executor:
     def _memory(self, function: Function, ready: Prepared, *, written: bool) -> list[Fault]:
         """Guards and inputs must be as they were; outputs too, unless the call has succeeded."""
         faults: list[Fault] = []
-        shared = {_address(b) for p in function.params if p.is_written for b in ready.blocks.get(p.name, ()) if b}
+        shared = {
+            b.base
+            for p in function.params
+            if p.is_written
+            for b in ready.blocks.get(p.name, ())
+            if b is not None and b.base is not None
+        }
         for param in function.params:
             for block in ready.blocks.get(param.name, ()):
                 if block is None or block.base is None or not block.owner:
                     continue
-                now = self.arena.read(block)
-                is_output = written and (param.is_written or _address(block) in shared)
-                fault = _untouched(param, block, now, is_output)
+                is_output = written and (param.is_written or block.base in shared)
+                fault = _untouched(param, block, ready.after(block), is_output)
                 if fault is not None:
                     faults.append(fault)
         return faults
@@ -175,31 +211,28 @@ class Executor:
         return [
             Fault("missing output", param.name, "the call succeeds without setting the tensor", "a tensor", "null")
             for param in function.params
-            if param.type in ALLOCATED and not all(handle.value for handle in ready.allocated(param.name))
+            if param.type in ALLOCATED and None in ready.allocated(param.name)
         ]
 
-    def _again(
-        self, function: Function, target: Any, ready: Prepared, compared: set[str], random: set[str]
-    ) -> list[Fault]:
+    def _again(self, case: Case, made: _Made, calls: Calls, compared: set[str], random: set[str]) -> list[Fault]:
         """The same seed and offset give the same numbers again to what is compared, which scratch memory is not; the
         next call without them gives others to `random`."""
-        written = [(p, b) for p in function.params if p.is_written for b in ready.blocks.get(p.name, ()) if b]
-        first = [self.arena.read(block) for _, block in written]
+        function, states = made.ready.function, made.answer.generators
 
-        def called() -> list[Array]:
-            for _, block in written:
-                self.arena.write(block, block.before)
-            target(*ready.arguments)
-            self.arena.host.status("diopiHostSynchronize", self.arena.context)
-            return [self.arena.read(block) for _, block in written]
+        def called(states: Sequence[tuple[int, int]]) -> list[Array]:
+            frame, ready = self.preparer.frame(case, function)
+            frame.seeds = list(states)
+            self._called(function, frame, ready, calls)
+            return [ready.after(block) for _, block in _written(ready)]
 
-        after = called()
-        advances = [offset > 0 for _, offset in map(self.arena.state, (handle for handle, _ in ready.generators))]
-        for handle, seed in ready.generators:
-            self.arena.host.call("diopiGeneratorSetSeedAndOffset", handle, seed, 0)
+        written = _written(made.ready)
+        first = [made.ready.after(block) for _, block in written]
+        after = called(states)
+        advances = [offset > 0 for _, offset in states]
+        again = called(made.frame.seeds)
         faults = [
             Fault("reproducibility", param.name, "the same seed gives other numbers the second time")
-            for (param, _), before, now in zip(written, first, called(), strict=True)
+            for (param, _), before, now in zip(written, first, again, strict=True)
             if param.name in compared and not np.array_equal(now, before)
         ]
         for (param, _), before, now in zip(written, first, after, strict=True):
@@ -210,8 +243,14 @@ class Executor:
         return faults
 
 
-def _address(block: Block) -> int:
-    return int(block.base.value or 0) if block.base is not None else 0
+def _written(ready: Prepared) -> list[tuple[Parameter, Block]]:
+    return [
+        (param, block)
+        for param in ready.function.params
+        if param.is_written
+        for block in ready.blocks.get(param.name, ())
+        if block is not None
+    ]
 
 
 def _untouched(param: Parameter, block: Block, now: Array, is_output: bool) -> Fault | None:

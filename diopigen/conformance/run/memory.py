@@ -1,53 +1,21 @@
-"""Tensors for one call: values between guard zones, in any layout, read back and compared byte by byte."""
+"""Tensors of the host runtime in this process, for code that calls a library directly."""
 
 from __future__ import annotations
 
 import ctypes
-import math
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from diopigen.conformance.dtypes import STORAGE, Array
+from diopigen.conformance.dtypes import Array
 from diopigen.conformance.run.binding import Host, SizeStruct, size_struct
-from diopigen.conformance.strides import GUARD, Dims, reach, strides_of
-
-CANARY = 0xA7
-"""Every byte of the guards and of the gaps between elements."""
-
-
-@dataclass(slots=True)
-class Block:
-    """A tensor of the call: its handle, and the bytes of its storage as they were before the call."""
-
-    handle: ctypes.c_void_p
-    base: ctypes.c_void_p | None
-    shape: Dims
-    strides: Dims
-    dtype: str
-    before: Array
-    owner: bool = True
-    start: int = GUARD
-    """Bytes from the start of the storage to the first element."""
-
-    def elements(self, storage: Array) -> Array:
-        """The elements that are in a storage of this block's form: a view, or an empty array."""
-        item = STORAGE[self.dtype]
-        if self.before.size == 0:
-            return np.empty(self.shape, dtype=item)
-        count = reach(self.shape, self.strides)
-        inside = storage[self.start : self.start + count * item.itemsize].view(item)
-        if count == math.prod(self.shape) and self.strides == strides_of(self.shape, "contiguous"):
-            return inside.reshape(self.shape)
-        # A stride that leads nowhere may be larger than NumPy can count.
-        scaled = [
-            stride * item.itemsize if size > 1 else 0 for size, stride in zip(self.shape, self.strides, strict=True)
-        ]
-        return np.lib.stride_tricks.as_strided(inside, self.shape, scaled)
+from diopigen.conformance.run.blocks import Block, Blocks
+from diopigen.conformance.run.frames import Fetched, RawTensor
+from diopigen.conformance.strides import Dims
 
 
-class Arena:
+class Arena(Blocks):
     """Makes the tensors of calls on one device, and frees those of a call together."""
 
     def __init__(self, host: Host, dtype_values: dict[str, int], device: int | None = None) -> None:
@@ -70,94 +38,43 @@ class Arena:
         self.host.call("diopiHostDestroyTensor", probe)
         return 1
 
-    def tensor(self, stored: Array, dtype: str, layout: str = "contiguous", *, on_host: bool = False) -> Block:
-        """A tensor that holds the elements, between guard zones, on the arena's device or on the host."""
-        shape = stored.shape
-        strides = strides_of(shape, layout)
-        item = STORAGE[dtype].itemsize
-        handle = ctypes.c_void_p()
-        size, steps = size_struct(shape), size_struct(strides)
-        count = reach(shape, strides)
-        device = 0 if on_host else self.device
-        if count == 0:
-            self._create(handle, size, steps, dtype, device)
-            return self._held(Block(handle, None, shape, strides, dtype, np.empty(0, dtype=np.uint8)))
-        shift = 1 if layout == "offset" else 0
-        before = np.full(2 * GUARD + (shift + count) * item, CANARY, dtype=np.uint8)
-        block = Block(handle, ctypes.c_void_p(), shape, strides, dtype, before, start=GUARD + shift * item)
-        block.elements(before)[...] = stored
-        assert block.base is not None
-        self._create(block.base, size_struct((before.size,)), None, "uint8", device)
-        self._view(handle, block.base, size, steps, dtype, shift)
-        self.write(block, before)
-        return self._held(block)
+    def storage(self, content: Array, *, on_host: bool) -> ctypes.c_void_p:
+        """A tensor of bytes."""
+        base = self._created((content.size,), None, "uint8", on_host=on_host)
+        self.host.call("diopiHostCopyToStorage", self.context, base, content.ctypes.data, content.size)
+        return base
 
-    def alias(self, block: Block, shape: Dims, layout: str) -> Block:
-        """A second tensor over the memory of a block of the same shape."""
-        if block.base is None:
-            return self.tensor(np.empty(shape, dtype=STORAGE[block.dtype]), block.dtype)
-        handle = ctypes.c_void_p()
-        del layout  # the memory is laid out as the first tensor has it
-        shift = (block.start - GUARD) // STORAGE[block.dtype].itemsize
-        self._view(handle, block.base, size_struct(shape), size_struct(block.strides), block.dtype, shift)
-        strides, before, start = block.strides, block.before, block.start
-        return self._held(Block(handle, block.base, shape, strides, block.dtype, before, owner=False, start=start))
+    def rewrite(self, block: Block) -> None:
+        """Copies the bytes that a block has before the call into its storage."""
+        self.write(block, block.before)
 
-    def overlap(self, block: Block, shape: Dims, dtype: str, shift: int, stored: Array | None = None) -> Block:
-        """A contiguous tensor over the memory of a block, `shift` elements behind its first; it gets the elements
-        `stored`. What it would hold beyond the block's elements and guard zones is an error of the case."""
-        assert block.base is not None, "an overlap with an empty tensor"
-        handle, strides = ctypes.c_void_p(), strides_of(shape, "contiguous")
-        if stored is not None:
-            start = GUARD + shift * STORAGE[dtype].itemsize
-            block.before[start : start + stored.nbytes] = np.ascontiguousarray(stored).view(np.uint8).ravel()
-            self.write(block, block.before)
-        self._view(handle, block.base, size_struct(shape), size_struct(strides), dtype, shift)
-        return self._held(Block(handle, block.base, shape, strides, dtype, block.before, owner=False))
-
-    def sparse(self, stored: Array, dtype: str, source: np.random.Generator) -> tuple[Block, list[Block], Array]:
-        """A matrix in compressed sparse rows that keeps about half of the elements: the tensor, its three parts
-        between guard zones, and the matrix with zeros elsewhere."""
-        nonzero = source.random(stored.shape) < 0.5
-        index = ("int32", "int64")[int(source.integers(2))]
-        starts = np.concatenate([[0], np.cumsum(np.count_nonzero(nonzero, axis=1))])
-        columns = np.nonzero(nonzero)[1]
-        parts = [
-            self.tensor(starts.astype(STORAGE[index]), index),
-            self.tensor(columns.astype(STORAGE[index]), index),
-            self.tensor(stored[nonzero], dtype),
-        ]
-        handle = ctypes.c_void_p()
-        size = size_struct(stored.shape)
-        handles = (part.handle for part in parts)
-        self.host.call("diopiHostCreateSparseCsr", ctypes.byref(handle), ctypes.byref(size), *handles)
-        nothing = np.empty(0, dtype=np.uint8)
-        handle_of_all = self._held(
-            Block(handle, None, stored.shape, strides_of(stored.shape, "contiguous"), dtype, nothing)
-        )
-        return handle_of_all, parts, np.where(nonzero, stored, np.zeros_like(stored))
-
-    def _create(
-        self, handle: ctypes.c_void_p, size: SizeStruct, steps: SizeStruct | None, dtype: str, device: int
-    ) -> None:
-        stride = None if steps is None else ctypes.byref(steps)
-        arguments = (ctypes.byref(handle), ctypes.byref(size), stride, 0, self.dtypes[dtype], device)
-        self.host.call("diopiHostCreateTensor", self.context, *arguments)
-
-    def _view(
-        self,
-        handle: ctypes.c_void_p,
-        base: ctypes.c_void_p,
-        size: SizeStruct,
-        steps: SizeStruct,
-        dtype: str,
-        shift: int = 0,
-    ) -> None:
-        offset = GUARD // STORAGE[dtype].itemsize + shift
+    def view(self, base: Any, shape: Dims, strides: Dims, dtype: str, offset: int) -> ctypes.c_void_p:
+        """A tensor over the storage of another one."""
+        handle, size, steps = ctypes.c_void_p(), size_struct(shape), size_struct(strides)
         arguments = (ctypes.byref(size), ctypes.byref(steps), offset, self.dtypes[dtype])
         self.host.call("diopiHostCreateView", ctypes.byref(handle), base, *arguments)
+        return handle
 
-    def _held(self, block: Block) -> Block:
+    def alone(self, shape: Dims, strides: Dims, dtype: str, *, on_host: bool) -> ctypes.c_void_p:
+        """A tensor without elements."""
+        return self._created(shape, size_struct(strides), dtype, on_host=on_host)
+
+    def csr(self, shape: Dims, parts: Sequence[Any]) -> ctypes.c_void_p:
+        """A sparse matrix."""
+        handle, size = ctypes.c_void_p(), size_struct(shape)
+        self.host.call("diopiHostCreateSparseCsr", ctypes.byref(handle), ctypes.byref(size), *parts)
+        return handle
+
+    def _created(self, shape: Dims, steps: SizeStruct | None, dtype: str, *, on_host: bool) -> ctypes.c_void_p:
+        handle, size = ctypes.c_void_p(), size_struct(shape)
+        stride = None if steps is None else ctypes.byref(steps)
+        device = 0 if on_host else self.device
+        arguments = (ctypes.byref(handle), ctypes.byref(size), stride, 0, self.dtypes[dtype], device)
+        self.host.call("diopiHostCreateTensor", self.context, *arguments)
+        return handle
+
+    def held(self, block: Block) -> Block:
+        """Notes a block, to be freed with its call."""
         self.blocks.append(block)
         return block
 
@@ -168,10 +85,7 @@ class Arena:
 
     def read(self, block: Block) -> Array:
         """The bytes of a block's storage now."""
-        now = np.empty_like(block.before)
-        if block.base is not None:
-            self.host.call("diopiHostCopyFromStorage", self.context, block.base, now.ctypes.data, now.size)
-        return now
+        return self.bytes_of(block.base, 0 if block.base is None else block.before.size)
 
     def generator(self, seed: int, offset: int = 0) -> ctypes.c_void_p:
         """A random generator."""
@@ -187,26 +101,28 @@ class Arena:
         self.host.call("diopiGeneratorGetSeedAndOffset", generator, *fields)
         return seed.value, offset.value
 
-    def fetch(self, handle: Any) -> tuple[Array, str, Dims]:
-        """Elements, dtype and strides of a tensor that the operator allocated."""
+    def fetch(self, handle: Any) -> Fetched:
+        """A tensor that the operator allocated."""
+        return self.raw(handle).fetched(self.names)
+
+    def raw(self, handle: Any) -> RawTensor:
+        """A tensor that the operator allocated, as the runtime describes it."""
         size, steps, dtype = SizeStruct(), SizeStruct(), ctypes.c_int()
         nbytes, offset = ctypes.c_size_t(), ctypes.c_int64()
         self.host.call("diopiGetTensorShape", handle, ctypes.byref(size))
         self.host.call("diopiGetTensorStride", handle, ctypes.byref(steps))
         self.host.call("diopiGetTensorDtype", handle, ctypes.byref(dtype))
-        shape, strides = tuple(size.data[: size.len]), tuple(steps.data[: steps.len])
-        name = self.names.get(dtype.value, "")
-        item = STORAGE[name]
-        if math.prod(shape) == 0:
-            return np.empty(shape, dtype=item), name, strides
         self.host.call("diopiGetTensorStorageNbytes", handle, ctypes.byref(nbytes))
         self.host.call("diopiGetTensorStorageOffset", handle, ctypes.byref(offset))
-        storage = np.empty(nbytes.value, dtype=np.uint8)
-        self.host.call("diopiHostCopyFromStorage", self.context, handle, storage.ctypes.data, storage.size)
-        inside = storage[offset.value * item.itemsize :]
-        inside = inside[: inside.size // item.itemsize * item.itemsize].view(item)
-        scaled = [stride * item.itemsize for stride in strides]
-        return np.lib.stride_tricks.as_strided(inside, shape, scaled).copy(), name, strides
+        shape, strides = tuple(size.data[: size.len]), tuple(steps.data[: steps.len])
+        return RawTensor(dtype.value, shape, strides, offset.value, self.bytes_of(handle, nbytes.value))
+
+    def bytes_of(self, handle: Any, count: int) -> Array:
+        """The bytes of a tensor's storage."""
+        storage = np.empty(count, dtype=np.uint8)
+        if count:
+            self.host.call("diopiHostCopyFromStorage", self.context, handle, storage.ctypes.data, count)
+        return storage
 
     def clear(self) -> None:
         """Frees the tensors and generators of the call; a fresh context where the operator left temporaries."""

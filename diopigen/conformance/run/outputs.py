@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
@@ -10,8 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from diopigen.conformance.dtypes import STORAGE, Array
-from diopigen.conformance.run.binding import SizeStruct
-from diopigen.conformance.run.memory import Arena
 from diopigen.conformance.run.prepare import ALLOCATED, Prepared
 from diopigen.ir.model import Function, Parameter
 
@@ -43,29 +40,27 @@ def _named(output: Output) -> str:
     return f"{output.dtype}{list(output.shape)}"
 
 
-def outputs_of(arena: Arena, function: Function, ready: Prepared, compared: Set[str]) -> tuple[Output, ...]:
+def outputs_of(function: Function, ready: Prepared, compared: Set[str]) -> tuple[Output, ...]:
     """The outputs of a call that has succeeded. Where the oracle names what it answers for (`compared`), outputs
     besides are scratch memory, which a kernel may leave in any state."""
     written = [param for param in function.params if param.is_written or param.type in ALLOCATED]
     return tuple(
-        output for param in written if not compared or param.name in compared for output in _of(arena, param, ready)
+        output for param in written if not compared or param.name in compared for output in _of(param, ready)
     )
 
 
-def _of(arena: Arena, param: Parameter, ready: Prepared) -> Iterator[Output]:
+def _of(param: Parameter, ready: Prepared) -> Iterator[Output]:
     name = param.name
     if param.type in ALLOCATED:
-        for handle in ready.allocated(name):
-            if handle.value:
-                elements, dtype, _ = arena.fetch(handle)
-                yield _output(name, dtype, elements)
+        for fetched in ready.allocated(name):
+            if fetched is not None:
+                yield _output(name, fetched.dtype, fetched.elements)
         return
     for block in ready.blocks.get(name, ()):
         if block is not None and block.base is not None:
-            yield _output(name, block.dtype, block.elements(arena.read(block)))
-    number = ready.numbers.get(name, ready.slots.get(name))
-    if number is not None and not isinstance(number, (SizeStruct, ctypes.c_void_p)):
-        yield Output(name, "", (), bytes(number))
+            yield _output(name, block.dtype, block.elements(ready.after(block)))
+    if name in ready.slots:
+        yield Output(name, "", (), ready.slots[name].content)
 
 
 def _output(name: str, dtype: str, elements: Array) -> Output:

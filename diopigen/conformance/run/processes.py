@@ -6,11 +6,8 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-from diopigen.diagnostics import failure
 
 Started = tuple["subprocess.Popen[bytes]", Any]
 """A process, and the file that it prints to."""
@@ -25,17 +22,11 @@ class Processes:
 
     def prepare(self) -> None:
         """Starts a process that the next `take` returns."""
-        self._spare.append(_start({}, ()))
+        self._spare.append(_start())
 
-    def take(self, environment: Mapping[str, str] | None = None, launcher: Sequence[str] = ()) -> Started:
-        """A process that waits for its setup, with variables of its own, run by `launcher`: a command such as that of
-        an emulator, which the command of the process is appended to. With either it is none of those started ahead.
-
-        Raises `Failure` where the launcher cannot be started.
-        """
-        return (
-            self._spare.pop() if self._spare and not (environment or launcher) else _start(environment or {}, launcher)
-        )
+    def take(self) -> Started:
+        """A process that waits for its setup."""
+        return self._spare.pop() if self._spare else _start()
 
     def dismiss(self) -> None:
         """Ends the processes that were not taken."""
@@ -48,25 +39,18 @@ class Processes:
                 pipe.close()
 
 
-def _start(variables: Mapping[str, str], launcher: Sequence[str]) -> Started:
+def _start() -> Started:
     errors = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the worker)
     root = str(Path(__file__).resolve().parents[3])
     path = os.pathsep.join(entry for entry in (root, os.environ.get("PYTHONPATH", "")) if entry)
     # Several workers share the processors; a thread pool in each of NumPy's libraries would only be in the way.
-    environment = {"OPENBLAS_NUM_THREADS": "1", **os.environ, **variables, "PYTHONPATH": path}
-    try:
-        process = subprocess.Popen(
-            [*launcher, sys.executable, "-m", "diopigen.conformance.run.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            env=environment,
-            bufsize=0,
-        )
-    except OSError as error:
-        if not launcher:
-            raise
-        reason = error.strerror or str(error)
-        message = f"the launcher '{launcher[0]}' cannot be started: {reason}"
-        raise failure("launcher-missing", message, fix="install it, or give its whole path") from None
+    environment = {"OPENBLAS_NUM_THREADS": "1", **os.environ, "PYTHONPATH": path}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "diopigen.conformance.run.worker"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        env=environment,
+        bufsize=0,
+    )
     return process, errors

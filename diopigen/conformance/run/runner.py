@@ -15,7 +15,8 @@ from diopigen.conformance.run.cards import WorkerPlan, suspects
 from diopigen.conformance.run.processes import Processes
 from diopigen.conformance.run.recorder import Recorder
 from diopigen.conformance.run.session import Progress, Session
-from diopigen.conformance.run.worker import Setup
+from diopigen.conformance.run.worker import CRASH_LIMIT, Setup
+from diopigen.diagnostics import failure
 from diopigen.ir.aten_model import Aten
 from diopigen.ir.model import Function, Header, Interface
 
@@ -51,11 +52,15 @@ def run(
     accuracy: Sequence[Declaration] = (),
     packed: Path | None = None,
     fleet: Fleet | None = None,
+    executor: Sequence[str] = (),
+    is_confined: bool = True,
+    writable: Sequence[str] = (),
+    crash_limit: int = CRASH_LIMIT,
 ) -> Results:
-    """Runs cases in `jobs` processes; `time_limit` is seconds for a case and for `finalizeLibrary` after the last one,
-    `memory_limit` bytes for a process (0: none). `environment` is added to that of the processes.
-    `device` is as for `Setup`, `launcher` as for `Processes.take`; `processes` may have some that were started ahead.
-    `accuracy` is what the chip's file declares, `packed` as for `Setup`. Results of cards that turn out to be suspect
+    """Runs cases in `jobs` processes; `time_limit` is seconds for a call and for `finalizeLibrary` after the last one,
+    `memory_limit` bytes for an executor (0: none). `environment` is added to that of the executors.
+    `processes` may have some that were started ahead. `accuracy` is what the chip's file declares; `device`,
+    `launcher`, `packed` and the options of the executor are as for `Setup`. Results of cards that turn out to be suspect
     are discarded; where other cards are left, the cases run again there.
 
     An interrupt (SIGINT) ends the run: `Results` then has the cases that finished, and counts the others in `not_run`.
@@ -66,9 +71,9 @@ def run(
     called = [case for case in cases if not is_skipped(case)]
     setup = Setup(
         _slim(interface, called),
-        library,
-        runtime,
+        *_paths(library, runtime, executor),
         seed,
+        time_limit,
         memory_limit,
         environment or {},
         device=device,
@@ -76,13 +81,18 @@ def run(
         packed=packed,
         repeat=fleet.repeat,
         digests=bool(fleet.plan.sentinels),
+        launcher=tuple(launcher),
+        executor=tuple(executor),
+        is_confined=is_confined,
+        writable=tuple(writable),
+        crash_limit=crash_limit,
+        shows_all=len(called) == 1,
     )
     recorder = fleet.recorder or Recorder()
     for case in cases:
         if is_skipped(case):
             recorder.add(CaseResult(case, "excepted", 0.0))
-    limit = time_limit * fleet.repeat
-    session = Session(setup, limit, None, launcher, processes, fleet.plan)
+    session = Session(setup, None, processes, fleet.plan)
 
     def note(done: int, total: int, result: CaseResult) -> None:
         recorder.add(result, session.vendor, session.version)
@@ -101,7 +111,7 @@ def run(
         left = tuple(sorted({one.worker for one in session.sentinels} - set(marked)))
         again = [index for index, one in enumerate(found) if one is None]
         if left and again and not session.interrupted:
-            session = Session(setup, limit, note, launcher, processes, replace(fleet.plan, sentinels=(), workers=left))
+            session = Session(setup, note, processes, replace(fleet.plan, sentinels=(), workers=left))
             for index, result in zip(again, session.run([called[index] for index in again], len(left)), strict=True):
                 found[index] = result
             endings = endings + session.endings
@@ -120,7 +130,18 @@ def run(
         endings=tuple(endings),
         not_run=len(every) - len(results),
         suspects=tuple(marked.values()),
+        in_force=session.in_force,
     )
+
+
+def _paths(library: Path, runtime: Path, executor: Sequence[str]) -> tuple[str, str]:
+    """The paths of library and runtime for the executor: as they were given, where it may be on another machine."""
+    if executor:
+        return str(library), str(runtime)
+    for path, what in ((runtime, "the host runtime"), (library, "the library under test")):
+        if not path.is_file():
+            raise failure("library-missing", f"{what} '{path}' does not exist", fix="build it, or name another file")
+    return str(library.resolve()), str(runtime.resolve())
 
 
 def _suspects(session: Session, fleet: Fleet, found: Sequence[CaseResult | None]) -> Mapping[int, Suspect]:
@@ -183,9 +204,12 @@ class CaseRunner:
     ) -> None:
         """`cases` are all that may be asked about; limits and `accuracy` are as for `run`, `repeat` as for `Fleet`.
         `environment` is added to that of the process; `stays` and `acts` are those of `Setup`."""
-        setup = Setup(_slim(interface, cases), library, runtime, seed, memory_limit, environment or {}, stays, acts)
-        setup = replace(setup, accuracy=tuple(accuracy), repeat=repeat)
-        self._session = Session(setup, time_limit * repeat)
+        paths = _paths(library, runtime, ())
+        setup = Setup(
+            _slim(interface, cases), *paths, seed, time_limit, memory_limit, environment or {}, stays, acts,
+            accuracy=tuple(accuracy), repeat=repeat, shows_all=True,
+        )  # fmt: skip
+        self._session = Session(setup)
         self._session.open = True
 
     def check(self, case: Case) -> CaseResult:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from diopigen.conformance.model import Case
 from diopigen.conformance.run.binding import Host, Library, ScalarStruct, SizeStruct, Types, load_shared, size_struct
 from diopigen.conformance.run.tvm_ffi_library import require_installed
 from diopigen.conformance.run.tvm_ffi_values import (
@@ -69,13 +68,6 @@ class FfiLibrary(Library):
         if name == "diopiGetLastErrorString" and self._failure:
             return self._failure
         return super().text(name)
-
-    def expresses(self, function: Function, case: Case) -> bool:
-        """A packed function returns what the C function writes through a pointer, so that there is none to be null."""
-        return not any(
-            param.name in case.arguments and case.arguments[param.name] is None and not is_choice(param)
-            for param in returned(function)
-        )
 
     def call(self, name: str, *arguments: Any_) -> Any_:
         """Calls a packed function. Raises `RuntimeError` with the message of its error."""

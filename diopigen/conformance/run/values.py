@@ -15,7 +15,8 @@ from diopigen.conformance.compare.ulp import combined, measure
 from diopigen.conformance.dtypes import decode, encode
 from diopigen.conformance.model import Case, Fault, Measured
 from diopigen.conformance.oracles import Allocated, Answer, Expected, Property
-from diopigen.conformance.run.memory import Arena, Block
+from diopigen.conformance.run.blocks import Block
+from diopigen.conformance.run.frames import Fetched
 from diopigen.conformance.run.prepare import ALLOCATED, Prepared
 from diopigen.conformance.run.views import View
 from diopigen.contract.dtypes import category, kind
@@ -39,14 +40,13 @@ class ValueCheck:
 
     def __init__(
         self,
-        arena: Arena,
         case: Case,
         ready: Prepared,
         view: View,
         standard: Standard,
         usual: Answer | None = None,
     ) -> None:
-        self.arena, self.case, self.ready, self.view, self.standard = arena, case, ready, view, standard
+        self.case, self.ready, self.view, self.standard = case, ready, view, standard
         self.usual = usual or {}
         self.function: Function = ready.function
         self.arranged = Arrangement()
@@ -82,8 +82,8 @@ class ValueCheck:
                         faults += self._property_faults(name, one)
                     elif block is not None and one is not None:
                         faults += self._tensor(name, block, one)
-            elif name in ready.numbers and isinstance(expected, Property):
-                complaint = expected.check(np.array(ready.numbers[name].value))
+            elif name in ready.slots and isinstance(expected, Property):
+                complaint = expected.check(np.array(ready.slots[name].value))
                 faults += [Fault("values", name, complaint)] if complaint else []
             elif name in ready.slots and isinstance(expected, Expected):
                 number = np.array(ready.slots[name].value, dtype=np.float64)
@@ -106,17 +106,14 @@ class ValueCheck:
     def _stored(self, name: str) -> Stored | None:
         """A tensor that is written, or that the operator has allocated; None where there is none."""
         ready = self.ready
-        if name in ready.slots:
-            handle = ready.slots[name]
-            if not handle.value:
-                return None
-            stored, dtype, _ = self.arena.fetch(handle)
-            return self.view.seen(name, Stored(stored, dtype))
+        if name in ready.allocating:
+            (fetched,) = ready.allocated(name)
+            return None if fetched is None else self.view.seen(name, Stored(fetched.elements, fetched.dtype))
         block = ready.blocks[name][0] if ready.blocks.get(name) else None
         return None if block is None else self.view.seen(name, self._elements(block))
 
     def _elements(self, block: Block) -> Stored:
-        return Stored(block.elements(self.arena.read(block)), block.dtype)
+        return Stored(block.elements(self.ready.after(block)), block.dtype)
 
     def _tensor(self, name: str, block: Block, expected: Any) -> list[Fault]:
         stored = self._elements(block)
@@ -140,15 +137,15 @@ class ValueCheck:
         if param.type == "new_tensors":
             several = list(zip(expected, usual or [None] * len(expected), strict=True))
         faults: list[Fault] = []
-        for handle, (one, before) in zip(self.ready.allocated(param.name), several, strict=False):
-            faults += self._allocated(param, handle, one, before)
+        for fetched, (one, before) in zip(self.ready.allocated(param.name), several, strict=False):
+            faults += self._allocated(param, fetched, one, before)
         return faults
 
-    def _allocated(self, param: Parameter, handle: Any, expected: Any, usual: Any) -> list[Fault]:
-        if not handle.value:
+    def _allocated(self, param: Parameter, fetched: Fetched | None, expected: Any, usual: Any) -> list[Fault]:
+        if fetched is None:
             message = "the call succeeds without setting the tensor"
             return [Fault("missing output", param.name, message, "a tensor", "null")]
-        stored, dtype, strides = self.arena.fetch(handle)
+        stored, dtype, strides = fetched.elements, fetched.dtype, fetched.strides
         allocated = dtype
         assert isinstance(expected, Allocated), f"the oracle of {self.function.operator} names no dtype: {param.name}"
         if isinstance(usual, Allocated) and dtype == usual.dtype and dtype != expected.dtype:

@@ -14,7 +14,6 @@ import numpy as np
 from diopigen.chip.accuracy import Accuracy, Declaration, accuracy_of
 from diopigen.conformance.model import SUCCESS, Case, Fault, Measured
 from diopigen.conformance.oracles import Answer, Call, Property, oracle_of
-from diopigen.conformance.run.memory import Arena
 from diopigen.conformance.run.prepare import Prepared
 from diopigen.conformance.run.values import Standard, ValueCheck
 from diopigen.conformance.run.views import View, converted, flushed
@@ -54,8 +53,8 @@ class Accuracies:
 class Validator:
     """Checks the results of one call."""
 
-    def __init__(self, arena: Arena, accuracies: Accuracies) -> None:
-        self.arena, self.accuracies = arena, accuracies
+    def __init__(self, accuracies: Accuracies) -> None:
+        self.accuracies = accuracies
         self.varying: set[str] = set()
         """The outputs that differ from call to call."""
         self.compared: set[str] = set()
@@ -89,25 +88,25 @@ class Validator:
             view = converted(call, case.conversion)
             answer = ask(view)
             self._note(answer)
-            check = ValueCheck(self.arena, case, ready, view, declared, usual)
+            check = ValueCheck(case, ready, view, declared, usual)
             faults = check.faults(answer)
             outcome = "failed" if faults else "converted"
             found = Verdict(outcome, tuple(faults), tuple(check.sources), check.errors())
             if not faults:
                 return found
         if case.waiver is not None and case.waiver.factor > 1 and answer is not None:
-            check = ValueCheck(self.arena, case, ready, view, Standard(factor=case.waiver.factor), usual)
+            check = ValueCheck(case, ready, view, Standard(factor=case.waiver.factor), usual)
             if not check.faults(answer):
                 return Verdict("excepted", (), found.sources, found.errors)
         return found
 
     def _as_it_is(self, case: Case, ready: Prepared, view: View, answer: Answer, declared: Standard) -> Verdict:
-        check = ValueCheck(self.arena, case, ready, view, declared)
+        check = ValueCheck(case, ready, view, declared)
         faults = check.faults(answer)
         sources, errors = tuple(check.sources), check.errors()
         if faults:
             return Verdict("failed", tuple(faults), sources, errors)
-        is_needed = sources and ValueCheck(self.arena, case, ready, view, Standard()).faults(answer)
+        is_needed = sources and ValueCheck(case, ready, view, Standard()).faults(answer)
         return Verdict("declared" if is_needed else "passed", (), sources, errors)
 
     def _flushed(self, case: Case, ready: Prepared, found: Verdict, ask: Callable[[View], Answer]) -> Verdict:
@@ -119,7 +118,7 @@ class Validator:
         flushing = [one for one in entries if one is not None and one.flush]
         if view is None or not flushing:
             return found
-        check = ValueCheck(self.arena, case, ready, view, Standard(self.accuracies.of))
+        check = ValueCheck(case, ready, view, Standard(self.accuracies.of))
         if check.faults(ask(view)):
             return found
         sources = dict.fromkeys((*check.sources, *(where for one in flushing for where in one.sources)))

@@ -1,52 +1,61 @@
-"""A process that runs cases against a library, so that a crash or a hang there is no end of the run.
+"""A process that judges cases. It has an executor of its own, which loads the library: a crash or a hang there costs one
+case, and nothing that the library does reaches the judge.
 
-It reads pickled work from its standard input and writes one line of JSON per case to a pipe of its own. What the
-library prints goes to the worker's standard error, of which the parent keeps the end.
+It reads pickled work from its standard input and writes one line of JSON per case to its standard output.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import json
 import os
 import pickle
-import resource
 import signal
 import struct
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from diopigen.chip.accuracy import Declaration
-from diopigen.conformance.model import Case, CaseResult
+from diopigen.conformance.compare.describe import describe
+from diopigen.conformance.model import Case, CaseResult, Fault
 from diopigen.conformance.oracles import oracles
-from diopigen.conformance.run.binding import Host, HostError, Library, Types
-from diopigen.conformance.run.execute import Executor
-from diopigen.conformance.run.repeat import run_repeated
-from diopigen.diagnostics import Failure
+from diopigen.conformance.run.execute import Judge
+from diopigen.conformance.run.executor import Ended, Executor, Opening, Overdue, Refused, executor_program
+from diopigen.conformance.run.frames import FrameError
+from diopigen.conformance.run.repeat import judge_repeated
+from diopigen.diagnostics import Failure, failure
 from diopigen.ir.model import Interface
 
-GAVE_UP = 75
-"""Exit status of a worker that has reported a case after which its memory is not to be trusted."""
+CRASH_LIMIT = 20
+"""Crashes of one function after which its other cases count as crashed without being called: each costs a process."""
+_START_LIMIT = 120.0
+"""Seconds that an executor may take to load the library; more where a case may take long, as in an emulator."""
+_START_CASES = 6
+"""As many times the limit of a case an executor may take to load the library."""
+_SHOWN = 60
+"""Lines of what a library prints while it is left: the first ones, as reports of leaks begin with what matters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """State of a worker before its first case. `memory_limit` is in bytes, 0 for none; `environment` is added to that
-    of the process; with `stays` the worker goes on after an overrun, which is then known to have done no harm.
+    """State of a worker before its first case. `time_limit` is in seconds, for a call and for leaving the library;
+    `memory_limit` in bytes, 0 for none; `environment` is added to that of the executor; with `stays` the executor goes
+    on after an overrun, which is then known to have done no harm.
 
     `acts` names a file of counters that a library with an injected fault keeps: a call in which none of them moves is
     that of the true library, which has been tested before. `device` names the vendor whose memory tensors must be in,
     so that a run on the host is not taken for one on a device; empty for whatever the library registers."""
 
     interface: Interface
-    library: Path
-    runtime: Path
+    library: str
+    runtime: str
     seed: int
+    time_limit: float
     memory_limit: int
     environment: Mapping[str, str] = field(default_factory=dict)
     stays: bool = False
@@ -60,6 +69,16 @@ class Setup:
     """Number of runs of each case; its outputs must have the same bytes each time."""
     digests: bool = False
     """True if results have digests of their outputs."""
+    launcher: tuple[str, ...] = ()
+    """Words of a command that the executor's own are appended to, such as those of an emulator."""
+    executor: tuple[str, ...] = ()
+    """Words of a command that speaks the protocol; empty for the program of this machine."""
+    is_confined: bool = True
+    writable: tuple[str, ...] = ()
+    """Files and folders that a confined library may write to."""
+    crash_limit: int = CRASH_LIMIT
+    shows_all: bool = False
+    """True if what a crashed process printed is shown whole."""
 
 
 def send(pipe: IO[bytes], message: Any) -> None:
@@ -78,7 +97,7 @@ def receive(pipe: BinaryIO) -> Any:
     return pickle.loads(pipe.read(struct.unpack("<Q", head)[0]))
 
 
-def _line(pipe: BinaryIO, message: dict[str, Any]) -> None:
+def _line(pipe: BinaryIO, message: Mapping[str, Any]) -> None:
     pipe.write(json.dumps(message, separators=(",", ":")).encode() + b"\n")
     pipe.flush()
 
@@ -101,110 +120,195 @@ def result_line(index: int, result: CaseResult) -> dict[str, Any]:
     return line
 
 
-def _leave(answers: BinaryIO) -> int:
-    """Says that the process ends by itself, which a library that ends it does not."""
-    _line(answers, {"leaving": True})
-    return GAVE_UP
+class Bench:
+    """The judge of a worker, and the executor that it has now."""
+
+    def __init__(self, setup: Setup) -> None:
+        """Opens the library. Raises `Failure` where that fails."""
+        self.setup = setup
+        expresses: dict[str, Any] = {}
+        if setup.packed is not None:
+            from diopigen.conformance.run.tvm_ffi_executor import expresses as of_packed
+
+            expresses["expresses"] = of_packed
+        counters = Path(setup.acts) if setup.acts else None
+        self.judge = Judge(
+            setup.interface, seed=setup.seed, limit=setup.time_limit, counters=counters, accuracy=setup.accuracy,
+            observes=setup.digests or setup.repeat > 1, **expresses,
+        )  # fmt: skip
+        self._crashes: Counter[str] = Counter()
+        self._executor: Executor | None = None
+        self.executor()
+
+    def executor(self) -> Executor:
+        """The process with the library, started anew where there is none. Raises `Failure` where it does not load."""
+        if self._executor is None:
+            self._executor = self._opened()
+        return self._executor
+
+    def _command(self) -> list[str]:
+        setup = self.setup
+        if setup.executor:
+            return [*setup.launcher, *setup.executor]
+        if setup.packed is not None:
+            from diopigen.conformance.run.tvm_ffi_executor import command
+
+            return [*setup.launcher, *command(setup.interface, setup.packed)]
+        return [*setup.launcher, str(executor_program())]
+
+    def _opened(self) -> Executor:
+        setup = self.setup
+        limit = max(_START_LIMIT, _START_CASES * setup.time_limit)
+        what = Opening(
+            setup.library,
+            setup.runtime,
+            [function.name for function in setup.interface.functions],
+            self.judge.preparer.dtypes["uint8"],
+            setup.memory_limit,
+            setup.is_confined,
+            (*setup.writable, *([setup.acts] if setup.acts else [])),
+        )
+        fix = "run the library's initialisation by itself; the text is the end of what it printed"
+        try:
+            found = Executor(self._command(), what, limit, setup.environment)
+        except Ended as error:
+            text = f"the library under test ended its process ({error.ending}) {tail(error.printed)}"
+            raise failure("library-init", text, fix=fix) from None
+        except Overdue:
+            text = f"the library under test does not load within {limit:.0f} s"
+            raise failure("library-init", text, fix="look at initLibrary") from None
+        except (Refused, FrameError) as error:
+            raise _refusal(error, setup) from None
+        where = "device memory" if found.has_device else "no device memory"
+        if setup.device and (found.vendor != setup.device or not found.has_device):
+            found.kill()
+            text = f"the library is of '{found.vendor}' and has {where}, but the run is for '{setup.device}'"
+            raise failure("library-device", text, fix="name the library's own vendor, or leave it out")
+        return found
+
+    def result(self, case: Case) -> CaseResult:
+        """The result of a case. Raises `Failure` where the library does not load again after a crash."""
+        if self._crashes[case.function] >= self.setup.crash_limit:
+            return _crash(case, f"not called: {case.function} has crashed {self.setup.crash_limit} times")
+        executor = self.executor()
+        try:
+            result = judge_repeated(self.judge, executor, case, self.setup.repeat)
+        except Overdue:
+            self._give_up()
+            limit = self.setup.time_limit
+            fault = Fault("hang", "", f"the call has not returned within {limit:g} s")
+            return CaseResult(case, "hung", limit, (fault,), describe(case))
+        except (Ended, Refused, FrameError, MemoryError) as error:
+            self._give_up()
+            self._crashes[case.function] += 1
+            return _crash(case, _words(error, shows_all=self.setup.shows_all))
+        if not self.setup.stays and any(fault.kind == "guard" for fault in result.faults):
+            self._give_up()  # memory was overrun: what runs there next could fail without being at fault
+        return result
+
+    def end(self) -> tuple[str, str]:
+        """Leaves the library: what is wrong with that, empty if nothing is, and what it printed meanwhile."""
+        executor = self._executor
+        if executor is None:
+            return "", ""
+        before = executor.printed_bytes
+        is_alive = executor.is_alive
+        wrong = executor.close(self.setup.time_limit)
+        if not is_alive:
+            wrong = wrong.replace("while the library was left", "while no case ran")
+            before = 0
+        executor.kill()
+        lines = executor.printed(before).splitlines() if wrong else []
+        more = [f"... and {len(lines) - _SHOWN} more lines"] if len(lines) > _SHOWN else []
+        return wrong, "\n".join([*(line.rstrip() for line in lines[:_SHOWN]), *more])
+
+    def _give_up(self) -> None:
+        if self._executor is not None:
+            self._executor.kill()
+            self._executor = None
 
 
-def _library(setup: Setup, host: Host) -> Library:
-    if setup.packed is None:
-        return Library(setup.library, Types(setup.interface), setup.interface.functions)
-    from diopigen.conformance.run.tvm_ffi_binding import FfiLibrary
+def _refusal(error: Exception, setup: Setup) -> Failure:
+    text, code = str(error), getattr(error, "code", "protocol")
+    if code == "library-unloadable":
+        what = "the host runtime" if setup.runtime in text else "the library under test"
+        path = setup.runtime if setup.runtime in text else setup.library
+        fix = "look for undefined symbols and missing libraries with ldd"
+        return failure(code, f"{what} '{path}' does not load: {text}", fix=fix)
+    fixes = {
+        "runtime-incomplete": "build the host runtime of this version of diopigen",
+        "protocol": "build the executor of this version of diopigen",
+    }
+    codes = {"protocol": "library-init", "host": "library-init", "memory": "library-init"}
+    return failure(codes.get(code, code), text, fix=fixes.get(code, "fix the library's initialisation"))
 
-    return FfiLibrary(setup.library, setup.interface, host, setup.packed)
+
+def _words(error: Exception, *, shows_all: bool) -> str:
+    if isinstance(error, MemoryError):
+        return "memory is exhausted"
+    if not isinstance(error, Ended) or not error.printed:
+        return str(error)
+    if not shows_all:
+        return f"{error}: {tail(error.printed)}"
+    return f"{error}: " + "".join(f"\n    {line.rstrip()}" for line in error.printed.splitlines())
+
+
+def tail(text: str, lines: int = 3) -> str:
+    """The end of what a process printed, in one line."""
+    return " | ".join(line.strip() for line in text[-2000:].splitlines()[-lines:])
+
+
+def _crash(case: Case, message: str) -> CaseResult:
+    return CaseResult(case, "crashed", 0.0, (Fault("crash", "", message),), describe(case))
 
 
 def serve(commands: BinaryIO, answers: BinaryIO) -> int:
-    """Sets up, then runs batches until the input ends."""
+    """Sets up, then judges batches until the input ends."""
     with contextlib.suppress(Exception):  # named with the first case that needs them
-        oracles()  # read before the first case: its time limit is for the library
+        oracles()  # read before the first case
     setup: Setup | None = receive(commands)
     if setup is None:
         return 0  # started ahead of time, and not needed
-    if setup.memory_limit:
-        resource.setrlimit(resource.RLIMIT_DATA, (setup.memory_limit, setup.memory_limit))
     try:
-        host = Host(setup.runtime)
-        library = _library(setup, host)
-        counters = Path(setup.acts) if setup.acts else None
-        executor = Executor(
-            setup.interface, host, library, seed=setup.seed, counters=counters, accuracy=setup.accuracy,
-            observes=setup.digests or setup.repeat > 1,
-        )  # fmt: skip
-    except (Failure, HostError) as error:
-        fixes = [found.fix or "" for found in error.diagnostics] if isinstance(error, Failure) else [""]
-        codes = [found.code for found in error.diagnostics] if isinstance(error, Failure) else ["library-init"]
-        _line(answers, {"setup": str(error), "code": codes[0], "fix": fixes[0]})
+        bench = Bench(setup)
+        executor = bench.executor()
+        _line(answers, {"ready": True, "vendor": executor.vendor, "version": executor.version,
+                        "in_force": list(executor.in_force)})  # fmt: skip
+        gc.collect()
+        gc.freeze()  # else some case pays for a look at all that the suite has loaded, which takes longer than most cases
+        while True:
+            batch: Sequence[tuple[int, Case]] | None = receive(commands)
+            if batch is None:
+                break
+            for index, case in batch:
+                _line(answers, result_line(index, _judged(bench, case)))
+    except Failure as error:
+        found = error.diagnostics[0]
+        _line(answers, {"setup": str(error), "code": found.code, "fix": found.fix or ""})
         return 1
-    vendor, version = library.text("diopiGetVendorName"), library.text("diopiGetImplVersion")
-    if setup.device and (vendor != setup.device or executor.arena.device == 0):
-        where = "device memory" if executor.arena.device else "no device memory"
-        text = f"the library is of '{vendor}' and has {where}, but the run is for '{setup.device}'"
-        _line(
-            answers, {"setup": text, "code": "library-device", "fix": "name the library's own vendor, or leave it out"}
-        )
-        return 1
-    _line(answers, {"ready": True, "vendor": vendor, "version": version})
-    gc.collect()
-    gc.freeze()  # else some case pays for a look at all that the suite has loaded, which takes longer than most cases
-    while True:
-        batch: Sequence[tuple[int, Case]] | None = receive(commands)
-        if batch is None:
-            break
-        for index, case in batch:
-            try:
-                result = run_repeated(executor, case, setup.repeat)
-            except MemoryError:
-                _line(answers, {"case": index, "outcome": "crashed", "seconds": 0.0, "text": "memory is exhausted"})
-                return _leave(answers)
-            except HostError as error:
-                _line(answers, {"case": index, "outcome": "crashed", "seconds": 0.0, "text": str(error)})
-                return _leave(answers)
-            except Exception as error:  # a fault of the suite: named, and no reason to lose the other cases
-                text = f"the suite itself failed: {type(error).__name__}: {error}"
-                _line(answers, {"case": index, "outcome": "failed", "seconds": 0.0, "text": text})
-                continue
-            _line(answers, result_line(index, result))
-            if not setup.stays and any(fault.kind == "guard" for fault in result.faults):
-                return _leave(answers)  # memory was overrun: what runs here next could fail without being at fault
-    return _end(executor, library, answers)
-
-
-def _end(executor: Executor, library: Library, answers: BinaryIO) -> int:
-    """Gives back what the suite holds, leaves the library, and says what is wrong with that, or an empty text.
-
-    From here on what is printed is about the end: the parent learns where it begins.
-    """
-    _flush()
-    _line(answers, {"ending": os.fstat(2).st_size})
-    try:
-        executor.arena.close()
-        before = library.text("diopiGetLastErrorString")
-        status = library.close()
-        wrong = f"finalizeLibrary returns {status}, not 0" if status else ""
-        said = library.text("diopiGetLastErrorString") if status else ""
-        wrong += f" ({said})" if said and said != before else ""
-    except HostError as error:
-        wrong = str(error)
-    _flush()
-    _line(answers, {"ended": wrong})
+    wrong, printed = bench.end()
+    _line(answers, {"ended": wrong, "printed": printed})
     return 0
 
 
-def _flush() -> None:
-    """Writes what the C library still keeps of printed text: the process ends without doing so."""
-    ctypes.CDLL(None).fflush(None)
+def _judged(bench: Bench, case: Case) -> CaseResult:
+    try:
+        return bench.result(case)
+    except Failure:
+        raise
+    except Exception as error:  # a fault of the suite: named, and no reason to lose the other cases
+        fault = Fault("failed", "", f"the suite itself failed: {type(error).__name__}: {error}")
+        return CaseResult(case, "failed", 0.0, (fault,), describe(case))
 
 
 def main() -> None:
-    """Entry of the process: the pipe for answers is standard output, moved out of the library's way."""
+    """Entry of the process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole process group: the parent decides
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     code = serve(sys.stdin.buffer, answers)
     answers.flush()
-    os._exit(code)  # no destructors of a library that may be broken
+    os._exit(code)
 
 
 if __name__ == "__main__":

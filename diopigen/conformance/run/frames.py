@@ -1,0 +1,346 @@
+"""Calls and their results as bytes: the protocol between the suite and the process that has the library.
+
+A frame is a header (kind, zero, number of bytes that follow) and fields without padding, in the byte order of the
+executor's machine, which is little-endian. docs/executor.md describes each field.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from diopigen.conformance.dtypes import STORAGE, Array
+from diopigen.conformance.run.blocks import Block, Blocks
+from diopigen.conformance.strides import Dims, reach
+
+PROTOCOL = 1
+HELLO, OPEN, CALL, CLOSE, OPENED, ANSWER, CLOSED, ERROR = range(8)
+HEADER = struct.Struct("<IIQ")
+
+
+
+class TensorForm(IntEnum):
+    """How a tensor of a call comes about."""
+
+    VIEW = 0
+    ALONE = 1
+    CSR = 2
+
+
+class Form(IntEnum):
+    """How an argument is passed."""
+
+    CONTEXT = 0
+    NULL = 1
+    TENSOR = 2
+    TENSORS = 3
+    GENERATOR = 4
+    GENERATORS = 5
+    INTEGER = 6
+    DOUBLE = 7
+    FLOAT = 8
+    SIZE = 9
+    SIZE_POINTER = 10
+    SCALAR = 11
+    TEXT = 12
+    SLOT = 13
+    HANDLES = 14
+
+
+MISSING, OWN, FOREIGN = range(3)
+"""States of a function: nowhere, of the library itself, of a library that it needs."""
+
+
+class FrameError(Exception):
+    """A frame that is not of the protocol, or that describes what cannot be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument as bytes: its form and fields."""
+
+    encoded: bytes
+
+
+CONTEXT, NULL = Argument(bytes([Form.CONTEXT])), Argument(bytes([Form.NULL]))
+
+
+def tensor(handle: int) -> Argument:
+    """A tensor of the call."""
+    return Argument(struct.pack("<BI", Form.TENSOR, handle))
+
+
+def tensors(handles: Sequence[int | None]) -> Argument:
+    """An array of tensors, some of which may be null."""
+    indices = [-1 if one is None else one for one in handles]
+    return Argument(struct.pack(f"<BI{len(indices)}i", Form.TENSORS, len(indices), *indices))
+
+
+def generator(handle: int) -> Argument:
+    """A generator of the call."""
+    return Argument(struct.pack("<BI", Form.GENERATOR, handle))
+
+
+def generators(handles: Sequence[int]) -> Argument:
+    """An array of all generators of the call."""
+    return Argument(struct.pack(f"<BI{len(handles)}I", Form.GENERATORS, len(handles), *handles))
+
+
+def integer(value: int) -> Argument:
+    """An integer, bool or enumerator that is passed by value."""
+    return Argument(struct.pack("<Bq", Form.INTEGER, (value + 2**63) % 2**64 - 2**63))
+
+
+def real(value: float, *, single: bool) -> Argument:
+    """A float or double that is passed by value."""
+    return Argument(struct.pack("<Bf", Form.FLOAT, value) if single else struct.pack("<Bd", Form.DOUBLE, value))
+
+
+def sizes(values: Sequence[int], *, by_pointer: bool) -> Argument:
+    """A list of integers as diopiSize_t."""
+    return Argument(bytes([Form.SIZE_POINTER if by_pointer else Form.SIZE]) + integers_field(values))
+
+
+def scalar(dtype: int, value: float | int, *, is_real: bool) -> Argument:
+    """A diopiScalar_t that is passed by pointer."""
+    bits = struct.pack("<d", value) if is_real else struct.pack("<q", int(value))
+    return Argument(struct.pack("<Bi", Form.SCALAR, dtype) + bits)
+
+
+def text(value: bytes) -> Argument:
+    """A string."""
+    return Argument(struct.pack("<BI", Form.TEXT, len(value)) + value)
+
+
+class Fetched(NamedTuple):
+    """Elements, dtype and strides of a tensor that the function has allocated."""
+
+    elements: Array
+    dtype: str
+    strides: Dims
+
+
+@dataclass(frozen=True, slots=True)
+class RawTensor:
+    """A tensor that the function has allocated, as the runtime describes it: its dtype as an enumerator, its offset in
+    elements, and the bytes of its storage."""
+
+    dtype: int
+    shape: Dims
+    strides: Dims
+    offset: int
+    storage: Array
+
+    def fetched(self, names: Mapping[int, str]) -> Fetched:
+        """The tensor. `names` are the dtypes by enumerator. Raises `FrameError` where there can be no such tensor."""
+        if self.dtype not in names:
+            raise FrameError(f"the function sets a tensor of an unknown dtype {self.dtype}")
+        dtype, shape, strides, bytes_ = names[self.dtype], self.shape, self.strides, self.storage.size
+        item = STORAGE[dtype]
+        if len(shape) != len(strides) or min((*shape, *strides, self.offset), default=0) < 0:
+            raise FrameError(f"the function sets a tensor of shape {list(shape)} and strides {list(strides)}")
+        if math.prod(shape) == 0:
+            return Fetched(np.empty(shape, dtype=item), dtype, strides)
+        if (self.offset + reach(shape, strides)) * item.itemsize > bytes_:
+            raise FrameError(f"the function sets a tensor that reaches beyond its {bytes_} bytes")
+        inside = self.storage[self.offset * item.itemsize :]
+        inside = inside[: inside.size // item.itemsize * item.itemsize].view(item)
+        scaled = [stride * item.itemsize if size > 1 else 0 for size, stride in zip(shape, strides, strict=True)]
+        return Fetched(np.lib.stride_tricks.as_strided(inside, shape, scaled).copy(), dtype, strides)
+
+
+@dataclass(slots=True)
+class Slot:
+    """Memory of a number that the function reads or writes through a pointer. `kind` is its ctypes type."""
+
+    kind: Any
+    content: bytes
+
+    @property
+    def value(self) -> Any:
+        """The number that it holds."""
+        return self.kind.from_buffer_copy(self.content).value
+
+
+@dataclass(slots=True)
+class Answer:
+    """Status of a call, status of the work that it enqueued, text of an error, seconds; and what is there afterwards:
+    storages, numbers, allocated tensors and states of generators, each in the order of the frame."""
+
+    status: int
+    late: int
+    seconds: float
+    text: str
+    storages: list[Array] = field(default_factory=list)
+    slots: list[bytes] = field(default_factory=list)
+    allocated: list[RawTensor | None] = field(default_factory=list)
+    generators: list[tuple[int, int]] = field(default_factory=list)
+
+
+class Frame(Blocks):
+    """A call as it is sent: handles are positions in it."""
+
+    def __init__(self, dtypes: Mapping[str, int]) -> None:
+        """`dtypes` are the enumerators of the interface by name."""
+        self.dtypes = dtypes
+        self.storages: list[tuple[bool, Array]] = []
+        self.tensors: list[bytes] = []
+        self.seeds: list[tuple[int, int]] = []
+        self.slots: list[Slot] = []
+        self.handles: list[int] = []
+        """Number of tensors of each argument that takes tensors which the function allocates."""
+
+    def storage(self, content: Array, *, on_host: bool) -> int:
+        """The number of a storage."""
+        self.storages.append((on_host, content))
+        return len(self.storages) - 1
+
+    def rewrite(self, block: Block) -> None:
+        """Does nothing: the bytes are read when the frame is encoded."""
+
+    def view(self, base: Any, shape: Dims, strides: Dims, dtype: str, offset: int) -> int:
+        """The number of a tensor over a storage."""
+        return self._added(TensorForm.VIEW, base, offset, shape, strides, dtype)
+
+    def alone(self, shape: Dims, strides: Dims, dtype: str, *, on_host: bool) -> int:
+        """The number of a tensor without elements."""
+        return self._added(TensorForm.ALONE, int(on_host), 0, shape, strides, dtype)
+
+    def csr(self, shape: Dims, parts: Sequence[Any]) -> int:
+        """The number of a sparse matrix."""
+        self.tensors.append(struct.pack("<BI3I", TensorForm.CSR, 3, *parts) + integers_field(shape))
+        return len(self.tensors) - 1
+
+    def generator(self, seed: int, offset: int = 0) -> int:
+        """The number of a generator."""
+        self.seeds.append((seed, offset))
+        return len(self.seeds) - 1
+
+    def slot(self, content: Any) -> Argument:
+        """A pointer to memory that begins with the bytes of a ctypes value."""
+        self.slots.append(Slot(type(content), bytes(content)))
+        raw = self.slots[-1].content
+        return Argument(struct.pack("<BI", Form.SLOT, len(raw)) + raw)
+
+    def allocated(self, count: int) -> Argument:
+        """A pointer to handles that the function sets."""
+        self.handles.append(count)
+        return Argument(struct.pack("<BI", Form.HANDLES, count))
+
+    def _added(self, form: int, base: int, offset: int, shape: Dims, strides: Dims, dtype: str) -> int:
+        head = struct.pack("<BIqi", form, base, offset, self.dtypes[dtype])
+        self.tensors.append(head + integers_field(shape) + integers_field(strides))
+        return len(self.tensors) - 1
+
+    def encoded(self, function: int, arguments: Sequence[Argument]) -> list[Any]:
+        """The payload of a call, in parts."""
+        parts: list[Any] = [struct.pack("<II", function, len(self.storages))]
+        for on_host, content in self.storages:
+            parts += [struct.pack("<BQ", on_host, content.size), content.data]
+        parts.append(struct.pack("<I", len(self.tensors)))
+        parts += self.tensors
+        parts.append(struct.pack("<I", len(self.seeds)))
+        parts += [struct.pack("<QQ", seed % 2**64, offset) for seed, offset in self.seeds]
+        parts.append(struct.pack("<I", len(arguments)))
+        parts += [one.encoded for one in arguments]
+        return parts
+
+    def decoded(self, payload: bytearray) -> Answer:
+        """The answer to this call. Raises `FrameError` where it is none, or has tensors that cannot be."""
+        fields = Fields(payload)
+        status, late, seconds = fields.unpack("<iid")
+        answer = Answer(status, late, seconds, fields.text())
+        answer.storages = [fields.array(content.size) for _, content in self.storages]
+        answer.slots = [bytes(fields.raw(len(slot.content))) for slot in self.slots]
+        answer.allocated = [_allocated(fields) for _ in range(sum(self.handles))]
+        answer.generators = [(seed, offset) for seed, offset in (fields.unpack("<QQ") for _ in self.seeds)]
+        fields.end()
+        return answer
+
+
+def _allocated(fields: Fields) -> RawTensor | None:
+    if not fields.unpack("<B")[0]:
+        return None
+    (code,) = fields.unpack("<i")
+    shape, strides = fields.integers(), fields.integers()
+    offset, count = fields.unpack("<qQ")
+    return RawTensor(code, shape, strides, offset, fields.array(count))
+
+
+class Fields:
+    """Reads the fields of a payload in order. Raises `FrameError` where they are not there."""
+
+    def __init__(self, payload: bytearray) -> None:
+        self._payload = memoryview(payload)
+        self._at = 0
+
+    def raw(self, count: int) -> memoryview:
+        """Bytes."""
+        if count > len(self._payload) - self._at:
+            raise FrameError("an answer ends before its fields do")
+        self._at += count
+        return self._payload[self._at - count : self._at]
+
+    def array(self, count: int) -> Array:
+        """Bytes as an array of its own alignment."""
+        return np.frombuffer(bytearray(self.raw(count)), dtype=np.uint8)
+
+    def unpack(self, form: str) -> tuple[Any, ...]:
+        """Numbers of a form of `struct`."""
+        return struct.unpack(form, self.raw(struct.calcsize(form)))
+
+    def integers(self) -> Dims:
+        """A list of integers."""
+        (count,) = self.unpack("<I")
+        return tuple(struct.unpack(f"<{count}q", self.raw(8 * count)))
+
+    def text(self) -> str:
+        """A text; what is no UTF-8 is replaced."""
+        (count,) = self.unpack("<I")
+        return bytes(self.raw(count)).decode(errors="replace")
+
+    def texts(self) -> Iterator[str]:
+        """A list of texts."""
+        (count,) = self.unpack("<I")
+        return (self.text() for _ in range(count))
+
+    def end(self) -> None:
+        """Checks that nothing is left."""
+        if self._at != len(self._payload):
+            raise FrameError("an answer has bytes behind its fields")
+
+
+def opening(
+    functions: Sequence[str],
+    *,
+    memory_limit: int,
+    byte_dtype: int,
+    is_confined: bool,
+    writable: Sequence[str],
+    runtime: str,
+    library: str,
+) -> bytes:
+    """The payload that opens a library."""
+    head = struct.pack("<QiB", memory_limit, byte_dtype, is_confined)
+    return b"".join(
+        [head, texts_field(writable), text_field(runtime), text_field(library), texts_field(functions)]
+    )
+
+
+def text_field(value: str) -> bytes:
+    raw = value.encode(errors="surrogateescape")
+    return struct.pack("<I", len(raw)) + raw
+
+
+def texts_field(values: Sequence[str]) -> bytes:
+    return struct.pack("<I", len(values)) + b"".join(map(text_field, values))
+
+
+def integers_field(values: Sequence[int]) -> bytes:
+    return struct.pack(f"<I{len(values)}q", len(values), *values)

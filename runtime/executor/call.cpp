@@ -1,0 +1,354 @@
+#include "call.h"
+
+#include <deque>
+#include <string>
+
+#include "clock.h"
+#include "invoke.h"
+
+namespace diopigen::executor {
+
+namespace {
+
+enum class Form : std::uint8_t { kView = 0, kAlone = 1, kCsr = 2 };
+
+enum class Argument : std::uint8_t {
+    kContext = 0,
+    kNull = 1,
+    kTensor = 2,
+    kTensors = 3,
+    kGenerator = 4,
+    kGenerators = 5,
+    kInteger = 6,
+    kDouble = 7,
+    kFloat = 8,
+    kSize = 9,
+    kSizePointer = 10,
+    kScalar = 11,
+    kText = 12,
+    kSlot = 13,
+    kHandles = 14,
+};
+
+diopiSize_t sizeOf(const std::vector<std::int64_t>& values) {
+    return diopiSize_t{values.empty() ? nullptr : values.data(), static_cast<std::int64_t>(values.size())};
+}
+
+struct Storage {
+    diopiTensorHandle_t base = nullptr;
+    std::uint64_t bytes = 0;
+};
+
+/// All that one call has, freed with it.
+class Call {
+  public:
+    Call(Device& device, const Library& library) : device_(device), runtime_(device.runtime()), library_(library) {}
+
+    ~Call() {
+        for (std::size_t i = tensors_.size(); i-- > 0;) {
+            runtime_.diopiHostDestroyTensor(tensors_[i]);
+        }
+        for (const Storage& storage : storages_) {
+            runtime_.diopiHostDestroyTensor(storage.base);
+        }
+        for (diopiGeneratorHandle_t const generator : generators_) {
+            runtime_.diopiHostDestroyGenerator(generator);
+        }
+    }
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+    void read(Reader& frame) {
+        const auto storages = frame.number<std::uint32_t>();
+        for (std::uint32_t i = 0; i < storages; ++i) {
+            readStorage(frame);
+        }
+        const auto tensors = frame.number<std::uint32_t>();
+        for (std::uint32_t i = 0; i < tensors; ++i) {
+            readTensor(frame);
+        }
+        const auto generators = frame.number<std::uint32_t>();
+        for (std::uint32_t i = 0; i < generators; ++i) {
+            const auto seed = frame.number<std::uint64_t>();
+            const auto offset = frame.number<std::uint64_t>();
+            diopiGeneratorHandle_t handle = nullptr;
+            runtime_.require(runtime_.diopiHostCreateGenerator(&handle, seed, offset), "diopiHostCreateGenerator");
+            generators_.push_back(handle);
+        }
+        const auto arguments = frame.number<std::uint32_t>();
+        for (std::uint32_t i = 0; i < arguments; ++i) {
+            readArgument(frame);
+        }
+    }
+
+    Writer made(void* function) {
+        const CallClock clock(!device_.isAccelerator());
+        const std::int32_t status = arguments_.call(function);
+        const std::int32_t late = status == diopiSuccess ? runtime_.diopiHostSynchronize(device_.context()) : 0;
+        const double seconds = clock.seconds();
+        Writer answer;
+        answer.number(status);
+        answer.number(late);
+        answer.number(seconds);
+        answer.text(status == diopiSuccess && late == diopiSuccess ? "" : library_.text("diopiGetLastErrorString"));
+        write(answer);
+        return answer;
+    }
+
+  private:
+    void readStorage(Reader& frame) {
+        const auto onHost = frame.number<std::uint8_t>();
+        const auto bytes = frame.number<std::uint64_t>();
+        const char* const content = frame.bytes(bytes);
+        const std::vector<std::int64_t> size{static_cast<std::int64_t>(bytes)};
+        diopiTensorHandle_t base = created(size, nullptr, device_.byteDtype(), onHost != 0);
+        storages_.push_back({base, bytes});
+        runtime_.require(runtime_.diopiHostCopyToStorage(device_.context(), base, content, bytes),
+                         "diopiHostCopyToStorage");
+    }
+
+    diopiTensorHandle_t created(const std::vector<std::int64_t>& shape, const diopiSize_t* strides, std::int32_t dtype,
+                                bool onHost) {
+        const diopiSize_t size = sizeOf(shape);
+        const diopiDevice_t device = device_.isAccelerator() && !onHost ? diopi_device : diopi_host;
+        diopiTensorHandle_t handle = nullptr;
+        runtime_.require(runtime_.diopiHostCreateTensor(device_.context(), &handle, &size, strides, 0,
+                                                        static_cast<diopiDtype_t>(dtype), device),
+                         "diopiHostCreateTensor");
+        return handle;
+    }
+
+    void readTensor(Reader& frame) {
+        const auto form = static_cast<Form>(frame.number<std::uint8_t>());
+        if (form == Form::kCsr) {
+            const auto parts = frame.numbers<std::uint32_t>();
+            const auto shape = frame.numbers<std::int64_t>();
+            const diopiSize_t size = sizeOf(shape);
+            diopiTensorHandle_t handle = nullptr;
+            runtime_.require(runtime_.diopiHostCreateSparseCsr(&handle, &size, tensors_.at(parts.at(0)),
+                                                               tensors_.at(parts.at(1)), tensors_.at(parts.at(2))),
+                             "diopiHostCreateSparseCsr");
+            tensors_.push_back(handle);
+            return;
+        }
+        const auto storage = frame.number<std::uint32_t>();  // of a tensor alone: 1 on the host
+        const auto offset = frame.number<std::int64_t>();
+        const auto dtype = frame.number<std::int32_t>();
+        const auto shape = frame.numbers<std::int64_t>();
+        const auto strides = frame.numbers<std::int64_t>();
+        const diopiSize_t size = sizeOf(shape);
+        const diopiSize_t steps = sizeOf(strides);
+        if (form == Form::kAlone) {
+            tensors_.push_back(created(shape, &steps, dtype, storage != 0));
+            return;
+        }
+        diopiTensorHandle_t handle = nullptr;
+        runtime_.require(runtime_.diopiHostCreateView(&handle, storages_.at(storage).base, &size, &steps, offset,
+                                                      static_cast<diopiDtype_t>(dtype)),
+                         "diopiHostCreateView");
+        tensors_.push_back(handle);
+    }
+
+    void readArgument(Reader& frame) {
+        switch (static_cast<Argument>(frame.number<std::uint8_t>())) {
+            case Argument::kContext:
+                arguments_.pointer(device_.context());
+                return;
+            case Argument::kNull:
+                arguments_.pointer(nullptr);
+                return;
+            case Argument::kTensor:
+                arguments_.pointer(tensors_.at(frame.number<std::uint32_t>()));
+                return;
+            case Argument::kTensors:
+                arguments_.pointer(handlesOf(frame.numbers<std::int32_t>()));
+                return;
+            case Argument::kGenerator:
+                arguments_.pointer(generators_.at(frame.number<std::uint32_t>()));
+                return;
+            case Argument::kGenerators:
+                frame.numbers<std::uint32_t>();  // all, in order
+                arguments_.pointer(generators_.data());
+                return;
+            case Argument::kInteger:
+                arguments_.integer(frame.number<std::int64_t>());
+                return;
+            case Argument::kDouble:
+                arguments_.real(frame.number<double>());
+                return;
+            case Argument::kFloat:
+                arguments_.real(frame.number<float>());
+                return;
+            case Argument::kSize: {
+                const diopiSize_t size = sizeOf(*held(frame.numbers<std::int64_t>()));
+                arguments_.pair(static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(size.data)), size.len);
+                return;
+            }
+            case Argument::kSizePointer:
+                sizes_.push_back(sizeOf(*held(frame.numbers<std::int64_t>())));
+                arguments_.pointer(&sizes_.back());
+                return;
+            case Argument::kScalar: {
+                diopiScalar_t scalar{};
+                scalar.stype = static_cast<diopiDtype_t>(frame.number<std::int32_t>());
+                const auto bits = frame.number<std::int64_t>();
+                std::memcpy(&scalar.ival, &bits, sizeof(bits));
+                scalars_.push_back(scalar);
+                arguments_.pointer(&scalars_.back());
+                return;
+            }
+            case Argument::kText:
+                texts_.push_back(frame.text());
+                arguments_.pointer(texts_.back().c_str());
+                return;
+            case Argument::kSlot:
+                slots_.push_back(words(frame.text()));
+                arguments_.pointer(slots_.back().data());
+                return;
+            case Argument::kHandles:
+                fetched_.emplace_back(frame.number<std::uint32_t>(), nullptr);
+                arguments_.pointer(fetched_.back().data());
+                return;
+        }
+        throw Failed("protocol", "an argument has a form that this executor does not know");
+    }
+
+    const std::vector<std::int64_t>* held(std::vector<std::int64_t> values) {
+        lists_.push_back(std::move(values));
+        return &lists_.back();
+    }
+
+    diopiTensorHandle_t* handlesOf(const std::vector<std::int32_t>& indices) {
+        handles_.emplace_back();
+        for (const std::int32_t index : indices) {
+            handles_.back().push_back(index < 0 ? nullptr : tensors_.at(static_cast<std::size_t>(index)));
+        }
+        return handles_.back().data();
+    }
+
+    /// Memory of a number that the function writes, aligned as any number is.
+    std::vector<std::int64_t> words(const std::string& content) {
+        std::vector<std::int64_t> memory((content.size() + 7) / 8);
+        std::memcpy(memory.data(), content.data(), content.size());
+        slotBytes_.push_back(content.size());
+        return memory;
+    }
+
+    void write(Writer& answer) {
+        for (const Storage& storage : storages_) {
+            copied(storage.base, storage.bytes, answer);
+        }
+        for (std::size_t i = 0; i < slots_.size(); ++i) {
+            std::memcpy(answer.room(slotBytes_[i]), slots_[i].data(), slotBytes_[i]);
+        }
+        for (const auto& list : fetched_) {
+            for (diopiTensorHandle_t const handle : list) {
+                writeFetched(handle, answer);
+            }
+        }
+        for (diopiGeneratorHandle_t const generator : generators_) {
+            std::uint64_t seed = 0;
+            std::uint64_t offset = 0;
+            runtime_.require(runtime_.diopiGeneratorGetSeedAndOffset(generator, &seed, &offset),
+                             "diopiGeneratorGetSeedAndOffset");
+            answer.number(seed);
+            answer.number(offset);
+        }
+    }
+
+    void copied(diopiConstTensorHandle_t tensor, std::uint64_t bytes, Writer& answer) {
+        runtime_.require(
+            runtime_.diopiHostCopyFromStorage(device_.context(), tensor, answer.room(bytes), bytes),
+            "diopiHostCopyFromStorage");
+    }
+
+    /// A tensor that the function has allocated: dtype, shape, strides, offset, storage.
+    void writeFetched(diopiConstTensorHandle_t tensor, Writer& answer) {
+        answer.number(static_cast<std::uint8_t>(tensor != nullptr));
+        if (tensor == nullptr) {
+            return;
+        }
+        diopiSize_t shape{};
+        diopiSize_t strides{};
+        diopiDtype_t dtype{};
+        std::size_t bytes = 0;
+        std::int64_t offset = 0;
+        runtime_.require(runtime_.diopiGetTensorShape(tensor, &shape), "diopiGetTensorShape");
+        runtime_.require(runtime_.diopiGetTensorStride(tensor, &strides), "diopiGetTensorStride");
+        runtime_.require(runtime_.diopiGetTensorDtype(tensor, &dtype), "diopiGetTensorDtype");
+        runtime_.require(runtime_.diopiGetTensorStorageNbytes(tensor, &bytes), "diopiGetTensorStorageNbytes");
+        runtime_.require(runtime_.diopiGetTensorStorageOffset(tensor, &offset), "diopiGetTensorStorageOffset");
+        answer.number(static_cast<std::int32_t>(dtype));
+        answer.numbers(shape.data, static_cast<std::size_t>(shape.len));
+        answer.numbers(strides.data, static_cast<std::size_t>(strides.len));
+        answer.number(offset);
+        answer.number(static_cast<std::uint64_t>(bytes));
+        if (bytes > 0) {
+            copied(tensor, bytes, answer);
+        }
+    }
+
+    Device& device_;
+    const Runtime& runtime_;
+    const Library& library_;
+    std::vector<Storage> storages_;
+    std::vector<diopiTensorHandle_t> tensors_;
+    std::vector<diopiGeneratorHandle_t> generators_;
+    std::deque<std::vector<diopiTensorHandle_t>> handles_;
+    std::deque<std::vector<diopiTensorHandle_t>> fetched_;
+    std::deque<std::vector<std::int64_t>> lists_;
+    std::deque<diopiSize_t> sizes_;
+    std::deque<diopiScalar_t> scalars_;
+    std::deque<std::string> texts_;
+    std::deque<std::vector<std::int64_t>> slots_;
+    std::vector<std::size_t> slotBytes_;
+    Arguments arguments_;
+};
+
+}  // namespace
+
+Device::Device(const Runtime& runtime, std::int32_t byteDtype) : runtime_(runtime), byteDtype_(byteDtype) {
+    runtime_.require(runtime_.diopiHostCreateContext(&context_), "diopiHostCreateContext");
+    const std::int64_t bytes = 16;
+    const diopiSize_t size{&bytes, 1};
+    diopiTensorHandle_t probe = nullptr;
+    isAccelerator_ = runtime_.diopiHostCreateTensor(context_, &probe, &size, nullptr, 0,
+                                                    static_cast<diopiDtype_t>(byteDtype), diopi_device) == diopiSuccess;
+    if (isAccelerator_) {
+        runtime_.require(runtime_.diopiHostDestroyTensor(probe), "diopiHostDestroyTensor");
+    }
+}
+
+Device::~Device() {
+    if (context_ != nullptr) {
+        runtime_.diopiHostDestroyContext(context_);
+    }
+}
+
+void Device::close() {
+    diopiContextHandle_t const context = context_;
+    context_ = nullptr;
+    runtime_.require(runtime_.diopiHostDestroyContext(context), "diopiHostDestroyContext");
+}
+
+void Device::freeTemporaries() {
+    std::int64_t count = 0;
+    runtime_.require(runtime_.diopiHostGetTemporaryCount(context_, &count), "diopiHostGetTemporaryCount");
+    if (count > 0) {
+        close();
+        runtime_.require(runtime_.diopiHostCreateContext(&context_), "diopiHostCreateContext");
+    }
+}
+
+Writer made(Device& device, const Library& library, void* function, Reader& frame) {
+    Writer answer;
+    {
+        Call call(device, library);
+        call.read(frame);
+        answer = call.made(function);
+    }
+    device.freeTemporaries();
+    return answer;
+}
+
+}  // namespace diopigen::executor

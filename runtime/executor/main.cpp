@@ -1,0 +1,180 @@
+// diopi-executor: loads a host runtime and a library of DIOPI functions, and calls what it is told to.
+//
+// It knows no expected value and decides nothing. Frames (docs/executor.md) come on standard input, answers go to
+// standard output; what the library prints goes to standard error.
+//
+// From the root of the repository, for this machine or for a board:
+//   g++ -std=c++17 -O2 -Iruntime/include -Igenerated/include runtime/executor/*.cpp -ldl -o diopi-executor
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <new>
+
+#include "call.h"
+#include "frames.h"
+#include "libraries.h"
+#include "sandbox.h"
+
+namespace diopigen::executor {
+
+namespace {
+
+constexpr const char* kInMemory = "memory";
+
+void sendError(int stream, const std::string& code, const std::string& text) {
+    Writer frame;
+    frame.text(code);
+    frame.text(text);
+    send(stream, Kind::kError, frame);
+}
+
+/// The streams of the protocol, where the library does not come upon them by printing.
+struct Streams {
+    int requests;
+    int answers;
+
+    Streams() : requests(fcntl(0, F_DUPFD_CLOEXEC, 100)), answers(fcntl(1, F_DUPFD_CLOEXEC, 100)) {
+        const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        dup2(nothing, 0);
+        close(nothing);
+        dup2(2, 1);
+    }
+};
+
+class Session {
+  public:
+    explicit Session(Streams streams) : streams_(streams) {}
+
+    /// Answers until the input ends or the library is left.
+    int serve() {
+        Kind kind{};
+        std::vector<char> payload;
+        while (receive(streams_.requests, &kind, &payload)) {
+            Reader frame(payload);
+            try {
+                switch (kind) {
+                    case Kind::kOpen:
+                        open(frame);
+                        break;
+                    case Kind::kCall:
+                        call(frame);
+                        break;
+                    case Kind::kClose:
+                        close();
+                        return EXIT_SUCCESS;
+                    default:
+                        throw Failed("protocol", "a frame is of a kind that this executor does not know");
+                }
+            } catch (const Failed& failed) {
+                sendError(streams_.answers, failed.code(), failed.what());
+            } catch (const std::bad_alloc&) {
+                sendError(streams_.answers, kInMemory, "memory is exhausted");
+                return EXIT_FAILURE;
+            } catch (const std::exception& error) {
+                sendError(streams_.answers, "protocol", error.what());
+            }
+        }
+        return EXIT_SUCCESS;
+    }
+
+  private:
+    void open(Reader& frame) {
+        const auto limit = frame.number<std::uint64_t>();
+        const auto byteDtype = frame.number<std::int32_t>();
+        const bool isConfined = frame.number<std::uint8_t>() != 0;
+        std::vector<std::string> writable(frame.number<std::uint32_t>());
+        for (std::string& path : writable) {
+            path = frame.text();
+        }
+        const std::string runtime = frame.text();
+        const std::string path = frame.text();
+        if (limit > 0) {
+            const rlimit bytes{limit, limit};
+            setrlimit(RLIMIT_DATA, &bytes);
+        }
+        std::vector<std::string> inForce;
+        if (isConfined) {
+            const std::string scratch = temporaryFolder();
+            inForce = separate();
+            writable.insert(writable.end(), {scratch, "/dev"});
+            const std::vector<std::string> more = confine(writable);
+            inForce.insert(inForce.end(), more.begin(), more.end());
+        }
+        greet(inForce);  // before any code of the library runs
+        runtime_ = std::make_unique<Runtime>(runtime);
+        library_ = std::make_unique<Library>(path);
+        device_ = std::make_unique<Device>(*runtime_, byteDtype);
+        Writer answer;
+        answer.text(library_->text("diopiGetVendorName"));
+        answer.text(library_->text("diopiGetImplVersion"));
+        answer.number(static_cast<std::uint8_t>(device_->isAccelerator()));
+        const auto count = frame.number<std::uint32_t>();
+        for (std::uint32_t i = 0; i < count; ++i) {
+            Presence presence{};
+            functions_.push_back(library_->find(frame.text(), &presence));
+            answer.number(presence);
+        }
+        send(streams_.answers, Kind::kOpened, answer);
+    }
+
+    void greet(const std::vector<std::string>& inForce) const {
+        utsname system{};
+        uname(&system);
+        Writer hello;
+        hello.number(kProtocol);
+        hello.text(system.machine);
+        hello.number(static_cast<std::uint32_t>(inForce.size()));
+        for (const std::string& name : inForce) {
+            hello.text(name);
+        }
+        send(streams_.answers, Kind::kHello, hello);
+    }
+
+    void call(Reader& frame) {
+        const auto index = frame.number<std::uint32_t>();
+        void* const function = index < functions_.size() ? functions_[index] : nullptr;
+        if (function == nullptr) {
+            throw Failed("protocol", "a call of a function that the library does not have");
+        }
+        send(streams_.answers, Kind::kAnswer, made(*device_, *library_, function, frame));
+    }
+
+    void close() {
+        if (library_ == nullptr) {
+            return;
+        }
+        Writer answer;
+        device_->close();
+        const std::string before = library_->text("diopiGetLastErrorString");
+        const std::int32_t status = library_->finalize();
+        std::string wrong;
+        if (status != 0) {
+            wrong = "finalizeLibrary returns " + std::to_string(status) + ", not 0";
+            const std::string said = library_->text("diopiGetLastErrorString");
+            wrong += said.empty() || said == before ? "" : " (" + said + ")";
+        }
+        std::fflush(nullptr);
+        answer.text(wrong);
+        send(streams_.answers, Kind::kClosed, answer);
+    }
+
+    Streams streams_;
+    std::unique_ptr<Runtime> runtime_;
+    std::unique_ptr<Library> library_;
+    std::unique_ptr<Device> device_;
+    std::vector<void*> functions_;
+};
+
+}  // namespace
+
+}  // namespace diopigen::executor
+
+int main() {
+    const int status = diopigen::executor::Session(diopigen::executor::Streams()).serve();
+    _exit(status);  // no destructors of a library that may be broken
+}

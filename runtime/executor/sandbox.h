@@ -1,0 +1,22 @@
+// Limits of the process that loads the library under test.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace diopigen::executor {
+
+/// Runs the rest of the program in a process of its own, in namespaces where the system has them: from there no other
+/// process can be seen or signalled, and what it starts ends with it. The calling process waits for it and ends as it
+/// does. Returns in the new process alone, with the names of what is in force.
+std::vector<std::string> separate();
+
+/// Lets this process and those that it starts write only below the named folders and to devices, and call nothing that
+/// outlives it. Returns the names of what is in force.
+std::vector<std::string> confine(const std::vector<std::string>& writable);
+
+/// A new folder for temporary files, which TMPDIR names from now on; removed when the process that called `separate`
+/// ends.
+std::string temporaryFolder();
+
+}  // namespace diopigen::executor
