@@ -18,15 +18,13 @@ if TYPE_CHECKING:
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-class Seed(click.ParamType[int]):
-    """A whole number, or `random` for one that nobody knows before the run."""
-
-    name = "seed"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if value == "random":
-            return secrets.randbits(48)
-        return click.IntRange(0).convert(value, param, ctx)
+def _seed(_context: click.Context, _param: click.Parameter, value: str) -> int:
+    """A whole number; for `random` one that nobody knows before the run."""
+    if value == "random":
+        return secrets.randbits(48)
+    if not value.isdecimal():
+        raise click.BadParameter(f"'{value}' is neither a whole number nor 'random'")
+    return int(value)
 
 
 def libraries_of(session: Session, lib: str, runtime: str | None) -> tuple[Path, Path]:
@@ -134,7 +132,7 @@ def named_options(command: _Command) -> _Command:
             "--runtime", metavar="PATH", help="libdiopirt.so (default: from the library's folder, else built)."
         ),
         click.option(
-            "--seed", type=Seed(), default="0", show_default=True,
+            "--seed", callback=_seed, default="0", metavar="N", show_default=True,
             help="Seed of the drawn values; random: one that is drawn now and named at the end.",
         ),  # fmt: skip
     )

@@ -75,4 +75,7 @@ class Campaign:
             "DIOPI_MUTANT": variant,
             "DIOPI_MUTANT_ACTS": acts,
         }
-        return run(cases, self.interface, self.library, self.runtime, environment=environment).results
+        writable = [acts] if acts else []
+        return run(
+            cases, self.interface, self.library, self.runtime, environment=environment, writable=writable
+        ).results

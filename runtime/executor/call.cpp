@@ -1,5 +1,6 @@
 #include "call.h"
 
+#include <cstdio>
 #include <deque>
 #include <string>
 
@@ -348,6 +349,7 @@ Writer made(Device& device, const Library& library, void* function, Reader& fram
         answer = call.made(function);
     }
     device.freeTemporaries();
+    std::fflush(nullptr);  // what was printed in this call belongs to it
     return answer;
 }
 

@@ -46,16 +46,14 @@ def test_what_is_not_taken_is_ended(processes: Processes) -> None:
 def test_a_launcher_starts_the_processes(
     interface: Interface, tiny_library: Path, runtime: Path, tmp_path: Path, processes: Processes
 ) -> None:
-    """It gets the command of the process as its last arguments; one started ahead is not taken."""
+    """It gets the path of the executor as its last argument."""
     script = tmp_path / "launch"
-    script.write_text(f'#!/bin/sh\necho "$1 $3 $4" >>{tmp_path}/started\nshift\nexec "$@"\n', encoding="utf-8")
+    script.write_text(f'#!/bin/sh\necho "$1 ${{2##*/}}" >>{tmp_path}/started\nshift\nexec "$@"\n', encoding="utf-8")
     script.chmod(0o755)
-    processes.prepare()
     cases = select(interface, ops=["Add"], axes=["plain"])
     results = run(cases, interface, tiny_library, runtime, launcher=[str(script), "fast"], processes=processes)
-    assert len(processes._spare) == 1
     assert results.counts == run(cases, interface, tiny_library, runtime).counts
-    assert (tmp_path / "started").read_text(encoding="utf-8") == "fast -m diopigen.conformance.run.worker\n"
+    assert (tmp_path / "started").read_text(encoding="utf-8") == "fast diopi-executor\n"
 
 
 def test_a_launcher_that_is_not_there_is_named(interface: Interface, tiny_library: Path, runtime: Path) -> None:
@@ -63,7 +61,7 @@ def test_a_launcher_that_is_not_there_is_named(interface: Interface, tiny_librar
     with pytest.raises(Failure) as caught:
         run(cases, interface, tiny_library, runtime, launcher=["qemu-missing"])
     assert caught.value.diagnostics[0].code == "launcher-missing"
-    assert str(caught.value).startswith("the launcher 'qemu-missing' cannot be started: No such file or directory")
+    assert str(caught.value).startswith("the command 'qemu-missing' cannot be started: No such file or directory")
 
 
 def test_cases_run_in_a_prepared_process(

@@ -201,13 +201,14 @@ class CaseRunner:
         acts: str = "",
         accuracy: Sequence[Declaration] = (),
         repeat: int = 1,
+        writable: Sequence[str] = (),
     ) -> None:
         """`cases` are all that may be asked about; limits and `accuracy` are as for `run`, `repeat` as for `Fleet`.
-        `environment` is added to that of the process; `stays` and `acts` are those of `Setup`."""
+        `environment` is added to that of the executor; `stays`, `acts` and `writable` are those of `Setup`."""
         paths = _paths(library, runtime, ())
         setup = Setup(
             _slim(interface, cases), *paths, seed, time_limit, memory_limit, environment or {}, stays, acts,
-            accuracy=tuple(accuracy), repeat=repeat, shows_all=True,
+            accuracy=tuple(accuracy), repeat=repeat, shows_all=True, writable=tuple(writable),
         )  # fmt: skip
         self._session = Session(setup)
         self._session.open = True

@@ -167,6 +167,7 @@ class _Process:
             self.runner = CaseRunner(
                 self.campaign.cases, self.campaign.interface, self.campaign.library, self.campaign.runtime,
                 time_limit=_HANGS, memory_limit=_MEMORY, environment=self.board.environment,
+                writable=[str(self.board.path)],
             )  # fmt: skip
         self.board.inject(number)
         try:

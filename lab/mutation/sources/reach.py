@@ -62,7 +62,9 @@ def measure(
         def part(batch: Sequence[Case]) -> None:
             nonlocal done
             with Board(count) as board:
-                runner = CaseRunner(batch, interface, library, runtime, environment=board.environment)
+                runner = CaseRunner(
+                    batch, interface, library, runtime, environment=board.environment, writable=[str(board.path)]
+                )
                 try:
                     for case in batch:
                         board.reached()
