@@ -94,8 +94,9 @@ class Library:
 
         Tensors are arrays, lists of tensors lists of arrays; numbers, lists and texts are plain. Outputs may be left
         out where the spec has rules for them; of those that are passed only shape, strides and dtype matter. Arrays
-        keep their strides. The library has a process of its own: if it ends there, the next call starts it again. The context is made, and so are generators, unless a `Generator` or a list of them is
-        passed. Results of bfloat16 are float32 arrays. Raises `CallError` where the library rejects the call, and
+        keep their strides. The context is made, and so are generators, unless a `Generator` or a list of them is
+        passed. Results of bfloat16 are float32 arrays. The library has a process of its own: where it ends that, the
+        next call starts it again. Raises `CallError` where the library rejects the call or ends its process, and
         `Failure` for a function that does not exist and arguments that do not fit the spec.
         """
         function = self.interface.function(name)

@@ -51,6 +51,15 @@ class Execution:
     writable: Sequence[str]
     is_confined: bool
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The options as words of a command line."""
+        values = [shlex.join(self.executor)] if self.executor else []
+        values += [f"launcher={shlex.join(self.launcher)}"] if self.launcher else []
+        values += [f"writable={path}" for path in self.writable]
+        values += [] if self.is_confined else ["unconfined"]
+        return tuple(word for value in values for word in ("--executor", value))
+
 
 @click.group()
 def conformance() -> None:
@@ -101,6 +110,7 @@ def list_cases(
 )
 @click.option("--validated", is_flag=True, hidden=True)
 @click.option("--binding", type=click.Choice(("c", "tvm_ffi")), default="c", hidden=True)
+@click.option("--require-all", is_flag=True, help="Functions that are missing or not implemented count as failures.")
 @vendor_options("device", "exceptions")
 @click.option("-j", "--jobs", type=click.IntRange(1), help="Worker processes (default: the number of processors).")
 @report_options
@@ -129,6 +139,7 @@ def run(
     unconfined: bool,
     validated: bool,
     binding: str,
+    require_all: bool,
     device: str,
     impl: str | None,
     chip_file: str | None,
@@ -182,7 +193,8 @@ def run(
         seed,
         str(libraries[0]),
         runtime=runtime or "",
-        options=vendor.options,
+        options=(*vendor.options, *execution.words),
+        requires_all=require_all,
         shard=shard or "",
         declarations={one.where: str(one) for one in vendor.accuracy},
         identity={
@@ -288,7 +300,7 @@ def repro(
     )  # fmt: skip
     fleet = Fleet(repeat=repeat)
     results = _run(session, cases, libraries, seed, execution, processes, accuracy=vendor.accuracy, fleet=fleet)
-    results = replace(results, runtime=runtime or "", options=vendor.options)
+    results = replace(results, runtime=runtime or "", options=(*vendor.options, *execution.words))
     if results.not_run:
         raise KeyboardInterrupt
     click.echo(failure_text(results.results[0], results))

@@ -195,4 +195,5 @@ def _described(results: Results, head: Results) -> Results:
         runtime=head.runtime,
         options=head.options,
         declarations=head.declarations,
+        requires_all=head.requires_all,
     )

@@ -132,9 +132,13 @@ def named_options(command: _Command) -> _Command:
             "--runtime", metavar="PATH", help="libdiopirt.so (default: from the library's folder, else built)."
         ),
         click.option(
-            "--seed", callback=_seed, default="0", metavar="N", show_default=True,
+            "--seed",
+            callback=_seed,
+            default="0",
+            metavar="N",
+            show_default=True,
             help="Seed of the drawn values; random: one that is drawn now and named at the end.",
-        ),  # fmt: skip
+        ),
     )
 
 
@@ -153,9 +157,7 @@ def library_options(command: _Command) -> _Command:
     return with_options(
         command,
         named_options,
-        group(
-            "--limit", limit, {"time": "--time-limit", "memory": "--memory-limit", "crashes": "--crash-limit"}
-        ),
+        group("--limit", limit, {"time": "--time-limit", "memory": "--memory-limit", "crashes": "--crash-limit"}),
         click.option("--time-limit", default=20.0, hidden=True),
         click.option("--memory-limit", type=click.IntRange(0), default=8, hidden=True),
         click.option("--crash-limit", type=click.IntRange(1), default=20, hidden=True),

@@ -125,6 +125,8 @@ OUTCOMES: dict[str, str] = {
 }
 PASSING = frozenset({"passed", "declared", "converted"})
 FAILURES = frozenset({"failed", "crashed", "hung", "nondeterministic"})
+ABSENT = frozenset({"unimplemented", "missing"})
+"""Failures too where a run requires all functions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,19 +238,26 @@ class Results:
     suspects: tuple[Suspect, ...] = ()
     workers: Mapping[int, str] = field(default_factory=dict)
     """Binding of each worker to its card, as text."""
-    in_force: tuple[str, ...] = ()
-    """Names of what confined the library: namespaces, Landlock, seccomp; empty for nothing."""
+    in_force: tuple[str, ...] | None = None
+    """Names of what confined the library: namespaces, Landlock, seccomp; empty for nothing, None where that is not
+    recorded."""
+    serving: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Other libraries that the one under test has opened, and the functions of the interface that each defines: results
+    may be theirs."""
+    requires_all: bool = False
+    """True if a function that is missing or not implemented counts against the library."""
 
     @property
     def failures(self) -> tuple[CaseResult, ...]:
         """The results that count against the library."""
-        return tuple(result for result in self.results if result.outcome in FAILURES)
+        counting = FAILURES | ABSENT if self.requires_all else FAILURES
+        return tuple(result for result in self.results if result.outcome in counting)
 
     @property
     def good(self) -> bool:
         """Returns whether nothing counts against the library or the cards: every case ran, none failed, each process
-        ended properly, and no card is suspect."""
-        return not (self.failures or self.endings or self.not_run or self.suspects)
+        ended properly, no card is suspect, and no other library may have served the calls."""
+        return not (self.failures or self.endings or self.not_run or self.suspects or self.serving)
 
     @property
     def holes(self) -> tuple[str, ...]:

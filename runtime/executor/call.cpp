@@ -258,9 +258,8 @@ class Call {
     }
 
     void copied(diopiConstTensorHandle_t tensor, std::uint64_t bytes, Writer& answer) {
-        runtime_.require(
-            runtime_.diopiHostCopyFromStorage(device_.context(), tensor, answer.room(bytes), bytes),
-            "diopiHostCopyFromStorage");
+        runtime_.require(runtime_.diopiHostCopyFromStorage(device_.context(), tensor, answer.room(bytes), bytes),
+                         "diopiHostCopyFromStorage");
     }
 
     /// A tensor that the function has allocated: dtype, shape, strides, offset, storage.

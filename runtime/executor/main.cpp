@@ -3,6 +3,9 @@
 // It knows no expected value and decides nothing. Frames (docs/executor.md) come on standard input, answers go to
 // standard output; what the library prints goes to standard error.
 //
+// `diopi-executor --confine [--writable PATH]... -- COMMAND...` runs another program that speaks the protocol, in the
+// limits that this one sets for itself.
+//
 // From the root of the repository, for this machine or for a board:
 //   g++ -std=c++17 -O2 -Iruntime/include -Igenerated/include runtime/executor/*.cpp -ldl -o diopi-executor
 #include <fcntl.h>
@@ -10,10 +13,15 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <new>
+#include <string>
+#include <vector>
 
 #include "call.h"
 #include "frames.h"
@@ -45,6 +53,37 @@ struct Streams {
         dup2(2, 1);
     }
 };
+
+/// Goes on in a process with all limits; returns the names of those that are in force.
+std::vector<std::string> confined(std::vector<std::string> writable) {
+    const std::string scratch = temporaryFolder();
+    std::vector<std::string> inForce = separate();
+    writable.insert(writable.end(), {scratch, "/dev"});
+    const std::vector<std::string> more = confine(writable);
+    inForce.insert(inForce.end(), more.begin(), more.end());
+    return inForce;
+}
+
+/// Becomes another program, which learns from the environment what is in force.
+int becomeConfined(int count, char** words) {
+    std::vector<std::string> writable;
+    int next = 2;
+    for (; next + 1 < count && std::string(words[next]) == "--writable"; next += 2) {
+        writable.emplace_back(words[next + 1]);
+    }
+    if (next + 1 >= count || std::string(words[next]) != "--") {
+        std::fprintf(stderr, "usage: diopi-executor --confine [--writable PATH]... -- COMMAND...\n");
+        return 2;
+    }
+    std::string names;
+    for (const std::string& name : confined(writable)) {
+        names += (names.empty() ? "" : "\n") + name;
+    }
+    setenv("DIOPI_EXECUTOR_IN_FORCE", names.c_str(), 1);
+    execvp(words[next + 1], words + next + 1);
+    std::fprintf(stderr, "%s: %s\n", words[next + 1], std::strerror(errno));
+    return 2;
+}
 
 class Session {
   public:
@@ -97,15 +136,7 @@ class Session {
             const rlimit bytes{limit, limit};
             setrlimit(RLIMIT_DATA, &bytes);
         }
-        std::vector<std::string> inForce;
-        if (isConfined) {
-            const std::string scratch = temporaryFolder();
-            inForce = separate();
-            writable.insert(writable.end(), {scratch, "/dev"});
-            const std::vector<std::string> more = confine(writable);
-            inForce.insert(inForce.end(), more.begin(), more.end());
-        }
-        greet(inForce);  // before any code of the library runs
+        greet(isConfined ? confined(writable) : std::vector<std::string>());  // before any code of the library runs
         runtime_ = std::make_unique<Runtime>(runtime);
         library_ = std::make_unique<Library>(path);
         device_ = std::make_unique<Device>(*runtime_, byteDtype);
@@ -174,7 +205,10 @@ class Session {
 
 }  // namespace diopigen::executor
 
-int main() {
+int main(int count, char** words) {
+    if (count > 1 && std::string(words[1]) == "--confine") {
+        return diopigen::executor::becomeConfined(count, words);
+    }
     const int status = diopigen::executor::Session(diopigen::executor::Streams()).serve();
     _exit(status);  // no destructors of a library that may be broken
 }

@@ -179,9 +179,13 @@ constexpr std::uint32_t kArchitecture = 0;
 
 /// What outlives a process, or reaches into another one: keys, mounts, namespaces, programs in the kernel.
 constexpr std::uint32_t kRefused[] = {
-    SYS_add_key, SYS_request_key, SYS_keyctl, SYS_mount, SYS_umount2, SYS_pivot_root, SYS_setns, SYS_unshare,
-    SYS_bpf, SYS_perf_event_open, SYS_process_vm_readv, SYS_process_vm_writev, SYS_reboot, SYS_swapon, SYS_swapoff,
-    SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_kexec_load, SYS_settimeofday, SYS_clock_settime,
+    SYS_add_key,         SYS_request_key,      SYS_keyctl,
+    SYS_mount,           SYS_umount2,          SYS_pivot_root,
+    SYS_setns,           SYS_unshare,          SYS_bpf,
+    SYS_perf_event_open, SYS_process_vm_readv, SYS_process_vm_writev,
+    SYS_reboot,          SYS_swapon,           SYS_swapoff,
+    SYS_init_module,     SYS_finit_module,     SYS_delete_module,
+    SYS_kexec_load,      SYS_settimeofday,     SYS_clock_settime,
 };
 
 bool refuseCalls() {

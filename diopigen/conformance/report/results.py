@@ -79,6 +79,20 @@ def ending_text(ending: Ending, processes: int = 1) -> str:
     return "\n".join([f"LIBRARY {ending.message}{several}", *(f"  {line}" for line in ending.printed.splitlines())])
 
 
+def serving_text(results: Results) -> list[str]:
+    """The other libraries that may have served the calls, one paragraph each."""
+    return [
+        f"LIBRARY the library has opened {path}, which defines {len(names)} of the functions, such as {names[0]}: "
+        "results may be those of that library"
+        for path, names in results.serving.items()
+    ]
+
+
+def confined_text(results: Results) -> list[str]:
+    """One line on what confined the library, where that is recorded."""
+    return [] if results.in_force is None else [f"confined by: {', '.join(results.in_force) or 'nothing'}"]
+
+
 def suspect_text(suspect: Suspect) -> str:
     """A card that is not to be trusted, and what became of its results."""
     discarded = f"\n  {suspect.discarded} results of this card are discarded" if suspect.discarded else ""
@@ -109,9 +123,11 @@ def text(
         summary += f"; {cards}"
     parts += [ending_text(ending, count) for ending, count in distinct_endings(results)]
     parts += [suspect_text(suspect) for suspect in results.suspects]
+    parts += serving_text(results)
     vendor = (*declared_text(results), *converted_text(results), *_exceptions_text(results))
     errors = accuracy_text(results.results, full=accuracy)
-    return "\n\n".join([*parts, outcomes, *left_text(results.results), *vendor, *errors, summary]) + "\n"
+    more = (*left_text(results.results), *vendor, *errors, *confined_text(results))
+    return "\n\n".join([*parts, outcomes, *more, summary]) + "\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +250,9 @@ def to_json(results: Results) -> str:
         **({"plan": results.plan} if results.plan else {}),
         **({"holes": list(holes)} if (holes := results.holes) else {}),
         **({"suspects": [asdict(one) for one in results.suspects]} if results.suspects else {}),
+        **({"in_force": list(results.in_force)} if results.in_force is not None else {}),
+        **({"serving": {path: list(names) for path, names in results.serving.items()}} if results.serving else {}),
+        **({"requires_all": True} if results.requires_all else {}),
     }  # fmt: skip
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 

@@ -1,4 +1,5 @@
-"""Shared libraries and programs built from the sources that diopigen brings along: compiled once, and cached under a digest."""
+"""Libraries and programs built from the sources that diopigen brings along: compiled once, and cached under a
+digest."""
 
 from __future__ import annotations
 

@@ -38,6 +38,7 @@ from diopigen.conformance.run.frames import (
     FrameError,
     opening,
 )
+from diopigen.conformance.run.loaded import serving_libraries
 from diopigen.diagnostics import failure
 from diopigen.package import package_data
 
@@ -130,6 +131,10 @@ class Executor:
             self.kill()
             raise
         self._numbers = {name: number for number, name in enumerate(opening_.functions)}
+        self._own = (opening_.library, opening_.runtime)
+        self._called: set[str] = set()
+        self.serving: dict[str, list[str]] = {}
+        """Other libraries in the process, and the functions of the interface that they define."""
 
     def call(self, function: str, frame: Frame, arguments: Sequence[Argument], limit: float) -> Answer:
         """Makes a call. Raises `Ended`, `Overdue`, `Refused`, and `FrameError` for what is no answer to it."""
@@ -137,11 +142,16 @@ class Executor:
             self.kill()
             raise Ended(UNREQUESTED)
         self._send(CALL, frame.encoded(self._numbers[function], arguments), limit)
-        return frame.decoded(self._receive(ANSWER, limit))
+        answer = frame.decoded(self._receive(ANSWER, limit))
+        if function not in self._called:
+            self._called.add(function)
+            self._look_around()
+        return answer
 
     def close(self, limit: float) -> str:
         """Leaves the library, and describes the error of that; empty if there is none."""
         try:
+            self._look_around()
             if self._has_data():
                 return UNREQUESTED
             self._send(CLOSE, [], limit)
@@ -181,6 +191,9 @@ class Executor:
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
+
+    def _look_around(self) -> None:
+        self.serving.update(serving_libraries(self.process.pid, self._numbers, self._own))
 
     def _has_data(self) -> bool:
         return any(event & select.POLLIN for _, event in self._ready.poll(0))

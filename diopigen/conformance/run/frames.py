@@ -24,7 +24,6 @@ HELLO, OPEN, CALL, CLOSE, OPENED, ANSWER, CLOSED, ERROR = range(8)
 HEADER = struct.Struct("<IIQ")
 
 
-
 class TensorForm(IntEnum):
     """How a tensor of a call comes about."""
 
@@ -328,9 +327,7 @@ def opening(
 ) -> bytes:
     """The payload that opens a library."""
     head = struct.pack("<QiB", memory_limit, byte_dtype, is_confined)
-    return b"".join(
-        [head, texts_field(writable), text_field(runtime), text_field(library), texts_field(functions)]
-    )
+    return b"".join([head, texts_field(writable), text_field(runtime), text_field(library), texts_field(functions)])
 
 
 def text_field(value: str) -> bytes:

@@ -10,7 +10,9 @@ from diopigen.emit.c import dtypes, headers
 from diopigen.ir.model import Interface
 from diopigen.package import package_data
 
-RULES = {"runtime-build": "There is a C++ compiler, and it accepts the sources of the host runtime and of the executor."}
+RULES = {
+    "runtime-build": "There is a C++ compiler, and it accepts the sources of the host runtime and of the executor."
+}
 
 _FLAGS = ("-std=c++17", "-O2", "-fPIC")
 

@@ -48,6 +48,9 @@ def merge(parts: Mapping[str, Results], sink: Sink, *, allow_missing: bool = Fal
         suspects=tuple(dict.fromkeys(one for results in parts.values() for one in results.suspects)),
         sentinels=(),
         workers={},
+        in_force=_in_force(parts),
+        serving={path: names for results in parts.values() for path, names in results.serving.items()},
+        requires_all=any(results.requires_all for results in parts.values()),
         plan=_plan_of_all(parts),
     )
     if whole.expected:
@@ -55,6 +58,13 @@ def merge(parts: Mapping[str, Results], sink: Sink, *, allow_missing: bool = Fal
             _name_holes(file, results, {one.case.id for one in merged}, missing)
         whole = replace(whole, not_run=max(planned(whole.plan) - len(merged), len(whole.holes)))
     return counted(whole)
+
+
+def _in_force(parts: Mapping[str, Results]) -> tuple[str, ...] | None:
+    """The names of what confined the library in all parts; None where one part does not say."""
+    every = [results.in_force for results in parts.values()]
+    known = [one for one in every if one is not None]
+    return tuple(name for name in known[0] if all(name in one for one in known)) if len(known) == len(every) else None
 
 
 def without_times(results: Results) -> Results:

@@ -44,9 +44,7 @@ def outputs_of(function: Function, ready: Prepared, compared: Set[str]) -> tuple
     """The outputs of a call that has succeeded. Where the oracle names what it answers for (`compared`), outputs
     besides are scratch memory, which a kernel may leave in any state."""
     written = [param for param in function.params if param.is_written or param.type in ALLOCATED]
-    return tuple(
-        output for param in written if not compared or param.name in compared for output in _of(param, ready)
-    )
+    return tuple(output for param in written if not compared or param.name in compared for output in _of(param, ready))
 
 
 def _of(param: Parameter, ready: Prepared) -> Iterator[Output]:

@@ -63,10 +63,18 @@ def _results(document: Form) -> Results:
         identity={key: text.text() for key, text in document.get("identity", {}).entries()},
         plan=document.get("plan", "").text(),
         suspects=tuple(_suspect(one) for one in document.get("suspects", []).items()),
+        in_force=_in_force(document),
+        serving={
+            path: tuple(name.text() for name in names.items()) for path, names in document.get("serving", {}).entries()
+        },
     )
     holes = [name.text() for name in document.get("holes", []).items()]
     expected = (*(one.case.id for one in results), *holes) if whole.plan else ()
     return counted(replace(whole, expected=expected))
+
+
+def _in_force(document: Form) -> tuple[str, ...] | None:
+    return tuple(name.text() for name in document["in_force"].items()) if "in_force" in document else None
 
 
 def _suspect(record: Form) -> Suspect:

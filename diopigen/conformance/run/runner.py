@@ -60,8 +60,8 @@ def run(
     """Runs cases in `jobs` processes; `time_limit` is seconds for a call and for `finalizeLibrary` after the last one,
     `memory_limit` bytes for an executor (0: none). `environment` is added to that of the executors.
     `processes` may have some that were started ahead. `accuracy` is what the chip's file declares; `device`,
-    `launcher`, `packed` and the options of the executor are as for `Setup`. Results of cards that turn out to be suspect
-    are discarded; where other cards are left, the cases run again there.
+    `launcher`, `packed` and the options of the executor are as for `Setup`. Results of cards that turn out to be
+    suspect are discarded; where other cards are left, the cases run again there.
 
     An interrupt (SIGINT) ends the run: `Results` then has the cases that finished, and counts the others in `not_run`.
     Raises `Failure` where the library, the runtime or the launcher does not load.
@@ -131,6 +131,7 @@ def run(
         not_run=len(every) - len(results),
         suspects=tuple(marked.values()),
         in_force=session.in_force,
+        serving={path: tuple(names) for path, names in session.serving.items()},
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import platform
+import resource
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -173,7 +174,9 @@ def _answer(answer: Answer) -> list[bytes]:
 
 
 def _open_request(fields: Fields) -> OpenRequest:
-    _, byte_dtype, _ = fields.unpack("<QiB")
+    limit, byte_dtype, _ = fields.unpack("<QiB")
+    if limit:
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     list(fields.texts())  # for the program that confines this one
     return OpenRequest(byte_dtype, fields.text(), fields.text(), list(fields.texts()))
 

@@ -88,6 +88,8 @@ class Session:
         self._crashes: Counter[str] = Counter()
         """Of each function."""
         self.vendor = self.version = ""
+        self.serving: dict[str, list[str]] = {}
+        """Other libraries of functions of the interface that the one under test has opened, and their functions."""
         self.in_force: tuple[str, ...] = ()
         """Names of what confines the library."""
 
@@ -219,6 +221,7 @@ class Session:
             worker.ended = True
             if line["ended"]:
                 self.endings.append(Ending(str(line["ended"]), str(line["printed"])))
+            self.serving.update(line["serving"])
             return
         index, case = worker.waiting.popleft()
         assert index == int(line["case"]), "a worker answers in order"

@@ -1,5 +1,5 @@
-"""`python -m diopigen.conformance.run.tvm_ffi_executor INTERFACE PACKED`: the executor that calls the library under test
-through packed functions of tvm-ffi. INTERFACE is the pickled interface, PACKED the library of packed functions."""
+"""`python -m diopigen.conformance.run.tvm_ffi_executor INTERFACE PACKED`: the executor that calls the library through
+packed functions of tvm-ffi. INTERFACE is the pickled interface, PACKED the library of packed functions."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ class _Call:
             return self._reference(struct)
         assert param is not None, "the context is the only argument that is no parameter"
         if form == Form.SLOT:
-            return self._slot(value, self.types.pointed(c_type(param)))
+            return self._slot(value, self.types.pointed(c_type(param)), is_read=param.is_read)
         if form == Form.HANDLES:
             if param.type == "new_tensor":
                 slot = ctypes.c_void_p()
@@ -181,11 +181,12 @@ class _Call:
         self.held.append(value)
         return ctypes.byref(value)
 
-    def _slot(self, content: bytes, kind: Any) -> Any:
-        slot = (ctypes.c_uint8 if kind is ctypes.c_bool else kind).from_buffer_copy(content)
+    def _slot(self, content: bytes, kind: Any, *, is_read: bool) -> Any:
+        is_poisoned = kind is ctypes.c_bool and not is_read  # a byte that is no bool
+        slot = (ctypes.c_uint8 if is_poisoned else kind).from_buffer_copy(content)
         self.slots.append(slot)
         reference = ctypes.byref(slot)
-        return ctypes.cast(reference, ctypes.POINTER(ctypes.c_bool)) if kind is ctypes.c_bool else reference
+        return ctypes.cast(reference, ctypes.POINTER(ctypes.c_bool)) if is_poisoned else reference
 
 
 def main() -> int:

@@ -1,5 +1,5 @@
-"""A process that judges cases. It has an executor of its own, which loads the library: a crash or a hang there costs one
-case, and nothing that the library does reaches the judge.
+"""A process that judges cases. It has an executor of its own, which loads the library: a crash or a hang there costs
+one case, and nothing that the library does reaches the judge.
 
 It reads pickled work from its standard input and writes one line of JSON per case to its standard output.
 """
@@ -27,6 +27,7 @@ from diopigen.conformance.oracles import oracles
 from diopigen.conformance.run.execute import Judge
 from diopigen.conformance.run.executor import Ended, Executor, Opening, Overdue, Refused, executor_program
 from diopigen.conformance.run.frames import FrameError
+from diopigen.conformance.run.opaque import be_opaque
 from diopigen.conformance.run.repeat import judge_repeated
 from diopigen.diagnostics import Failure, failure
 from diopigen.ir.model import Interface
@@ -138,6 +139,8 @@ class Bench:
         )  # fmt: skip
         self._crashes: Counter[str] = Counter()
         self._executor: Executor | None = None
+        self.serving: dict[str, list[str]] = {}
+        """Other libraries that were in the process, and the functions of the interface that they define."""
         self.executor()
 
     def executor(self) -> Executor:
@@ -146,6 +149,10 @@ class Bench:
             self._executor = self._opened()
         return self._executor
 
+    @property
+    def _writable(self) -> tuple[str, ...]:
+        return (*self.setup.writable, *([self.setup.acts] if self.setup.acts else []))
+
     def _command(self) -> list[str]:
         setup = self.setup
         if setup.executor:
@@ -153,7 +160,9 @@ class Bench:
         if setup.packed is not None:
             from diopigen.conformance.run.tvm_ffi_executor import command
 
-            return [*setup.launcher, *command(setup.interface, setup.packed)]
+            limits = ["--confine", *(word for path in self._writable for word in ("--writable", path)), "--"]
+            confining = [str(executor_program()), *limits] if setup.is_confined else []
+            return [*setup.launcher, *confining, *command(setup.interface, setup.packed)]
         return [*setup.launcher, str(executor_program())]
 
     def _opened(self) -> Executor:
@@ -166,7 +175,7 @@ class Bench:
             self.judge.preparer.dtypes["uint8"],
             setup.memory_limit,
             setup.is_confined,
-            (*setup.writable, *([setup.acts] if setup.acts else [])),
+            self._writable,
         )
         fix = "run the library's initialisation by itself; the text is the end of what it printed"
         try:
@@ -214,6 +223,7 @@ class Bench:
         before = executor.printed_bytes
         is_alive = executor.is_alive
         wrong = executor.close(self.setup.time_limit)
+        self.serving.update(executor.serving)
         if not is_alive:
             wrong = wrong.replace("while the library was left", "while no case ran")
             before = 0
@@ -224,6 +234,7 @@ class Bench:
 
     def _give_up(self) -> None:
         if self._executor is not None:
+            self.serving.update(self._executor.serving)
             self._executor.kill()
             self._executor = None
 
@@ -275,7 +286,7 @@ def serve(commands: BinaryIO, answers: BinaryIO) -> int:
         _line(answers, {"ready": True, "vendor": executor.vendor, "version": executor.version,
                         "in_force": list(executor.in_force)})  # fmt: skip
         gc.collect()
-        gc.freeze()  # else some case pays for a look at all that the suite has loaded, which takes longer than most cases
+        gc.freeze()  # else some case pays for a look at all that the suite has loaded
         while True:
             batch: Sequence[tuple[int, Case]] | None = receive(commands)
             if batch is None:
@@ -287,7 +298,7 @@ def serve(commands: BinaryIO, answers: BinaryIO) -> int:
         _line(answers, {"setup": str(error), "code": found.code, "fix": found.fix or ""})
         return 1
     wrong, printed = bench.end()
-    _line(answers, {"ended": wrong, "printed": printed})
+    _line(answers, {"ended": wrong, "printed": printed, "serving": bench.serving})
     return 0
 
 
@@ -303,6 +314,7 @@ def _judged(bench: Bench, case: Case) -> CaseResult:
 
 def main() -> None:
     """Entry of the process."""
+    be_opaque()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole process group: the parent decides
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
