@@ -1,8 +1,4 @@
-"""64-bit ARM on any machine: cross-compiled by Debian's g++-aarch64-linux-gnu, run under qemu-user.
-
-The worker of the suite is a Python process that loads the library, so it must be of the same architecture: a Python for
-aarch64 is unpacked from the distribution's packages, NumPy and the like from the package index. Nothing is installed.
-"""
+"""64-bit ARM on any machine: cross-compiled by Debian's g++-aarch64-linux-gnu, run under qemu-user."""
 
 from __future__ import annotations
 
@@ -22,13 +18,6 @@ TOOLCHAIN = ROOT / "cmake/toolchains/aarch64-linux-gnu.cmake"
 FOLDER = WORK / "aarch64"
 _CPU, _ALL = "impl/cpu", ("runtime", "runtime/kernels", "runtime/sim", "runtime/dispatch", "impl/cpu")
 _SYSROOT = "/usr/aarch64-linux-gnu"
-_PYTHON = "python3.11"
-_PACKAGES = (
-    "python3.11-minimal", "libpython3.11-minimal", "libpython3.11-stdlib", "libc6", "libgcc-s1", "libstdc++6",
-    "libgomp1", "zlib1g", "libexpat1", "libffi8", "libssl3", "libbz2-1.0", "liblzma5", "libcrypt1",
-)  # fmt: skip
-_MODULES = ("numpy", "pyyaml", "jinja2", "click", "ml_dtypes")
-_PLATFORMS = ("manylinux2014_aarch64", "manylinux_2_17_aarch64", "manylinux_2_27_aarch64", "manylinux_2_28_aarch64")
 _SANITIZED = ("-O1", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 _WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror")
 
@@ -67,60 +56,17 @@ def libraries(jobs: int) -> Libraries:
     return Libraries(FOLDER / _CPU / "libdiopi_impl.so", FOLDER / "runtime/libdiopirt.so")
 
 
-def interpreter() -> Path:
-    """A command that runs Python for aarch64 in place of the Python that is its first argument: the launcher of
-    `diopigen conformance run`. Raises `Skipped` where its parts cannot be had."""
+def executor() -> str:
+    """The command of an executor for aarch64, which is all of the suite that the emulator has to run."""
     available()
-    root, site, command = FOLDER / "root", FOLDER / "site", FOLDER / "python"
-    if not command.exists():
-        _unpack(root)
-        _install(site)
-        path = f"{shlex.quote(str(root))}"
-        command.write_text(
-            "#!/bin/sh\n"
-            "# The first argument is the Python of this machine; what follows is for the one of aarch64.\n"
-            "shift\n"
-            f'export PYTHONPATH={shlex.quote(str(site))}:"$PYTHONPATH" PYTHONDONTWRITEBYTECODE=1\n'
-            f'exec {EMULATOR} -L {path} {path}/usr/bin/{_PYTHON} "$@"\n',
-            encoding="utf-8",
-        )
-        command.chmod(0o755)
-    return command
-
-
-def _unpack(root: Path) -> None:
-    """Debian's packages of aarch64 in a folder, with lists of their own: the machine's apt is left as it is."""
-    if shutil.which("apt-get") is None or shutil.which("dpkg") is None:
-        raise Skipped("a Python for aarch64 comes from Debian's packages, and there is no apt-get")
-    apt, archives = FOLDER / "apt", FOLDER / "archives"
-    for folder in (apt / "lists/partial", apt / "cache/archives/partial", archives, root):
-        folder.mkdir(parents=True, exist_ok=True)
-    (apt / "status").touch()
-    settings = {
-        "APT::Architecture": "arm64", "APT::Architectures::": "arm64", "Dir::State::lists": apt / "lists",
-        "Dir::Cache": apt / "cache", "Dir::State::status": apt / "status", "Debug::NoLocking": "1",
-    }  # fmt: skip
-    options = [word for name, value in settings.items() for word in ("-o", f"{name}={value}")]
-    for command in (["update", "-q"], ["download", "-q", *_PACKAGES]):
-        done = subprocess.run(
-            ["apt-get", *options, *command], cwd=archives, capture_output=True, text=True, check=False
-        )
-        if done.returncode != 0:
-            raise Skipped(f"apt-get {command[0]} for arm64 fails: {done.stderr.strip().splitlines()[-1:]}")
-    for archive in sorted(archives.glob("*.deb")):
-        subprocess.run(["dpkg", "-x", str(archive), str(root)], check=True)
-
-
-def _install(site: Path) -> None:
-    platforms = [word for platform in _PLATFORMS for word in ("--platform", platform)]
-    command = [
-        sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", str(site),
-        "--upgrade", *platforms, "--only-binary=:all:", "--python-version", _PYTHON.removeprefix("python"),
-        "--implementation", "cp", *_MODULES,
-    ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise Skipped("the package index has no NumPy for aarch64")
+    program, log = FOLDER / "diopi-executor", FOLDER / "executor.log"
+    log.unlink(missing_ok=True)
+    sources = map(str, sorted((ROOT / "runtime/executor").glob("*.cpp")))
+    includes = [f"-I{ROOT / 'runtime/include'}", f"-I{ROOT / 'generated/include'}"]
+    command = [COMPILER, "-std=c++17", "-O2", *_WARNINGS, *includes, *sources, "-ldl", "-o", str(program)]
+    if run_logged(command, log) != 0:
+        raise Broken(f"the executor does not build for aarch64: {log.relative_to(ROOT)}")
+    return shlex.join([EMULATOR, "-L", _SYSROOT, str(program)])
 
 
 def programs(sanitized: bool) -> dict[str, str]:

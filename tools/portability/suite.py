@@ -118,7 +118,7 @@ def _aarch64(configuration: Configuration, limits: Limits) -> Row:
     """The suite over the cross-compiled library, or the C++ tests."""
     if configuration.aarch64 == "suite":
         created = replace(limits, libraries=aarch64.libraries(limits.jobs))
-        emulated = replace(configuration, emulated=str(aarch64.interpreter()))
+        emulated = replace(configuration, executor=aarch64.executor())
         return _suite(emulated, created, Path(sys.executable), _environment(configuration), aarch64.EMULATOR)
     found = aarch64.programs(sanitized=configuration.aarch64 == "sanitizers")
     failed = tuple(name for name, text in found.items() if text)
@@ -158,7 +158,11 @@ def _suite(configuration: Configuration, limits: Limits, python: Path, environme
     if samples:
         command += ["--sample", str(min(samples))]
     if configuration.emulated:
-        command += ["--launcher", configuration.emulated, "--time-limit", "600", "--memory-limit", "0"]
+        command += ["--executor", f"launcher={configuration.emulated}"]
+    if configuration.executor:
+        command += ["--executor", configuration.executor]
+    if configuration.emulated or configuration.executor:
+        command += ["--limit", "time=600", "--limit", "memory=0"]
     log = WORK / "logs" / f"{slug}.log"
     log.unlink(missing_ok=True)
     status = builds.run_logged(command, log, environment)
