@@ -78,7 +78,7 @@ def _alone(function: Function, good: Sequence[tuple[str, Arguments]]) -> Iterato
     turn = 0
     for param in function.params:
         for layout in _ALONE:
-            suited = [(dtype, found) for dtype, found in good if _suits(param, found.get(param.name), layout)]
+            suited = [(dtype, found) for dtype, found in good if suits(param, found.get(param.name), layout)]
             # Where nothing is selected, it does not matter how that lies from which it would be.
             suited = [call for call in suited if not _has_empty(call[1])] or suited
             if not suited:
@@ -93,7 +93,7 @@ def _has_empty(arguments: Arguments) -> bool:
     return any(math.prod(operand.shape) == 0 for operand in operands_of(arguments.values()))
 
 
-def _suits(param: Parameter, value: Value, layout: str) -> bool:
+def suits(param: Parameter, value: Value, layout: str) -> bool:
     """Returns whether a layout makes a difference to a tensor, or to one of an array, and keeps its values."""
     items = [item for item in (value if isinstance(value, tuple) else (value,)) if isinstance(item, Operand)]
     if not any(len(item.shape) >= _RANK[layout] and math.prod(item.shape) > 1 for item in items):
