@@ -5,16 +5,16 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import shlex
+import secrets
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from diopigen.collection import no_collection
 from diopigen.commands.combinations import combinations, needs
@@ -27,38 +27,25 @@ from diopigen.commands.conformance_options import (
     shard_options,
     spec_option,
 )
+from diopigen.commands.conformance_running import (
+    packed_of,
+    run_with_progress,
+    select_cases,
+    select_held_out,
+    started_ahead,
+    with_smallest,
+    write_reports,
+)
 from diopigen.commands.conformance_vendor import vendor_options, vendor_side
 from diopigen.commands.grouped import Grouped, group
 from diopigen.console import Session, show_findings
 from diopigen.diagnostics import Sink
 
 if TYPE_CHECKING:
-    from diopigen.chip.accuracy import Declaration
-    from diopigen.conformance.model import Case, CaseResult, Results
+    from diopigen.conformance.model import Case, Results
     from diopigen.conformance.run.exceptions import Known
-    from diopigen.conformance.run.processes import Processes
+    from diopigen.conformance.run.execution import Execution
     from diopigen.conformance.run.runner import Fleet
-
-
-@dataclass(frozen=True)
-class Execution:
-    """Options of the process that has the library: seconds for a call, GiB of memory, crashes of a function; words of
-    commands; and what it may write to."""
-
-    limits: tuple[float, int, int]
-    executor: Sequence[str]
-    launcher: Sequence[str]
-    writable: Sequence[str]
-    is_confined: bool
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """The options as words of a command line."""
-        values = [shlex.join(self.executor)] if self.executor else []
-        values += [f"launcher={shlex.join(self.launcher)}"] if self.launcher else []
-        values += [f"writable={path}" for path in self.writable]
-        values += [] if self.is_confined else ["unconfined"]
-        return tuple(word for value in values for word in ("--executor", value))
 
 
 @click.group()
@@ -86,7 +73,7 @@ def list_cases(
 ) -> None:
     """List the cases."""
     with no_collection():
-        selected = _select(Session(spec, None, "text", False), ops, family, dtype, axis, model)
+        selected = select_cases(Session(spec, None, "text", False), ops, family, dtype, axis, model)
         cases = parts_of(selected, shard, costs_file, failures_file).cases
     if output_format == "json":
         from diopigen.conformance.report.results import case_record
@@ -100,6 +87,15 @@ def list_cases(
 @library_options
 @selection_options("failures", "sample")
 @shard_options
+@click.option(
+    "--held-out",
+    is_flag=False,
+    flag_value=8,
+    type=click.IntRange(1),
+    metavar="[N]",
+    help="In place of the cases: N calls of each function (8) with sizes, values and layouts drawn from its contract, "
+    "in a random order. Their seed is random, and named at the end, unless --seed sets it.",
+)
 @card_options
 @group(
     "--through",
@@ -131,12 +127,9 @@ def run(
     costs_file: str | None,
     failures_file: str | None,
     sample: int | None,
+    held_out: int | None,
     cards: CardOptions,
-    crash_limit: int,
-    executor: str | None,
-    launcher: str | None,
-    writable: tuple[str, ...],
-    unconfined: bool,
+    execution: Execution,
     validated: bool,
     binding: str,
     require_all: bool,
@@ -161,7 +154,7 @@ def run(
         # The dispatch library reads its switches from the environment of the processes that run cases.
         switches = {"DIOPI_VALIDATE": "refuse", "DIOPI_VALIDATE_VALUES": "1", "DIOPI_FALLBACK": "off"}
         os.environ.update(switches, DIOPI_VENDOR_LIBRARY=str(Path(lib).absolute()))
-    processes = _started_ahead()
+    processes = started_ahead()
     from diopigen.conformance.model import Results
     from diopigen.conformance.report.results import text
     from diopigen.conformance.run.exceptions import unneeded
@@ -173,11 +166,12 @@ def run(
     libraries = libraries_of(session, lib, runtime)
     if validated:
         libraries = dispatch_library(libraries[0]), libraries[1]
-    execution = Execution(
-        (time_limit, memory_limit, crash_limit), _words("--executor", executor), _words("--launcher", launcher),
-        writable, not unconfined,
-    )  # fmt: skip
-    selected = _select(session, ops, family, dtype, axis, model)
+    if held_out is None:
+        selected = select_cases(session, ops, family, dtype, axis, model)
+    else:
+        source = click.get_current_context().get_parameter_source("seed")
+        seed = secrets.randbits(48) if source is ParameterSource.DEFAULT else seed
+        selected = select_held_out(session, ops, family, dtype, seed, held_out)
     selection = parts_of(selected, shard, costs_file, failures_file, sample)
     known = _known_exceptions(session, exceptions_file)
     cases = _waived(session, selection.cases, known)
@@ -207,17 +201,18 @@ def run(
     )
 
     def run_these(these: list[Case], fleet: Fleet) -> Results:
-        return _run(
+        return run_with_progress(
             session,
             these,
             libraries,
             seed,
+            (time_limit, memory_limit),
             execution,
             processes,
             jobs or os.cpu_count() or 1,
             device,
             vendor.accuracy,
-            _packed(session, binding, libraries[0]),
+            packed_of(session, binding, libraries[0]),
             fleet,
         )
 
@@ -227,6 +222,8 @@ def run(
     sentinels = vendor.converted(list(fleet.plan.sentinels), session.load().interface)
     fleet = replace(fleet, plan=replace(fleet.plan, sentinels=tuple(sentinels)))
     results = resumed(cards, head, cases, run_these, fleet)
+    if held_out is not None:
+        results = with_smallest(session, results, libraries, (time_limit, memory_limit), execution, vendor.accuracy)
     write_reports(session, results, json_file, junit_file, html_file)
     afterwards = Sink()
     unneeded(known, results.results, afterwards)
@@ -270,11 +267,7 @@ def repro(
     seed: int,
     time_limit: float,
     memory_limit: int,
-    crash_limit: int,
-    executor: str | None,
-    launcher: str | None,
-    writable: tuple[str, ...],
-    unconfined: bool,
+    execution: Execution,
     impl: str | None,
     chip_file: str | None,
     spec: str | None,
@@ -284,22 +277,23 @@ def repro(
     CASE may also be a folder that DIOPI_AUTOCOMPARE kept; the backend of PyTorch that kept it then runs the call, and
     needs no options.
     """
-    processes = _started_ahead()
+    processes = started_ahead()
+    from diopigen.conformance.cases.held_out import HeldOut
     from diopigen.conformance.cases.suite import find
     from diopigen.conformance.report.results import ending_text, failure_text
     from diopigen.conformance.run.runner import Fleet
 
     session = Session(spec, None, "text", False)
     libraries = libraries_of(session, lib, runtime)
-    case = find(session.load().interface, case_id, session.models())
+    drawn = HeldOut(session.load().interface, seed).find(case_id)
+    case = drawn or find(session.load().interface, case_id, session.models())
     vendor = vendor_side(session, impl, chip_file)
     cases = vendor.converted([case], session.load().interface)
-    execution = Execution(
-        (time_limit, memory_limit, crash_limit), _words("--executor", executor), _words("--launcher", launcher),
-        writable, not unconfined,
-    )  # fmt: skip
     fleet = Fleet(repeat=repeat)
-    results = _run(session, cases, libraries, seed, execution, processes, accuracy=vendor.accuracy, fleet=fleet)
+    limits = (time_limit, memory_limit)
+    results = run_with_progress(
+        session, cases, libraries, seed, limits, execution, processes, accuracy=vendor.accuracy, fleet=fleet
+    )
     results = replace(results, runtime=runtime or "", options=(*vendor.options, *execution.words))
     if results.not_run:
         raise KeyboardInterrupt
@@ -307,45 +301,6 @@ def repro(
     for ending in results.endings:
         click.echo(ending_text(ending))
     sys.exit(0 if results.good else 1)
-
-
-def _started_ahead() -> Processes:
-    """Lets a worker read its modules while the spec is loaded here."""
-    from diopigen.conformance.run.processes import Processes
-
-    processes = Processes()
-    processes.prepare()
-    click.get_current_context().call_on_close(processes.dismiss)
-    return processes
-
-
-def _select(
-    session: Session,
-    ops: tuple[str, ...],
-    family: tuple[str, ...],
-    dtype: tuple[str, ...],
-    axis: tuple[str, ...],
-    model: tuple[str, ...],
-) -> list[Case]:
-    from diopigen.conformance.cases.stored import StoredCases
-    from diopigen.conformance.cases.suite import select
-
-    interface = session.load().interface
-    tables = session.models() if model else ()
-    small = None if model else session.small_calls()
-    derived = StoredCases(interface, session.interface_key).of
-    return select(
-        interface, ops=ops, families=family, dtypes=dtype, axes=axis, tables=tables, models=model, small=small,
-        derived=derived,
-    )  # fmt: skip
-
-
-def _words(option: str, text: str | None) -> list[str]:
-    """The words of a command, as a shell reads them."""
-    try:
-        return shlex.split(text or "")
-    except ValueError as error:
-        raise click.UsageError(f"{option} '{text}': {error}") from None
 
 
 def _known_exceptions(session: Session, file: str | None) -> tuple[Known, ...]:
@@ -365,111 +320,3 @@ def _waived(session: Session, cases: list[Case], known: Sequence[Known]) -> list
     if session.sink.has_errors:
         session.finish()
     return found
-
-
-def write_reports(
-    session: Session, results: Results, json_file: str | None, junit_file: str | None, html_file: str | None
-) -> None:
-    """Writes results in the forms that have a file."""
-    from diopigen.conformance.report.results import to_json, to_junit
-
-    if json_file:
-        _write(Path(json_file), to_json(results))
-    if junit_file:
-        _write(Path(junit_file), to_junit(results))
-    if html_file:
-        from diopigen.conformance.report.html import to_html
-
-        _write(Path(html_file), to_html(results, session.load().interface, session.workspace().templates))
-
-
-def _run(
-    session: Session,
-    cases: list[Case],
-    libraries: tuple[Path, Path],
-    seed: int,
-    execution: Execution,
-    processes: Processes,
-    jobs: int = 1,
-    device: str = "",
-    accuracy: Sequence[Declaration] = (),
-    packed: Path | None = None,
-    fleet: Fleet | None = None,
-) -> Results:
-    """Runs cases over a library and its runtime, with progress on standard error."""
-    from diopigen.conformance.run.runner import run as run_cases
-    from diopigen.conformance.run.runner import weight
-
-    with _Progress(sys.stderr.isatty(), sum(map(weight, cases))) as progress:
-        return run_cases(
-            cases,
-            session.load().interface,
-            *libraries,
-            jobs=jobs,
-            seed=seed,
-            time_limit=execution.limits[0],
-            memory_limit=execution.limits[1] << 30,
-            crash_limit=execution.limits[2],
-            progress=progress.show,
-            device=device,
-            executor=execution.executor,
-            launcher=execution.launcher,
-            writable=execution.writable,
-            is_confined=execution.is_confined,
-            processes=processes,
-            accuracy=accuracy,
-            packed=packed,
-            fleet=fleet,
-        )
-
-
-def _packed(session: Session, binding: str, library: Path) -> Path | None:
-    """The library of packed functions, where cases are to be called through it: the one nearest to the library, else
-    one built from the sources that diopigen brings along."""
-    if binding != "tvm_ffi":
-        return None
-    from diopigen.conformance.run.locate import packed_library
-    from diopigen.conformance.run.tvm_ffi_library import require_installed, tvm_ffi_library
-
-    require_installed()
-    return packed_library(library) or tvm_ffi_library(session.load().interface, session.workspace().templates)
-
-
-def _write(path: Path, content: str) -> None:
-    from diopigen.output.depfile import write_if_changed
-
-    write_if_changed(path, content.encode())
-
-
-class _Progress:
-    """A line that counts, on a terminal; a line every ten seconds elsewhere, so that a log shows life."""
-
-    def __init__(self, terminal: bool, weights: int) -> None:
-        from diopigen.conformance.run.progress import Remaining
-
-        self.terminal = terminal
-        self.last = time.monotonic()
-        self.failed = 0
-        self.remaining = Remaining(weights)
-
-    def __enter__(self) -> _Progress:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.terminal:
-            click.echo("\r\033[K", err=True, nl=False)
-
-    def show(self, done: int, total: int, result: CaseResult) -> None:
-        """Called after each case."""
-        from diopigen.conformance.model import FAILURES
-        from diopigen.conformance.run.progress import in_words
-        from diopigen.conformance.run.runner import weight
-
-        self.failed += result.outcome in FAILURES
-        now = time.monotonic()
-        self.remaining.advance(weight(result.case), now)
-        if now - self.last < (0.1 if self.terminal else 10):
-            return
-        self.last = now
-        line = f"{done} of {total} cases, {self.failed} failed{in_words(self.remaining.seconds(now))}"
-        click.echo(f"\r\033[K{line}" if self.terminal else line, err=True, nl=not self.terminal)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import secrets
+import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -160,13 +162,20 @@ def library_options(command: _Command) -> _Command:
         group("--limit", limit, {"time": "--time-limit", "memory": "--memory-limit", "crashes": "--crash-limit"}),
         click.option("--time-limit", default=20.0, hidden=True),
         click.option("--memory-limit", type=click.IntRange(0), default=8, hidden=True),
-        click.option("--crash-limit", type=click.IntRange(1), default=20, hidden=True),
         executor_options,
     )
 
 
+def _words(option: str, text: str | None) -> tuple[str, ...]:
+    """The words of a command, as a shell reads them."""
+    try:
+        return tuple(shlex.split(text or ""))
+    except ValueError as error:
+        raise click.UsageError(f"{option} '{text}': {error}") from None
+
+
 def executor_options(command: _Command) -> _Command:
-    """The options that say where the library is called."""
+    """The options that say where the library is called, which the command gets together as `execution`."""
     about = (
         "Call the library through this command, which speaks the protocol of docs/executor.md: 'ssh board "
         "./diopi-executor'. launcher=COMMAND: start diopi-executor by this command ('qemu-x86_64 -cpu Haswell'). "
@@ -174,8 +183,25 @@ def executor_options(command: _Command) -> _Command:
     )
     keys = {"launcher": "--launcher", "writable": "--writable"}
     words = {"unconfined": ("--unconfined",)}
+
+    @functools.wraps(command)
+    def bundled(
+        *args: Any,
+        executor: str | None,
+        launcher: str | None,
+        writable: tuple[str, ...],
+        unconfined: bool,
+        crash_limit: int,
+        **named: Any,
+    ) -> None:
+        from diopigen.conformance.run.execution import Execution
+
+        commands = _words("--executor", executor), _words("--executor launcher=", launcher)
+        command(*args, execution=Execution(*commands, writable, not unconfined, crash_limit), **named)
+
     return with_options(
-        command,
+        cast(_Command, bundled),
+        click.option("--crash-limit", type=click.IntRange(1), default=20, hidden=True),
         group("--executor", about, keys, words, other="--executor-command", metavar="COMMAND"),
         click.option("--executor-command", "executor", metavar="COMMAND", hidden=True),
         click.option("--launcher", metavar="COMMAND", hidden=True),

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from diopigen.commands.conformance import exit_code, write_reports
+from diopigen.commands.conformance import exit_code
 from diopigen.commands.conformance_options import report_options, selection_options, spec_option, with_options
+from diopigen.commands.conformance_running import write_reports
 from diopigen.commands.grouped import Grouped
 from diopigen.console import Session, show_findings
 

@@ -170,6 +170,8 @@ class CaseResult:
     """A digest of the bytes of its outputs; empty where none was asked for, or where the call has no outputs."""
     worker: int = 0
     """The worker that ran it, from 0."""
+    smallest: tuple[str, ...] = ()
+    """The fault and the operands of the smallest call that fails alike, where one was looked for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from diopigen.conformance.model import FAILURES, Case, CaseResult
+from diopigen.conformance.run.execution import Execution
 from diopigen.conformance.run.runner import run
 from diopigen.ir.model import Interface
 from lab.mutation.build import FAULTS, build
@@ -75,7 +76,7 @@ class Campaign:
             "DIOPI_MUTANT": variant,
             "DIOPI_MUTANT_ACTS": acts,
         }
-        writable = [acts] if acts else []
+        execution = Execution(writable=(acts,) if acts else ())
         return run(
-            cases, self.interface, self.library, self.runtime, environment=environment, writable=writable
+            cases, self.interface, self.library, self.runtime, environment=environment, execution=execution
         ).results

@@ -9,9 +9,9 @@ import pytest
 from tiny_cases import tiny_cases
 
 from diopigen.conformance.report.results import text
+from diopigen.conformance.run.execution import CRASH_LIMIT
 from diopigen.conformance.run.executor import UNREQUESTED
 from diopigen.conformance.run.runner import run
-from diopigen.conformance.run.worker import CRASH_LIMIT
 from diopigen.ir.model import Interface
 
 FORGING = r"""

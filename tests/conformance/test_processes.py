@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from diopigen.conformance.cases.suite import select
+from diopigen.conformance.run.execution import Execution
 from diopigen.conformance.run.processes import Processes
 from diopigen.conformance.run.runner import run
 from diopigen.diagnostics import Failure
@@ -51,7 +52,14 @@ def test_a_launcher_starts_the_processes(
     script.write_text(f'#!/bin/sh\necho "$1 ${{2##*/}}" >>{tmp_path}/started\nshift\nexec "$@"\n', encoding="utf-8")
     script.chmod(0o755)
     cases = select(interface, ops=["Add"], axes=["plain"])
-    results = run(cases, interface, tiny_library, runtime, launcher=[str(script), "fast"], processes=processes)
+    results = run(
+        cases,
+        interface,
+        tiny_library,
+        runtime,
+        execution=Execution(launcher=(str(script), "fast")),
+        processes=processes,
+    )
     assert results.counts == run(cases, interface, tiny_library, runtime).counts
     assert (tmp_path / "started").read_text(encoding="utf-8") == "fast diopi-executor\n"
 
@@ -59,7 +67,7 @@ def test_a_launcher_starts_the_processes(
 def test_a_launcher_that_is_not_there_is_named(interface: Interface, tiny_library: Path, runtime: Path) -> None:
     cases = select(interface, ops=["Add"], axes=["plain"])
     with pytest.raises(Failure) as caught:
-        run(cases, interface, tiny_library, runtime, launcher=["qemu-missing"])
+        run(cases, interface, tiny_library, runtime, execution=Execution(launcher=("qemu-missing",)))
     assert caught.value.diagnostics[0].code == "launcher-missing"
     assert str(caught.value).startswith("the command 'qemu-missing' cannot be started: No such file or directory")
 

@@ -152,16 +152,14 @@ def _read(function: Function, arguments: Mapping[str, Value]) -> Iterator[Operan
 
 
 def _with_shape(param: Parameter) -> Parameter:
-    return replace(param, free=frozenset(one for one in param.free if one != "shape"))
+    return replace(param, free=tuple(one for one in param.free if one != "shape"))
 
 
 def _is_one(operand: Operand) -> bool:
     return math.prod(operand.shape) == 1
 
 
-def _resolved(
-    origin: _Origin, case: Case, sizes: Sizes, follows: Callable[[Parameter], bool]
-) -> Iterator[Case]:
+def _resolved(origin: _Origin, case: Case, sizes: Sizes, follows: Callable[[Parameter], bool]) -> Iterator[Case]:
     """The case with other sizes, where that is a legal call. `follows` chooses the numbers that are sizes too."""
     arguments = _with_sizes(origin, case, sizes, follows)
     if arguments is not None:
@@ -177,16 +175,15 @@ def _as_before(value: Value, before: Value) -> Value:
     return replace(value, layout=before.layout) if keeps else value
 
 
-def _with_sizes(
-    origin: _Origin, case: Case, sizes: Sizes, follows: Callable[[Parameter], bool]
-) -> Arguments | None:
+def _with_sizes(origin: _Origin, case: Case, sizes: Sizes, follows: Callable[[Parameter], bool]) -> Arguments | None:
     """The arguments with other sizes, outputs as they follow; None where that is no legal call."""
     recipe: dict[str, Argument] = {}
     counts = {param.count for param in origin.function.params}
     for param in origin.function.params:
-        if param.name not in case.arguments or (param.direction == "out" and _has_tensor(case.arguments[param.name])):
+        name = param.name
+        if name not in case.arguments or (param.direction == "out" and _has_tensor(case.arguments[name])):
             continue
-        recipe[param.name] = _sized(case.arguments[param.name], sizes, is_size=param.name not in counts and follows(param))
+        recipe[name] = _sized(case.arguments[name], sizes, is_size=name not in counts and follows(param))
     try:
         found = origin.resolver.resolve(recipe, Choice(case.dtype))
         return found if origin.legal.admits(found) else None
@@ -247,7 +244,8 @@ class _Change:
 
     def _sizes(self) -> Sizes:
         """New sizes: of all, of one, of all by one factor, or none."""
-        old = sorted({size for one in _read(self.origin.function, self.base.arguments) for size in one.shape if size > 1})
+        operands = _read(self.origin.function, self.base.arguments)
+        old = sorted({size for one in operands for size in one.shape if size > 1})
         way = int(self.draw.integers(8))
         if not old or way == 0:
             return {}

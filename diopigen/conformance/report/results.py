@@ -53,6 +53,8 @@ def failure_text(result: CaseResult, results: Results) -> str:
     if result.outcome == "unimplemented" and result.reason:
         lines.append(f"  left to the reference library: {result.reason}")
     lines += [f"  {operand}" for operand in result.operands]
+    lines += ["  the smallest call that fails:"] if result.smallest else []
+    lines += [f"    {line}" for line in result.smallest]
     lines.append(f"  repeat with: {repro(result.case, results, result.outcome)}")
     return "\n".join(lines)
 
@@ -114,6 +116,8 @@ def text(
     done = ", ".join(f"{results.counts[word]} {word}" for word in OUTCOMES if results.counts.get(word))
     functions = len({result.case.function for result in results.results})
     summary = f"{library}: {functions} functions, {total} cases in {results.seconds:.1f} s: {done or 'nothing to do'}"
+    if results.seed:
+        summary += f"; seed {results.seed}"
     if results.endings:
         summary += f"; {unended(results)}"
     if results.not_run:
@@ -214,6 +218,8 @@ def result_record(result: CaseResult, repeat: str = "") -> dict[str, Any]:
         record["faults"] = [{name: getattr(fault, name) for name in names} for fault in result.faults]
         record["operands"] = list(result.operands)
         record.update({"repeat": repeat} if repeat else {})
+    if result.smallest:
+        record["smallest"] = list(result.smallest)
     if result.reason:
         record["reason"] = result.reason
     if result.case.waiver is not None:

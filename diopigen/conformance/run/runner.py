@@ -12,10 +12,11 @@ from diopigen.chip.accuracy import Declaration
 from diopigen.conformance.cases.models import AXIS as MODEL_AXIS
 from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Ending, Results, Suspect
 from diopigen.conformance.run.cards import WorkerPlan, suspects
+from diopigen.conformance.run.execution import DEFAULT, Execution
 from diopigen.conformance.run.processes import Processes
 from diopigen.conformance.run.recorder import Recorder
 from diopigen.conformance.run.session import Progress, Session
-from diopigen.conformance.run.worker import CRASH_LIMIT, Setup
+from diopigen.conformance.run.worker import Setup
 from diopigen.diagnostics import failure
 from diopigen.ir.aten_model import Aten
 from diopigen.ir.model import Function, Header, Interface
@@ -47,20 +48,16 @@ def run(
     progress: Progress | None = None,
     environment: Mapping[str, str] | None = None,
     device: str = "",
-    launcher: Sequence[str] = (),
     processes: Processes | None = None,
     accuracy: Sequence[Declaration] = (),
     packed: Path | None = None,
     fleet: Fleet | None = None,
-    executor: Sequence[str] = (),
-    is_confined: bool = True,
-    writable: Sequence[str] = (),
-    crash_limit: int = CRASH_LIMIT,
+    execution: Execution = DEFAULT,
 ) -> Results:
     """Runs cases in `jobs` processes; `time_limit` is seconds for a call and for `finalizeLibrary` after the last one,
     `memory_limit` bytes for an executor (0: none). `environment` is added to that of the executors.
     `processes` may have some that were started ahead. `accuracy` is what the chip's file declares; `device`,
-    `launcher`, `packed` and the options of the executor are as for `Setup`. Results of cards that turn out to be
+    `packed` and `execution` are as for `Setup`. Results of cards that turn out to be
     suspect are discarded; where other cards are left, the cases run again there.
 
     An interrupt (SIGINT) ends the run: `Results` then has the cases that finished, and counts the others in `not_run`.
@@ -71,7 +68,7 @@ def run(
     called = [case for case in cases if not is_skipped(case)]
     setup = Setup(
         _slim(interface, called),
-        *_paths(library, runtime, executor),
+        *_paths(library, runtime, execution),
         seed,
         time_limit,
         memory_limit,
@@ -81,11 +78,7 @@ def run(
         packed=packed,
         repeat=fleet.repeat,
         digests=bool(fleet.plan.sentinels),
-        launcher=tuple(launcher),
-        executor=tuple(executor),
-        is_confined=is_confined,
-        writable=tuple(writable),
-        crash_limit=crash_limit,
+        execution=execution,
         shows_all=len(called) == 1,
     )
     recorder = fleet.recorder or Recorder()
@@ -135,9 +128,9 @@ def run(
     )
 
 
-def _paths(library: Path, runtime: Path, executor: Sequence[str]) -> tuple[str, str]:
+def _paths(library: Path, runtime: Path, execution: Execution) -> tuple[str, str]:
     """The paths of library and runtime for the executor: as they were given, where it may be on another machine."""
-    if executor:
+    if execution.executor:
         return str(library), str(runtime)
     for path, what in ((runtime, "the host runtime"), (library, "the library under test")):
         if not path.is_file():
@@ -202,14 +195,14 @@ class CaseRunner:
         acts: str = "",
         accuracy: Sequence[Declaration] = (),
         repeat: int = 1,
-        writable: Sequence[str] = (),
+        execution: Execution = DEFAULT,
     ) -> None:
         """`cases` are all that may be asked about; limits and `accuracy` are as for `run`, `repeat` as for `Fleet`.
-        `environment` is added to that of the executor; `stays`, `acts` and `writable` are those of `Setup`."""
-        paths = _paths(library, runtime, ())
+        `environment` is added to that of the executor; `stays`, `acts` and `execution` are those of `Setup`."""
+        paths = _paths(library, runtime, execution)
         setup = Setup(
             _slim(interface, cases), *paths, seed, time_limit, memory_limit, environment or {}, stays, acts,
-            accuracy=tuple(accuracy), repeat=repeat, shows_all=True, writable=tuple(writable),
+            accuracy=tuple(accuracy), repeat=repeat, shows_all=True, execution=execution,
         )  # fmt: skip
         self._session = Session(setup)
         self._session.open = True

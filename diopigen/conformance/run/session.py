@@ -253,9 +253,9 @@ class Session:
     def _count_crash(self, case: Case) -> None:
         """Counts a crash, and with the last of many all other cases of the function that no worker has yet."""
         self._crashes[case.function] += 1
-        if self._crashes[case.function] != self.setup.crash_limit:
+        if self._crashes[case.function] != self.setup.execution.crash_limit:
             return
-        message = f"not called: {case.function} has crashed {self.setup.crash_limit} times"
+        message = f"not called: {case.function} has crashed {self.setup.execution.crash_limit} times"
         for number, other in [entry for entry in self.queue if entry[1].function == case.function]:
             self.queue.remove((number, other))
             fault = Fault("crash", "", message)

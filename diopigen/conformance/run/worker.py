@@ -25,6 +25,7 @@ from diopigen.conformance.compare.describe import describe
 from diopigen.conformance.model import Case, CaseResult, Fault
 from diopigen.conformance.oracles import oracles
 from diopigen.conformance.run.execute import Judge
+from diopigen.conformance.run.execution import DEFAULT, Execution
 from diopigen.conformance.run.executor import Ended, Executor, Opening, Overdue, Refused, executor_program
 from diopigen.conformance.run.frames import FrameError
 from diopigen.conformance.run.opaque import be_opaque
@@ -32,8 +33,6 @@ from diopigen.conformance.run.repeat import judge_repeated
 from diopigen.diagnostics import Failure, failure
 from diopigen.ir.model import Interface
 
-CRASH_LIMIT = 20
-"""Crashes of one function after which its other cases count as crashed without being called: each costs a process."""
 _START_LIMIT = 120.0
 """Seconds that an executor may take to load the library; more where a case may take long, as in an emulator."""
 _START_CASES = 6
@@ -70,14 +69,7 @@ class Setup:
     """Number of runs of each case; its outputs must have the same bytes each time."""
     digests: bool = False
     """True if results have digests of their outputs."""
-    launcher: tuple[str, ...] = ()
-    """Words of a command that the executor's own are appended to, such as those of an emulator."""
-    executor: tuple[str, ...] = ()
-    """Words of a command that speaks the protocol; empty for the program of this machine."""
-    is_confined: bool = True
-    writable: tuple[str, ...] = ()
-    """Files and folders that a confined library may write to."""
-    crash_limit: int = CRASH_LIMIT
+    execution: Execution = DEFAULT
     shows_all: bool = False
     """True if what a crashed process printed is shown whole."""
 
@@ -151,19 +143,19 @@ class Bench:
 
     @property
     def _writable(self) -> tuple[str, ...]:
-        return (*self.setup.writable, *([self.setup.acts] if self.setup.acts else []))
+        return (*self.setup.execution.writable, *([self.setup.acts] if self.setup.acts else []))
 
     def _command(self) -> list[str]:
-        setup = self.setup
-        if setup.executor:
-            return [*setup.launcher, *setup.executor]
+        setup, execution = self.setup, self.setup.execution
+        if execution.executor:
+            return [*execution.launcher, *execution.executor]
         if setup.packed is not None:
             from diopigen.conformance.run.tvm_ffi_executor import command
 
             limits = ["--confine", *(word for path in self._writable for word in ("--writable", path)), "--"]
-            confining = [str(executor_program()), *limits] if setup.is_confined else []
-            return [*setup.launcher, *confining, *command(setup.interface, setup.packed)]
-        return [*setup.launcher, str(executor_program())]
+            confining = [str(executor_program()), *limits] if execution.is_confined else []
+            return [*execution.launcher, *confining, *command(setup.interface, setup.packed)]
+        return [*execution.launcher, str(executor_program())]
 
     def _opened(self) -> Executor:
         setup = self.setup
@@ -174,7 +166,7 @@ class Bench:
             [function.name for function in setup.interface.functions],
             self.judge.preparer.dtypes["uint8"],
             setup.memory_limit,
-            setup.is_confined,
+            setup.execution.is_confined,
             self._writable,
         )
         fix = "run the library's initialisation by itself; the text is the end of what it printed"
@@ -197,8 +189,8 @@ class Bench:
 
     def result(self, case: Case) -> CaseResult:
         """The result of a case. Raises `Failure` where the library does not load again after a crash."""
-        if self._crashes[case.function] >= self.setup.crash_limit:
-            return _crash(case, f"not called: {case.function} has crashed {self.setup.crash_limit} times")
+        if self._crashes[case.function] >= self.setup.execution.crash_limit:
+            return _crash(case, f"not called: {case.function} has crashed {self.setup.execution.crash_limit} times")
         executor = self.executor()
         try:
             result = judge_repeated(self.judge, executor, case, self.setup.repeat)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from diopigen.conformance.model import Case
+from diopigen.conformance.run.execution import Execution
 from diopigen.conformance.run.runner import CaseRunner
 from diopigen.ir.model import Interface
 from lab.mutation.sources.board import Board
@@ -63,7 +64,12 @@ def measure(
             nonlocal done
             with Board(count) as board:
                 runner = CaseRunner(
-                    batch, interface, library, runtime, environment=board.environment, writable=[str(board.path)]
+                    batch,
+                    interface,
+                    library,
+                    runtime,
+                    environment=board.environment,
+                    execution=Execution(writable=(board.path,)),
                 )
                 try:
                     for case in batch:

@@ -1,0 +1,200 @@
+"""Runs of the suite by commands: cases chosen, processes started ahead, progress shown, reports written."""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from diopigen.collection import no_collection
+from diopigen.console import Session
+
+if TYPE_CHECKING:
+    from diopigen.chip.accuracy import Declaration
+    from diopigen.conformance.model import Case, CaseResult, Results
+    from diopigen.conformance.run.execution import Execution
+    from diopigen.conformance.run.processes import Processes
+    from diopigen.conformance.run.runner import Fleet
+
+
+def started_ahead() -> Processes:
+    """Lets a worker read its modules while the spec is loaded here."""
+    from diopigen.conformance.run.processes import Processes
+
+    processes = Processes()
+    processes.prepare()
+    click.get_current_context().call_on_close(processes.dismiss)
+    return processes
+
+
+def select_cases(
+    session: Session,
+    ops: tuple[str, ...],
+    family: tuple[str, ...],
+    dtype: tuple[str, ...],
+    axis: tuple[str, ...],
+    model: tuple[str, ...],
+) -> list[Case]:
+    from diopigen.conformance.cases.stored import StoredCases
+    from diopigen.conformance.cases.suite import select
+
+    interface = session.load().interface
+    tables = session.models() if model else ()
+    small = None if model else session.small_calls()
+    derived = StoredCases(interface, session.interface_key).of
+    return select(
+        interface, ops=ops, families=family, dtypes=dtype, axes=axis, tables=tables, models=model, small=small,
+        derived=derived,
+    )  # fmt: skip
+
+
+def select_held_out(
+    session: Session, ops: tuple[str, ...], family: tuple[str, ...], dtype: tuple[str, ...], seed: int, count: int
+) -> list[Case]:
+    """Held-out calls of the functions that match, in an order that the seed decides."""
+    from diopigen.conformance.cases.held_out import HeldOut
+    from diopigen.conformance.cases.suite import matching
+
+    interface = session.load().interface
+    drawn = HeldOut(interface, seed)
+    with no_collection():
+        cases = [case for function in matching(interface, ops, family) for case in drawn.of(function, count)]
+    found = [case for case in cases if not dtype or case.dtype in dtype]
+    random.Random(seed).shuffle(found)
+    return found
+
+
+def with_smallest(
+    session: Session,
+    results: Results,
+    libraries: tuple[Path, Path],
+    limits: tuple[float, int],
+    execution: Execution,
+    accuracy: Sequence[Declaration],
+) -> Results:
+    """The results with the smallest calls that fail as held-out ones do, of a few functions."""
+    from diopigen.conformance.cases.held_out import HeldOut
+    from diopigen.conformance.run.runner import CaseRunner
+    from diopigen.conformance.run.shrink import with_smallest_failures
+
+    if not results.failures:
+        return results
+    interface = session.load().interface
+    runner = CaseRunner(
+        [result.case for result in results.failures], interface, *libraries, seed=results.seed,
+        time_limit=limits[0], memory_limit=limits[1] << 30, accuracy=accuracy, execution=execution,
+    )  # fmt: skip
+    try:
+        return with_smallest_failures(results, HeldOut(interface, results.seed), runner.check)
+    finally:
+        runner.close()
+
+
+def write_reports(
+    session: Session, results: Results, json_file: str | None, junit_file: str | None, html_file: str | None
+) -> None:
+    """Writes results in the forms that have a file."""
+    from diopigen.conformance.report.results import to_json, to_junit
+
+    if json_file:
+        _write(Path(json_file), to_json(results))
+    if junit_file:
+        _write(Path(junit_file), to_junit(results))
+    if html_file:
+        from diopigen.conformance.report.html import to_html
+
+        _write(Path(html_file), to_html(results, session.load().interface, session.workspace().templates))
+
+
+def run_with_progress(
+    session: Session,
+    cases: list[Case],
+    libraries: tuple[Path, Path],
+    seed: int,
+    limits: tuple[float, int],
+    execution: Execution,
+    processes: Processes,
+    jobs: int = 1,
+    device: str = "",
+    accuracy: Sequence[Declaration] = (),
+    packed: Path | None = None,
+    fleet: Fleet | None = None,
+) -> Results:
+    """Runs cases over a library and its runtime, with progress on standard error."""
+    from diopigen.conformance.run.runner import run as run_cases
+    from diopigen.conformance.run.runner import weight
+
+    with _Progress(sys.stderr.isatty(), sum(map(weight, cases))) as progress:
+        return run_cases(
+            cases,
+            session.load().interface,
+            *libraries,
+            jobs=jobs,
+            seed=seed,
+            time_limit=limits[0],
+            memory_limit=limits[1] << 30,
+            progress=progress.show,
+            device=device,
+            execution=execution,
+            processes=processes,
+            accuracy=accuracy,
+            packed=packed,
+            fleet=fleet,
+        )
+
+
+def packed_of(session: Session, binding: str, library: Path) -> Path | None:
+    """The library of packed functions, where cases are to be called through it: the one nearest to the library, else
+    one built from the sources that diopigen brings along."""
+    if binding != "tvm_ffi":
+        return None
+    from diopigen.conformance.run.locate import packed_library
+    from diopigen.conformance.run.tvm_ffi_library import require_installed, tvm_ffi_library
+
+    require_installed()
+    return packed_library(library) or tvm_ffi_library(session.load().interface, session.workspace().templates)
+
+
+def _write(path: Path, content: str) -> None:
+    from diopigen.output.depfile import write_if_changed
+
+    write_if_changed(path, content.encode())
+
+
+class _Progress:
+    """A line that counts, on a terminal; a line every ten seconds elsewhere, so that a log shows life."""
+
+    def __init__(self, terminal: bool, weights: int) -> None:
+        from diopigen.conformance.run.progress import Remaining
+
+        self.terminal = terminal
+        self.last = time.monotonic()
+        self.failed = 0
+        self.remaining = Remaining(weights)
+
+    def __enter__(self) -> _Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.terminal:
+            click.echo("\r\033[K", err=True, nl=False)
+
+    def show(self, done: int, total: int, result: CaseResult) -> None:
+        """Called after each case."""
+        from diopigen.conformance.model import FAILURES
+        from diopigen.conformance.run.progress import in_words
+        from diopigen.conformance.run.runner import weight
+
+        self.failed += result.outcome in FAILURES
+        now = time.monotonic()
+        self.remaining.advance(weight(result.case), now)
+        if now - self.last < (0.1 if self.terminal else 10):
+            return
+        self.last = now
+        line = f"{done} of {total} cases, {self.failed} failed{in_words(self.remaining.seconds(now))}"
+        click.echo(f"\r\033[K{line}" if self.terminal else line, err=True, nl=not self.terminal)
