@@ -24,6 +24,7 @@ from diopigen.commands import (
     conformance_collectives,
     conformance_history,
     conformance_reports,
+    conformance_verify,
     docs,
     elementwise,
     headers,
@@ -99,6 +100,7 @@ for command in (
 ):
     cli.add_command(command)
 conformance.conformance.add_command(conformance_reports.report)
+conformance.conformance.add_command(conformance_verify.verify)
 conformance_reports.report.add_command(conformance_history.diff)
 conformance_reports.report.add_command(conformance_history.balance)
 conformance.conformance.add_command(conformance_history.history)

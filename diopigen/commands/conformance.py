@@ -110,8 +110,9 @@ def list_cases(
 @vendor_options("device", "exceptions")
 @click.option("-j", "--jobs", type=click.IntRange(1), help="Worker processes (default: the number of processors).")
 @report_options
+@click.option("--sign", "sign_key", metavar="KEY", help="Sign the JSON report with this private key of SSH: FILE.sig.")
 @spec_option
-@combinations(needs("costs_file", "shard"))
+@combinations(needs("costs_file", "shard"), needs("sign_key", "json_file"))
 def run(
     lib: str,
     runtime: str | None,
@@ -144,6 +145,7 @@ def run(
     json_file: str | None,
     junit_file: str | None,
     html_file: str | None,
+    sign_key: str | None,
     spec: str | None,
 ) -> None:
     """Run cases and print what came of them, function by function or family by family.
@@ -161,6 +163,7 @@ def run(
     from diopigen.conformance.run.factors import free_factors
     from diopigen.conformance.run.identity import library_digest, settings_digest, spec_digest
     from diopigen.conformance.run.locate import dispatch_library
+    from diopigen.conformance.run.provenance import provenance, sign
 
     session = Session(spec, None, "text", False)
     libraries = libraries_of(session, lib, runtime)
@@ -189,6 +192,7 @@ def run(
         runtime=runtime or "",
         options=(*vendor.options, *execution.words),
         requires_all=require_all,
+        provenance=provenance(libraries[1], session.workspace().spec),
         shard=shard or "",
         declarations={one.where: str(one) for one in vendor.accuracy},
         identity={
@@ -225,6 +229,8 @@ def run(
     if held_out is not None:
         results = with_smallest(session, results, libraries, (time_limit, memory_limit), execution, vendor.accuracy)
     write_reports(session, results, json_file, junit_file, html_file)
+    if sign_key and json_file:
+        sign(Path(json_file), Path(sign_key))
     afterwards = Sink()
     unneeded(known, results.results, afterwards)
     free_factors(known, session.load().interface, afterwards)

@@ -196,4 +196,5 @@ def _described(results: Results, head: Results) -> Results:
         options=head.options,
         declarations=head.declarations,
         requires_all=head.requires_all,
+        provenance=head.provenance,
     )

@@ -246,6 +246,8 @@ class Results:
     serving: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Other libraries that the one under test has opened, and the functions of the interface that each defines: results
     may be theirs."""
+    provenance: Mapping[str, str] = field(default_factory=dict)
+    """Versions, machine, commit, time and the digest of the host runtime; see run/provenance.py."""
     requires_all: bool = False
     """True if a function that is missing or not implemented counts against the library."""
 

@@ -29,6 +29,7 @@ RULES = {
     "exception-unneeded": "A known exception that the library no longer needs is removed.",
     "exception-not-carried": "A known exception can be said in the form of device_configs.py.",
     "bad-shard": "A shard is named as I/N, with I from 1 to N.",
+    "report-unsigned": "The signature of a report is of its own bytes, by an allowed key where some are named.",
     "report-unreadable": "A file of results is one that `conformance run --json` wrote.",
     "card-suspect": "A card computes the same bytes in sentinel cases as other cards, and as itself before.",
     "report-case-twice": "Results that are merged have no case in common.",

@@ -30,9 +30,9 @@ class Configuration:
     """One row of the table. `environment` is added to that of the run; `flags` are what the processor must have, as
     /proc/cpuinfo names them. `probe` is a Python expression over the module `probes`, evaluated in the environment of
     the run; its text must begin with `effect`: a setting that nothing heeds would be no configuration. `emulated` is
-    the command of an emulator, `executor` one that speaks the protocol of the suite; `sample` limits the cases of each function; where `tests` names tests, they are run
-    instead of the suite. `aarch64` is what runs cross-compiled for 64-bit ARM (aarch64.py): `suite`, `tests` or
-    `sanitizers`. `shared`: part of what CI runs every time."""
+    the command of an emulator, `executor` one that speaks the protocol of the suite; `sample` limits the cases of each
+    function; where `tests` names tests, they are run instead of the suite. `aarch64` is what runs cross-compiled for
+    64-bit ARM (aarch64.py): `suite`, `tests` or `sanitizers`. `shared`: part of what CI runs every time."""
 
     group: str
     name: str

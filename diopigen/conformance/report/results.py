@@ -259,6 +259,7 @@ def to_json(results: Results) -> str:
         **({"in_force": list(results.in_force)} if results.in_force is not None else {}),
         **({"serving": {path: list(names) for path, names in results.serving.items()}} if results.serving else {}),
         **({"requires_all": True} if results.requires_all else {}),
+        **({"provenance": dict(results.provenance)} if results.provenance else {}),
     }  # fmt: skip
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 

@@ -64,6 +64,7 @@ def _results(document: Form) -> Results:
         plan=document.get("plan", "").text(),
         suspects=tuple(_suspect(one) for one in document.get("suspects", []).items()),
         in_force=_in_force(document),
+        provenance={name: text.text() for name, text in document.get("provenance", {}).entries()},
         serving={
             path: tuple(name.text() for name in names.items()) for path, names in document.get("serving", {}).entries()
         },
