@@ -4,6 +4,7 @@ change; `make nightly` makes them for an hour over the sanitized library (`pytho
 from __future__ import annotations
 
 import itertools
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -70,14 +71,14 @@ def test_a_call_that_fails_is_named_with_what_repeats_it(tmp_path: Path) -> None
     assert sound.returncode == 0, sound.stdout + sound.stderr
     faulty = subprocess.run(
         [*command, "--seed", "1", "--calls", "20"], capture_output=True, text=True, check=False,
-        env={"TINY_FAULT": "write past the end"},
+        env={**os.environ, "TINY_FAULT": "write past the end"},
     )  # fmt: skip
     assert faulty.returncode == 1
     failed = next(line.split()[1] for line in faulty.stdout.splitlines() if line.startswith("FAILED"))
     assert f"--seed 1 --repeat {failed}" in faulty.stdout
     again = subprocess.run(
         [*command, "--seed", "1", "--repeat", failed], capture_output=True, text=True, check=False,
-        env={"TINY_FAULT": "write past the end"},
+        env={**os.environ, "TINY_FAULT": "write past the end"},
     )  # fmt: skip
     assert again.returncode == 1
     assert f"FAILED {failed}" in again.stdout

@@ -27,7 +27,7 @@ VENDORS = re.compile(r'os\.environ\.get\(f"TORCH_\{[^}]+\}_LIBRARIES"\)')
 LISTS = re.compile(r'LISTS = "(OP_[A-Z_]+)"')
 """Names of which optools makes two."""
 OWN = re.compile(r"(DIOPI|DIOPIGEN|OPTOOLS)(_|$)")
-SEARCH_PATHS = {"PATH", "PYTHONPATH"}
+SEARCH_PATHS = {"PATH", "PYTHONPATH", "TMPDIR"}
 MACROS = {"DIOPI_VERSION"}
 
 

@@ -29,7 +29,7 @@ struct Variable {
 };
 
 // clang-format off
-constexpr std::array<Variable, 88> kVariables = {{
+constexpr std::array<Variable, 89> kVariables = {{
     {"DIOPIGEN_CACHE", "", false, 0, 0, ""},
     {"DIOPIGEN_TRACEBACK", "", false, 0, 0, ""},
     {"DIOPI_VENDOR_LIBRARY", "", false, 0, 0, ""},
@@ -96,6 +96,7 @@ constexpr std::array<Variable, 88> kVariables = {{
     {"DIOPI_CUDA_EMULATION_NOTES", "", false, 0, 0, ""},
     {"DIOPI_CUDA_EMULATION_ORDER", "forward|reversed", false, 0, 0, ""},
     {"DIOPI_CUDA_EMULATION_STREAMS", "eager|lazy", false, 0, 0, ""},
+    {"DIOPI_EXECUTOR_IN_FORCE", "", false, 0, 0, ""},
     {"DIOPI_MUTANT", "", false, 0, 0, ""},
     {"DIOPI_MUTANT_ACTS", "", false, 0, 0, ""},
     {"DIOPI_MUTANT_TARGET", "", false, 0, 0, ""},
