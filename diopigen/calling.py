@@ -20,7 +20,7 @@ from diopigen.conformance.cases.values import RecipeError
 from diopigen.conformance.dtypes import decode, encode
 from diopigen.conformance.model import SUCCESS, Case, Operand, Value
 from diopigen.conformance.run.blocks import Block
-from diopigen.conformance.run.executor import Ended, Executor, Opening, Overdue, Refused, executor_program
+from diopigen.conformance.run.executor import Ended, Executor, Opening, Overdue, Rejected, executor_program
 from diopigen.conformance.run.frames import OWN, FrameError
 from diopigen.conformance.run.host_runtime import host_runtime
 from diopigen.conformance.run.locate import library_and_runtime
@@ -84,7 +84,7 @@ class Library:
     def _opened(self) -> Executor:
         try:
             return Executor([str(executor_program())], self._opening, _LIMIT, {})
-        except (Ended, Overdue, Refused, FrameError) as error:
+        except (Ended, Overdue, Rejected, FrameError) as error:
             printed = f" {error.printed}" if isinstance(error, Ended) and error.printed else ""
             fix = "look for undefined symbols with ldd, and at initLibrary"
             raise failure("library-unloadable", f"the library does not load: {error}{printed}", fix=fix) from None
@@ -115,7 +115,7 @@ class Library:
         try:
             answer = self._executor.call(name, frame, ready.arguments, _LIMIT)
             ready.answered(frame, answer)
-        except Refused as error:
+        except Rejected as error:
             raise CallError("diopiErrorOccurred", str(error)) from None
         except (Ended, FrameError) as error:
             self._executor.kill()

@@ -21,7 +21,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def _seed(_context: click.Context, _param: click.Parameter, value: str) -> int:
-    """A whole number; for `random` one that nobody knows before the run."""
+    """A whole number; for `random` one that is not known before the run."""
     if value == "random":
         return secrets.randbits(48)
     if not value.isdecimal():

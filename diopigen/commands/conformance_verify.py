@@ -96,13 +96,13 @@ def _sampled(session: Session, results: Results, count: int) -> list[Case]:
 
     interface = session.load().interface
     names = [one.case.id for one in results.results if one.outcome not in ("excepted", "inapplicable")]
-    chosen = set(random.Random(secrets.randbits(64)).sample(names, min(count, len(names))))
-    functions = [one for one in tested(interface) if any(name.startswith(f"{one.name}/") for name in chosen)]
+    drawn_ids = set(random.Random(secrets.randbits(64)).sample(names, min(count, len(names))))
+    functions = [one for one in tested(interface) if any(name.startswith(f"{one.name}/") for name in drawn_ids)]
     models = small_calls(interface, session.models(), {one.name for one in functions})
     known = [case for one in functions for case in (*cases_of(interface, one), *models.get(one.name, ()))]
-    found = {case.id: case for case in known if case.id in chosen}
+    found = {case.id: case for case in known if case.id in drawn_ids}
     drawn = HeldOut(interface, results.seed)
-    for name in chosen - set(found):
+    for name in drawn_ids - set(found):
         case = drawn.find(name)
         if case is not None:
             found[name] = case

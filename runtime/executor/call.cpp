@@ -82,7 +82,7 @@ class Call {
         }
     }
 
-    Writer made(void* function) {
+    Writer resultOf(void* function) {
         const CallClock clock(!device_.isAccelerator());
         const std::int32_t status = arguments_.call(function);
         const std::int32_t late = status == diopiSuccess ? runtime_.diopiHostSynchronize(device_.context()) : 0;
@@ -340,12 +340,12 @@ void Device::freeTemporaries() {
     }
 }
 
-Writer made(Device& device, const Library& library, void* function, Reader& frame) {
+Writer resultOf(Device& device, const Library& library, void* function, Reader& frame) {
     Writer answer;
     {
         Call call(device, library);
         call.read(frame);
-        answer = call.made(function);
+        answer = call.resultOf(function);
     }
     device.freeTemporaries();
     std::fflush(nullptr);  // what was printed in this call belongs to it

@@ -32,6 +32,6 @@ class Device {
 };
 
 /// Makes the call of a frame, whose first field, the number of the function, has been read.
-Writer made(Device& device, const Library& library, void* function, Reader& frame);
+Writer resultOf(Device& device, const Library& library, void* function, Reader& frame);
 
 }  // namespace diopigen::executor

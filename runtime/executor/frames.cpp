@@ -31,7 +31,7 @@ bool readAll(int stream, char* to, std::uint64_t count) {
     return true;
 }
 
-/// Gives up where nobody reads: the stream ends then as well.
+/// Gives up where the other side does not read: the stream ends then as well.
 void writeAll(int stream, const char* from, std::uint64_t count) {
     while (count > 0) {
         const ssize_t written = write(stream, from, count);

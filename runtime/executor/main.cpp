@@ -172,7 +172,7 @@ class Session {
         if (function == nullptr) {
             throw Failed("protocol", "a call of a function that the library does not have");
         }
-        send(streams_.answers, Kind::kAnswer, made(*device_, *library_, function, frame));
+        send(streams_.answers, Kind::kAnswer, resultOf(*device_, *library_, function, frame));
     }
 
     void close() {

@@ -178,7 +178,7 @@ constexpr std::uint32_t kArchitecture = 0;
 #endif
 
 /// What outlives a process, or reaches into another one: keys, mounts, namespaces, programs in the kernel.
-constexpr std::uint32_t kRefused[] = {
+constexpr std::uint32_t kRejected[] = {
     SYS_add_key,         SYS_request_key,      SYS_keyctl,
     SYS_mount,           SYS_umount2,          SYS_pivot_root,
     SYS_setns,           SYS_unshare,          SYS_bpf,
@@ -188,7 +188,7 @@ constexpr std::uint32_t kRefused[] = {
     SYS_kexec_load,      SYS_settimeofday,     SYS_clock_settime,
 };
 
-bool refuseCalls() {
+bool rejectCalls() {
     if (kArchitecture == 0) {
         return false;
     }
@@ -196,14 +196,14 @@ bool refuseCalls() {
     const auto load = [&](std::size_t offset) {
         program.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset)));
     };
-    const auto refuse = [&] { program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)); };
+    const auto reject = [&] { program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)); };
     load(offsetof(seccomp_data, arch));
     program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kArchitecture, 1, 0));
-    refuse();  // calls of another architecture, which have other numbers
+    reject();  // calls of another architecture, which have other numbers
     load(offsetof(seccomp_data, nr));
-    for (const std::uint32_t number : kRefused) {
+    for (const std::uint32_t number : kRejected) {
         program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1));
-        refuse();
+        reject();
     }
     program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
     sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
@@ -278,7 +278,7 @@ std::vector<std::string> confine(const std::vector<std::string>& writable) {
     if (restrictFiles(writable, &name)) {
         names.push_back(name);
     }
-    if (refuseCalls()) {
+    if (rejectCalls()) {
         names.emplace_back("seccomp");
     }
     return names;

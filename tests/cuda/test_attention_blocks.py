@@ -238,9 +238,7 @@ def test_the_suite_passes_by_plans(
     ]
     assert len(cases) > 900
     execution = Execution(writable=(str(tmp_path),))
-    found = run(
-        sampled(cases, 6), interface, emulated[1], emulated[0], jobs=2, time_limit=HOUR, execution=execution
-    )
+    found = run(sampled(cases, 6), interface, emulated[1], emulated[0], jobs=2, time_limit=HOUR, execution=execution)
     assert [f"{result.case.id}: {result.faults}" for result in found.failures] == []
     served = set(notes.read_text().splitlines())
     assert served >= {"attention", "attention, joined", "attention, gradient", "attention, gradient, joined"}

@@ -1,4 +1,4 @@
-"""Calls that nobody can know before a run: legal calls of the suite with other sizes, dimensions, numbers, values and
+"""Calls that are not known before the run before a run: legal calls of the suite with other sizes, dimensions, numbers, values and
 layouts, drawn from a seed.
 
 Such a call keeps the contract of its function, as every case of the suite does. It follows from the seed, its function
@@ -209,7 +209,7 @@ def _sized(value: Value, sizes: Sizes, *, is_size: bool) -> Argument:
 
 
 def _values(value: Operand, shape: Sequence[int], sizes: Sizes) -> Any:
-    """How the elements come about in another shape: indices stay below the size that they were below."""
+    """The recipe of elements in another shape: indices stay below the size that they were below."""
     if isinstance(value.values, Drawn):
         if value.values.distribution == "integers":
             low, high = value.values.arguments

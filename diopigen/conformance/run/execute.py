@@ -1,4 +1,4 @@
-"""Judges one case: has the function called, and checks status, values and memory."""
+"""Checkers one case: has the function called, and checks status, values and memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from diopigen.conformance.dtypes import Array
 from diopigen.conformance.model import ANY_FAILURE, ANY_STATUS, SUCCESS, Case, CaseResult, Fault, operands_of
 from diopigen.conformance.oracles import Call
 from diopigen.conformance.run.blocks import Block
-from diopigen.conformance.run.executor import Refused
+from diopigen.conformance.run.executor import Rejected
 from diopigen.conformance.run.frames import FOREIGN, OWN, Answer, Argument, Frame
 from diopigen.conformance.run.outputs import Output, digest_of, outputs_of
 from diopigen.conformance.run.prepare import ALLOCATED, Prepared, Preparer
@@ -32,7 +32,7 @@ _ELSEWHERE = ("diopiNoImplement", "diopiForceFallbackToCPU")
 
 
 class Calls(Protocol):
-    """What makes calls."""
+    """Makes calls."""
 
     @property
     def state(self) -> Mapping[str, int]:
@@ -47,20 +47,20 @@ class Calls(Protocol):
 
 
 Expresses = Callable[[Function, Case], bool]
-"""Whether a binding can make the call of a case."""
+"""Tells if a binding can make the call of a case."""
 
 
 @dataclass(slots=True)
-class _Made:
-    """A call that has been made."""
+class _Result:
+    """A call that has been done."""
 
     frame: Frame
     ready: Prepared
     answer: Answer
 
 
-class Judge:
-    """Judges cases of one library, which others call."""
+class Checker:
+    """Checkers cases of one library, which others call."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Judge:
         self.statuses = {value.value: value.name for value in error.values} if error is not None else {}
         self.preparer = Preparer(interface, seed=seed)
 
-    def judge(self, case: Case, calls: Calls) -> CaseResult:
+    def check(self, case: Case, calls: Calls) -> CaseResult:
         """The result of a case. Errors of the library come out as faults; raises what `calls` raises."""
         start, self.seconds = time.thread_time(), 0.0
         function = self.functions[case.function]
@@ -101,8 +101,8 @@ class Judge:
         self.verdict = Verdict("passed")
         try:
             outcome, faults = self._check(case, function, calls)
-        except (Refused, RecipeError) as error:
-            if case.expect != ANY_STATUS or (isinstance(error, Refused) and error.code != "host"):
+        except (Rejected, RecipeError) as error:
+            if case.expect != ANY_STATUS or (isinstance(error, Rejected) and error.code != "host"):
                 raise
             outcome, faults = "inapplicable", []  # there is no such tensor
         if outcome == "passed" and case.waiver is not None and case.waiver.kind == "unsupported":
@@ -114,23 +114,23 @@ class Judge:
             self.verdict.sources, self.verdict.errors, digest_of(self.outputs),
         )  # fmt: skip
 
-    def _called(self, function: Function, frame: Frame, ready: Prepared, calls: Calls) -> _Made:
+    def _called(self, function: Function, frame: Frame, ready: Prepared, calls: Calls) -> _Result:
         answer = calls.call(function.name, frame, ready.arguments, self.limit)
         self.seconds += max(0.0, answer.seconds)
         ready.answered(frame, answer)
-        return _Made(frame, ready, answer)
+        return _Result(frame, ready, answer)
 
     def _check(self, case: Case, function: Function, calls: Calls) -> tuple[str, list[Fault]]:
         frame, ready = self.preparer.frame(case, function)
         self.values = ready.values
         before = None if self.counters is None else int(self.counters.sum())
-        made = self._called(function, frame, ready, calls)
+        done = self._called(function, frame, ready, calls)
         if self.counters is not None and int(self.counters.sum()) == before:
             return "passed", []
-        status = self.statuses.get(made.answer.status, "an unknown status")
+        status = self.statuses.get(done.answer.status, "an unknown status")
         if status == SUCCESS:
-            status = self.statuses.get(made.answer.late, "an unknown status")
-        said = made.answer.text
+            status = self.statuses.get(done.answer.late, "an unknown status")
+        said = done.answer.text
         if case.expect == ANY_STATUS:
             return self._check_random(function, ready, status)
         if status in _ELSEWHERE and case.expect != status:
@@ -158,7 +158,7 @@ class Judge:
         faults += self.verdict.faults
         if function.tolerance == "random" and not faults:
             varying = validator.varying if case.axis == "distribution" else set()
-            faults += self._again(case, made, calls, validator.compared, varying)
+            faults += self._again(case, done, calls, validator.compared, varying)
         return ("failed" if faults else self.verdict.outcome), faults
 
     def _check_random(self, function: Function, ready: Prepared, status: str) -> tuple[str, list[Fault]]:
@@ -214,10 +214,10 @@ class Judge:
             if param.type in ALLOCATED and None in ready.allocated(param.name)
         ]
 
-    def _again(self, case: Case, made: _Made, calls: Calls, compared: set[str], random: set[str]) -> list[Fault]:
+    def _again(self, case: Case, done: _Result, calls: Calls, compared: set[str], random: set[str]) -> list[Fault]:
         """The same seed and offset give the same numbers again to what is compared, which scratch memory is not; the
         next call without them gives others to `random`."""
-        function, states = made.ready.function, made.answer.generators
+        function, states = done.ready.function, done.answer.generators
 
         def called(states: Sequence[tuple[int, int]]) -> list[Array]:
             frame, ready = self.preparer.frame(case, function)
@@ -225,11 +225,11 @@ class Judge:
             self._called(function, frame, ready, calls)
             return [ready.after(block) for _, block in _written(ready)]
 
-        written = _written(made.ready)
-        first = [made.ready.after(block) for _, block in written]
+        written = _written(done.ready)
+        first = [done.ready.after(block) for _, block in written]
         after = called(states)
         advances = [offset > 0 for _, offset in states]
-        again = called(made.frame.seeds)
+        again = called(done.frame.seeds)
         faults = [
             Fault("reproducibility", param.name, "the same seed gives other numbers the second time")
             for (param, _), before, now in zip(written, first, again, strict=True)

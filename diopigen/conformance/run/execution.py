@@ -11,7 +11,7 @@ CRASH_LIMIT = 20
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """Where and within which limits the library is called. `executor` are the words of a command that speaks the
+    """The process that calls the library, and its limits. `executor` are the words of a command that speaks the
     protocol, empty for the program of this machine; `launcher` those of a command that the executor's own are appended
     to, such as an emulator's. A confined library may write to the files and folders of `writable` alone."""
 

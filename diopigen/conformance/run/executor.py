@@ -57,14 +57,14 @@ class Ended(Exception):
         super().__init__(message)
         self.printed = printed
         self.ending = how or message
-        """How it ended, in a few words."""
+        """The exit status or signal, in words."""
 
 
 class Overdue(Exception):
     """The process has not answered within its time."""
 
 
-class Refused(Exception):
+class Rejected(Exception):
     """The process answers with an error. `code` is of the protocol: `host` for a function of the host runtime, which is
     a fault of the device or of the case, and `memory`."""
 
@@ -75,7 +75,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What a process opens: the library and its runtime as paths of its machine, and the names of the functions.
+    """The files that a process opens: the library and its runtime as paths of its machine, and the names of the functions.
 
     `memory_limit` is in bytes, 0 for none; `writable` are files and folders that a confined process may write to."""
 
@@ -92,7 +92,7 @@ class Executor:
     """A process with the library. `state` has the state of each function; `in_force` names what confines it."""
 
     def __init__(self, command: Sequence[str], opening_: Opening, limit: float, environment: Mapping[str, str]) -> None:
-        """Starts the process and opens the library. Raises `Ended`, `Overdue` or `Refused` where that fails, and
+        """Starts the process and opens the library. Raises `Ended`, `Overdue` or `Rejected` where that fails, and
         `Failure` where the command cannot be started."""
         self.errors: Any = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the process)
         self.process = _started(command, {**os.environ, **environment}, self.errors)
@@ -120,7 +120,7 @@ class Executor:
             hello = Fields(self._receive(HELLO, limit))
             (protocol,) = hello.unpack("<I")
             if protocol != PROTOCOL:
-                raise Refused("protocol", f"the executor speaks version {protocol} of the protocol, not {PROTOCOL}")
+                raise Rejected("protocol", f"the executor speaks version {protocol} of the protocol, not {PROTOCOL}")
             self.machine = hello.text()
             self.in_force = tuple(hello.texts())
             opened = Fields(self._receive(OPENED, limit))
@@ -137,7 +137,7 @@ class Executor:
         """Other libraries in the process, and the functions of the interface that they define."""
 
     def call(self, function: str, frame: Frame, arguments: Sequence[Argument], limit: float) -> Answer:
-        """Makes a call. Raises `Ended`, `Overdue`, `Refused`, and `FrameError` for what is no answer to it."""
+        """Makes a call. Raises `Ended`, `Overdue`, `Rejected`, and `FrameError` for what is no answer to it."""
         if self._ready.poll(0) and self.process.poll() is None and self._has_data():
             self.kill()
             raise Ended(UNREQUESTED)
@@ -160,7 +160,7 @@ class Executor:
             return f"the library is not left within {limit:g} s: finalizeLibrary hangs"
         except Ended as error:
             return f"{error} while the library was left"
-        except (Refused, FrameError) as error:
+        except (Rejected, FrameError) as error:
             return str(error)
 
     @property
@@ -227,7 +227,7 @@ class Executor:
         if kind == ERROR:
             fields = Fields(payload)
             code = fields.text()
-            raise Refused(code, fields.text())
+            raise Rejected(code, fields.text())
         return payload
 
     def _read(self, count: int, last: float) -> bytearray:

@@ -25,7 +25,7 @@ HEADER = struct.Struct("<IIQ")
 
 
 class TensorForm(IntEnum):
-    """How a tensor of a call comes about."""
+    """Origins of a tensor of a call."""
 
     VIEW = 0
     ALONE = 1
@@ -33,7 +33,7 @@ class TensorForm(IntEnum):
 
 
 class Form(IntEnum):
-    """How an argument is passed."""
+    """Ways to pass an argument."""
 
     CONTEXT = 0
     NULL = 1

@@ -1,4 +1,4 @@
-"""Where results are from: versions, the machine, the state of the sources; and signatures of reports by keys of SSH."""
+"""Origin of results: versions, the machine, the state of the sources; and signatures of reports by keys of SSH."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from diopigen.conformance.run.identity import library_digest
 from diopigen.diagnostics import Span, failure
 
 NAMESPACE = "diopigen-report"
-"""What a signature of SSH is for: one of another purpose does not count."""
+"""Purpose of the signatures: one of SSH for another purpose does not count."""
 _CODE = "report-unsigned"
 
 

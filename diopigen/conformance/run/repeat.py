@@ -7,22 +7,22 @@ from dataclasses import replace
 
 from diopigen.conformance.compare.describe import describe
 from diopigen.conformance.model import Case, CaseResult, Fault
-from diopigen.conformance.run.execute import Calls, Judge
+from diopigen.conformance.run.execute import Calls, Checker
 from diopigen.conformance.run.outputs import Output
 
 _NOT_CALLED = frozenset({"missing", "inapplicable"})
 
 
-def judge_repeated(judge: Judge, calls: Calls, case: Case, count: int) -> CaseResult:
+def check_repeated(checker: Checker, calls: Calls, case: Case, count: int) -> CaseResult:
     """The result of a case that runs `count` times: that of the first run, where all others have the same outcome and
     the same bytes in all outputs; else `nondeterministic`, whichever runs pass."""
-    first = judge.judge(case, calls)
-    before = judge.outputs
+    first = checker.check(case, calls)
+    before = checker.outputs
     if first.outcome in _NOT_CALLED or _overruns(first):
         return first
     for number in range(2, count + 1):
-        again = judge.judge(case, calls)
-        faults = _differences(first, again, before, judge.outputs, f"run {number} of {count}")
+        again = checker.check(case, calls)
+        faults = _differences(first, again, before, checker.outputs, f"run {number} of {count}")
         if faults or _overruns(again):
             failing = first if first.faults else again
             faults += failing.faults

@@ -71,7 +71,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class OpenRequest:
-    """What to open."""
+    """The files and functions to open."""
 
     byte_dtype: int
     runtime: str
@@ -81,7 +81,7 @@ class OpenRequest:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What was opened: names, whether tensors are on a device, the state of each function."""
+    """An open library: names, whether tensors are on a device, the state of each function."""
 
     vendor: str
     version: str
@@ -90,7 +90,7 @@ class Opened:
 
 
 class Served(Protocol):
-    """What a program serves. Each method may raise `HostFailure`."""
+    """Serves a library. Each method may raise `HostFailure`."""
 
     def open(self, request: OpenRequest) -> Opened:
         """Opens a library."""

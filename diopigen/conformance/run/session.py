@@ -1,4 +1,4 @@
-"""Worker processes that judge cases, and the queue of cases that they share."""
+"""Worker processes that checker cases, and the queue of cases that they share."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class _Worker:
 
 
 class Session:
-    """Processes that judge cases, each with an executor of its own."""
+    """Processes that checker cases, each with an executor of its own."""
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class Session:
         return self.results
 
     def check(self, cases: Sequence[Case]) -> list[CaseResult]:
-        """Judges cases in the process that is there, or in a new one."""
+        """Checkers cases in the process that is there, or in a new one."""
         self._take_on(cases)
         if self.workers:
             self._feed(self.workers[0])
@@ -274,7 +274,7 @@ class Session:
             raise failure("library-init", message, fix="look for what ends processes, such as the lack of memory")
         if worker.waiting:
             index, case = worker.waiting.popleft()
-            fault = Fault("crash", "", f"the process that judges ended with {ending(code)}: {text}")
+            fault = Fault("crash", "", f"the process that checks ended with {ending(code)}: {text}")
             self._finish(index, CaseResult(case, "crashed", 0.0, (fault,), describe(case), worker=worker.number))
         # A sentinel case is of its worker alone: what this one has not run, no other runs in its place.
         self.queue.extendleft(entry for entry in reversed(worker.waiting) if entry[0] < len(self.cases))

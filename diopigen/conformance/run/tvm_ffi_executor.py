@@ -72,7 +72,7 @@ class PackedCalls:
     def call(self, request: Request) -> Answer:
         """Makes a call."""
         try:
-            return _Call(self, request).made()
+            return _Call(self, request).result()
         except HostError as error:
             raise HostFailure("host", str(error)) from None
         finally:
@@ -113,7 +113,7 @@ class _Call:
                 self.tensors.append(arena.view(self.storages[one.base], one.shape, one.strides, dtype, one.offset))
         self.generators = [arena.generator(seed, offset) for seed, offset in request.seeds]
 
-    def made(self) -> Answer:
+    def result(self) -> Answer:
         """Makes the call, and frees its tensors."""
         try:
             params = [*([None] if self.function.context else []), *self.function.params]

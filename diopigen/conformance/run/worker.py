@@ -1,5 +1,5 @@
-"""A process that judges cases. It has an executor of its own, which loads the library: a crash or a hang there costs
-one case, and nothing that the library does reaches the judge.
+"""A process that checks cases. It has an executor of its own, which loads the library: a crash or a hang there costs
+one case, and nothing that the library does reaches the checker.
 
 It reads pickled work from its standard input and writes one line of JSON per case to its standard output.
 """
@@ -24,12 +24,12 @@ from diopigen.chip.accuracy import Declaration
 from diopigen.conformance.compare.describe import describe
 from diopigen.conformance.model import Case, CaseResult, Fault
 from diopigen.conformance.oracles import oracles
-from diopigen.conformance.run.execute import Judge
+from diopigen.conformance.run.execute import Checker
 from diopigen.conformance.run.execution import DEFAULT, Execution
-from diopigen.conformance.run.executor import Ended, Executor, Opening, Overdue, Refused, executor_program
+from diopigen.conformance.run.executor import Ended, Executor, Opening, Overdue, Rejected, executor_program
 from diopigen.conformance.run.frames import FrameError
 from diopigen.conformance.run.opaque import be_opaque
-from diopigen.conformance.run.repeat import judge_repeated
+from diopigen.conformance.run.repeat import check_repeated
 from diopigen.diagnostics import Failure, failure
 from diopigen.ir.model import Interface
 
@@ -114,7 +114,7 @@ def result_line(index: int, result: CaseResult) -> dict[str, Any]:
 
 
 class Bench:
-    """The judge of a worker, and the executor that it has now."""
+    """The checker of a worker, and the executor that it has now."""
 
     def __init__(self, setup: Setup) -> None:
         """Opens the library. Raises `Failure` where that fails."""
@@ -125,7 +125,7 @@ class Bench:
 
             expresses["expresses"] = of_packed
         counters = Path(setup.acts) if setup.acts else None
-        self.judge = Judge(
+        self.checker = Checker(
             setup.interface, seed=setup.seed, limit=setup.time_limit, counters=counters, accuracy=setup.accuracy,
             observes=setup.digests or setup.repeat > 1, **expresses,
         )  # fmt: skip
@@ -164,7 +164,7 @@ class Bench:
             setup.library,
             setup.runtime,
             [function.name for function in setup.interface.functions],
-            self.judge.preparer.dtypes["uint8"],
+            self.checker.preparer.dtypes["uint8"],
             setup.memory_limit,
             setup.execution.is_confined,
             self._writable,
@@ -178,7 +178,7 @@ class Bench:
         except Overdue:
             text = f"the library under test does not load within {limit:.0f} s"
             raise failure("library-init", text, fix="look at initLibrary") from None
-        except (Refused, FrameError) as error:
+        except (Rejected, FrameError) as error:
             raise _refusal(error, setup) from None
         where = "device memory" if found.has_device else "no device memory"
         if setup.device and (found.vendor != setup.device or not found.has_device):
@@ -193,13 +193,13 @@ class Bench:
             return _crash(case, f"not called: {case.function} has crashed {self.setup.execution.crash_limit} times")
         executor = self.executor()
         try:
-            result = judge_repeated(self.judge, executor, case, self.setup.repeat)
+            result = check_repeated(self.checker, executor, case, self.setup.repeat)
         except Overdue:
             self._give_up()
             limit = self.setup.time_limit
             fault = Fault("hang", "", f"the call has not returned within {limit:g} s")
             return CaseResult(case, "hung", limit, (fault,), describe(case))
-        except (Ended, Refused, FrameError, MemoryError) as error:
+        except (Ended, Rejected, FrameError, MemoryError) as error:
             self._give_up()
             self._crashes[case.function] += 1
             return _crash(case, _words(error, shows_all=self.setup.shows_all))
@@ -266,7 +266,7 @@ def _crash(case: Case, message: str) -> CaseResult:
 
 
 def serve(commands: BinaryIO, answers: BinaryIO) -> int:
-    """Sets up, then judges batches until the input ends."""
+    """Sets up, then checks batches until the input ends."""
     with contextlib.suppress(Exception):  # named with the first case that needs them
         oracles()  # read before the first case
     setup: Setup | None = receive(commands)
@@ -284,7 +284,7 @@ def serve(commands: BinaryIO, answers: BinaryIO) -> int:
             if batch is None:
                 break
             for index, case in batch:
-                _line(answers, result_line(index, _judged(bench, case)))
+                _line(answers, result_line(index, _checked(bench, case)))
     except Failure as error:
         found = error.diagnostics[0]
         _line(answers, {"setup": str(error), "code": found.code, "fix": found.fix or ""})
@@ -294,7 +294,7 @@ def serve(commands: BinaryIO, answers: BinaryIO) -> int:
     return 0
 
 
-def _judged(bench: Bench, case: Case) -> CaseResult:
+def _checked(bench: Bench, case: Case) -> CaseResult:
     try:
         return bench.result(case)
     except Failure:
