@@ -1,4 +1,4 @@
-"""Calls that are not known before the run before a run: legal calls of the suite with other sizes, dimensions, numbers, values and
+"""Calls that are not known before a run: legal calls of the suite with other sizes, dimensions, numbers, values and
 layouts, drawn from a seed.
 
 Such a call keeps the contract of its function, as every case of the suite does. It follows from the seed, its function

@@ -75,7 +75,7 @@ class Rejected(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """The files that a process opens: the library and its runtime as paths of its machine, and the names of the functions.
+    """The library and its runtime as paths of the machine that opens them, and the names of the functions.
 
     `memory_limit` is in bytes, 0 for none; `writable` are files and folders that a confined process may write to."""
 
