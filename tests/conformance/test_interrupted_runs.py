@@ -38,7 +38,16 @@ def _interrupt_once(
 
 def test_the_table_so_far_the_files_and_130(tmp_path: Path, tiny_library: Path, runtime: Path) -> None:
     files = [tmp_path / name for name in ("all.json", "all.xml", "all.html")]
-    options = ("--lib", str(tiny_library), "--runtime", str(runtime), "--spec", str(ROOT / "specs"), "-j", "1")
+    options: tuple[str, ...] = (
+        "--lib",
+        str(tiny_library),
+        "--runtime",
+        str(runtime),
+        "--spec",
+        str(ROOT / "specs"),
+        "-j",
+        "1",
+    )
     forms = [word for form, path in zip(("json", "junit", "html"), files, strict=True) for word in (f"--{form}", path)]
     options += ("--executor", f"writable={tmp_path}")
     command = (*SUITE, *options, "--ops", "Add", "--ops", "Relu", *map(str, forms))
@@ -57,7 +66,7 @@ def test_the_table_so_far_the_files_and_130(tmp_path: Path, tiny_library: Path, 
 
 @pytest.mark.slow
 def test_a_case_repeated_alone_ends_with_130_too(tmp_path: Path, tiny_library: Path, runtime: Path) -> None:
-    options = ("--lib", str(tiny_library), "--runtime", str(runtime), "--spec", str(ROOT / "specs"))
+    options: tuple[str, ...] = ("--lib", str(tiny_library), "--runtime", str(runtime), "--spec", str(ROOT / "specs"))
     options += ("--executor", f"writable={tmp_path}")
     command = (sys.executable, "-m", "diopigen", "conformance", "repro", "diopiAdd/float32/plain", *options)
     done = _interrupt_once(command, tmp_path / "ready", "wait in add", tmp_path)

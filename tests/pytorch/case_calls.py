@@ -6,7 +6,6 @@ What an operator returns is copied into the memory that the case has for it, so 
 
 from __future__ import annotations
 
-import ctypes
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,10 +18,12 @@ from diopigen.conformance.cases.suite import cases_of
 from diopigen.conformance.dtypes import STORAGE, Array
 from diopigen.conformance.model import SUCCESS, Case, Number, operands_of
 from diopigen.conformance.oracles import Call
-from diopigen.conformance.run.memory import CANARY, Arena, Block
+from diopigen.conformance.run.blocks import CANARY, Block, Blocks
+from diopigen.conformance.run.frames import Fetched, Frame
+from diopigen.conformance.run.prepare import Call as PreparedCall
 from diopigen.conformance.run.prepare import Prepared, Preparer
 from diopigen.conformance.run.verdict import Accuracies, Validator
-from diopigen.conformance.strides import GUARD, Dims, reach, strides_of
+from diopigen.conformance.strides import Dims
 from diopigen.emit.torch.custom import Argument, Custom
 from diopigen.ir.model import Interface, Parameter
 
@@ -33,69 +34,53 @@ LARGEST = 40_000
 """Elements of a case. Larger ones are for the suite, which calls the same functions."""
 
 
-class TorchArena(Arena):
-    """Tensors of torch on a device, between guard zones as in the suite's arena."""
+class TorchBlocks(Blocks):
+    """Tensors of torch on a device, between guard zones as those of the suite."""
 
-    def __init__(self, interface: Interface, device: torch.device) -> None:
-        values = {value.name: value.value for enum in interface.enums for value in enum.values}
-        self.dtypes = {info.name: values[info.enum] for info in interface.dtypes}
-        self.context, self.device = ctypes.c_void_p(), 1
+    def __init__(self, device: torch.device) -> None:
         self.where = device
-        self.tensors: dict[int, torch.Tensor] = {}
-        self.storages: dict[int, torch.Tensor] = {}
-        self.sources: dict[int, torch.Generator] = {}
+        self.tensors: list[torch.Tensor] = []
+        self.storages: list[torch.Tensor] = []
+        self.sizes: list[int] = []
+        self.sources: list[torch.Generator] = []
 
-    def register(self, tensor: torch.Tensor) -> ctypes.c_void_p:
+    def register(self, tensor: torch.Tensor) -> int:
         """A handle for a tensor."""
-        handle = len(self.tensors) + 1
-        self.tensors[handle] = tensor
-        return ctypes.c_void_p(handle)
+        self.tensors.append(tensor)
+        return len(self.tensors) - 1
 
     def of(self, block: Block) -> torch.Tensor:
         """The tensor of a block."""
-        return self.tensors[block.handle.value or 0]
+        return self.tensors[block.handle]
 
-    def tensor(self, stored: Array, dtype: str, layout: str = "contiguous", *, on_host: bool = False) -> Block:
+    def storage(self, content: Array, *, on_host: bool) -> int:
         assert not on_host, "a case with a tensor on the host"
-        shape = stored.shape
-        strides = strides_of(shape, layout)
-        item = STORAGE[dtype].itemsize
-        count = reach(shape, strides)
-        if count == 0:
-            empty = torch.empty_strided(shape, strides, dtype=DTYPES[dtype], device=self.where)
-            return Block(self.register(empty), None, shape, strides, dtype, np.empty(0, dtype=np.uint8))
-        shift = 1 if layout == "offset" else 0
-        before = np.full(2 * GUARD + (shift + count) * item, CANARY, dtype=np.uint8)
-        base = ctypes.c_void_p(len(self.storages) + 1)
-        block = Block(ctypes.c_void_p(), base, shape, strides, dtype, before, start=GUARD + shift * item)
-        block.elements(before)[...] = stored
-        storage = torch.from_numpy(_padded(before)).to(self.where)
-        self.storages[base.value or 0] = storage
-        view = torch.as_strided(storage.view(DTYPES[dtype]), shape, strides, GUARD // item + shift)
-        block.handle = self.register(view)
-        return block
+        self.storages.append(torch.from_numpy(_padded(content)).to(self.where))
+        self.sizes.append(content.size)
+        return len(self.storages) - 1
 
-    def alias(self, block: Block, shape: Dims, layout: str) -> Block:
-        del shape, layout  # the memory is laid out as the first tensor has it
-        handle = self.register(self.of(block))
-        return Block(
-            handle, block.base, block.shape, block.strides, block.dtype, block.before, owner=False, start=block.start
-        )
+    def rewrite(self, block: Block) -> None:
+        raise AssertionError("a case with tensors that overlap in part")
 
-    def read(self, block: Block) -> Array:
-        if block.base is None:
-            return np.empty_like(block.before)
-        return np.asarray(self.storages[block.base.value or 0].cpu().numpy()[: block.before.size])
+    def view(self, base: Any, shape: Dims, strides: Dims, dtype: str, offset: int) -> int:
+        return self.register(torch.as_strided(self.storages[base].view(DTYPES[dtype]), shape, strides, offset))
 
-    def fetch(self, handle: Any) -> tuple[Array, str, Dims]:
-        tensor = self.tensors[handle.value]
-        return stored_of(tensor), NAMES[tensor.dtype], tuple(tensor.stride())
+    def alone(self, shape: Dims, strides: Dims, dtype: str, *, on_host: bool) -> int:
+        return self.register(torch.empty_strided(shape, strides, dtype=DTYPES[dtype], device=self.where))
 
-    def generator(self, seed: int, offset: int = 0) -> ctypes.c_void_p:
+    def csr(self, shape: Dims, parts: Sequence[Any]) -> int:
+        raise AssertionError("a case with a sparse matrix")
+
+    def generator(self, seed: int, offset: int = 0) -> int:
         source = torch.Generator(device=self.where)
         source.manual_seed(seed)
-        self.sources[len(self.sources) + 1] = source
-        return ctypes.c_void_p(len(self.sources))
+        self.sources.append(source)
+        return len(self.sources) - 1
+
+    def read(self) -> list[Array]:
+        """The bytes of all storages now."""
+        read = zip(self.storages, self.sizes, strict=True)
+        return [np.asarray(storage.cpu().numpy()[:size]) for storage, size in read]
 
 
 def _padded(storage: Array) -> Array:
@@ -119,7 +104,7 @@ class OperatorCall:
     custom: Custom
     case: Case
     ready: Prepared
-    arena: TorchArena
+    blocks: TorchBlocks
     arguments: list[Any]
 
     @property
@@ -141,7 +126,8 @@ class OperatorCall:
                 return [said]
             position += count
         call = Call(self.ready.function, self.ready.values, self.ready.dtypes, self.ready.shapes)
-        verdict = Validator(self.arena, Accuracies(())).verdict(self.case, self.ready, call)
+        self.ready.storages = self.blocks.read()
+        verdict = Validator(Accuracies(())).verdict(self.case, self.ready, call)
         if verdict.outcome == "passed":
             return []
         lines = [f"{fault.parameter}: {fault.message} ({fault.expected}, {fault.actual})" for fault in verdict.faults]
@@ -150,13 +136,9 @@ class OperatorCall:
     def _take(self, param: Parameter, found: Sequence[torch.Tensor], *, is_sum: bool) -> str:
         """Puts results where the case has memory for them. What a gradient is added to starts from zeros here."""
         if param.type in ("new_tensor", "new_tensors"):
-            if param.name in self.ready.slots:
-                handles = [self.arena.register(one).value for one in found]
-                slot = self.ready.slots[param.name]
-                if isinstance(slot, ctypes.Array):
-                    slot[:] = handles
-                else:
-                    slot.value = handles[0]
+            first, count = self.ready.allocating.get(param.name, (0, 0))
+            fetched = [Fetched(stored_of(one), NAMES[one.dtype], tuple(one.stride())) for one in found[:count]]
+            self.ready.fetched[first : first + count] = fetched
             return ""
         (block,) = self.ready.blocks[param.name]
         assert block is not None, f"{param.name} is a result, which is never absent"
@@ -164,7 +146,7 @@ class OperatorCall:
         if (tuple(one.shape), one.dtype) != (block.shape, DTYPES[block.dtype]):
             wanted, got = f"{block.dtype}{list(block.shape)}", f"{NAMES[one.dtype]}{list(one.shape)}"
             return f"{param.name} has the form {got}, the case has {wanted}"
-        self.arena.of(block).copy_(one)
+        self.blocks.of(block).copy_(one)
         if is_sum:
             self.ready.values[param.name] = np.zeros_like(self.ready.values[param.name])
             block.elements(block.before)[...] = 0
@@ -180,24 +162,26 @@ def listed(results: Any) -> list[torch.Tensor]:
 
 def prepared(interface: Interface, custom: Custom, case: Case, device: torch.device) -> OperatorCall:
     """The call of a case."""
-    arena = TorchArena(interface, device)
-    preparer = Preparer(interface, arena)
-    ready = preparer.prepare(case, custom.function)
+    blocks = TorchBlocks(device)
+    preparer = Preparer(interface)
+    frame = Frame(preparer.dtypes)
+    ready = PreparedCall(preparer, case, custom.function, frame, blocks).prepared()
+    ready.fetched = [None] * sum(frame.handles)
     generators = iter(ready.generators)
     arguments = []
     for one in custom.arguments:
         if one.param.type == "generator":
             is_null = case.arguments.get(one.name, True) is None
-            arguments.append(None if is_null else arena.sources[next(generators)[0].value or 0])
+            arguments.append(None if is_null else blocks.sources[next(generators)[0]])
         else:
-            arguments.append(_argument(one, case, ready, arena, preparer.enum_values))
-    return OperatorCall(custom, case, ready, arena, arguments)
+            arguments.append(_argument(one, case, ready, blocks, preparer.enum_values))
+    return OperatorCall(custom, case, ready, blocks, arguments)
 
 
-def _argument(one: Argument, case: Case, ready: Prepared, arena: TorchArena, enum_values: dict[str, int]) -> Any:
+def _argument(one: Argument, case: Case, ready: Prepared, blocks: TorchBlocks, enum_values: dict[str, int]) -> Any:
     value = case.arguments.get(one.name)
     if one.param.type in ("tensor", "tensors"):
-        tensors = [None if block is None else arena.of(block) for block in ready.blocks.get(one.name, [None])]
+        tensors = [None if block is None else blocks.of(block) for block in ready.blocks.get(one.name, [None])]
         return tensors if one.param.type == "tensors" else tensors[0]
     if isinstance(value, Number):
         return {"bool": bool, "int64": int}.get(value.dtype, float)(value.value)
