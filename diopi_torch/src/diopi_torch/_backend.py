@@ -101,6 +101,7 @@ def load(name: str, package: str, file: str) -> None:
     torch.ops.diopi.reject_composed_for_compressed()
     importlib.import_module(f"{__package__}.gradients").install()
     torch.utils.rename_privateuse1_backend(name)
+    torch.ops.diopi.register_graphs()
     module = importlib.import_module(f"{__package__}.device")
     # Libraries read the device's name off the module's.
     module.__name__ = f"torch.{name}"

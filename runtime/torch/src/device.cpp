@@ -3,6 +3,7 @@
 #include <diopigen/accelerator.h>
 #include <diopigen/device.h>
 #include <diopigen_torch/allocator.h>
+#include <diopigen_torch/capture.h>
 #include <diopigen_torch/device.h>
 #include <pthread.h>
 
@@ -226,6 +227,7 @@ void synchronize(c10::Stream stream) {
 }
 
 void waitFor(diopiStreamHandle_t stream) {
+    requireNoCapture(stream, "a wait of the host for the device");
     requireDone(registered.requireSynchronizeStream()(stream), "finish the work of a stream");
 }
 
