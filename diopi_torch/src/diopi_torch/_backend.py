@@ -107,8 +107,8 @@ def load(name: str, package: str, file: str) -> None:
     module.__name__ = f"torch.{name}"
     torch._register_device_module(name, module)
     sys.modules[module.__name__] = module
-    for part in ("amp", "memory", "nvtx", "random", "streams"):
-        sys.modules[f"{module.__name__}.{part}"] = importlib.import_module(f"{__package__}.{part}")
+    for part in ("amp", "graphs", "memory", "nvtx", "random", "streams"):
+        sys.modules[f"{module.__name__}.{part}"] = getattr(module, part)
     conversion.install(name)
     printing.install(name)
     torch.utils.generate_methods_for_privateuse1_backend(

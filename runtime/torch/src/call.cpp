@@ -7,6 +7,7 @@
 #include <diopigen/left_call.h>
 #include <diopigen_torch/allocator.h>
 #include <diopigen_torch/call.h>
+#include <diopigen_torch/capture.h>
 #include <diopigen_torch/fallback.h>
 #include <diopigen_torch/release.h>
 #include <diopigen_torch/shaped.h>
@@ -61,8 +62,8 @@ void Call::lack(const char* name) {
 void Call::fail(const char* name, diopiError_t status) {
     const char* const text = diopiGetLastErrorString == nullptr ? nullptr : diopiGetLastErrorString();
     if (!isLeft(status)) {
-        throw Failed(c10::str(name, " returns ", static_cast<int>(status), text == nullptr ? "" : ": ",
-                              text == nullptr ? "" : text));
+        throw Failed(c10::str(name, isCapturing(currentDevice()) ? ", in a capture," : "", " returns ",
+                              static_cast<int>(status), text == nullptr ? "" : ": ", text == nullptr ? "" : text));
     }
     const char* const word = status == diopiNoImplement ? "diopiNoImplement" : "diopiForceFallbackToCPU";
     noteLeft({name, word});
