@@ -65,7 +65,8 @@ def root(base: torch.Tensor, exponent: Any) -> Any:
 class Program:
     """A plan in the library; it goes with this object."""
 
-    def __init__(self, planned: Plan) -> None:
+    def __init__(self, planned: Plan, captures: bool = False) -> None:
+        self._captures = captures
         with unset_fake_temporarily():
             self.number = torch.ops.diopi.make_program(planned.text(), planned.constants, PLANS)
         self.outputs = planned.outputs
@@ -77,7 +78,8 @@ class Program:
     def runner(self) -> Runner:
         """Runs it for inputs of sizes that do not change."""
         if self._runner is None:
-            self._runner = program_runner(self.number)
+            runner = program_runner(self.number)
+            self._runner = replayed.Replayed(runner) if self._captures else runner
         return self._runner
 
     def statistics(self) -> dict[str, int]:
@@ -177,7 +179,7 @@ class Graph(OutputCode):
         """Makes a program the one of a static graph."""
         self._only = only
         if self._all_tensors and only.is_plain:
-            self._runner = replayed.Replayed(only.runner()) if self.captures else only.runner()
+            self._runner = only.runner()
 
     def _selected(self, args: list[Any]) -> Program:
         """The program for the sizes of what is staged, planned where there is none: for all sizes for which the planner
@@ -199,7 +201,7 @@ class Graph(OutputCode):
         """Programs with different conditions. While a switch wants to see calls one by one, nothing is fused."""
         key = (is_watched, *(args[k] for k, _ in self._reals))
         if key not in self.programs:
-            self.programs[key] = [] if self.kept is None else [Program(self.kept.plan(not is_watched))]
+            self.programs[key] = [] if self.kept is None else [self._program(self.kept.plan(not is_watched))]
             if len(self.programs) > PLANS:
                 self.programs.popitem(last=False)
         self.programs.move_to_end(key)
@@ -212,7 +214,10 @@ class Graph(OutputCode):
             self._sources = sources_of(self.module.graph, {})
         planned = self._planned(args, not is_watched, is_open)
         show(planned)
-        return Program(planned)
+        return self._program(planned)
+
+    def _program(self, planned: Plan) -> Program:
+        return Program(planned, self.captures)
 
     def _planned(self, args: Sequence[Any], fuses: bool, is_open: bool) -> Plan:
         assert self.module is not None and self._sources is not None
@@ -275,9 +280,7 @@ class Interpreted(OutputCode):
         raise BypassAOTAutogradCache(self.reason)
 
 
-def compile_graph(
-    module: torch.fx.GraphModule, inputs: Sequence[Any], captures: bool = False
-) -> Graph | Interpreted:
+def compile_graph(module: torch.fx.GraphModule, inputs: Sequence[Any], captures: bool = False) -> Graph | Interpreted:
     """What runs a graph of ATen overloads; planned now where no size is open."""
     saved = _saved_results(module, inputs)
     chosen = layouts.chosen(module, inputs, saved)

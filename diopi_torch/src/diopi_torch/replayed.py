@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -32,7 +32,8 @@ class Replayed:
         self._written: list[int] = []
         self._stream: torch.Stream | None = None
         self._inputs: list[torch.Tensor] = []
-        self._outputs: list[torch.Tensor] = []
+        self._results: list[Callable[[list[torch.Tensor]], torch.Tensor]] = []
+        """Each for the inputs of a call."""
         self._graph: Graph | None = None
         self._is_possible = True
 
@@ -53,17 +54,19 @@ class Replayed:
             if any(self._addresses[k] == 0 for k in self._written):
                 return self._give_up(inputs, "it writes an input that moves")
             try:
-                self._capture(inputs)
+                self._capture(inputs)  # which counts as a write
             except RuntimeError as reason:
                 return self._give_up(inputs, str(reason).splitlines()[0])
+        else:
+            torch.autograd.graph.increment_version([inputs[k] for k in self._written])
         assert self._graph is not None
         for at, buffer, value in zip(self._addresses, self._inputs, inputs, strict=True):
             if at == 0:
                 buffer.copy_(value)
         self._graph.replay()
-        torch.autograd.graph.increment_version([inputs[k] for k in self._written])
+        results = [result(inputs) for result in self._results]
         inputs.clear()
-        return [one.clone() for one in self._outputs]
+        return results
 
     def _warm_up(self, inputs: list[Any], stream: torch.Stream) -> list[Any]:
         """Runs once, so that what is initialized in a first run is not captured."""
@@ -85,10 +88,8 @@ class Replayed:
         ]
         captured = Graph()
         with graph(captured):
-            self._outputs = self._runner(list(self._inputs))
-        owned = {value.untyped_storage().data_ptr() for value in self._inputs}
-        if any(one.untyped_storage().data_ptr() in owned for one in self._outputs):
-            raise RuntimeError("a result is an input")
+            results = self._runner(list(self._inputs))
+        self._results = [_result(one, self._inputs) for one in results]
         # Inputs in place belong to the callers.
         self._inputs = [value.detach() if at == 0 else value.new_empty(0) for at, value in zip(self._addresses, self._inputs, strict=True)]  # fmt: skip
         self._graph = captured
@@ -96,5 +97,16 @@ class Replayed:
     def _give_up(self, inputs: list[Any], reason: str) -> list[Any]:
         log.info("a compiled graph is not captured: %s", reason)
         self._is_possible = False
-        self._graph, self._inputs, self._outputs = None, [], []
+        self._graph, self._inputs, self._results = None, [], []
         return self._runner(inputs)
+
+
+def _result(value: torch.Tensor, inputs: Sequence[torch.Tensor]) -> Callable[[list[torch.Tensor]], torch.Tensor]:
+    """A copy of a result of the capture; the input itself, or a view of it, where it is one."""
+    for k, one in enumerate(inputs):
+        if value is one:
+            return lambda given: given[k]
+        if value.untyped_storage().data_ptr() == one.untyped_storage().data_ptr() != 0:
+            sizes, strides, offset = value.shape, value.stride(), value.storage_offset() - one.storage_offset()
+            return lambda given: given[k].detach().as_strided(sizes, strides, offset + given[k].storage_offset())
+    return lambda _: value.clone()

@@ -62,8 +62,13 @@ void Call::lack(const char* name) {
 void Call::fail(const char* name, diopiError_t status) {
     const char* const text = diopiGetLastErrorString == nullptr ? nullptr : diopiGetLastErrorString();
     if (!isLeft(status)) {
-        throw Failed(c10::str(name, isCapturing(currentDevice()) ? ", in a capture," : "", " returns ",
-                              static_cast<int>(status), text == nullptr ? "" : ": ", text == nullptr ? "" : text));
+        if (isCapturing(currentDevice())) {
+            if (const std::string rejection = takeRejection(); !rejection.empty()) {
+                throw Failed(c10::str(name, ": ", rejection));
+            }
+        }
+        throw Failed(c10::str(name, " returns ", static_cast<int>(status), text == nullptr ? "" : ": ",
+                              text == nullptr ? "" : text));
     }
     const char* const word = status == diopiNoImplement ? "diopiNoImplement" : "diopiForceFallbackToCPU";
     noteLeft({name, word});

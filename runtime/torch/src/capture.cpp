@@ -52,6 +52,8 @@ struct Captured {
     std::vector<at::Tensor> tensors;
 };
 
+thread_local std::string rejection;
+
 std::mutex mutex;
 // Captures that are underway, by their numbers.
 std::unordered_map<uint64_t, Captured*> underway;
@@ -93,6 +95,7 @@ class Graph final : public at::GraphImplInterface {
 
     void capture_begin(c10::MempoolId_t pool, at::GraphCaptureMode /*mode*/) override {
         initialize();
+        takeRejection();
         TORCH_CHECK_NOT_IMPLEMENTED(table.begin != nullptr, "the library of ", name(),
                                     " registers no capture of streams (diopigen/stream_capture.h): work cannot be "
                                     "captured into a graph");
@@ -201,7 +204,12 @@ bool isStreamCapturing(diopiStreamHandle_t stream) { return captureOf(stream) !=
 
 bool isCapturing(c10::DeviceIndex device) { return currentCapture(device) != nullptr; }
 
-void rejectInCapture(const std::string& what) { TORCH_CHECK(false, "a graph cannot capture ", what); }
+void rejectInCapture(const std::string& what) {
+    rejection = "a graph cannot capture " + what;
+    TORCH_CHECK(false, rejection);
+}
+
+std::string takeRejection() { return std::exchange(rejection, {}); }
 
 std::optional<c10::MempoolId_t> poolOfCapture(c10::Stream stream) {
     const Captured* const captured = captureOf(handleOf(stream));

@@ -26,6 +26,8 @@ inline bool isCapturing(diopiStreamHandle_t stream) {
 bool isCapturing(c10::DeviceIndex device);
 
 [[noreturn]] void rejectInCapture(const std::string& what);
+/// The text of the calling thread's last rejection, once; empty for none. Libraries replace it by a text of theirs.
+std::string takeRejection();
 /// Throws where the stream is being captured: "a graph cannot capture", and `what`.
 inline void requireNoCapture(diopiStreamHandle_t stream, const char* what) {
     if (C10_UNLIKELY(isCapturing(stream))) {
