@@ -337,7 +337,8 @@ def _hint(value: Any) -> Any:
 
 
 def require_known(mode: str | None, options: Any) -> None:
-    """Accepts the modes of PyTorch: those with CUDA graphs capture graphs of static sizes, others are alike. Raises `ValueError` for another one, and for options: the backend has none."""
+    """Accepts the modes of PyTorch: those with CUDA graphs capture graphs of static sizes, the others are alike. Raises
+    `ValueError` for another one, and for options: the backend has none."""
     modes = list(torch._inductor.list_mode_options())
     if mode is not None and mode not in modes:
         raise ValueError(f"the backend diopi has no mode {mode!r}: it has {', '.join(modes)}")

@@ -90,8 +90,9 @@ class Replayed:
         with graph(captured):
             results = self._runner(list(self._inputs))
         self._results = [_result(one, self._inputs) for one in results]
-        # Inputs in place belong to the callers.
-        self._inputs = [value.detach() if at == 0 else value.new_empty(0) for at, value in zip(self._addresses, self._inputs, strict=True)]  # fmt: skip
+        for k, at in enumerate(self._addresses):
+            if at != 0:
+                self._inputs[k] = self._inputs[k].new_empty(0)  # it belongs to the callers
         self._graph = captured
 
     def _give_up(self, inputs: list[Any], reason: str) -> list[Any]:

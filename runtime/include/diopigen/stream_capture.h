@@ -1,8 +1,8 @@
 /* Capture of streams, which a device may offer to a framework: work is recorded once and launched many times.
  *
- * Without it graphs cannot be captured, and the framework reports that in one sentence. The table is copied; its functions
- * stay valid until finalizeLibrary() has returned, and may be called from several threads at once. Every function returns
- * 0 on success; get_last_error_string_func_t of diopigen/device.h describes a failure.
+ * Without it graphs cannot be captured, and the framework reports that in one sentence. The table is copied; its
+ * functions stay valid until finalizeLibrary() has returned, and may be called from several threads at once. Every
+ * function returns 0 on success; get_last_error_string_func_t of diopigen/device.h describes a failure.
  *
  * Valid in C11 and C++11 and later. */
 #ifndef DIOPIGEN_STREAM_CAPTURE_H_
@@ -40,8 +40,8 @@ int32_t diopigenRegisterStreamCapture(const diopigenStreamCapture_t* capture);
 
 /* Device memory of two numbers, the seed and an offset, which each launch of the graph sets; null where the calling
  * thread's stream is not being captured. A random kernel of a capture reads both, and adds the offset of
- * diopiGeneratorGetSeedAndOffset to the second. In a capture diopiGeneratorGetSeedAndOffset fails unless this was called
- * before: numbers that are arguments of a kernel would be the same in each launch. */
+ * diopiGeneratorGetSeedAndOffset to the second. In a capture diopiGeneratorGetSeedAndOffset fails unless this was
+ * called before: numbers that are arguments of a kernel would be the same in each launch. */
 int32_t diopigenGetCapturedSeed(diopiGeneratorHandle_t generator, const uint64_t** seed_and_offset);
 
 #ifdef __cplusplus

@@ -250,8 +250,8 @@ Status runGraph(void* graph, diopiStreamHandle_t stream, const diopigenGraphSlot
         return status;
     }
     const GraphRun run(*own, *queue, slots, step, state);
-    // A step that runs a graph itself adds to the batch of the outer one. A single step needs none and may run at once; in a capture
-    // of the stream nothing runs.
+    // A step that runs a graph itself adds to the batch of the outer one. A single step needs none and may run at once;
+    // in a capture of the stream nothing runs.
     if (Batch::exists() || own->steps.size() == 1 || queue->isCapturing()) {
         return run.plain();
     }

@@ -52,9 +52,7 @@ void Batch::submitHeld() {
     }
 }
 
-void Batch::add(Task task) {
-    tasks_.push_back(std::move(task));
-}
+void Batch::add(Task task) { tasks_.push_back(std::move(task)); }
 
 void Batch::submit() {
     if (!tasks_.empty()) {
@@ -248,8 +246,8 @@ bool Queue::runIfIdle(const char* name, uint64_t bytes, Work run) {
 }
 
 bool Queue::isDone() const {
-    return settings_.delayMicroseconds == 0 && held == nullptr && pushed_ == done_ && !hasFailed_ &&
-           !isCapturing_ && Capture::current() == nullptr;
+    return settings_.delayMicroseconds == 0 && held == nullptr && pushed_ == done_ && !hasFailed_ && !isCapturing_ &&
+           Capture::current() == nullptr;
 }
 
 bool Queue::isIdle(std::string* failure) {

@@ -24,7 +24,8 @@ Status failed(std::string text) { return {Code::invalidArgument, std::move(text)
 
 }  // namespace
 
-StreamCapture::StreamCapture(std::shared_ptr<Queue> origin) : number_(++captures), origin_(std::move(origin)), streams_{origin_} {}
+StreamCapture::StreamCapture(std::shared_ptr<Queue> origin)
+    : number_(++captures), origin_(std::move(origin)), streams_{origin_} {}
 
 Status StreamCapture::begin(const std::shared_ptr<Queue>& origin) {
     if (const Status status = requireNoCapture(*origin, "a second capture"); !status.ok()) {

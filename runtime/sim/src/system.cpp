@@ -393,11 +393,10 @@ Status System::checkOrder(Queue* queue, const Task& task) {
         return {};
     }
     const std::string stream = std::to_string(other->stream);
-    const std::string text = name + " on stream " + std::to_string(queue->number()) +
-                             (other->mine.write ? " writes" : " reads") + " bytes " +
-                             std::to_string(other->mine.first) + " to " + std::to_string(other->mine.last) +
-                             ", which " + other->name + " on stream " + stream +
-                             (other->write ? " writes" : " reads") + "; nothing orders the two";
+    const std::string text =
+        name + " on stream " + std::to_string(queue->number()) + (other->mine.write ? " writes" : " reads") +
+        " bytes " + std::to_string(other->mine.first) + " to " + std::to_string(other->mine.last) + ", which " +
+        other->name + " on stream " + stream + (other->write ? " writes" : " reads") + "; nothing orders the two";
     const Allocation* about = nullptr;
     for (const Range& range : task.uses) {
         about = range.index == other->mine.allocation ? range.allocation : about;

@@ -1,6 +1,6 @@
 // Graphs of captured streams, which torch.accelerator.Graph captures and launches.
-#include <ATen/core/GraphImplInterface.h>
 #include <ATen/core/Generator.h>
+#include <ATen/core/GraphImplInterface.h>
 #include <ATen/ops/empty.h>
 #include <c10/core/DeviceType.h>
 #include <c10/util/Exception.h>
@@ -101,8 +101,9 @@ class Graph final : public at::GraphImplInterface {
                                     "captured into a graph");
         TORCH_CHECK(!isUnderway_ && captured_ == nullptr, "the graph has been captured: reset() it first");
         stream_ = currentStream(-1);
-        TORCH_CHECK(stream_.id() != 0, "the default stream cannot be captured: other threads may use it; capture on "
-                                       "another one, as `with torch.Stream():`");
+        TORCH_CHECK(stream_.id() != 0,
+                    "the default stream cannot be captured: other threads may use it; capture on "
+                    "another one, as `with torch.Stream():`");
         const diopiStreamHandle_t handle = handleOf(stream_);
         TORCH_CHECK(!isCapturing(handle), "the stream is being captured into another graph");
         auto captured = std::make_unique<Captured>();
@@ -262,9 +263,10 @@ void requireUncaptured(const c10::GeneratorImpl* generator) {
 
 void registerGraphs() {
     const std::string key = c10::DeviceTypeName(kDeviceType, /*lower_case=*/false);
-    at::GraphImplRegistry()->Register(key, [](const at::GraphImplArgs& args) -> std::unique_ptr<at::GraphImplInterface> {
-        return std::make_unique<Graph>(args);
-    });
+    at::GraphImplRegistry()->Register(key,
+                                      [](const at::GraphImplArgs& args) -> std::unique_ptr<at::GraphImplInterface> {
+                                          return std::make_unique<Graph>(args);
+                                      });
 }
 
 }  // namespace diopigen::backend

@@ -3,8 +3,8 @@
 #define DIOPIGEN_TORCH_CAPTURE_H_
 
 #include <ATen/core/Tensor.h>
-#include <c10/core/GeneratorImpl.h>
 #include <c10/core/CachingDeviceAllocator.h>
+#include <c10/core/GeneratorImpl.h>
 #include <c10/macros/Macros.h>
 #include <diopi/diopirt.h>
 
