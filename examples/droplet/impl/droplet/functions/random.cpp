@@ -54,12 +54,13 @@ diopiError_t diopiDropout(Context ctx, Out out, Out mask, In input, double p, bo
         return leave(call);
     }
     return runRandom(&call, generator, [p](const Kernel& k, const RandomBits& bits) {
-        const Values kept = sampled(k, [&](int64_t i) { return bits.unit(i) < p ? 0 : 1; });
+        const Values selected = sampled(k, [&](int64_t i) { return bits.unit(i) < p ? 0 : 1; });
         Values values = load(k, 2);
-        std::transform(values.begin(), values.end(), kept.begin(), values.begin(),
-                       [scale = 1 / (1 - p)](double value, double isKept) { return isKept != 0 ? value * scale : 0; });
+        std::transform(
+            values.begin(), values.end(), selected.begin(), values.begin(),
+            [scale = 1 / (1 - p)](double value, double isSelected) { return isSelected != 0 ? value * scale : 0; });
         store(k, 0, values);
-        store(k, 1, kept);
+        store(k, 1, selected);
     });
 }
 
