@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 from collections.abc import Callable
 from types import ModuleType
@@ -293,18 +294,33 @@ def test_a_training_step(torch_droplet: ModuleType, droplet: Any, name: str) -> 
 
 
 def test_a_compiled_function_in_a_capture(torch_droplet: ModuleType, droplet: Any, fresh_compiler: None) -> None:
+    """The graph owns its temporary memory, constants and kernels: they outlive the program."""
     import torch
 
     x = torch.randn(16, 8).to(droplet)
-    compiled = torch.compile(lambda x: torch.softmax(x * 2 + 1, -1) @ x.T, backend="diopi")
-    expected = compiled(x)
-    graph, y = captured(torch_droplet, lambda: compiled(x))
+    stream = torch.Stream()
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        positions = torch.arange(8, device=x.device)
+        return torch.softmax(torch.sin(x * 2 + positions) @ x.T, -1)[:, :8] @ x.T
+
+    compiled = torch.compile(function, backend="diopi")
+    with stream:
+        expected = compiled(x)  # which makes an arena for the stream
+    graph, y = captured(torch_droplet, functools.partial(compiled, x), stream=stream)
     graph.replay()
     assert torch.equal(y, expected)
+    x.mul_(-1)
+    expected = compiled(x).cpu()
+    del compiled
+    torch._dynamo.reset()
+    gc.collect()
+    with stream:
+        others = [torch.full((size,), 7.0, device=droplet) for size in (8, 64, 128, 256, 512) for _ in range(8)]
     graph.replay()
-    assert torch.equal(y, compiled(x.mul_(-1))) is False
-    graph.replay()
-    assert torch.equal(y, compiled(x))
+    assert torch.equal(y.cpu(), expected)
+    stream.synchronize()
+    assert all(one.eq(7).all() for one in others)
 
 
 def test_reduce_overhead_replays_a_capture(torch_droplet: ModuleType, droplet: Any, fresh_compiler: None) -> None:

@@ -250,9 +250,8 @@ Status runGraph(void* graph, diopiStreamHandle_t stream, const diopigenGraphSlot
         return status;
     }
     const GraphRun run(*own, *queue, slots, step, state);
-    // A step that runs a graph itself adds to the batch of the outer one. A single step needs none and may run at once;
-    // in a capture of the stream nothing runs.
-    if (Batch::exists() || own->steps.size() == 1 || queue->isCapturing()) {
+    // A step that runs a graph itself adds to the batch of the outer one. A single step needs none and may run at once.
+    if (Batch::exists() || own->steps.size() == 1) {
         return run.plain();
     }
     const Batch batch(*queue);

@@ -49,7 +49,7 @@ struct CapturedSeed {
 struct Captured {
     c10::MempoolId_t pool;
     std::map<const c10::GeneratorImpl*, CapturedSeed> seeds;
-    std::vector<at::Tensor> tensors;
+    std::vector<std::shared_ptr<const void>> objects;
 };
 
 thread_local std::string rejection;
@@ -222,10 +222,14 @@ c10::MempoolId_t newPool() {
     return {0, ++pools};
 }
 
-void ownInCapture(diopiStreamHandle_t stream, const at::Tensor& tensor) {
+void ownInCapture(diopiStreamHandle_t stream, std::shared_ptr<const void> object) {
     if (Captured* const captured = captureOf(stream)) {
-        captured->tensors.push_back(tensor);
+        captured->objects.push_back(std::move(object));
     }
+}
+
+void ownInCapture(diopiStreamHandle_t stream, const at::Tensor& tensor) {
+    ownInCapture(stream, std::make_shared<const at::Tensor>(tensor));
 }
 
 const uint64_t* capturedSeed(c10::GeneratorImpl* generator) {

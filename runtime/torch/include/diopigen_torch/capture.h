@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -39,7 +40,8 @@ inline void requireNoCapture(diopiStreamHandle_t stream, const char* what) {
 std::optional<c10::MempoolId_t> poolOfCapture(c10::Stream stream);
 /// A pool that no graph has.
 c10::MempoolId_t newPool();
-/// Lets the graph of the capture that records the stream own a tensor of the host that its copies use.
+/// Lets the graph of the capture that records the stream own what its launches use besides memory of its pool.
+void ownInCapture(diopiStreamHandle_t stream, std::shared_ptr<const void> object);
 void ownInCapture(diopiStreamHandle_t stream, const at::Tensor& tensor);
 
 /// diopigenGetCapturedSeed.

@@ -49,7 +49,7 @@ diopiError_t runRandom(Call* call, diopiGeneratorHandle_t generator, Function ke
 diopiError_t diopiDropout(Context ctx, Out out, Out mask, In input, double p, bool train,
                           diopiGeneratorHandle_t generator) {
     Call call(ctx, "diopiDropout", {out, mask}, {input});
-    if (!train || !isFloat(call.dtype(0)) || !call.haveDtype({2}, call.dtype(0)) ||
+    if (!train || !(p >= 0 && p <= 1) || !isFloat(call.dtype(0)) || !call.haveDtype({2}, call.dtype(0)) ||
         !call.haveShape({1, 2}, call.shape(0)) || !call.isComplete()) {
         return leave(call);
     }
