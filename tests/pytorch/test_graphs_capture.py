@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import functools
 import gc
+import os
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+import torch_build
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 
@@ -373,3 +378,29 @@ def test_reduce_overhead_with_writes_and_random_numbers(droplet: Any, fresh_comp
         assert cache.tolist() == [i] * 4 and set(y.tolist()) <= {0, 4 * i}
         zeros.add(tuple((y == 0).tolist()))
     assert len(zeros) > 4 and cache._version == 2 * 29, "as without a capture"
+
+
+@pytest.mark.slow
+def test_a_library_without_captures(backend: Any, tmp_path: Path) -> None:
+    """Where the host forgets the table: one sentence, and compiled graphs that run as they do without a mode."""
+    source, library = tmp_path / "forgets.c", tmp_path / "forgets.so"
+    source.write_text("int diopigenRegisterStreamCapture(const void* table) { return table == 0; }\n")
+    subprocess.run(["cc", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
+    program = """
+import torch, torch_droplet
+x = torch.ones(3, device="droplet")
+compiled = torch.compile(lambda x: x * 2 + 1, backend="diopi", mode="reduce-overhead")
+print([compiled(x).tolist() for _ in range(3)])
+try:
+    with torch_droplet.graph(torch_droplet.Graph()):
+        x + 1
+except NotImplementedError as error:
+    print(str(error).splitlines()[0], torch.accelerator.current_stream().stream_id)
+"""
+    environment = {**os.environ, **backend.environment(), "LD_PRELOAD": str(library)}
+    environment["PYTHONPATH"] = os.pathsep.join(torch_build.PATHS)
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+    assert done.stdout == (
+        "[[3.0, 3.0, 3.0], [3.0, 3.0, 3.0], [3.0, 3.0, 3.0]]\nthe library of droplet registers no capture of streams "
+        "(diopigen/stream_capture.h): work cannot be captured into a graph 0\n"
+    ), done.stderr
