@@ -79,9 +79,15 @@ with torch.device("cuda"):
 torch.set_default_device("cuda")
 assert torch.zeros(1).is_cuda
 torch.set_default_device("cpu")
+graph, x = torch.cuda.CUDAGraph(), torch.ones(2, device="cuda")
+with torch.cuda.graph(graph, pool=torch.cuda.graph_pool_handle()):
+    y = x + torch.cuda.is_current_stream_capturing()
+x.fill_(4)
+graph.replay()
+assert y.tolist() == [5, 5] and torch.cuda.graphs.graph is torch.cuda.graph
 import copy, pickle
 assert pickle.loads(pickle.dumps(torch.device("cuda:1"))) == torch.device("cuda:1")
-for call in (torch.cuda.graph_pool_handle, torch.cuda.utilization):
+for call in (torch.cuda.make_graphed_callables, torch.cuda.utilization):
     try:
         call()
     except RuntimeError as error:

@@ -101,13 +101,14 @@ def load(name: str, package: str, file: str) -> None:
     torch.ops.diopi.reject_composed_for_compressed()
     importlib.import_module(f"{__package__}.gradients").install()
     torch.utils.rename_privateuse1_backend(name)
+    torch.ops.diopi.register_graphs()
     module = importlib.import_module(f"{__package__}.device")
     # Libraries read the device's name off the module's.
     module.__name__ = f"torch.{name}"
     torch._register_device_module(name, module)
     sys.modules[module.__name__] = module
-    for part in ("amp", "memory", "nvtx", "random", "streams"):
-        sys.modules[f"{module.__name__}.{part}"] = importlib.import_module(f"{__package__}.{part}")
+    for part in ("amp", "graphs", "memory", "nvtx", "random", "streams"):
+        sys.modules[f"{module.__name__}.{part}"] = getattr(module, part)
     conversion.install(name)
     printing.install(name)
     torch.utils.generate_methods_for_privateuse1_backend(

@@ -100,7 +100,10 @@ def _replace_module() -> None:
     """Functions of `torch.cuda` and its modules become those of the device; the modules stay, since they are imported
     by name."""
     reasons = without_counterpart()
-    modules = {"": device_module, **{name: getattr(device_module, name) for name in ("memory", "random", "nvtx")}}
+    modules = {
+        "": device_module,
+        **{name: getattr(device_module, name) for name in ("graphs", "memory", "random", "nvtx")},
+    }
     for folder, source in modules.items():
         target = getattr(torch.cuda, folder) if folder else torch.cuda
         for name in getattr(source, "__all__", ()):

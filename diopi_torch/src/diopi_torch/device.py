@@ -12,6 +12,8 @@ from typing import Any
 import torch
 
 from . import amp, memory, nvtx, random, streams
+from . import capture as graphs
+from .capture import *  # noqa: F403  # its __all__ is public here too
 from .compiler import (  # noqa: F401  # inductor asks the module for them
     CppWrapperCodegen,
     PythonWrapperCodegen,
@@ -39,6 +41,7 @@ __all__ = [
     "get_device_properties",
     "get_gencode_flags",
     "get_sync_debug_mode",
+    "graphs",
     "has_half",
     "has_magma",
     "init",
@@ -53,6 +56,7 @@ __all__ = [
     "set_device",
     "set_sync_debug_mode",
     "streams",
+    *graphs.__all__,
     *memory.__all__,
     *random.__all__,
     *streams.__all__,

@@ -57,20 +57,20 @@ def _files() -> str:
     return digest.hexdigest()
 
 
-def tag() -> str:
+def tag(captures: bool) -> str:
     """What plans follow from, other than the graph. Raises `OSError` where the libraries cannot be read."""
     switches = ",".join(f"{name}={os.environ.get(name, '')}" for name in _SWITCHES)
-    return f"diopi {_files()} {switches}"
+    return f"diopi {_files()} {switches} captures={captures}"
 
 
 @contextlib.contextmanager
-def tagged() -> Iterator[None]:
+def tagged(captures: bool = False) -> Iterator[None]:
     """PyTorch's cache takes graphs of this backend meanwhile."""
     import torch._functorch.config
     import torch._inductor.codecache
     import torch.compiler.config
 
-    own = f"{torch.compiler.config.cache_key_tag} {tag()}"
+    own = f"{torch.compiler.config.cache_key_tag} {tag(captures)}"
     with (
         # PyTorch saves both graphs at once: the backward graph is compiled with the forward graph.
         torch._functorch.config.patch(bundled_autograd_cache=True, force_non_lazy_backward_lowering=True),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import functools
 import logging
 import threading
 import weakref
@@ -22,7 +23,7 @@ from torch._inductor.output_code import OutputCode
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.utils._python_dispatch import _disable_current_modes
 
-from . import direct, dynamo_device, foreach, fusion, graph_cache, layouts, losses, patterns
+from . import direct, dynamo_device, foreach, fusion, graph_cache, layouts, losses, patterns, replayed
 from .fusion_report import show
 from .graph_cache import Kept
 from .graph_nodes import Unplanned, results_of
@@ -64,7 +65,8 @@ def root(base: torch.Tensor, exponent: Any) -> Any:
 class Program:
     """A plan in the library; it goes with this object."""
 
-    def __init__(self, planned: Plan) -> None:
+    def __init__(self, planned: Plan, captures: bool = False) -> None:
+        self._captures = captures
         with unset_fake_temporarily():
             self.number = torch.ops.diopi.make_program(planned.text(), planned.constants, PLANS)
         self.outputs = planned.outputs
@@ -76,7 +78,8 @@ class Program:
     def runner(self) -> Runner:
         """Runs it for inputs of sizes that do not change."""
         if self._runner is None:
-            self._runner = program_runner(self.number)
+            runner = program_runner(self.number)
+            self._runner = replayed.Replayed(runner) if self._captures else runner
         return self._runner
 
     def statistics(self) -> dict[str, int]:
@@ -108,8 +111,9 @@ class Graph(OutputCode):
     """A compiled graph. It is called with a list of its inputs, which it empties. PyTorch's cache can keep it
     (`graph_cache.py`)."""
 
-    def __init__(self, module: torch.fx.GraphModule) -> None:
+    def __init__(self, module: torch.fx.GraphModule, captures: bool) -> None:
         super().__init__()
+        self.captures = captures
         self._boxed_call = True  # of the object: PyTorch copies its attributes to what wraps it
         self.module: torch.fx.GraphModule | None = module
         self.kept: Kept | None = None
@@ -197,7 +201,7 @@ class Graph(OutputCode):
         """Programs with different conditions. While a switch wants to see calls one by one, nothing is fused."""
         key = (is_watched, *(args[k] for k, _ in self._reals))
         if key not in self.programs:
-            self.programs[key] = [] if self.kept is None else [Program(self.kept.plan(not is_watched))]
+            self.programs[key] = [] if self.kept is None else [self._program(self.kept.plan(not is_watched))]
             if len(self.programs) > PLANS:
                 self.programs.popitem(last=False)
         self.programs.move_to_end(key)
@@ -210,7 +214,10 @@ class Graph(OutputCode):
             self._sources = sources_of(self.module.graph, {})
         planned = self._planned(args, not is_watched, is_open)
         show(planned)
-        return Program(planned)
+        return self._program(planned)
+
+    def _program(self, planned: Plan) -> Program:
+        return Program(planned, self.captures)
 
     def _planned(self, args: Sequence[Any], fuses: bool, is_open: bool) -> Plan:
         assert self.module is not None and self._sources is not None
@@ -273,11 +280,11 @@ class Interpreted(OutputCode):
         raise BypassAOTAutogradCache(self.reason)
 
 
-def compile_graph(module: torch.fx.GraphModule, inputs: Sequence[Any]) -> Graph | Interpreted:
+def compile_graph(module: torch.fx.GraphModule, inputs: Sequence[Any], captures: bool = False) -> Graph | Interpreted:
     """What runs a graph of ATen overloads; planned now where no size is open."""
     saved = _saved_results(module, inputs)
     chosen = layouts.chosen(module, inputs, saved)
-    graph = Graph(chosen.module)
+    graph = Graph(chosen.module, captures)
     try:
         graph.program(_Hints.of(inputs))
     except Unplanned as reason:
@@ -289,9 +296,11 @@ def compile_graph(module: torch.fx.GraphModule, inputs: Sequence[Any]) -> Graph 
     return graph
 
 
-def compile_inference(module: torch.fx.GraphModule, inputs: Sequence[Any]) -> Graph | Interpreted:
+def compile_inference(
+    module: torch.fx.GraphModule, inputs: Sequence[Any], captures: bool = False
+) -> Graph | Interpreted:
     """The same for a graph that no backward graph belongs to."""
-    graph = compile_graph(module, inputs)
+    graph = compile_graph(module, inputs, captures)
     if isinstance(graph, Graph):
         graph.is_direct = graph.is_static and direct.is_plain()
     return graph
@@ -328,11 +337,11 @@ def _hint(value: Any) -> Any:
 
 
 def require_known(mode: str | None, options: Any) -> None:
-    """Accepts the modes of PyTorch, which trade time of compilation for speed: a graph is always as fast as it gets.
-    Raises `ValueError` for another one, and for options: the backend has none."""
+    """Accepts the modes of PyTorch: those with CUDA graphs capture graphs of static sizes, the others are alike. Raises
+    `ValueError` for another one, and for options: the backend has none."""
     modes = list(torch._inductor.list_mode_options())
     if mode is not None and mode not in modes:
-        raise ValueError(f"the backend diopi has no mode {mode!r}: it has {', '.join(modes)}, which are all alike")
+        raise ValueError(f"the backend diopi has no mode {mode!r}: it has {', '.join(modes)}")
     if options:
         switches = "DIOPI_COMPILE_FUSION, _GRAPH, _CACHE, _PATTERNS and _LAYOUTS in the environment"
         raise ValueError(
@@ -350,7 +359,8 @@ def backend(
     from torch._dynamo.backends.common import aot_autograd
 
     keeps = graph_cache.is_on() and graph_cache.may_keep(module, inputs)
-    functions = (compile_graph, compile_graph, compile_inference)
+    captures = replayed.is_requested(mode)
+    functions = [functools.partial(one, captures=captures) for one in (compile_graph, compile_graph, compile_inference)]
     forward, backward, inference = (SerializableAOTDispatchCompiler(Graph, one) if keeps else one for one in functions)
     compiler = aot_autograd(
         fw_compiler=forward,
@@ -363,7 +373,7 @@ def backend(
     # Eager mode runs the backward pass outside autocast; PyTorch would compile it as if it ran inside, in other dtypes.
     with (
         torch._functorch.config.patch(backward_pass_autocast="off"),
-        graph_cache.tagged() if keeps else _NOTHING,
+        graph_cache.tagged(captures) if keeps else _NOTHING,
         direct.collected() as graphs,
     ):
         return direct.call_of(module, inputs, graphs, compiler(module, inputs))

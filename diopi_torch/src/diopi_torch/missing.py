@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 
 _REASONS = {
-    "work is not recorded into graphs": "CUDAGraph graph graphs graph_pool_handle make_graphed_callables "
-    "export_dot export_graph_data graph_annotations",
+    "graphs are captured by torch.accelerator.Graph and graph": "make_graphed_callables",
+    "a device does not tell the nodes of a graph": "export_dot export_graph_data graph_annotations",
     "memory has one allocator, without pools": "MemPool use_mem_pool CUDAPluggableAllocator change_current_allocator "
     "caching_allocator_alloc caching_allocator_delete caching_allocator_enable caching_allocator_disabled "
     "memory_snapshot",

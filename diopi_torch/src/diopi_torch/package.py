@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from ._backend import load, vendor
+from .capture import Graph, graph
 from .report import fallback_reasons, fallback_report, reset_fallback_report, write_fallback_report
 from .switches import autocompare, dump_arguments, force_fallback
 
 __all__ = [
+    "Graph",
     "autocompare",
     "device",
     "dump_arguments",
     "fallback_reasons",
     "fallback_report",
     "force_fallback",
+    "graph",
     "load",
     "reset_fallback_report",
     "write_fallback_report",

@@ -2,6 +2,7 @@
 #include <diopigen/device.h>
 #include <diopigen/graph_compiler.h>
 #include <diopigen/kernel_compiler.h>
+#include <diopigen/stream_capture.h>
 #include <diopigen_sim/device.h>
 #include <diopigen_sim/device_functions.h>
 #include <diopigen_sim/memory.h>
@@ -12,6 +13,7 @@
 #include "graph_runner.h"
 #include "kernel_compiler.h"
 #include "queue.h"
+#include "stream_capture.h"
 
 // A host of the newer form has no registration: these are null there.
 #pragma weak diopiRegisterDeviceMallocFunc
@@ -26,6 +28,7 @@
 #pragma weak diopigenRegisterAccelerator
 #pragma weak diopigenRegisterGraphCompiler
 #pragma weak diopigenRegisterKernelCompiler
+#pragma weak diopigenRegisterStreamCapture
 
 namespace sim = diopigen::sim;
 
@@ -167,6 +170,32 @@ bool offerGraphCompiler() {
     return diopigenRegisterGraphCompiler == nullptr || diopigenRegisterGraphCompiler(&table) == 0;
 }
 
+int32_t beginCapture(diopiStreamHandle_t stream) {
+    return guarded([&] { return sim::beginCapture(stream); });
+}
+
+int32_t captureOf(diopiStreamHandle_t stream, uint64_t* capture) {
+    return guarded([&] { return sim::captureOf(stream, capture); });
+}
+
+int32_t endCapture(diopiStreamHandle_t stream, void** graph) {
+    return guarded([&] { return sim::endCapture(stream, graph); });
+}
+
+int32_t launchCaptured(void* graph, diopiStreamHandle_t stream) {
+    return guarded([&] { return sim::launchCaptured(graph, stream); });
+}
+
+int32_t destroyCaptured(void* graph) {
+    return guarded([&] { return sim::destroyCaptured(graph); });
+}
+
+bool offerStreamCapture() {
+    const diopigenStreamCapture_t table = {
+        sizeof(diopigenStreamCapture_t), beginCapture, captureOf, endCapture, launchCaptured, destroyCaptured};
+    return diopigenRegisterStreamCapture == nullptr || diopigenRegisterStreamCapture(&table) == 0;
+}
+
 }  // namespace
 
 void* diopigenSimMalloc(uint64_t bytes) {
@@ -230,6 +259,7 @@ int32_t diopigenRegisterSimulatedDevice(void) {
         offerAccelerator(),
         offerKernelCompiler(),
         offerGraphCompiler(),
+        offerStreamCapture(),
     };
     for (const bool good : offered) {
         if (!good) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "stream_capture.h"
 #include "system.h"
 #include "trace_log.h"
 
@@ -20,6 +21,7 @@ struct Recording {
     bool done = false;
     double time = 0;
     Clock clock;
+    std::shared_ptr<StreamCapture> capture = nullptr;  ///< in which it was recorded; the host cannot wait for it
     std::string failure;  ///< of the stream in front of the event: what waits for it is built on that
 
     void pass(std::string text) {
@@ -60,6 +62,10 @@ Status requireEvent(EventHandle event, StreamHandle stream, System** system, std
     return status.ok() ? (*system)->stream(stream, queue) : status;
 }
 
+Status inCapture(const char* what) {
+    return {Code::invalidArgument, std::string(what) + ", which was recorded in a capture"};
+}
+
 }  // namespace
 
 struct Event {
@@ -96,10 +102,15 @@ Status recordEvent(EventHandle event, StreamHandle stream) {
         return status;
     }
     const auto created = std::make_shared<Recording>();
-    created->clock = system->order().snapshot(queue->number());
+    created->capture = queue->capture();
+    OrderCheck& order = created->capture == nullptr ? system->order() : created->capture->order();
+    created->clock = order.snapshot(queue->number());
     {
         const std::lock_guard<std::mutex> lock(event->mutex);
         event->recording = created;
+    }
+    if (created->capture != nullptr) {
+        return {};
     }
     // An idle stream is there already, and its thread may sleep on.
     if (std::string failure; queue->isIdle(&failure)) {
@@ -118,6 +129,9 @@ Status waitEvent(StreamHandle stream, EventHandle event) {
         return status;
     }
     if (const std::shared_ptr<Recording> latest = event->latest()) {
+        if (latest->capture != nullptr || queue->isCapturing()) {
+            return StreamCapture::wait(queue, latest->capture.get(), latest->clock);
+        }
         system->order().streamWaits(queue->number(), latest->clock);
         if (latest->hasPassedWell()) {
             return {};
@@ -139,6 +153,9 @@ Status synchronizeEvent(EventHandle event) {
         return status;
     }
     if (const std::shared_ptr<Recording> latest = event->latest()) {
+        if (latest->capture != nullptr) {
+            return inCapture("a wait of the host for an event");
+        }
         Batch::submitHeld();
         latest->wait();
         system->order().hostWaited(latest->clock);
@@ -157,6 +174,9 @@ Status queryEvent(EventHandle event, bool* done) {
     }
     Batch::submitHeld();
     const std::shared_ptr<Recording> latest = event->latest();
+    if (latest != nullptr && latest->capture != nullptr) {
+        return inCapture("a query of an event");
+    }
     *done = latest == nullptr || latest->isDone();
     if (*done && latest != nullptr) {
         system->order().hostWaited(latest->clock);

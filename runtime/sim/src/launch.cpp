@@ -39,6 +39,9 @@ Status launchOn(StreamHandle stream, const char* name, std::vector<Buffer>&& buf
         if (mostAtOnce > 0 && bytes <= mostAtOnce && system->runAtOnce(queue, name, bytes, Work(here))) {
             return {};
         }
+        if (attempt != nullptr && queue->isCapturing()) {
+            return {Code::invalidArgument, std::string(name) + " waits for other devices: it cannot be captured"};
+        }
         // The log has one entry for a kernel.
         if (attempt != nullptr && *attempt && bytes <= kSmall && !keepsLog()) {
             bool isDone = true;  // and stays so where it fails

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "fault.h"
+#include "stream_capture.h"
 #include "trace_log.h"
 
 namespace diopigen::sim {
@@ -51,14 +52,11 @@ void Batch::submitHeld() {
     }
 }
 
-void Batch::add(Task task) {
-    bytes_ += task.bytes;
-    tasks_.push_back(std::move(task));
-}
+void Batch::add(Task task) { tasks_.push_back(std::move(task)); }
 
 void Batch::submit() {
     if (!tasks_.empty()) {
-        queue_.pushAll(std::exchange(tasks_, {}), std::exchange(bytes_, 0));
+        queue_.pushAll(std::make_shared<const std::vector<Task>>(std::exchange(tasks_, {})));
     }
 }
 
@@ -80,6 +78,10 @@ void Queue::push(Task task) {
     if (Capture* const capture = Capture::current()) {
         capture->add(*this, task.kernel);
     }
+    if (const std::shared_ptr<StreamCapture> capture = this->capture()) {
+        capture->add(*this, std::move(task));
+        return;
+    }
     if (held != nullptr && held->queue() == this) {
         held->add(std::move(task));
         return;
@@ -88,15 +90,33 @@ void Queue::push(Task task) {
     enqueue(std::move(task));
 }
 
-void Queue::pushAll(std::vector<Task> tasks, uint64_t bytes) {
+std::shared_ptr<StreamCapture> Queue::capture() {
+    if (!isCapturing_) {
+        return nullptr;
+    }
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return capture_;
+}
+
+void Queue::setCapture(std::shared_ptr<StreamCapture> capture) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    isCapturing_ = capture != nullptr;
+    capture_ = std::move(capture);
+}
+
+void Queue::pushAll(std::shared_ptr<const std::vector<Task>> tasks) {
     submitted.fetch_add(1, std::memory_order_relaxed);
+    uint64_t bytes = 0;
+    for (const Task& task : *tasks) {
+        bytes += task.bytes;
+    }
     // Each of the tasks fails, and is traced, by itself.
     const bool isWork =
-        std::all_of(tasks.begin(), tasks.end(), [](const Task& task) { return task.isWork(); });  // no events
+        std::all_of(tasks->begin(), tasks->end(), [](const Task& task) { return task.isWork(); });  // no events
     if (settings_.isPlain() && isWork && bytes <= kSmallBatch && pushed_ == done_) {
         const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
         if (lock.owns_lock() && pushed_ == done_) {
-            for (const Task& task : tasks) {
+            for (const Task& task : *tasks) {
                 if (const std::string failure = runOne(task.label(), task.bytes, Work(task.run)); !failure.empty()) {
                     fail(task.label(), failure);
                 }
@@ -105,7 +125,7 @@ void Queue::pushAll(std::vector<Task> tasks, uint64_t bytes) {
         }
     }
     auto run = [this, tasks = std::move(tasks)] {
-        for (const Task& task : tasks) {
+        for (const Task& task : *tasks) {
             if (const std::string failure = runOne(task.label(), task.bytes, Work(task.run)); !failure.empty()) {
                 const std::lock_guard<std::mutex> lock(mutex_);
                 fail(task.label(), failure);
@@ -206,7 +226,8 @@ void Queue::work() {
 }
 
 bool Queue::runIfIdle(const char* name, uint64_t bytes, Work run) {
-    if (settings_.delayMicroseconds != 0 || pushed_ != done_ || (held != nullptr && held->queue() == this)) {
+    if (settings_.delayMicroseconds != 0 || pushed_ != done_ || isCapturing_ ||
+        (held != nullptr && held->queue() == this)) {
         return false;
     }
     const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
@@ -225,7 +246,7 @@ bool Queue::runIfIdle(const char* name, uint64_t bytes, Work run) {
 }
 
 bool Queue::isDone() const {
-    return settings_.delayMicroseconds == 0 && held == nullptr && pushed_ == done_ && !hasFailed_ &&
+    return settings_.delayMicroseconds == 0 && held == nullptr && pushed_ == done_ && !hasFailed_ && !isCapturing_ &&
            Capture::current() == nullptr;
 }
 

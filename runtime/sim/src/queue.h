@@ -15,9 +15,21 @@
 #include <vector>
 
 #include "capture.h"
+#include "order.h"
 #include "settings.h"
 
 namespace diopigen::sim {
+
+struct Allocation;
+class StreamCapture;
+
+/// A range of device memory that was checked: where it lies for kernels, and whose it is.
+struct Range {
+    void* address = nullptr;
+    Allocation* allocation = nullptr;
+    uint64_t index = 0;  ///< of the allocation
+    MemoryAccess access;
+};
 
 struct Task {
     std::string name;  ///< empty for what is no work of the device: events
@@ -25,6 +37,7 @@ struct Task {
     std::function<void()> run;  ///< may throw; the text becomes the stream's failure
     /// What `run` runs, where it is captured or replayed; it has the name then.
     std::shared_ptr<const CapturedKernel> kernel = nullptr;
+    std::vector<Range> uses = {};  ///< under the order check
 
     const char* label() const { return kernel == nullptr ? name.c_str() : kernel->name.c_str(); }
     /// Whether it is work of the device, which has a name.
@@ -67,7 +80,6 @@ class Batch {
   private:
     Queue& queue_;
     std::vector<Task> tasks_;
-    uint64_t bytes_ = 0;
 };
 
 /// An in-order queue. Safe from any thread.
@@ -85,7 +97,11 @@ class Queue {
     /// Waits while a thousand tasks are queued already.
     void push(Task task);
     /// As one task of the queue, at once where the queue is idle and the work is small.
-    void pushAll(std::vector<Task> tasks, uint64_t bytes);
+    void pushAll(std::shared_ptr<const std::vector<Task>> tasks);
+    /// The capture that records what is pushed; null for none.
+    std::shared_ptr<StreamCapture> capture();
+    void setCapture(std::shared_ptr<StreamCapture> capture);
+    bool isCapturing() const { return isCapturing_; }
     /// How often any queue of the process was given work.
     static uint64_t submissions();
     /// Runs work on the calling thread, where all that was pushed is done; false, and nothing has happened, where it is
@@ -127,6 +143,8 @@ class Queue {
     Status failure_;
     std::atomic<bool> hasFailed_{
         false};  ///< whether failure_ is one; set under the lock, before the task counts as done
+    std::atomic<bool> isCapturing_{false};  ///< whether capture_ is one
+    std::shared_ptr<StreamCapture> capture_;
     std::thread worker_;
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "arena.h"
+#include "stream_capture.h"
 #include "system.h"
 
 namespace diopigen::sim {
@@ -96,6 +97,9 @@ Status synchronize(StreamHandle stream) {
     const OpenStream open(stream);
     if (!open.status().ok()) {
         return open.status();
+    }
+    if (const Status status = requireNoCapture(*open.queue(), "a wait of the host"); !status.ok()) {
+        return status;
     }
     open.system()->wait(open.queue());
     return open.queue()->takeFailure();

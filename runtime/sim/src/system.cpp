@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "fault.h"
+#include "stream_capture.h"
 #include "trace_log.h"
 
 namespace diopigen::sim {
@@ -187,7 +188,13 @@ Status System::takeStream(StreamHandle handle, std::shared_ptr<Queue>* queue) {
     if (handle == nullptr) {
         return {Code::invalidArgument, "the default stream cannot be destroyed"};
     }
-    const Status status = stream(handle, queue);
+    Status status = stream(handle, queue);
+    if (status.ok()) {
+        status = requireNoCapture(**queue, "the end of a stream");
+    }
+    if (!status.ok()) {
+        return status;
+    }
     letGo();
     const std::lock_guard<std::mutex> lock(mutex_);
     streams_.erase(handle);
@@ -373,26 +380,44 @@ Status System::release(void* pointer) {
                  said + ", where no allocation starts", found, "pass the pointer that the allocator gave");
 }
 
+Status System::checkOrder(Queue* queue, const Task& task) {
+    std::vector<MemoryAccess> accesses;
+    for (const Range& range : task.uses) {
+        accesses.push_back(range.access);
+    }
+    const std::shared_ptr<StreamCapture> capture = queue->capture();
+    OrderCheck& order = capture == nullptr ? order_ : capture->order();
+    const std::string name = task.label();
+    const auto other = order.begin(queue->number(), name, accesses);
+    if (!other) {
+        return {};
+    }
+    const std::string stream = std::to_string(other->stream);
+    const std::string text =
+        name + " on stream " + std::to_string(queue->number()) + (other->mine.write ? " writes" : " reads") +
+        " bytes " + std::to_string(other->mine.first) + " to " + std::to_string(other->mine.last) + ", which " +
+        other->name + " on stream " + stream + (other->write ? " writes" : " reads") + "; nothing orders the two";
+    const Allocation* about = nullptr;
+    for (const Range& range : task.uses) {
+        about = range.index == other->mine.allocation ? range.allocation : about;
+    }
+    return fault(settings_, Code::unordered, "missing synchronisation", text, about,
+                 "let the second stream wait for an event of the first, or synchronise the first");
+}
+
+Status System::push(Queue* queue, Task task) {
+    if (settings_.orderCheck) {
+        if (Status status = checkOrder(queue, task); !status.ok()) {
+            return status;
+        }
+    }
+    queue->push(std::move(task));
+    return {};
+}
+
 Status System::push(Queue* queue, const Ranges& ranges, Task task) {
     if (settings_.orderCheck) {
-        std::vector<MemoryAccess> accesses;
-        for (const Range& range : ranges) {
-            accesses.push_back(range.access);
-        }
-        if (const auto other = order_.begin(queue->number(), task.name, accesses)) {
-            const std::string stream = std::to_string(other->stream);
-            const std::string text = task.name + " on stream " + std::to_string(queue->number()) +
-                                     (other->mine.write ? " writes" : " reads") + " bytes " +
-                                     std::to_string(other->mine.first) + " to " + std::to_string(other->mine.last) +
-                                     ", which " + other->name + " on stream " + stream +
-                                     (other->write ? " writes" : " reads") + "; nothing orders the two";
-            const Allocation* about = nullptr;
-            for (const Range& range : ranges) {
-                about = range.index == other->mine.allocation ? range.allocation : about;
-            }
-            return fault(settings_, Code::unordered, "missing synchronisation", text, about,
-                         "let the second stream wait for an event of the first, or synchronise the first");
-        }
+        task.uses.assign(ranges.begin(), ranges.end());
     }
     if (settings_.memoryCheck) {
         task.run = [this, ranges, name = task.name, number = queue->number(), run = std::move(task.run)] {
@@ -408,8 +433,7 @@ Status System::push(Queue* queue, const Ranges& ranges, Task task) {
             run();
         };
     }
-    queue->push(std::move(task));
-    return {};
+    return push(queue, std::move(task));
 }
 
 Status System::drain() {

@@ -27,14 +27,6 @@ namespace diopigen::sim {
 
 struct Chip;
 
-/// A range of device memory that was checked: where it lies for kernels, and whose it is.
-struct Range {
-    void* address = nullptr;
-    Allocation* allocation = nullptr;
-    uint64_t index = 0;  ///< of the allocation
-    MemoryAccess access;
-};
-
 /// Bytes of work that runs at once: to hand it over would cost more.
 constexpr uint64_t kSmall = 4096;
 
@@ -84,6 +76,8 @@ class System {
     /// Queues checked work: notes its uses of memory, and makes sure again, when its turn comes, that the memory is
     /// still allocated.
     Status push(Queue* queue, const Ranges& ranges, Task task);
+    /// The same for work of a graph, which was checked when it was captured.
+    Status push(Queue* queue, Task task);
     /// Whether the work, which is checked and small, was run at once on the calling thread, in the order of the stream.
     /// Not where a check of the environment asks for more.
     bool runAtOnce(Queue* queue, const char* name, uint64_t bytes, Work run) {
@@ -102,6 +96,7 @@ class System {
     explicit System(const Settings& settings);
     bool isInside(int device, const void* pointer, uint64_t bytes, bool write, Range* range);
     Status objection(int device, const std::string& what, const void* pointer, uint64_t bytes);
+    Status checkOrder(Queue* queue, const Task& task);
     Status explain(int device, const std::string& what, uintptr_t address);
     std::shared_ptr<Queue> addStream(int device);
 

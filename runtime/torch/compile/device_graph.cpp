@@ -45,9 +45,7 @@ DeviceGraph::DeviceGraph(const std::string& document) {
 }
 
 DeviceGraph::~DeviceGraph() {
-    for (c10::DeviceIndex device = 0; device < deviceCount(); ++device) {
-        synchronizeDevice(device);
-    }
+    finishWork();
     graphCompiler.unload(graph_);
 }
 

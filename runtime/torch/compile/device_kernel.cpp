@@ -30,9 +30,7 @@ DeviceKernel::DeviceKernel(const std::string& source, const std::string& name) :
 }
 
 DeviceKernel::~DeviceKernel() {
-    for (c10::DeviceIndex device = 0; device < deviceCount(); ++device) {
-        synchronizeDevice(device);
-    }
+    finishWork();
     kernelCompiler.unload(kernel_);
 }
 

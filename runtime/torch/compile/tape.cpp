@@ -3,6 +3,7 @@
 #include <ATen/ops/empty_strided.h>
 #include <diopigen_torch/allocator.h>
 #include <diopigen_torch/call.h>
+#include <diopigen_torch/capture.h>
 #include <diopigen_torch/device.h>
 #include <diopigen_torch/kernel.h>
 #include <diopigen_torch/shaped.h>
@@ -309,6 +310,20 @@ void Program::runWhole(const Sized& sized, Instance& instance, std::vector<at::T
     }
 }
 
+void Program::ownInCapture(const Sized& sized) const {
+    const diopiStreamHandle_t stream = currentHandle(device_);
+    for (const std::vector<at::Tensor>* const tensors : {&constants_, &sized.constants}) {
+        for (const at::Tensor& tensor : *tensors) {
+            backend::ownInCapture(stream, tensor);
+        }
+    }
+    for (const Step& step : steps_) {
+        if (step.fused != nullptr) {
+            backend::ownInCapture(stream, step.fused->kernel);
+        }
+    }
+}
+
 std::vector<at::Tensor> Program::run(std::vector<at::Tensor> inputs, const std::vector<int64_t>& numbers) {
     const std::shared_ptr<Sized> sized = sizedFor(inputs, numbers);
     TORCH_CHECK(sized != nullptr, "a compiled graph is called with sizes that its plan is not for");
@@ -322,11 +337,17 @@ std::vector<at::Tensor> Program::run(Sized& sized, std::vector<at::Tensor> input
     // Versions of inputs that are written still count.
     const at::AutoDispatchBelowAutograd below;
     const c10::StreamId stream = currentStream(device_).id();
-    std::shared_ptr<Instance> instance = takeInstance(sized, stream);
+    // Launches of a captured graph use the memory that it was captured with: it is in the graph's pool, and no later
+    // run gets it.
+    const bool is_captured = isCapturing(currentHandle(device_));
+    if (C10_UNLIKELY(is_captured)) {
+        ownInCapture(sized);
+    }
+    std::shared_ptr<Instance> instance = is_captured ? makeInstance(sized) : takeInstance(sized, stream);
     const bool is_watched = isWatched.load(std::memory_order_relaxed);
     diopiContext context;
     context.device = device_;
-    if (sized.graph != nullptr && !is_watched) {
+    if (sized.graph != nullptr && !is_watched && !is_captured) {
         runWhole(sized, *instance, inputs, context);
     } else {
         for (const Step& step : steps_) {
@@ -353,8 +374,10 @@ std::vector<at::Tensor> Program::run(Sized& sized, std::vector<at::Tensor> input
             instance->slots[slot].reset();
         }
     }
-    const std::lock_guard<std::mutex> lock(mutex_);
-    sized.idle[stream].push_back(std::move(instance));
+    if (!is_captured) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        sized.idle[stream].push_back(std::move(instance));
+    }
     return outputs;
 }
 

@@ -1,10 +1,12 @@
 #include <c10/util/env.h>
 #include <diopigen_torch/allocator.h>
+#include <diopigen_torch/capture.h>
 #include <diopigen_torch/device.h>
 
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -25,6 +27,7 @@ constexpr size_t kExact = size_t{1} << 20;
 constexpr size_t kAll = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
 
 class Waiting;
+struct Pool;
 
 struct Block {
     void* data = nullptr;
@@ -41,6 +44,8 @@ struct Block {
 // ends: lists through the blocks, and for small sizes an array of them.
 class Waiting {
   public:
+    Pool* pool = nullptr;  // of captures, if it belongs to one
+
     // The one that was put last, or null.
     Block* take(size_t bytes) {
         Block*& first = listOf(bytes);
@@ -90,6 +95,14 @@ class Waiting {
 
     std::array<Block*, kSmallSizes> small_{};  // by multiples of kGranularity
     std::unordered_map<size_t, Block*> large_;
+};
+
+// Memory of captures, which no tensor gets outside of them while graphs use it.
+struct Pool {
+    size_t graphs = 0;
+    std::unordered_map<c10::Stream, Waiting> waiting;
+    std::vector<Block*> blocks;    // all
+    std::vector<Block*> deferred;  // given back during a capture, with uses on other streams
 };
 
 // A block that was given back while other streams use it, and the ends of these uses.
@@ -144,7 +157,8 @@ class Allocator final : public c10::DeviceAllocator {
             collect();
         }
         Stats& stats = stats_[static_cast<size_t>(stream.device_index())];
-        Waiting& waiting = waitingOn(stream);
+        const bool mayCapture = capturesUnderway.load(std::memory_order_relaxed) != 0;
+        Waiting& waiting = C10_UNLIKELY(mayCapture) ? waitingInCapture(stream) : waitingOn(stream);
         Block* block = waiting.take(size);
         if (C10_UNLIKELY(block == nullptr)) {
             block = createBlock(stats, bytes, stream, &waiting);
@@ -207,6 +221,38 @@ class Allocator final : public c10::DeviceAllocator {
         limits_[static_cast<size_t>(device)] = bytes;
     }
 
+    void openPool(c10::MempoolId_t pool) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        ++pools_[pool].graphs;
+    }
+
+    void closePool(c10::MempoolId_t id) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        Pool& pool = pools_.at(id);
+        if (--pool.graphs != 0) {
+            return;
+        }
+        for (Block* const block : pool.blocks) {
+            block->waiting = &waiting_[block->stream];
+        }
+        for (auto& [stream, waiting] : pool.waiting) {
+            Block* block = waiting.takeAll();
+            while (block != nullptr) {
+                Block* const next = block->next;
+                block->waiting->put(block);
+                block = next;
+            }
+        }
+        pools_.erase(id);
+    }
+
+    void returnDeferred(c10::MempoolId_t id) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        for (Block* const block : std::exchange(pools_.at(id).deferred, {})) {
+            put(block);
+        }
+    }
+
   private:
     static void release(void* block) {
         static_cast<Allocator&>(deviceAllocator()).giveBack(static_cast<Block*>(block));
@@ -239,6 +285,17 @@ class Allocator final : public c10::DeviceAllocator {
         return *latest_;
     }
 
+    Waiting& waitingInCapture(c10::Stream stream) {
+        const std::optional<c10::MempoolId_t> id = poolOfCapture(stream);
+        if (!id.has_value()) {
+            return waitingOn(stream);
+        }
+        Pool& pool = pools_.at(*id);
+        Waiting& waiting = pool.waiting[stream];
+        waiting.pool = &pool;
+        return waiting;
+    }
+
     Block* createBlock(Stats& stats, size_t requested, c10::Stream stream, Waiting* waiting) {
         initialize();
         const malloc_func_t allocate = deviceFunctions().requireAllocate();
@@ -268,7 +325,11 @@ class Allocator final : public c10::DeviceAllocator {
         }
         stats.segment[kAll].increase(1);
         stats.reserved_bytes[kAll].increase(bytes);
-        return new Block{data, bytes, 0, stream, waiting, nullptr, {}};
+        auto* const block = new Block{data, bytes, 0, stream, waiting, nullptr, {}};
+        if (waiting->pool != nullptr) {
+            waiting->pool->blocks.push_back(block);
+        }
+        return block;
     }
 
     void giveBack(Block* block) {
@@ -286,6 +347,15 @@ class Allocator final : public c10::DeviceAllocator {
 
     // The same for a block that other streams use.
     void leave(Block* block) {
+        if (capturesUnderway.load(std::memory_order_relaxed) != 0) {
+            const std::lock_guard<std::mutex> lock(mutex_);
+            if (Pool* const pool = block->waiting->pool) {
+                block->users.clear();
+                end(*block);
+                pool->deferred.push_back(block);
+                return;
+            }
+        }
         Leaving leaving{block, endsOfUses(*block)};
         block->users.clear();
         const std::lock_guard<std::mutex> lock(mutex_);
@@ -355,6 +425,9 @@ class Allocator final : public c10::DeviceAllocator {
         }
         leaving_.clear();
         for (auto& [stream, waiting] : waiting_) {
+            if (capturesUnderway.load(std::memory_order_relaxed) != 0 && isCapturing(handleOf(stream))) {
+                continue;  // the host cannot wait for it
+            }
             Stats& stats = stats_[static_cast<size_t>(stream.device_index())];
             if (!waiting.isEmpty()) {
                 synchronize(stream);  // may throw: the blocks are where they were then
@@ -373,6 +446,7 @@ class Allocator final : public c10::DeviceAllocator {
     std::unordered_map<c10::Stream, Waiting> waiting_;
     Waiting* latest_ = nullptr;  // of latestStream_: most tensors are of the stream of the one before
     c10::Stream latestStream_ = c10::Stream(c10::Stream::UNSAFE, c10::Device(kDeviceType, 0), 0);
+    std::map<c10::MempoolId_t, Pool> pools_;
     std::vector<Leaving> leaving_;
     std::array<Stats, kMostDevices> stats_;
     std::array<size_t, kMostDevices> limits_ = unlimited();
@@ -394,5 +468,11 @@ void setMemoryFraction(c10::DeviceIndex device, double fraction) {
     allocatorOfDevices().setLimit(
         device, fraction == 1 ? kNoLimit : static_cast<size_t>(fraction * static_cast<double>(total)));
 }
+
+void openPool(c10::MempoolId_t pool) { allocatorOfDevices().openPool(pool); }
+
+void closePool(c10::MempoolId_t pool) { allocatorOfDevices().closePool(pool); }
+
+void returnDeferred(c10::MempoolId_t pool) { allocatorOfDevices().returnDeferred(pool); }
 
 }  // namespace diopigen::backend

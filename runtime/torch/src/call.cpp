@@ -7,6 +7,7 @@
 #include <diopigen/left_call.h>
 #include <diopigen_torch/allocator.h>
 #include <diopigen_torch/call.h>
+#include <diopigen_torch/capture.h>
 #include <diopigen_torch/fallback.h>
 #include <diopigen_torch/release.h>
 #include <diopigen_torch/shaped.h>
@@ -61,6 +62,11 @@ void Call::lack(const char* name) {
 void Call::fail(const char* name, diopiError_t status) {
     const char* const text = diopiGetLastErrorString == nullptr ? nullptr : diopiGetLastErrorString();
     if (!isLeft(status)) {
+        if (isCapturing(currentDevice())) {
+            if (const std::string rejection = takeRejection(); !rejection.empty()) {
+                throw Failed(c10::str(name, ": ", rejection));
+            }
+        }
         throw Failed(c10::str(name, " returns ", static_cast<int>(status), text == nullptr ? "" : ": ",
                               text == nullptr ? "" : text));
     }

@@ -3,6 +3,7 @@
 #include <diopigen/accelerator.h>
 #include <diopigen/device.h>
 #include <diopigen_torch/allocator.h>
+#include <diopigen_torch/capture.h>
 #include <diopigen_torch/device.h>
 #include <pthread.h>
 
@@ -226,21 +227,40 @@ void synchronize(c10::Stream stream) {
 }
 
 void waitFor(diopiStreamHandle_t stream) {
+    requireNoCapture(stream, "a wait of the host for the device");
     requireDone(registered.requireSynchronizeStream()(stream), "finish the work of a stream");
 }
+
+namespace {
+
+std::deque<diopiStreamHandle_t> handlesOf(c10::DeviceIndex device) {
+    streamHandle(device, 0);
+    DeviceStreams& streams = deviceStreams()[static_cast<size_t>(device)];
+    const std::lock_guard<std::mutex> lock(streams.mutex);
+    return streams.handles;
+}
+
+}  // namespace
 
 void synchronizeDevice(c10::DeviceIndex device) {
     const c10::DeviceIndex index = device < 0 ? threadState.device : device;
     requireDevice(index);
-    streamHandle(index, 0);
-    DeviceStreams& streams = deviceStreams()[static_cast<size_t>(index)];
-    std::deque<diopiStreamHandle_t> handles;
-    {
-        const std::lock_guard<std::mutex> lock(streams.mutex);
-        handles = streams.handles;
-    }
-    for (diopiStreamHandle_t handle : handles) {
+    for (diopiStreamHandle_t handle : handlesOf(index)) {
         waitFor(handle);
+    }
+}
+
+void finishWork() noexcept {
+    for (c10::DeviceIndex device = 0; device < deviceCount(); ++device) {
+        try {
+            for (diopiStreamHandle_t handle : handlesOf(device)) {
+                if (!isCapturing(handle)) {
+                    waitFor(handle);
+                }
+            }
+        } catch (const std::exception&) {
+            // Who uses the stream next gets it.
+        }
     }
 }
 

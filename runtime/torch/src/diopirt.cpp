@@ -1,6 +1,7 @@
 // The functions of diopirt.h over at::Tensor.
 #include <ATen/EmptyTensor.h>
 #include <diopigen_torch/allocator.h>
+#include <diopigen_torch/capture.h>
 #include <diopigen_torch/context.h>
 #include <diopigen_torch/device.h>
 #include <diopigen_torch/generator.h>
@@ -194,9 +195,10 @@ diopiError_t diopiGeneratorGetSeedAndOffset(diopiGeneratorHandle_t th, uint64_t*
     return guarded(__func__, [&] {
         requireNotNull(th, "th");
         auto* const generator = reinterpret_cast<c10::GeneratorImpl*>(th);
+        const uint64_t* const captured = backend::offsetInCapture(generator, backend::Use::read);
         const std::lock_guard<std::mutex> lock(generator->mutex_);
         *ptrSeed = generator->current_seed();
-        *ptrOffset = generator->get_offset();
+        *ptrOffset = captured == nullptr ? generator->get_offset() : *captured;
     });
 }
 
@@ -204,6 +206,10 @@ diopiError_t diopiGeneratorSetSeedAndOffset(diopiGeneratorHandle_t th, uint64_t 
     return guarded(__func__, [&] {
         requireNotNull(th, "th");
         auto* const generator = reinterpret_cast<c10::GeneratorImpl*>(th);
+        if (uint64_t* const captured = backend::offsetInCapture(generator, backend::Use::write)) {
+            *captured = offset;
+            return;
+        }
         const std::lock_guard<std::mutex> lock(generator->mutex_);
         generator->set_current_seed(seed);
         generator->set_offset(offset);

@@ -1,6 +1,7 @@
 // Operators that run on the CPU: through copies, counted by name.
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/native/CPUFallback.h>
+#include <diopigen_torch/capture.h>
 #include <diopigen_torch/fallback.h>
 #include <diopigen_torch/kernel.h>
 
@@ -200,12 +201,15 @@ struct Staged {
 // Programs that run for days with ever other arguments must not fill the memory.
 constexpr size_t kMostReasons = 64;
 
-// Counts a fallback; returns its reason.
+// Counts a fallback; returns its reason. Throws where the calling thread's stream is being captured.
 std::string count(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
     const std::string noted = std::exchange(nextReason, {});
     const Left left = noted.empty() ? Left{} : std::exchange(lastLeft, {});
     std::string reason = withDtypes(noted.empty() ? "no function of the interface serves it" : noted, op, stack);
     const std::string overload = overloadName(op);
+    if (isCapturing(currentDevice())) {
+        rejectInCapture(overload + ", which runs on the CPU: " + reason);
+    }
     const std::lock_guard<std::mutex> lock(counts().mutex);
     std::map<std::string, Fallback>& reasons = counts().fallbacks[overload];
     const bool isOther = reasons.size() >= kMostReasons && reasons.count(reason) == 0;

@@ -1,5 +1,6 @@
 #include <ATen/EmptyTensor.h>
 #include <ATen/Utils.h>
+#include <diopigen_torch/capture.h>
 #include <diopigen_torch/device.h>
 #include <diopigen_torch/generator.h>
 
@@ -19,6 +20,7 @@ GeneratorImpl::GeneratorImpl(c10::DeviceIndex device)
     : c10::GeneratorImpl({kDeviceType, device}, c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)) {}
 
 void GeneratorImpl::set_current_seed(uint64_t seed) {
+    requireUncaptured(this);
     seed_ = seed;
     offset_ = 0;
 }
@@ -30,11 +32,15 @@ uint64_t GeneratorImpl::seed() {
     return seed_;
 }
 
-void GeneratorImpl::set_offset(uint64_t offset) { offset_ = offset; }
+void GeneratorImpl::set_offset(uint64_t offset) {
+    requireUncaptured(this);
+    offset_ = offset;
+}
 
 uint64_t GeneratorImpl::get_offset() const { return offset_; }
 
 void GeneratorImpl::set_state(const c10::TensorImpl& state) {
+    requireUncaptured(this);
     at::detail::check_rng_state(state);
     TORCH_CHECK(state.numel() == kStateBytes, "the state of a generator has ", kStateBytes, " bytes, not ",
                 state.numel());

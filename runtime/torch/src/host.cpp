@@ -2,6 +2,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/StorageImpl.h>
 #include <diopigen/host.h>
+#include <diopigen_torch/capture.h>
 #include <diopigen_torch/context.h>
 #include <diopigen_torch/device.h>
 
@@ -169,6 +170,7 @@ diopiError_t diopiHostCopyToStorage(diopiContextHandle_t ctx, diopiTensorHandle_
             std::copy_n(static_cast<const char*>(source), bytes, static_cast<char*>(data));
             return;
         }
+        backend::requireNoCapture(backend::currentHandle(ctx->device), "a function that runs on the CPU");
         backend::copyToDevice(backend::currentHandle(ctx->device), data, source, bytes);
         backend::synchronize(backend::currentStream(ctx->device));
     });
@@ -185,6 +187,7 @@ diopiError_t diopiHostCopyFromStorage(diopiContextHandle_t ctx, diopiConstTensor
             std::copy_n(static_cast<const char*>(data), bytes, static_cast<char*>(destination));
             return;
         }
+        backend::requireNoCapture(backend::currentHandle(ctx->device), "a function that runs on the CPU");
         backend::copyToHost(backend::currentHandle(ctx->device), destination, data, bytes);
         backend::synchronize(backend::currentStream(ctx->device));
     });

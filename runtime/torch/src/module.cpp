@@ -1,6 +1,7 @@
 // What Python sees of the backend, as operators of the namespace `diopi`: no Python header is needed.
 #include <diopigen/environment.h>
 #include <diopigen_torch/allocator.h>
+#include <diopigen_torch/capture.h>
 #include <diopigen_torch/device.h>
 #include <diopigen_torch/ending.h>
 #include <diopigen_torch/fallback.h>
@@ -111,6 +112,13 @@ TORCH_LIBRARY(diopi, library) {
         }
     });
     library.def("reject_composed_for_compressed() -> ()", [] { rejectComposedForCompressed(); });
+    library.def("register_graphs() -> ()", [] { registerGraphs(); });
+    library.def("is_capturing(int device) -> bool",
+                [](int64_t device) { return isCapturing(static_cast<c10::DeviceIndex>(device)); });
+    library.def("new_pool() -> (int, int)", [] {
+        const c10::MempoolId_t pool = newPool();
+        return std::make_tuple(static_cast<int64_t>(pool.first), static_cast<int64_t>(pool.second));
+    });
     library.def("device_count() -> int", [] { return static_cast<int64_t>(deviceCount()); });
     library.def("default_generator(int device) -> Generator?",
                 [](int64_t device) { return defaultGenerator(static_cast<c10::DeviceIndex>(device)); });

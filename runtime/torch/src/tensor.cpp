@@ -22,6 +22,7 @@
 #include <ATen/ops/view_native.h>
 #include <diopigen_torch/allocator.h>
 #include <diopigen_torch/call.h>
+#include <diopigen_torch/capture.h>
 #include <diopigen_torch/kernel.h>
 #include <torch/library.h>
 
@@ -211,12 +212,27 @@ void copyWithin(at::Tensor& target, const at::Tensor& source) {
     call("diopiCopyInp", diopiCopyInp, handle(source), handle(target));
 }
 
+// Whether a copy between a tensor of the host and the device may be done later. A graph whose capture records it owns
+// the tensor; other copies cannot be captured.
+bool isCopiedLater(const at::Tensor& host, diopiStreamHandle_t stream, bool isAsynchronous) {
+    const bool isLater = isAsynchronous && isPinned(host.const_data_ptr());
+    if (C10_UNLIKELY(isCapturing(stream))) {
+        if (!isLater) {
+            rejectInCapture("a copy from or to memory of the host: pin it and copy with non_blocking=True");
+        }
+        ownInCapture(stream, host);
+    }
+    return isLater;
+}
+
 // Bytes of a whole tensor without gaps, to and from the device.
 void fromHost(at::Tensor& target, const at::Tensor& source, bool isAsynchronous) {
     const Call call(target);
     const c10::Stream stream = currentStream(call.device());
-    copyToDevice(currentHandle(call.device()), target.mutable_data_ptr(), source.const_data_ptr(), target.nbytes());
-    if (isAsynchronous && isPinned(source.const_data_ptr())) {
+    const diopiStreamHandle_t handle = currentHandle(call.device());
+    const bool isLater = isCopiedLater(source, handle, isAsynchronous);
+    copyToDevice(handle, target.mutable_data_ptr(), source.const_data_ptr(), target.nbytes());
+    if (isLater) {
         recordPinned(source.const_data_ptr(), stream);
     } else {
         synchronize(stream);
@@ -226,8 +242,10 @@ void fromHost(at::Tensor& target, const at::Tensor& source, bool isAsynchronous)
 void toHost(at::Tensor& target, const at::Tensor& source, bool isAsynchronous) {
     const Call call(source);
     const c10::Stream stream = currentStream(call.device());
-    copyToHost(currentHandle(call.device()), target.mutable_data_ptr(), source.const_data_ptr(), target.nbytes());
-    if (isAsynchronous && isPinned(target.const_data_ptr())) {
+    const diopiStreamHandle_t handle = currentHandle(call.device());
+    const bool isLater = isCopiedLater(target, handle, isAsynchronous);
+    copyToHost(handle, target.mutable_data_ptr(), source.const_data_ptr(), target.nbytes());
+    if (isLater) {
         recordPinned(target.const_data_ptr(), stream);
     } else {
         synchronize(stream);
@@ -310,6 +328,7 @@ template <typename Value>
 at::Scalar fetched(const at::Tensor& self) {
     const WithDevice here(self.get_device());
     const diopiStreamHandle_t stream = currentHandle(self.get_device());
+    requireNoCapture(stream, "item(), which waits for the device");
     Value value;
     copyToHost(stream, &value, self.const_data_ptr(), sizeof(value));
     waitFor(stream);

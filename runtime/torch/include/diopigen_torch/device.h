@@ -107,6 +107,9 @@ void synchronize(c10::Stream stream);
 void waitFor(diopiStreamHandle_t stream);
 /// Waits for all streams of a device.
 void synchronizeDevice(c10::DeviceIndex device);
+/// Waits for the streams of all devices but those that are being captured, for destructors: failures are left to
+/// others.
+void finishWork() noexcept;
 
 /// A point in the work of a stream. Where the vendor has no events, recording waits for the stream.
 class Event {

@@ -203,6 +203,8 @@ class Program {
 
     std::shared_ptr<Instance> makeInstance(const Sized& sized) const;
     std::shared_ptr<Instance> takeInstance(Sized& sized, c10::StreamId stream);
+    /// Lets the graph of a capture own what a run uses.
+    void ownInCapture(const Sized& sized) const;
     void prepare(const Sized& sized, Instance& instance, uint32_t slot, std::vector<at::Tensor>& inputs) const;
     void runWhole(const Sized& sized, Instance& instance, std::vector<at::Tensor>& inputs, diopiContext& context) const;
     void runStep(const Sized& sized, const Step& step, Instance& instance, diopiContext& context,

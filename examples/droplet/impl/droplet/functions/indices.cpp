@@ -3,6 +3,7 @@
 #include <diopigen_kernels/indexing.h>
 
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -155,6 +156,25 @@ diopiError_t runIndexed(Context ctx, const Call& call, int first, const Indexing
     return status == diopiSuccess && !isDone ? leave(call, "a position is outside its dimension") : status;
 }
 
+// Whether elements are without gaps, and of a type that others than Input and Output have: these would convert the
+// whole tensor for a few positions.
+bool isMovable(const Buffer& buffer) {
+    return buffer.dtype != diopi_dtype_float32 && buffer.dtype != diopi_dtype_int64 &&
+           isInOrder(buffer.shape, buffer.stride);
+}
+
+// Copies elements as they are in memory: block i is at named[i] in one array, and at i blocks in the other.
+void copyBlocks(const char* from, bool isNamed, char* to, const std::vector<int64_t>& named, int64_t block,
+                std::size_t size) {
+    const std::size_t bytes = static_cast<std::size_t>(block) * size;
+    for (std::size_t i = 0; i < named.size(); ++i) {
+        const std::size_t at = static_cast<std::size_t>(named[i]) * size;
+        std::memcpy(to + (isNamed ? i * bytes : at), from + (isNamed ? at : i * bytes), bytes);
+    }
+}
+
+std::size_t sizeOf(const Buffer& buffer) { return buffer.bytes / static_cast<std::size_t>(product(buffer.shape)); }
+
 template <typename Value>
 Value sum(Value a, Value b) {
     return a + b;
@@ -178,6 +198,11 @@ diopiError_t indexPut(Context ctx, Call call, In* indices, int64_t count, bool a
         return leave(call);
     }
     return runIndexed(ctx, call, 3, plan, [=](const Kernel& k, const std::vector<int64_t>& named) {
+        const bool isSame = k.buffer(0).pointer == k.buffer(1).pointer && product(k.buffer(2).shape) == product(block);
+        if (!accumulate && isSame && isMovable(k.buffer(0)) && isMovable(k.buffer(1)) && isMovable(k.buffer(2))) {
+            copyBlocks(k.in<char>(2), false, k.out<char>(0), named, plan.block(), sizeOf(k.buffer(2)));
+            return;
+        }
         withValues(k.buffer(0).dtype, [&](auto zero) {
             using Value = decltype(zero);
             const Input<Value> old(k, 1, plan.shape), values(k, 2, block);
@@ -224,6 +249,10 @@ diopiError_t diopiIndex(Context ctx, Out* out, In input, In* indices, int64_t nu
     }
     const int result = call.add(*out, Access::write);
     return runIndexed(ctx, call, 1, plan, [=](const Kernel& k, const std::vector<int64_t>& named) {
+        if (isMovable(k.buffer(0))) {
+            copyBlocks(k.in<char>(0), true, k.out<char>(result), named, plan.block(), sizeOf(k.buffer(0)));
+            return;
+        }
         withValues(k.buffer(0).dtype, [&](auto zero) {
             using Value = decltype(zero);
             const Input<Value> from(k, 0, plan.shape);
