@@ -18,6 +18,7 @@ from diopigen.conformance.cases import (
     bool_scalars,
     boundary,
     equal_rows,
+    exhaustive,
     layouts,
     reach,
     refusals,
@@ -80,7 +81,7 @@ def select(
     them as `small`, and no tables. `derived` gives the cases of a function where a caller keeps them.
     """
     _known("dtype", dtypes, [*STORAGE, "none"])
-    _known("axis", axes, AXES)
+    _known("axis", axes, (*AXES, *ON_REQUEST))
     found = matching(interface, ops, families)
     _known("model", models, [model.name for model in tables])
     names = frozenset(function.name for function in found)
@@ -91,6 +92,8 @@ def select(
             calls = small_calls(interface, tables, names) if small is None else small
             own = derived or partial(cases_of, interface)
             cases = [case for f in found for case in (*own(f), *calls.get(f.name, ()))]
+            if any(axis in ON_REQUEST for axis in axes):
+                cases += [case for f in found for case in requested(interface, f)]
     return [case for case in cases if (not dtypes or case.dtype in dtypes) and (not axes or case.axis in axes)]
 
 
@@ -98,6 +101,8 @@ AXES = (
     "recipe", *axes.NAMES, *layouts.NAMES, *variations.NAMES, *boundary.NAMES, *equal_rows.NAMES, "distribution",
     "error", MODEL_AXIS,
 )  # fmt: skip
+ON_REQUEST = exhaustive.NAMES
+"""Axes of cases that only a run that names the axis has."""
 
 
 def small_calls(
@@ -132,7 +137,7 @@ def find(interface: Interface, case_id: str, tables: Sequence[Model] = ()) -> Ca
         fix = did_you_mean(name, [f.name for f in tested(interface)]) or "list them with `diopigen conformance list`"
         raise failure("unknown-case", f"there is no function '{name}'", fix=fix)
     calls = [case for table in tables for case in model_cases(interface, table, {function.name})]
-    cases = {case.id: case for case in (*cases_of(interface, function), *calls)}
+    cases = {case.id: case for case in (*cases_of(interface, function), *requested(interface, function), *calls)}
     if case_id not in cases:
         raise failure("unknown-case", f"there is no case '{case_id}'", fix=did_you_mean(case_id, cases))
     return cases[case_id]
@@ -179,6 +184,11 @@ def cases_of(interface: Interface, function: Function) -> list[Case]:
             name, number = f"{case.id}-{number}", number + 1
         found[name] = case if name == case.id else replace(case, id=name)
     return list(found.values())
+
+
+def requested(interface: Interface, function: Function) -> list[Case]:
+    """The cases of one function on the axes of `ON_REQUEST`."""
+    return list(exhaustive.cases(function, Resolver(interface, function)))
 
 
 def recipe_cases(function: Function, resolver: Resolver, recipes: Iterable[Mapping[str, Argument]]) -> Iterator[Case]:
