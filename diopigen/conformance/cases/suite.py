@@ -17,6 +17,7 @@ from diopigen.conformance.cases import (
     axes,
     bool_scalars,
     boundary,
+    combined,
     equal_rows,
     exhaustive,
     layouts,
@@ -98,7 +99,8 @@ def select(
 
 
 AXES = (
-    "recipe", *axes.NAMES, *layouts.NAMES, *variations.NAMES, *boundary.NAMES, *equal_rows.NAMES, "distribution",
+    "recipe", *axes.NAMES, *layouts.NAMES, *variations.NAMES, *boundary.NAMES, *equal_rows.NAMES, *combined.NAMES,
+    "distribution",
     "error", MODEL_AXIS,
 )  # fmt: skip
 ON_REQUEST = exhaustive.NAMES
@@ -175,6 +177,7 @@ def cases_of(interface: Interface, function: Function) -> list[Case]:
     created += _distribution_cases(function, resolver, recipes)
     created += alternatives.cases(function, resolver, recipes)
     created += list(reach.cases(function, resolver, recipes, created))
+    created += list(combined.cases(function, resolver, recipes, created))
     for case in (
         *(case for case in created if resolver.calls.admits(case.arguments)),
         *refusals.cases(interface, function, resolver, recipes),
