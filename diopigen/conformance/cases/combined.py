@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from diopigen.conformance.cases.choices import Choice, fixed_dtype, primary_dtypes
@@ -37,24 +38,41 @@ def cases(function: Function, resolver: Resolver, recipes: Recipes, others: Iter
     for recipe in recipes:
         for setting in _settings(options, recipe, ranked):
             holders.setdefault(setting, []).append(recipe)
-    dtypes = primary_dtypes(function)
     positions = {param.name: position for position, param in enumerate(options)}
     ordered = sorted(holders, key=lambda setting: (positions[setting[0]], str(setting[1])))
-    for number, pair in enumerate(itertools.combinations(ordered, 2)):
-        if pair in used or pair[0][0] == pair[1][0]:
-            continue
-        for recipe in _joined(resolver, pair, holders):
+    tries: list[tuple[tuple[Setting, ...], Iterator[Mapping[str, Argument]]]] = []
+    for pair in itertools.combinations(ordered, 2):
+        if pair not in used and pair[0][0] != pair[1][0]:
+            tries.append((pair, _joined(resolver, pair, holders)))
+    never = [param for param in options if param.name not in {name for name, _ in holders} and param.default is not None]
+    for param in never:
+        moved = [{**recipe, param.name: _moved(param)} for recipe in recipes[:_TRIES]]
+        tries += [(tuple(_settings([param], one, ranked)), iter(moved)) for one in moved[:1]]
+    dtypes = primary_dtypes(function)
+    for number, (settings, candidates) in enumerate(tries):
+        for recipe in candidates if settings not in used else ():
             dtype = fixed_dtype(function, recipe) or dtypes[number % len(dtypes)]
-            try:
+            with suppress(RecipeError):
                 arguments = resolver.resized(recipe, Choice(dtype, number))
-            except RecipeError:
-                continue
-            if set(pair) <= set(_settings(options, arguments, ranked)):
-                used.update(itertools.combinations(_settings(options, arguments, ranked), 2))
-                name = "-".join(name for name, _ in pair)
+                own = _settings(options, arguments, ranked)
+                if not set(settings) <= set(own):
+                    continue
+                used.update(itertools.combinations(own, 2))
+                name = "-".join(name for name, _ in settings)
                 case_id = f"{function.name}/{dtype}/combined-{name}"
                 yield Case(case_id, function.name, function.family, dtype, "combined", arguments)
                 break
+
+
+def _moved(param: Parameter) -> Argument:
+    """Another value than the default, which no recipe changes."""
+    assert param.default is not None
+    value = param.default.value
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + 1
+    return 0.25 if isinstance(value, float) else value
 
 
 def _joined(
