@@ -1290,20 +1290,20 @@ diopi_configs = {
         dtype=[np.float16, np.float32, np.float64],
         requires_backward=[0],
         para=dict(
-            reduction=["none", "mean", "mean", "sum", "mean"],
-            ignore_index=[-100, -100, -100, 1, -100],
-            label_smoothing=[0.0, 0.0, 0.0, 0.0, 0.0],
+            reduction=["none", "mean", "mean", "mean"],
+            ignore_index=[-100, -100, -100, -100],
+            label_smoothing=[0.0, 0.0, 0.0, 0.0],
         ),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
-                {"ins": ["out"], "shape": ((4,), (), (), (), ())},
-                {"ins": ["input"], "requires_grad": [True], "shape": ((4, 3), (3,), (3, 4), (3, 4), (2, 1100))},
+                {"ins": ["out"], "shape": ((4,), (), (), ())},
+                {"ins": ["input"], "requires_grad": [True], "shape": ((4, 3), (3,), (3, 4), (2, 1100))},
                 {
                     "ins": ["target"],
-                    "shape": ((4,), (), (3,), (3,), (2,)),
+                    "shape": ((4,), (), (3,), (2,)),
                     "dtype": [np.int64],
-                    "value": ([0, 2, -100, 1], 2, [-100, -100, -100], [1, 1, 1], [1099, 0]),
+                    "value": ([0, 2, -100, 1], 2, [-100, -100, -100], [1099, 0]),
                 },
             ],
         ),
@@ -1349,30 +1349,35 @@ diopi_configs = {
         dtype=[np.float16, np.float32, np.float64],
         requires_backward=[0],
         para=dict(
-            reduction=["none", "none", "mean", "none"],
-            ignore_index=[-100, -100, -100, -100],
-            label_smoothing=[0.0, 0.0, 0.25, 0.0],
+            reduction=["none", "none", "mean", "sum", "none"],
+            ignore_index=[-100, -100, -100, 1, -100],
+            label_smoothing=[0.0, 0.0, 0.25, 0.0, 0.0],
         ),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
-                {"ins": ["out"], "shape": ((4,), (2, 2), (), (2,))},
+                {"ins": ["out"], "shape": ((4,), (2, 2), (), (), (2,))},
                 {
                     "ins": ["input"],
                     "requires_grad": [True],
-                    "shape": ((4, 3), (2, 3, 2), (2, 3), (2, 3)),
+                    "shape": ((4, 3), (2, 3, 2), (2, 3), (3, 4), (2, 3)),
                     "value": (
                         [[100, 0, 50], [1000, 1002, 999.5], [-1000, -3000, -1001], [0, 60000, -60000]],
                         [[[100, 1000], [0, 1002], [50, 999.5]], [[-1000, 0], [-3000, 60000], [-1001, 1]]],
                         [[1000, 1002, 999.5], [-1000, -3000, -1001]],
+                        [
+                            [float("-inf"), float("-inf"), float("-inf"), float("-inf")],
+                            [0, float("nan"), 1, 2],
+                            [float("inf"), 0, float("inf"), float("-inf")],
+                        ],
                         [[0, float("-inf"), 1], [float("-inf"), float("-inf"), 2]],
                     ),
                 },
                 {
                     "ins": ["target"],
-                    "shape": ((4,), (2, 2), (2,), (2,)),
+                    "shape": ((4,), (2, 2), (2,), (3,), (2,)),
                     "dtype": [np.int64],
-                    "value": ([1, 0, 2, 1], [[1, 0], [2, 1]], [0, 2], [2, 2]),
+                    "value": ([1, 0, 2, 1], [[1, 0], [2, 1]], [0, 2], [1, 1, 1], [2, 2]),
                 },
             ],
         ),
@@ -1496,17 +1501,17 @@ diopi_configs = {
         tag=["diopiNLLLoss"],
         dtype=[np.float16, np.float32, np.float64],
         requires_backward=[0],
-        para=dict(reduction=["none", "mean", "mean", "sum"], ignore_index=[-100, -100, -100, 1]),
+        para=dict(reduction=["none", "mean", "mean"], ignore_index=[-100, -100, -100]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
-                {"ins": ["out"], "shape": ((4,), (), (), ())},
-                {"ins": ["input"], "requires_grad": [True], "shape": ((4, 3), (3,), (3, 4), (3, 4))},
+                {"ins": ["out"], "shape": ((4,), (), ())},
+                {"ins": ["input"], "requires_grad": [True], "shape": ((4, 3), (3,), (3, 4))},
                 {
                     "ins": ["target"],
-                    "shape": ((4,), (), (3,), (3,)),
+                    "shape": ((4,), (), (3,)),
                     "dtype": [np.int64],
-                    "value": ([0, 2, -100, 1], 2, [-100, -100, -100], [1, 1, 1]),
+                    "value": ([0, 2, -100, 1], 2, [-100, -100, -100]),
                 },
             ],
         ),
@@ -1549,23 +1554,50 @@ diopi_configs = {
             ],
         ),
     ),
+    "nll_loss_4": dict(
+        name=["nll_loss"],
+        interface=["torch.nn.functional"],
+        tag=["diopiNLLLoss"],
+        dtype=[np.float16, np.float32, np.float64],
+        requires_backward=[0],
+        para=dict(reduction=["sum"], ignore_index=[1]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["out"], "shape": ((),)},
+                {
+                    "ins": ["input"],
+                    "requires_grad": [True],
+                    "shape": ((3, 4),),
+                    "value": (
+                        [
+                            [float("-inf"), float("-inf"), float("-inf"), float("-inf")],
+                            [0, float("nan"), 1, 2],
+                            [float("inf"), 0, float("inf"), float("-inf")],
+                        ],
+                    ),
+                },
+                {"ins": ["target"], "shape": ((3,),), "dtype": [np.int64], "value": ([1, 1, 1],)},
+            ],
+        ),
+    ),
     "nll_loss_v2": dict(
         name=["nll_loss"],
         interface=["torch.nn.functional"],
         tag=["diopiNLLLossV2"],
         dtype=[np.float16, np.float32, np.float64],
         requires_backward=[0],
-        para=dict(reduction=["none", "mean", "mean", "sum", "sum"], ignore_index=[-100, -100, -100, 1, -100]),
+        para=dict(reduction=["none", "mean", "mean", "sum"], ignore_index=[-100, -100, -100, -100]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
-                {"ins": ["out"], "shape": ((4,), (), (), (), ())},
-                {"ins": ["input"], "requires_grad": [True], "shape": ((4, 3), (3,), (3, 4), (3, 4), (4, 3))},
+                {"ins": ["out"], "shape": ((4,), (), (), ())},
+                {"ins": ["input"], "requires_grad": [True], "shape": ((4, 3), (3,), (3, 4), (4, 3))},
                 {
                     "ins": ["target"],
-                    "shape": ((4,), (), (3,), (3,), (4,)),
+                    "shape": ((4,), (), (3,), (4,)),
                     "dtype": [np.int64],
-                    "value": ([0, 2, -100, 1], 2, [-100, -100, -100], [1, 1, 1], [0, 2, 1, 1]),
+                    "value": ([0, 2, -100, 1], 2, [-100, -100, -100], [0, 2, 1, 1]),
                 },
             ],
         ),
@@ -1609,6 +1641,33 @@ diopi_configs = {
         ),
     ),
     "nll_loss_v2_4": dict(
+        name=["nll_loss"],
+        interface=["torch.nn.functional"],
+        tag=["diopiNLLLossV2"],
+        dtype=[np.float16, np.float32, np.float64],
+        requires_backward=[0],
+        para=dict(reduction=["sum"], ignore_index=[1]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["out"], "shape": ((),)},
+                {
+                    "ins": ["input"],
+                    "requires_grad": [True],
+                    "shape": ((3, 4),),
+                    "value": (
+                        [
+                            [float("-inf"), float("-inf"), float("-inf"), float("-inf")],
+                            [0, float("nan"), 1, 2],
+                            [float("inf"), 0, float("inf"), float("-inf")],
+                        ],
+                    ),
+                },
+                {"ins": ["target"], "shape": ((3,),), "dtype": [np.int64], "value": ([1, 1, 1],)},
+            ],
+        ),
+    ),
+    "nll_loss_v2_5": dict(
         name=["nll_loss"],
         interface=["torch.nn.functional"],
         tag=["diopiNLLLossV2"],
@@ -3169,8 +3228,8 @@ diopi_configs = {
                     "requires_grad": [True],
                     "shape": ((3, 3), (3, 3), (2, 2, 2), (2, 19, 19), (17, 17)),
                     "value": (
-                        [[4, 1, -1], [1, 5, 2], [-1, 2, 6]],
-                        [[4, 1, -1], [1, 5, 2], [-1, 2, 6]],
+                        [[4, 9, 9], [1, 5, 9], [-1, 2, 6]],
+                        [[4, 1, -1], [9, 5, 2], [9, 9, 6]],
                         [[[2, 1], [1, 2]], [[9, 3], [3, 5]]],
                         [
                             [
