@@ -44,13 +44,14 @@ def cases(function: Function, resolver: Resolver, recipes: Recipes, others: Iter
     for pair in itertools.combinations(ordered, 2):
         if pair not in used and pair[0][0] != pair[1][0]:
             tries.append((pair, _joined(resolver, pair, holders)))
-    never = [param for param in options if param.name not in {name for name, _ in holders} and param.default is not None]
-    for param in never:
-        moved = [{**recipe, param.name: _moved(param)} for recipe in recipes[:_TRIES]]
-        tries += [(tuple(_settings([param], one, ranked)), iter(moved)) for one in moved[:1]]
+    once = {name for name, _ in holders}
+    for param in options:
+        if param.name not in once and param.default is not None and param.default.value is not None:
+            moved = [{**recipe, param.name: _moved(param.default.value)} for recipe in recipes]
+            tries += [(tuple(_settings([param], one, ranked)), iter(moved)) for one in moved[:1]]
     dtypes = primary_dtypes(function)
     for number, (settings, candidates) in enumerate(tries):
-        for recipe in candidates if settings not in used else ():
+        for recipe in candidates if settings and settings not in used else ():
             dtype = fixed_dtype(function, recipe) or dtypes[number % len(dtypes)]
             with suppress(RecipeError):
                 arguments = resolver.resized(recipe, Choice(dtype, number))
@@ -64,10 +65,10 @@ def cases(function: Function, resolver: Resolver, recipes: Recipes, others: Iter
                 break
 
 
-def _moved(param: Parameter) -> Argument:
-    """Another value than the default, which no recipe changes."""
-    assert param.default is not None
-    value = param.default.value
+def _moved(value: Argument) -> Argument:
+    """Another value than a default that no recipe changes; a text as it is, for which that says nothing."""
+    if isinstance(value, tuple):
+        return tuple(_moved(entry) for entry in value)
     if isinstance(value, bool):
         return not value
     if isinstance(value, int):
