@@ -103,7 +103,7 @@ def _is_option(param: Parameter) -> bool:
 
 def _settings(options: Sequence[Parameter], arguments: Mapping[str, object], ranked: bool) -> list[Setting]:
     """The options of a call, or of a recipe, that are not at their default, in the order of the parameters."""
-    found = []
+    found: list[Setting] = []
     for param in options:
         value = arguments.get(param.name)
         value = value.value if isinstance(value, Number) else value

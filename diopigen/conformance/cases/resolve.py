@@ -97,9 +97,10 @@ class Resolver:
                 default = other.default.value if other.default is not None else None
                 known[other.name] = _shapes(_value(recipe.get(other.name, default)))
         try:
-            return Evaluator(self.shapes, known).shape(param)
+            shape: tuple[int, ...] | None = Evaluator(self.shapes, known).shape(param)
         except (ShapeError, LookupError, ValueError, TypeError, ZeroDivisionError):
             return None
+        return shape
 
     def _start(self, param: Parameter, recipe: Mapping[str, Argument]) -> Value:
         """The argument as far as it follows from the recipe alone; dtypes may still be empty."""
