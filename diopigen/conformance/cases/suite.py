@@ -100,8 +100,7 @@ def select(
 
 AXES = (
     "recipe", *axes.NAMES, *layouts.NAMES, *variations.NAMES, *boundary.NAMES, *equal_rows.NAMES, *combined.NAMES,
-    "distribution",
-    "error", MODEL_AXIS,
+    "distribution", "error", MODEL_AXIS,
 )  # fmt: skip
 ON_REQUEST = exhaustive.NAMES
 """Axes of cases that only a run that names the axis has."""
