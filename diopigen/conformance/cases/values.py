@@ -205,7 +205,7 @@ def _peaks(shape: tuple[int, ...], dtype: str, height: float, source: np.random.
 def _bits(shape: tuple[int, ...], dtype: str, limit: float, is_quiet: float) -> Array:
     """All bit patterns of a 16-bit dtype in order, over and over; 0 for numbers from `limit` on, and with `is_quiet`
     no signaling NaN."""
-    bits = np.arange(math.prod(shape), dtype=np.uint16)
+    bits = np.arange(math.prod(shape)).astype(STORAGE["bfloat16"])
     stored = bits.view(STORAGE[dtype])
     numbers = decode(stored, dtype).copy()
     bits[np.isfinite(numbers) & (np.abs(numbers) >= limit)] = 0
