@@ -117,6 +117,7 @@ conformance: $(VENV)/ready
 	@$(BUILD) --target diopigen_runtime_shared --target diopi_impl --target shims_over_cpu --target pool_std --target pool_openmp --target philox_program
 	@DIOPI_CPU_TEST_BUILD=released $(BIN)/python -m pytest -q tests/cpu
 	@$(BIN)/diopigen conformance run $(UNDER_TEST)
+	@$(BIN)/diopigen conformance run $(UNDER_TEST) --only axis=exhaustive
 	@$(BIN)/diopigen conformance run $(UNDER_TEST) --limit time=300 --limit memory=0 $(MODELS:%=--only model=%)
 
 cuda: $(VENV)/ready

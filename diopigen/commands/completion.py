@@ -64,9 +64,9 @@ def models(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list
 
 
 def axes(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    from diopigen.conformance.cases.suite import AXES
+    from diopigen.conformance.cases.suite import AXES, ON_REQUEST
 
-    return _items(((name, "") for name in AXES), incomplete)
+    return _items(((name, "") for name in (*AXES, *ON_REQUEST)), incomplete)
 
 
 def targets(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -81,7 +81,10 @@ _OPTIONS = {"failures": "--only-failures"}
 def selection_options(*more: str) -> Callable[[_Command], _Command]:
     """The options that choose cases, by `failures` and `sample` too where they are named."""
     names = ("family", "dtype", "axis", "model", *more)
-    about = "Cases alone of family=F, dtype=D, axis=A (recipe, error, ...), or the calls of model=M"
+    about = (
+        "Cases alone of family=F, dtype=D, axis=A (recipe, error, ...; axis=exhaustive: all numbers of 16-bit dtypes, "
+        "in no other run), or the calls of model=M"
+    )
     if "failures" in more:
         about += ", or those that count against the library in earlier results, failures=FILE"
     if "sample" in more:

@@ -146,7 +146,7 @@ _ROWS = (
          tensors.coordinates, in_layer=False),
     _row("nondecreasing(list) -> bool", "whether no entry is below the one before", lists.nondecreasing),
     _row("is_permutation(list) -> bool", "whether it has each of 0 to n - 1 once", lists.is_permutation),
-    _row("is_definite(tensor) -> bool", "whether each matrix, by its lower triangle, is positive definite",
+    _row("is_definite(tensor, bool) -> bool", "whether one triangle of each matrix is that of a positive definite one",
          matrices.is_definite, reads_values=True, in_layer=False),
     # ---- arrays of index tensors, as in input[indices]
     _row("indexed_dims(indices) -> integer", "how many dimensions index tensors stand for: a mask for as many as it "

@@ -11,12 +11,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from calls import call_of
 
 from diopigen.conformance.cases.choices import primary_dtypes
 from diopigen.conformance.cases.suite import AXES, cases_of, find, select
 from diopigen.conformance.cases.suite import tested as functions_of
 from diopigen.conformance.cases.values import RecipeError, draw, seed_of, specials
+from diopigen.conformance.compare.results import compare
+from diopigen.conformance.dtypes import encode
 from diopigen.conformance.model import ANY_FAILURE, SUCCESS, Case, Number, Operand
+from diopigen.conformance.oracles import Expected, answer_of
 from diopigen.conformance.rules import RULES
 from diopigen.conformance.run import host_runtime, tvm_ffi_library
 from diopigen.diagnostics import Failure
@@ -185,6 +189,23 @@ def test_special_values_meet_in_pairs() -> None:
     second = draw(Drawn("special", (count, 0)), (count * count,), "float32", source)
     pairs = {(a, b) for a, b in zip(first.view(np.uint32).tolist(), second.view(np.uint32).tolist(), strict=True)}
     assert len(pairs) == count * count
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_all_numbers_of_a_dtype_where_a_run_asks_for_them(interface: Interface, dtype: str) -> None:
+    case = find(interface, f"diopiTanh/{dtype}/exhaustive-input")
+    assert case.id not in of(interface, "diopiTanh")
+    assert case in select(interface, ops=["Tanh"], axes=["exhaustive"])
+    call = call_of(interface, case)
+    stored = encode(call["input"], dtype).view(np.uint16)
+    assert len(np.unique(stored[~np.isnan(call["input"])])) == 2**16 - np.count_nonzero(np.isnan(call["input"]))
+    # One wrong number among right ones.
+    expected = answer_of(call)["out"]
+    assert isinstance(expected, Expected)
+    result = encode(expected.values, dtype)
+    assert compare(result, dtype, expected, "transcendental", "out") is None
+    result.view(np.uint16)[0x3D, 0xCC] += 5
+    assert compare(result, dtype, expected, "transcendental", "out") is not None
 
 
 def test_every_finding_of_the_suite_has_a_rule() -> None:

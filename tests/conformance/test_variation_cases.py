@@ -209,3 +209,23 @@ def test_recipes_of_convolutions_are_finite(every_case: list[Case], interface: I
         and not np.all(np.isfinite(np.array(value.values, dtype=float)))
     ]
     assert wrong == []
+
+
+def test_options_meet_in_pairs(interface: Interface, every_case: list[Case]) -> None:
+    """A mask under a window; a weight without reduction; what every recipe leaves at its default."""
+    combined = [case for case in every_case if case.axis == "combined"]
+    options = {(case.function, case.id.partition("/combined-")[2]): case.arguments for case in combined}
+    masked = options["diopiCustomizedFlashAttention", "attention_mask-window_size_left"]
+    assert masked["attention_mask"] is not None and masked["window_size_left"] != -1
+    weighed = options["diopiBCELoss", "weight-reduction"]
+    assert weighed["weight"] is not None and weighed["reduction"] == "ReductionNone"
+    assert options["diopiMaxPool2dBackward", "ceil_mode"]["ceil_mode"] is True
+    # Each goes with one dtype alone: they cost little.
+    assert len(options) <= len(combined) < 500
+
+
+def test_outputs_of_joined_recipes_have_the_shape_of_both(interface: Interface) -> None:
+    """A loss without reduction has one element for each sample, which is not the shape in the recipe of the weight."""
+    for case in of_axis(interface, "diopiBCELoss", "combined"):
+        without = case.arguments["reduction"] == "ReductionNone"
+        assert tensor_of(case, "out").shape == (tensor_of(case, "input").shape if without else ())

@@ -80,5 +80,8 @@ def test_is_definite(dtype: str) -> None:
     for _ in range(50):
         half = source.normal(size=(4, 4)) + (1j * source.normal(size=(4, 4)) if dtype == "complex128" else 0)
         matrix = half @ half.conj().T - source.uniform(0, 3) * np.eye(4)
-        tensor = Tensor((1, 4, 4), dtype, partial(tuple, matrix.reshape(-1).tolist()))
-        assert FUNCTIONS["is_definite"].evaluate(tensor) == bool(np.linalg.eigvalsh(matrix)[0] > 0)
+        for upper in (False, True):
+            read = np.triu(matrix) + np.tril(np.full_like(matrix, 9), -1)
+            read = read if upper else read.conj().T
+            tensor = Tensor((1, 4, 4), dtype, partial(tuple, read.reshape(-1).tolist()))
+            assert FUNCTIONS["is_definite"].evaluate(tensor, upper) == bool(np.linalg.eigvalsh(matrix)[0] > 0)

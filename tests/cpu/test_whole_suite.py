@@ -66,3 +66,13 @@ def test_every_case_passes_and_every_refusal_says_why(results: Results, interfac
     """One test, so that one process runs the suite once."""
     check_outcomes(results)
     check_refusals(results, interface)
+
+
+@pytest.mark.slow
+def test_elementwise_operators_are_right_for_all_numbers_of_16_bits(
+    libraries: tuple[Path, Path], interface: Interface
+) -> None:
+    cases = select(interface, axes=["exhaustive"])
+    found = run(cases, interface, libraries[1], libraries[0], jobs=2)
+    assert [f"{result.case.id}: {result.faults}" for result in found.failures] == []
+    assert len(cases) > 400

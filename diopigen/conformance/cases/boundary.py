@@ -193,19 +193,10 @@ def _at(
             if _number(before.get(name)) is None:
                 return None
             argument: Argument = end if isinstance(_plain(before[name]), int) else float(end)
-            arguments = _resized(function, resolver, {**recipe, name: argument}, choice)
+            arguments = resolver.resized({**recipe, name: argument}, choice)
     except RecipeError:
         return None
     return arguments if resolver.calls.admits(arguments) else None
-
-
-def _resized(function: Function, resolver: Resolver, recipe: Mapping[str, Argument], choice: Choice) -> Arguments:
-    """The arguments of a recipe whose outputs follow from the rules of the spec, where these say their shapes."""
-    outputs = {param.name for param in function.params if param.direction == "out"}
-    try:
-        return resolver.resolve({name: one for name, one in recipe.items() if name not in outputs}, choice)
-    except RecipeError:
-        return resolver.resolve(recipe, choice)
 
 
 def _plain(value: Value) -> object:

@@ -83,6 +83,25 @@ class Resolver:
             raise RecipeError("the arguments break a constraint")
         return found
 
+    def resized(self, recipe: Mapping[str, Argument], choice: Choice) -> Arguments:
+        """As `resolve`, outputs by the rules of the spec where these determine their shapes."""
+        outputs = [param for param in self.function.params if param.direction == "out" and param.name in recipe]
+        ruled = {param.name for param in outputs if self.shape_of(param, recipe) is not None}
+        return self.resolve({name: value for name, value in recipe.items() if name not in ruled}, choice)
+
+    def shape_of(self, param: Parameter, recipe: Mapping[str, Argument]) -> tuple[int, ...] | None:
+        """Shape of a tensor by its rule and the other operands of a recipe; None where these leave it open."""
+        known: dict[str, Any] = {}
+        for other in self.function.params:
+            if other.is_read and other is not param:
+                default = other.default.value if other.default is not None else None
+                known[other.name] = _shapes(_value(recipe.get(other.name, default)))
+        try:
+            shape: tuple[int, ...] | None = Evaluator(self.shapes, known).shape(param)
+        except (ShapeError, LookupError, ValueError, TypeError, ZeroDivisionError):
+            return None
+        return shape
+
     def _start(self, param: Parameter, recipe: Mapping[str, Argument]) -> Value:
         """The argument as far as it follows from the recipe alone; dtypes may still be empty."""
         if param.type in _WITHOUT_VALUE:

@@ -17,7 +17,9 @@ from diopigen.conformance.cases import (
     axes,
     bool_scalars,
     boundary,
+    combined,
     equal_rows,
+    exhaustive,
     layouts,
     reach,
     refusals,
@@ -80,7 +82,7 @@ def select(
     them as `small`, and no tables. `derived` gives the cases of a function where a caller keeps them.
     """
     _known("dtype", dtypes, [*STORAGE, "none"])
-    _known("axis", axes, AXES)
+    _known("axis", axes, (*AXES, *ON_REQUEST))
     found = matching(interface, ops, families)
     _known("model", models, [model.name for model in tables])
     names = frozenset(function.name for function in found)
@@ -91,13 +93,17 @@ def select(
             calls = small_calls(interface, tables, names) if small is None else small
             own = derived or partial(cases_of, interface)
             cases = [case for f in found for case in (*own(f), *calls.get(f.name, ()))]
+            if any(axis in ON_REQUEST for axis in axes):
+                cases += [case for f in found for case in requested(interface, f)]
     return [case for case in cases if (not dtypes or case.dtype in dtypes) and (not axes or case.axis in axes)]
 
 
 AXES = (
-    "recipe", *axes.NAMES, *layouts.NAMES, *variations.NAMES, *boundary.NAMES, *equal_rows.NAMES, "distribution",
-    "error", MODEL_AXIS,
+    "recipe", *axes.NAMES, *layouts.NAMES, *variations.NAMES, *boundary.NAMES, *equal_rows.NAMES, *combined.NAMES,
+    "distribution", "error", MODEL_AXIS,
 )  # fmt: skip
+ON_REQUEST = exhaustive.NAMES
+"""Axes of cases that only a run that names the axis has."""
 
 
 def small_calls(
@@ -132,7 +138,7 @@ def find(interface: Interface, case_id: str, tables: Sequence[Model] = ()) -> Ca
         fix = did_you_mean(name, [f.name for f in tested(interface)]) or "list them with `diopigen conformance list`"
         raise failure("unknown-case", f"there is no function '{name}'", fix=fix)
     calls = [case for table in tables for case in model_cases(interface, table, {function.name})]
-    cases = {case.id: case for case in (*cases_of(interface, function), *calls)}
+    cases = {case.id: case for case in (*cases_of(interface, function), *requested(interface, function), *calls)}
     if case_id not in cases:
         raise failure("unknown-case", f"there is no case '{case_id}'", fix=did_you_mean(case_id, cases))
     return cases[case_id]
@@ -170,6 +176,7 @@ def cases_of(interface: Interface, function: Function) -> list[Case]:
     created += _distribution_cases(function, resolver, recipes)
     created += alternatives.cases(function, resolver, recipes)
     created += list(reach.cases(function, resolver, recipes, created))
+    created += list(combined.cases(function, resolver, recipes, created))
     for case in (
         *(case for case in created if resolver.calls.admits(case.arguments)),
         *refusals.cases(interface, function, resolver, recipes),
@@ -179,6 +186,11 @@ def cases_of(interface: Interface, function: Function) -> list[Case]:
             name, number = f"{case.id}-{number}", number + 1
         found[name] = case if name == case.id else replace(case, id=name)
     return list(found.values())
+
+
+def requested(interface: Interface, function: Function) -> list[Case]:
+    """The cases of one function on the axes of `ON_REQUEST`."""
+    return list(exhaustive.cases(function, Resolver(interface, function)))
 
 
 def recipe_cases(function: Function, resolver: Resolver, recipes: Iterable[Mapping[str, Argument]]) -> Iterator[Case]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from diopigen.conformance.dtypes import STORAGE, Array, encode
+from diopigen.conformance.dtypes import STORAGE, Array, decode, encode
 from diopigen.conformance.products import adjoint, product
 from diopigen.contract.dtypes import LARGEST, MANTISSA, SMALLEST_NORMAL, kind, real_of
 from diopigen.ir.boxes import PLACED, rows_of
@@ -88,6 +88,8 @@ def _can_draw(values: Drawn, dtype: str) -> bool:
         return kind(dtype) in ("float", "complex")
     if name in PLACED:
         return kind(dtype) == "float"
+    if name == "bits":
+        return kind(dtype) == "float" and STORAGE[dtype].itemsize == 2
     if name == "peaks":
         return kind(dtype) in ("float", "int") and storable(arguments[0], dtype)
     return name != "bools" or kind(dtype) in ("bool", "int")
@@ -106,6 +108,8 @@ def draw(values: Drawn | Literal, shape: tuple[int, ...], dtype: str, source: np
         return encode(_definite(shape, dtype, source), dtype)
     if values.distribution == "peaks":
         return encode(_peaks(shape, dtype, values.arguments[0], source), dtype)
+    if values.distribution == "bits":
+        return _bits(shape, dtype, *values.arguments)
     if values.distribution in PLACED:
         rows = rows_of(values.distribution, shape, values.arguments)
         if rows is None:
@@ -196,6 +200,18 @@ def _peaks(shape: tuple[int, ...], dtype: str, height: float, source: np.random.
     numbers = _normal(math.prod(shape), dtype, source)
     numbers[peak_indices(shape)] = height
     return numbers.reshape(shape)
+
+
+def _bits(shape: tuple[int, ...], dtype: str, limit: float, is_quiet: float) -> Array:
+    """All bit patterns of a 16-bit dtype in order, over and over; 0 for numbers from `limit` on, and with `is_quiet`
+    no signaling NaN."""
+    bits = np.arange(math.prod(shape)).astype(STORAGE["bfloat16"])
+    stored = bits.view(STORAGE[dtype])
+    numbers = decode(stored, dtype).copy()
+    bits[np.isfinite(numbers) & (np.abs(numbers) >= limit)] = 0
+    if is_quiet:
+        bits[np.isnan(numbers)] |= 1 << (MANTISSA[dtype] - 2)
+    return stored.reshape(shape)
 
 
 def _special(count: int, dtype: str, period: int, numbers: list[Any]) -> Array:

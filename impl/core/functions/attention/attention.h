@@ -304,8 +304,7 @@ void backward_row(const Problem& problem, const Scoring& scoring, const QueryInd
         return;
     }
     for (int64_t j = span.first; j < span.last; ++j) {
-        const bool is_hidden = probabilities[j] == -std::numeric_limits<T>::infinity();
-        probabilities[j] = is_hidden ? T(0) : std::exp(probabilities[j] - normal.shift) / normal.sum;
+        probabilities[j] = std::exp(probabilities[j] - normal.shift) / normal.sum;  // 0 where hidden
         factors[j] = 1;
     }
     if (scoring.dropout.is_active()) {
