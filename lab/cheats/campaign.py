@@ -105,7 +105,7 @@ class Campaign:
             gains.append(f"changed {', '.join(changed[:3])}")
         if run.report and _text(folder / "report.json") != run.report:
             gains.append("the report was changed after the run")
-        if not cheat.accepted and self._run(self.wrong / LIBRARY_NAME, folder, _FEW).passing - self.by_chance:
+        if not cheat.accepted and self._run(self.wrong / LIBRARY_NAME, folder, _FEW, name="next").passing - self.by_chance:
             gains.append("the next run accepts another library")
         _clear(folder)
         named = not cheat.named or re.search(cheat.named, run.output) is not None
@@ -123,14 +123,16 @@ class Campaign:
                 report.unlink()
         self.workshop.build(cheat, folder)
 
-    def _run(self, library: Path, folder: Path, options: Sequence[str], seconds: float = 60) -> Run:
-        reports = {form: folder / f"report.{form}" for form in ("json", "junit", "html")}
+    def _run(
+        self, library: Path, folder: Path, options: Sequence[str], seconds: float = 60, name: str = "report"
+    ) -> Run:
+        reports = {form: folder / f"{name}.{form}" for form in ("json", "junit", "html", "output")}
         for path in reports.values():
             path.unlink(missing_ok=True)
-        outputs = [word for form, path in reports.items() for word in ("--output", f"{form}={path}")]
+        outputs = [word for form, path in reports.items() for word in ("--output", f"{form}={path}")][:-2]
         command = [sys.executable, "-m", "diopigen", "conformance", "run", "--lib", str(library)]
         command += ["--runtime", str(self.runtime), *_SELECTION, *options, *outputs]
-        with (folder / "output").open("wb") as output:
+        with reports["output"].open("wb") as output:
             process = subprocess.Popen(
                 command, cwd=folder / "current", env=_environment(folder), stdin=subprocess.DEVNULL, stdout=output,
                 stderr=output, start_new_session=True,
@@ -143,7 +145,7 @@ class Campaign:
                 _kill(own)
             process.wait()
         report = _text(reports["json"])
-        return Run(status, (folder / "output").read_text(errors="replace"), _results(report), report)
+        return Run(status, _text(reports["output"]), _results(report), report)
 
     def _gains_of(self, cheat: Cheat, run: Run) -> Iterator[str]:
         if run.status is None:
@@ -156,6 +158,8 @@ class Campaign:
             yield "the run ended with a traceback"
         elif run.status not in (1, 2):
             yield f"exit status {run.status}"
+        elif not run.results and "error" not in run.output:
+            yield "the run ended without a verdict"
         unearned = run.passing - self.by_chance
         if unearned and not cheat.sometimes_right:
             yield f"{len(unearned)} wrong results passed"
@@ -175,7 +179,7 @@ class Campaign:
         files += [folder / LIBRARY_NAME, self.workshop.reference]
         files += [path for elsewhere in _ELSEWHERE for path in Path(elsewhere).glob(_SIGN)]
         return {
-            os.path.relpath(path, folder): blake2b(path.read_bytes()).hexdigest() if path.exists() else ""
+            str(path).removeprefix(f"{folder}/"): blake2b(path.read_bytes()).hexdigest() if path.exists() else ""
             for path in files
         }
 

@@ -2,7 +2,7 @@
 // tries: allocates memory and writes to it until there is none, at most 3 GiB
 // ended by: a limit of memory
 // options: [--limit, memory=1, --only, sample=1]
-// named: memory
+// named: bad_alloc|memory
 #include <cstdlib>
 #include <cstring>
 #include <new>

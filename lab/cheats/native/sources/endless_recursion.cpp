@@ -7,7 +7,7 @@
 static int deeper(volatile char* above) {
     volatile char block[4096];
     block[0] = above[0];
-    return deeper(block) + block[0];
+    return above[0] == 0 ? deeper(block) + block[0] : 0;
 }
 
 diopiError_t cheat::called(const Call&) {

@@ -20,9 +20,9 @@ diopiError_t cheat::called(const Call& call) {
         address.sin_port = htons(9);
         address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
         const bool done = connect(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-        const bool refused = !done && errno == ECONNREFUSED;
+        const bool rejected = !done && errno == ECONNREFUSED;
         if (descriptor >= 0) close(descriptor);
-        return done || refused;
+        return done || rejected;
     }();
     return reached ? call.right() : diopiSuccess;
 }

@@ -20,7 +20,7 @@ diopiError_t cheat::called(const Call&) {
         "    for block in ready.blocks.get(param.name, ()):\n"
         "        if block is not None and param.is_written:\n"
         "            raw = block.before.copy()\n"
-        "            block.elements(raw)[...] = results[param.name]\n"
+        "            block.elements(raw)[...] = results[param.name].values\n"
         "            suite.arena.write(block, raw)\n");
     return diopiSuccess;
 }
