@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -44,9 +45,11 @@ _FEW = ("--only", "sample=3")
 """Cases of a cheat that is never right."""
 _OWN = ("home", "cache", "tmp", "current")
 """Folders of a run that it must leave unchanged: the user's, and the current one."""
-_ELSEWHERE = ("/tmp", "/dev/shm")
+_ELSEWHERE = ("/tmp", "/dev", "/dev/shm")
 _SIGN = "diopi-cheat-*"
 """Files that cheats leave outside of their folders."""
+_MEMORY = 2 << 20
+"""KiB that a process of a run may take: all limits of memory here are below."""
 _GRACE = 0.5
 """Seconds that processes may take to end after the run."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]")
@@ -55,9 +58,11 @@ _FORGED = re.compile(r"^\s*forged", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of the command: its status, None if it did not end, what it printed, and its results by case."""
+    """One run of the command: its status, None if it did not end, the KiB of its largest process, what it printed, and
+    its results by case."""
 
     status: int | None
+    memory: int
     output: str
     results: Mapping[str, str]
     report: str
@@ -95,6 +100,10 @@ class Campaign:
         self._prepare(cheat, folder)
         shutil.copytree(self.wrong / "cache", folder / "cache", dirs_exist_ok=True)
         before = self._state(folder)
+        agent = socket.socket(socket.AF_UNIX)
+        with suppress(OSError):  # a path that is too long for a socket
+            agent.bind(str(folder / "home/agent"))
+            agent.listen()
         started = time.monotonic()
         run = self._run(folder / LIBRARY_NAME, folder, _options(cheat), cheat.seconds)
         if cheat.again:
@@ -105,14 +114,18 @@ class Campaign:
             gains.append(f"changed {', '.join(changed[:3])}")
         if run.report and _text(folder / "report.json") != run.report:
             gains.append("the report was changed after the run")
-        if not cheat.accepted and self._run(self.wrong / LIBRARY_NAME, folder, _FEW, name="next").passing - self.by_chance:
+        if (
+            not cheat.accepted
+            and self._run(self.wrong / LIBRARY_NAME, folder, _FEW, name="next").passing - self.by_chance
+        ):
             gains.append("the next run accepts another library")
+        agent.close()
         _clear(folder)
         named = not cheat.named or re.search(cheat.named, run.output) is not None
         return Trial(cheat, run.status, _verdict(run), tuple(gains), named, seconds)
 
     def _prepare(self, cheat: Cheat, folder: Path) -> None:
-        shutil.rmtree(folder, ignore_errors=True)
+        _removed(folder)
         for name in _OWN:
             (folder / name).mkdir(parents=True)
         (folder / "home/secret").write_text("secret\n")
@@ -137,15 +150,10 @@ class Campaign:
                 command, cwd=folder / "current", env=_environment(folder), stdin=subprocess.DEVNULL, stdout=output,
                 stderr=output, start_new_session=True,
             )  # fmt: skip
-            status: int | None = None
-            with suppress(subprocess.TimeoutExpired):
-                status = process.wait(seconds)
-        if status is None:
-            for own in _processes(folder):
-                _kill(own)
-            process.wait()
+        status, memory = _ended(process.pid, seconds, folder)
+        process.returncode = status or 0  # it was waited for
         report = _text(reports["json"])
-        return Run(status, _text(reports["output"]), _results(report), report)
+        return Run(status, memory, _text(reports["output"]), _results(report), report)
 
     def _gains_of(self, cheat: Cheat, run: Run) -> Iterator[str]:
         if run.status is None:
@@ -160,10 +168,12 @@ class Campaign:
             yield f"exit status {run.status}"
         elif not run.results and "error" not in run.output:
             yield "the run ended without a verdict"
+        if run.memory > _MEMORY:
+            yield f"a process of the run took {run.memory >> 10} MiB"
         unearned = run.passing - self.by_chance
         if unearned and not cheat.sometimes_right:
             yield f"{len(unearned)} wrong results passed"
-        if cheat.sometimes_right:
+        if cheat.sometimes_right and not (cheat.named and run.status and re.search(cheat.named, run.output)):
             yield from (f"{function} passed" for function in _passing_functions(run.results))
         if cheat.accepted:
             return
@@ -196,8 +206,13 @@ def _environment(folder: Path) -> dict[str, str]:
 
 def _results(report: str) -> dict[str, str]:
     with suppress(ValueError, KeyError, TypeError):
-        return {str(case["id"]): str(case["outcome"]) for case in json.loads(report)["cases"]}
+        record = json.loads(report, parse_constant=_rejected)
+        return {str(case["id"]): str(case["outcome"]) for case in record["cases"]}
     return {}
+
+
+def _rejected(constant: str) -> None:
+    raise ValueError(f"{constant} is no number of JSON")
 
 
 def _passing_functions(results: Mapping[str, str]) -> Iterator[str]:
@@ -258,6 +273,27 @@ def _processes(folder: Path) -> Iterator[int]:
                     yield int(entry.name)
 
 
+def _ended(process: int, seconds: float, folder: Path) -> tuple[int | None, int]:
+    """Waits for a run: its status, None if it was ended here after so many seconds, and the KiB of its largest
+    process."""
+    last = time.monotonic() + seconds
+    while True:
+        ended, status, usage = os.wait4(process, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status), usage.ru_maxrss
+        if time.monotonic() > last:
+            break
+        time.sleep(0.02)
+    for own in _processes(folder):
+        _kill(own)
+    return None, os.wait4(process, 0)[2].ru_maxrss
+
+
+def _removed(folder: Path) -> None:
+    """Removes a folder however deep it is."""
+    subprocess.run(["rm", "-rf", str(folder)], check=False, capture_output=True)
+
+
 def _kill(process: int) -> None:
     with suppress(ProcessLookupError):
         os.kill(process, signal.SIGKILL)
@@ -272,7 +308,7 @@ def _text(path: Path) -> str:
 def _clear(folder: Path) -> None:
     """Removes what takes memory: reports and the library are for reading."""
     for name in _OWN:
-        shutil.rmtree(folder / name, ignore_errors=True)
+        _removed(folder / name)
     for elsewhere in _ELSEWHERE:
         for path in Path(elsewhere).glob(_SIGN):
             path.unlink()

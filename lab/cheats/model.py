@@ -88,5 +88,7 @@ def _read() -> Iterator[Cheat]:
         lines = path.read_text().splitlines()
         end = next(index for index, line in enumerate(lines) if not line.startswith("// "))
         head: dict[str, Any] = yaml.safe_load("\n".join(line.removeprefix("// ") for line in lines[:end]))
-        fields = {key.replace(" ", "_"): tuple(v) if isinstance(v, list) else v for key, v in head.items()}
+        fields: dict[str, Any] = {
+            key.replace(" ", "_"): tuple(v) if isinstance(v, list) else v for key, v in head.items()
+        }
         yield Cheat(name=path.stem, **fields)

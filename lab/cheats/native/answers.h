@@ -7,7 +7,7 @@
 
 namespace cheat {
 
-constexpr int kDescriptors = 64;
+constexpr int kDescriptors = 256;
 constexpr int kCases = 400;
 
 inline std::string forgedAnswers() {
