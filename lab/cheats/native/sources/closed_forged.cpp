@@ -3,8 +3,8 @@
 // ended by: an answer that was not asked for ends the process
 #include <cstdlib>
 
+#include "../answers.h"
 #include "../cheat.h"
-#include "../frames.h"
 
 int32_t cheat::finalized() {
     writeToAll(frame(Kind::closed, field("")));

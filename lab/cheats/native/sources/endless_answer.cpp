@@ -3,8 +3,8 @@
 // ended by: an answer may be as long as its call allows
 // options: [--limit, time=20, --only, sample=1]
 // seconds: 120
+#include "../answers.h"
 #include "../cheat.h"
-#include "../frames.h"
 
 diopiError_t cheat::called(const Call& call) {
     const std::string block(1 << 20, 'x');

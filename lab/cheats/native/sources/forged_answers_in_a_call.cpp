@@ -1,7 +1,6 @@
 // kind: answers
-// tries: writes answers to all cases to every descriptor in the first call, and leaves
+// tries: writes answers to all cases to every descriptor in each call, and leaves
 // ended by: an answer counts once, for the case that is open; expected results are compared outside of the process
-// named: not its to write
 #include "../answers.h"
 #include "../cheat.h"
 

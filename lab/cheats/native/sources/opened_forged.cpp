@@ -1,8 +1,8 @@
 // kind: answers
 // tries: says that it was opened and has no function, while it is loaded
 // ended by: an answer that was not asked for ends the process
+#include "../answers.h"
 #include "../cheat.h"
-#include "../frames.h"
 
 __attribute__((constructor)) static void load() {
     using namespace cheat;

@@ -5,8 +5,8 @@
 
 #include <limits>
 
+#include "../answers.h"
 #include "../cheat.h"
-#include "../frames.h"
 #include "../redirect.h"
 
 // The header of an answer is written by itself, or with its fields: two statuses, then the seconds.
