@@ -48,6 +48,8 @@ _OWN = ("home", "cache", "tmp", "current")
 _ELSEWHERE = ("/tmp", "/dev", "/dev/shm")
 _SIGN = "diopi-cheat-*"
 """Files that cheats leave outside of their folders."""
+_DEPTH = 5
+"""Folders within folders that are looked at: those of a user's cache and home are not deeper."""
 _MEMORY = 2 << 20
 """KiB that a process of a run may take: all limits of memory here are below."""
 _GRACE = 0.5
@@ -184,14 +186,21 @@ class Campaign:
         yield from _broken_reports(self.folder / cheat.name, run)
 
     def _state(self, folder: Path) -> dict[str, str]:
-        """A digest of each file that a run must not change."""
-        files = [path for name in _OWN for path in (folder / name).rglob("*") if path.is_file()]
-        files += [folder / LIBRARY_NAME, self.workshop.reference]
-        files += [path for elsewhere in _ELSEWHERE for path in Path(elsewhere).glob(_SIGN)]
+        """A digest of each file that a run must not change, and the folders between them."""
+        paths = [path for name in _OWN for path in _below(folder / name, _DEPTH)]
+        paths += [folder / LIBRARY_NAME, self.workshop.reference]
+        paths += [path for elsewhere in _ELSEWHERE for path in Path(elsewhere).glob(_SIGN)]
         return {
-            str(path).removeprefix(f"{folder}/"): blake2b(path.read_bytes()).hexdigest() if path.exists() else ""
-            for path in files
+            str(path).removeprefix(f"{folder}/"): blake2b(path.read_bytes()).hexdigest() if path.is_file() else ""
+            for path in paths
         }
+
+
+def _below(folder: Path, depth: int) -> Iterator[Path]:
+    for path in folder.iterdir():
+        yield path
+        if depth and path.is_dir() and not path.is_symlink():
+            yield from _below(path, depth - 1)
 
 
 def _options(cheat: Cheat) -> Sequence[str]:

@@ -45,7 +45,7 @@ def test_functions_of_a_library_that_it_needs_are_not_its_own(
     assert "not tested, since only libraries that this one needs define them; name these with --lib: diopiRelu" in shown
 
 
-@pytest.mark.parametrize("name", ["garbage_to_every_descriptor", "errors_of_the_host_forged"])
+@pytest.mark.parametrize("name", ["garbage_to_every_descriptor", "forged_answers_in_a_call"])
 def test_an_unrequested_answer_ends_the_process(
     name: str, interface: Interface, workshop: Workshop, runtime: Path, tmp_path: Path
 ) -> None:
