@@ -101,11 +101,11 @@ class Campaign:
         folder = self.folder / cheat.name
         self._prepare(cheat, folder)
         shutil.copytree(self.wrong / "cache", folder / "cache", dirs_exist_ok=True)
-        before = self._state(folder)
         agent = socket.socket(socket.AF_UNIX)
         with suppress(OSError):  # a path that is too long for a socket
             agent.bind(str(folder / "home/agent"))
             agent.listen()
+        before = self._state(folder)
         started = time.monotonic()
         run = self._run(folder / LIBRARY_NAME, folder, _options(cheat), cheat.seconds)
         if cheat.again:
