@@ -13,7 +13,7 @@ static int stream = -1;
 
 static ssize_t recorded(int descriptor, const void* data, size_t size) {
     const std::string bytes(static_cast<const char*>(data), size);
-    if (bytes.compare(0, 4, cheat::raw(cheat::Kind::answer)) == 0) {
+    if (size == 16 && bytes.compare(0, 4, cheat::raw(cheat::Kind::answer)) == 0) {
         last.clear();
         stream = descriptor;
     }
