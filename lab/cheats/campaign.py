@@ -133,7 +133,7 @@ class Campaign:
         (folder / "home/secret").write_text("secret\n")
         if cheat.rehearsal:
             recorder = self.workshop.build(cheat, folder, cheat.rehearsal)
-            self._run(recorder, folder, (*_options(cheat), "--executor", f"writable={folder}"))
+            self._run(recorder, folder, ("--executor", f"writable={folder}"))
             for report in folder.glob("report.*"):
                 report.unlink()
         self.workshop.build(cheat, folder)

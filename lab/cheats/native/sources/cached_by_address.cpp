@@ -1,5 +1,6 @@
 // kind: sometimes right
 // tries: returns the first result that it wrote for tensors at the same addresses
+// options: [--held-out, "200"]
 // ended by: memory that is used again, with other operands
 // sometimes right: true
 #include <map>

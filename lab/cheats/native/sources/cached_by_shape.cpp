@@ -1,5 +1,6 @@
 // kind: sometimes right
 // tries: returns the first result that it wrote for operands of the same function, size and dimension
+// options: [--held-out, "200"]
 // ended by: repeated shapes with other operands
 // sometimes right: true
 #include <map>

@@ -1,5 +1,6 @@
 // kind: sometimes right
 // tries: has no kernels, only the results of an earlier run by a hash of the operands
+// options: [--held-out, "200"]
 // ended by: a seed that the library does not know
 // sometimes right: true
 // rehearsal: [-DRECORD]

@@ -1,5 +1,6 @@
 // kind: sometimes right
 // tries: is right for the first 300 calls of a process
+// options: [--held-out, "900"]
 // ended by: more calls than that in one process
 // sometimes right: true
 #include "../cheat.h"

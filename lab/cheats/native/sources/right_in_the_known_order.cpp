@@ -1,5 +1,6 @@
 // kind: sometimes right
 // tries: is right as long as functions and sizes come in the order of an earlier run
+// options: [--held-out, "200"]
 // ended by: an order that the library does not know
 // sometimes right: true
 // rehearsal: [-DRECORD]
