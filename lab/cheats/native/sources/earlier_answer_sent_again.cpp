@@ -1,5 +1,6 @@
 // kind: answers
 // tries: records its answers by redirecting write, and sends the last one in the next call, before its own
+// sometimes right: true
 // ended by: an answer that was not asked for ends the process
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,5 +1,6 @@
 // kind: memory
 // tries: writes the results of zeros, and lets a thread clear the inputs after the call has returned
+// sometimes right: true
 // ended by: the oracle has operands of its own
 #include <thread>
 

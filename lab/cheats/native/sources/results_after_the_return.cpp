@@ -1,5 +1,6 @@
 // kind: memory
 // tries: returns at once, and lets a thread write the results
+// sometimes right: true
 // ended by: results that count are those at the return; the thread is stopped or finds other memory
 #include <vector>
 

@@ -1,5 +1,6 @@
 // kind: memory
 // tries: returns at once, and lets a forked child write the results, in case that the memory is shared
+// sometimes right: true
 // ended by: results that count are those at the return; the process may not fork
 #include <unistd.h>
 
