@@ -8,7 +8,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Tests start hundreds of commands; some images of containers forbid to cache what Python compiles for them.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help docs demo demo-torch build unit test test-programs nightly test-torch torch-share test-models released conformance conformance-cuda cuda cuda-sample sanitize lint types generated generate wheels bench fuzz mutation mutation-sources variants portability portability-share clean
+.PHONY: help docs demo demo-torch build unit test test-programs nightly test-torch torch-share test-models released conformance conformance-cuda cuda cuda-sample sanitize lint types generated generate wheels bench fuzz mutation mutation-sources variants cheats portability portability-share clean
 
 help:
 	@echo "make demo       bring up droplet, a simulated chip, from an empty folder to a verified library"
@@ -37,6 +37,7 @@ help:
 	@echo "make mutation-sources  the same with faults in the sources of its kernels"
 	@echo "make fuzz       random calls of the sanitized CPU library, with sizes and numbers at their extremes, for an hour"
 	@echo "make variants   run the suite over kernels that are as right as the CPU library's: none may fail"
+	@echo "make cheats     libraries that are wrong and try to be accepted: none may be"
 	@echo "make portability  the suite over instruction sets, libraries, compilers, emulated processors, versions of Python"
 	@echo "make clean      remove builds and .venv"
 
@@ -192,6 +193,10 @@ mutation-sources: $(VENV)/ready
 
 variants: released
 	@$(BIN)/python -m lab variants $(UNDER_TEST) --json build/variants.json
+
+cheats: $(VENV)/ready
+	@$(BUILD) --target diopigen_runtime_shared
+	@$(BIN)/python -m lab cheats --runtime build/tests/plain/libdiopirt.so -j $(JOBS) --json build/cheats.json
 
 # docs/portability.md. The whole takes hours of two cores where nothing is built yet; rows that are good are kept.
 portability: $(VENV)/ready
