@@ -58,7 +58,7 @@ struct Streams {
 std::vector<std::string> confined(std::vector<std::string> writable) {
     const std::string scratch = temporaryFolder();
     std::vector<std::string> inForce = separate();
-    writable.insert(writable.end(), {scratch, "/dev"});
+    writable.insert(writable.end(), {scratch, "/dev/shm"});
     const std::vector<std::string> more = confine(writable);
     inForce.insert(inForce.end(), more.begin(), more.end());
     return inForce;

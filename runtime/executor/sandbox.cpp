@@ -27,11 +27,13 @@ namespace diopigen::executor {
 
 namespace {
 
+constexpr const char* kSharedMemory = "/dev/shm";
 std::string scratch;
 volatile pid_t inner = -1;
 
 void removeScratch() {
     if (!scratch.empty()) {
+        umount2(scratch.c_str(), MNT_DETACH);  // with all that is in it, where it has a mount of its own
         std::error_code ignored;
         std::filesystem::remove_all(scratch, ignored);
     }
@@ -39,9 +41,10 @@ void removeScratch() {
 
 /// Asked to end: with all that was started.
 void endInner(int) {
-    if (inner > 0) {
-        kill(inner, SIGKILL);
+    if (inner <= 0) {
+        _exit(EXIT_FAILURE);
     }
+    kill(inner, SIGKILL);
 }
 
 bool wrote(const char* path, const std::string& text) {
@@ -97,8 +100,11 @@ void ownMounts(std::vector<std::string>* names) {
     if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0) {
         names->emplace_back("own /proc");
     }
-    if (mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, nullptr) == 0) {
+    if (mount("tmpfs", kSharedMemory, "tmpfs", MS_NOSUID | MS_NODEV, nullptr) == 0) {
         names->emplace_back("own /dev/shm");
+    }
+    if (!scratch.empty() && mount("tmpfs", scratch.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, nullptr) == 0) {
+        names->emplace_back("own $TMPDIR");
     }
 }
 
@@ -133,6 +139,24 @@ std::uint64_t writingOf(long version) {
     return rights;
 }
 
+/// The devices that are read and written by characters, as those of accelerators are: no disks, and no new entries.
+std::vector<std::string> characterDevices() {
+    namespace fs = std::filesystem;
+    std::vector<std::string> found;
+    std::error_code error;
+    constexpr auto kOptions = fs::directory_options::skip_permission_denied;
+    for (fs::recursive_directory_iterator entry("/dev", kOptions, error), end; !error && entry != end;
+         entry.increment(error)) {
+        std::error_code ignored;
+        if (entry->path() == kSharedMemory) {
+            entry.disable_recursion_pending();
+        } else if (fs::is_character_file(entry->symlink_status(ignored))) {
+            found.push_back(entry->path());
+        }
+    }
+    return found;
+}
+
 bool restrictFiles(const std::vector<std::string>& writable, std::string* name) {
     const long version = syscall(kCreateRuleset, nullptr, 0, 1);
     if (version < 1) {
@@ -154,10 +178,13 @@ bool restrictFiles(const std::vector<std::string>& writable, std::string* name) 
             close(folder);
         }
     };
+    const std::uint64_t ofFile = writing & (kWriteFile | kTruncate);
     for (const std::string& path : writable) {
         std::error_code ignored;
-        const bool isFolder = std::filesystem::is_directory(path, ignored);
-        allow(path, isFolder ? writing : writing & (kWriteFile | kTruncate));
+        allow(path, std::filesystem::is_directory(path, ignored) ? writing : ofFile);
+    }
+    for (const std::string& device : characterDevices()) {
+        allow(device, ofFile);
     }
     const bool isDone = syscall(kRestrictSelf, ruleset, 0) == 0;
     close(static_cast<int>(ruleset));
@@ -224,7 +251,7 @@ std::string temporaryFolder() {
 
 std::vector<std::string> separate() {
     std::vector<std::string> names;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);  // as where it is asked to end: its folder is removed
     struct sigaction ending {};
     ending.sa_handler = endInner;
     sigaction(SIGTERM, &ending, nullptr);

@@ -47,6 +47,8 @@ _PIPE = 1 << 20
 _F_SETPIPE_SZ = 1031
 _CHUNK = 1 << 20
 _LONGEST_TEXT = 16_000
+_LONGEST_FRAME = 1 << 20
+"""Bytes of a frame that is no answer to a call."""
 UNREQUESTED = "the library has written what is not its to write: an answer that was not asked for"
 
 
@@ -142,7 +144,7 @@ class Executor:
             self.kill()
             raise Ended(UNREQUESTED)
         self._send(CALL, frame.encoded(self._numbers[function], arguments), limit)
-        answer = frame.decoded(self._receive(ANSWER, limit))
+        answer = frame.decoded(self._receive(ANSWER, limit, frame.longest_answer))
         if function not in self._called:
             self._called.add(function)
             self._look_around()
@@ -176,7 +178,10 @@ class Executor:
     def printed(self, start: int = 0) -> str:
         """The end of what the process has printed since `start`."""
         self.errors.seek(max(start, self.printed_bytes - _LONGEST_TEXT))
-        return str(self.errors.read(_LONGEST_TEXT).decode(errors="replace").strip())
+        text = self.errors.read(_LONGEST_TEXT).decode(errors="replace")
+        return "\n".join(
+            "".join(one if one.isprintable() else " " for one in line) for line in text.splitlines()
+        ).strip()
 
     def kill(self) -> None:
         """Ends the process at once, with all that it started."""
@@ -217,11 +222,11 @@ class Executor:
                 if not self._writable.poll(max(0.0, last - time.monotonic()) * 1000):
                     raise Overdue from None
 
-    def _receive(self, expected: int, limit: float) -> bytearray:
-        """The payload of the next frame, of the kind that is expected."""
+    def _receive(self, expected: int, limit: float, longest: int = _LONGEST_FRAME) -> bytearray:
+        """The payload of the next frame, of the kind that is expected and of at most `longest` bytes."""
         last = time.monotonic() + limit
         kind, _, count = HEADER.unpack(self._read(HEADER.size, last))
-        if kind not in (expected, ERROR):
+        if kind not in (expected, ERROR) or count > longest:
             raise FrameError(UNREQUESTED)
         payload = self._read(count, last)
         if kind == ERROR:

@@ -52,6 +52,12 @@ class Form(IntEnum):
     HANDLES = 14
 
 
+_FIELDS = 1 << 20
+"""Bytes of an answer besides those of storages and allocated tensors."""
+_ALLOCATED = 1 << 30
+"""Bytes of tensors that a function allocates, besides a multiple of what it is given."""
+_LONGEST = 4096
+"""Bytes of a text that are shown."""
 MISSING, OWN, FOREIGN = range(3)
 """States of a function: nowhere, of the library itself, of a library that it needs."""
 
@@ -250,11 +256,17 @@ class Frame(Blocks):
         parts += [one.encoded for one in arguments]
         return parts
 
+    @property
+    def longest_answer(self) -> int:
+        """Bytes that an answer has at most. The size of what the function allocates is its own, within reason."""
+        known = sum(content.size for _, content in self.storages) + sum(len(slot.content) for slot in self.slots)
+        return known + (_ALLOCATED + 8 * known if self.handles else 0) + _FIELDS
+
     def decoded(self, payload: bytearray) -> Answer:
         """The answer to this call. Raises `FrameError` where it is none, or has tensors that cannot be."""
         fields = Fields(payload)
         status, late, seconds = fields.unpack("<iid")
-        answer = Answer(status, late, seconds, fields.text())
+        answer = Answer(status, late, seconds if math.isfinite(seconds) else 0.0, fields.text())
         answer.storages = [fields.array(content.size) for _, content in self.storages]
         answer.slots = [bytes(fields.raw(len(slot.content))) for slot in self.slots]
         answer.allocated = [_allocated(fields) for _ in range(sum(self.handles))]
@@ -302,7 +314,7 @@ class Fields:
     def text(self) -> str:
         """A text; what is no UTF-8 is replaced."""
         (count,) = self.unpack("<I")
-        return bytes(self.raw(count)).decode(errors="replace")
+        return printable(bytes(self.raw(count)))
 
     def texts(self) -> Iterator[str]:
         """A list of texts."""
@@ -313,6 +325,12 @@ class Fields:
         """Checks that nothing is left."""
         if self._at != len(self._payload):
             raise FrameError("an answer has bytes behind its fields")
+
+
+def printable(text: bytes) -> str:
+    """A text of a library in one line: no control characters, which a terminal would follow, and not endless."""
+    shown = text[:_LONGEST].decode(errors="replace")
+    return "".join(one if one.isprintable() else " " for one in shown).strip()
 
 
 def opening(

@@ -14,6 +14,8 @@ from pathlib import Path
 from diopigen.diagnostics import Failure
 from diopigen.vendor.elf import read_symbols
 
+_LARGEST = 4 << 30
+"""Bytes of a library; kernels for many processors take gigabytes."""
 _FIRST_WORDS = 5
 """Words of a line of /proc/PID/maps before the path."""
 
@@ -54,7 +56,9 @@ def _mapped(process: int) -> set[str]:
 
 @lru_cache(maxsize=512)
 def _defined(path: str) -> frozenset[str]:
+    """The names that a file defines; none of one of another kind, of one that is gone, and of one that is larger than
+    libraries are: the library under test may map any file."""
     try:
-        return read_symbols(Path(path)).defined
-    except Failure:
-        return frozenset()  # a file of another kind, or one that is gone
+        return read_symbols(Path(path)).defined if Path(path).stat().st_size <= _LARGEST else frozenset()
+    except (Failure, OSError):
+        return frozenset()

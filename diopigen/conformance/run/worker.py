@@ -242,8 +242,10 @@ def _refusal(error: Exception, setup: Setup) -> Failure:
         "runtime-incomplete": "build the host runtime of this version of diopigen",
         "protocol": "build the executor of this version of diopigen",
     }
-    codes = {"protocol": "library-init", "host": "library-init", "memory": "library-init"}
-    return failure(codes.get(code, code), text, fix=fixes.get(code, "fix the library's initialisation"))
+    # A library that is loaded can have written the answer: it chooses no other code.
+    shown = code if code == "runtime-incomplete" else "library-init"
+    origin = "" if code == shown else "the executor reports: "
+    return failure(shown, f"{origin}{text}", fix=fixes.get(code, "fix the library's initialisation"))
 
 
 def _words(error: Exception, *, shows_all: bool) -> str:
