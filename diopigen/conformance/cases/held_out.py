@@ -177,14 +177,14 @@ def _as_before(value: Value, before: Value) -> Value:
 
 def _with_sizes(origin: _Origin, case: Case, sizes: Sizes, follows: Callable[[Parameter], bool]) -> Arguments | None:
     """The arguments with other sizes, outputs as they follow; None where that is no legal call."""
-    recipe: dict[str, Argument] = {}
     counts = {param.count for param in origin.function.params}
-    for param in origin.function.params:
-        name = param.name
-        if name not in case.arguments or (param.direction == "out" and _has_tensor(case.arguments[name])):
-            continue
-        recipe[name] = _sized(case.arguments[name], sizes, is_size=name not in counts and follows(param))
+    recipe: dict[str, Argument] = {}
     try:
+        for param in origin.function.params:
+            name = param.name
+            if name not in case.arguments or (param.direction == "out" and _has_tensor(case.arguments[name])):
+                continue
+            recipe[name] = _sized(case.arguments[name], sizes, is_size=name not in counts and follows(param))
         found = origin.resolver.resolve(recipe, Choice(case.dtype))
         return found if origin.legal.admits(found) else None
     except (RecipeError, ArithmeticError, TypeError, AssertionError, MemoryError, IndexError):
@@ -229,10 +229,7 @@ class _Change:
 
     def arguments(self) -> Arguments | None:
         """The arguments of the new call; None where the draw is no legal call."""
-        try:
-            found = _with_sizes(self.origin, self.base, self._sizes(), lambda _: self._chance(2))
-        except RecipeError:
-            return None
+        found = _with_sizes(self.origin, self.base, self._sizes(), lambda _: self._chance(2))
         if found is None or any(math.prod(one.shape) > _ELEMENTS for one in operands_of(found.values())):
             return None
         before, after = (list(_read(self.origin.function, one)) for one in (self.base.arguments, found))
