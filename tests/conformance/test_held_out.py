@@ -40,7 +40,7 @@ def test_calls_are_legal(interface: Interface, functions: list[Function]) -> Non
 
 
 def test_a_failing_call_becomes_small(interface: Interface) -> None:
-    """What fails with more than three columns fails with four, contiguous."""
+    """Ends at a contiguous call with the fewest columns that fail."""
     drawn = HeldOut(interface, 3)
     function = interface.function("diopiSoftmax")
     assert function is not None
