@@ -65,8 +65,8 @@ def root(base: torch.Tensor, exponent: Any) -> Any:
 class Program:
     """A plan in the library; it goes with this object."""
 
-    def __init__(self, planned: Plan, captures: bool = False) -> None:
-        self._captures = captures
+    def __init__(self, planned: Plan) -> None:
+        self.captures = False
         with unset_fake_temporarily():
             self.number = torch.ops.diopi.make_program(planned.text(), planned.constants, PLANS)
         self.outputs = planned.outputs
@@ -79,7 +79,7 @@ class Program:
         """Runs it for inputs of sizes that do not change."""
         if self._runner is None:
             runner = program_runner(self.number)
-            self._runner = replayed.Replayed(runner) if self._captures else runner
+            self._runner = replayed.Replayed(runner) if self.captures else runner
         return self._runner
 
     def statistics(self) -> dict[str, int]:
@@ -217,7 +217,9 @@ class Graph(OutputCode):
         return self._program(planned)
 
     def _program(self, planned: Plan) -> Program:
-        return Program(planned, self.captures)
+        made = Program(planned)
+        made.captures = self.captures
+        return made
 
     def _planned(self, args: Sequence[Any], fuses: bool, is_open: bool) -> Plan:
         assert self.module is not None and self._sources is not None
