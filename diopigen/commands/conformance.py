@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -109,8 +110,8 @@ def list_cases(
 @click.option("--require-all", is_flag=True, help="Functions that are missing or not implemented count as failures.")
 @vendor_options("device", "exceptions")
 @click.option("-j", "--jobs", type=click.IntRange(1), help="Worker processes (default: the number of processors).")
-@report_options
-@click.option("--sign", "sign_key", metavar="KEY", help="Sign the JSON report with this private key of SSH: FILE.sig.")
+@partial(report_options, signed=True)
+@click.option("--sign", "sign_key", metavar="KEY", hidden=True)
 @spec_option
 @combinations(needs("costs_file", "shard"), needs("sign_key", "json_file"))
 def run(

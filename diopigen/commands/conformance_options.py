@@ -109,16 +109,20 @@ def shard_options(command: _Command) -> _Command:
     )
 
 
-def report_options(command: _Command) -> _Command:
+def report_options(command: _Command, *, signed: bool = False) -> _Command:
     """The options that say how results are shown and where they are written."""
     rows = ("family", "function", "dtype", "axis")
     show = "Rows of the table: family, function, dtype or axis; accuracy: errors in ULP; failures=N: failures in full"
     words = {**{row: ("--by", row) for row in rows}, "accuracy": ("--accuracy",)}
     output = "Write all results: json=FILE, junit=FILE (JUnit XML), html=FILE (a page, made to be read)"
+    forms = {form: f"--{form}" for form in ("json", "junit", "html")}
+    if signed:
+        output += "; sign=KEY: sign the JSON with this private key of SSH, as FILE.sig"
+        forms["sign"] = "--sign"
     return with_options(
         command,
         group("--show", show, {"failures": "--failures"}, words, metavar="WHAT"),
-        group("--output", output, {form: f"--{form}" for form in ("json", "junit", "html")}, metavar="FORM=FILE"),
+        group("--output", output, forms, metavar="FORM=FILE"),
         click.option("--by", type=click.Choice(rows), default="family", hidden=True),
         click.option("--failures", type=click.IntRange(0), default=20, hidden=True),
         click.option("--accuracy", is_flag=True, hidden=True),

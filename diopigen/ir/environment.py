@@ -26,7 +26,8 @@ def _variables(node: Node | None) -> list[Variable]:
         limits = tuple(int(item.value) for item in items_of(variable.get("range")) if isinstance(item, ScalarNode))  # type: ignore[arg-type]  # the grammar has integers here
         aliases = tuple(map(text_of, items_of(variable.get("aliases"))))
         default = text_of(variable.get("default")) or ("0" if kind == "flag" else "")
-        found.append(Variable(name, kind, values, limits, default, aliases, _both(variable, "does")))
+        written = text_of(variable.get("written")) == "True"
+        found.append(Variable(name, kind, values, limits, default, aliases, _both(variable, "does"), written))
     return found
 
 

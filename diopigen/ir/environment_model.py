@@ -8,7 +8,8 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class Variable:
     """A variable: the kind of its values, those of a choice or list, the smallest and largest number, the value where
-    it is not set, other names that set it, and its effect in English and Chinese."""
+    it is not set, other names that set it, and its effect in English and Chinese. `written`: it names a file or folder
+    that a library writes."""
 
     name: str
     kind: str
@@ -17,6 +18,7 @@ class Variable:
     default: str
     aliases: tuple[str, ...]
     does: tuple[str, str]
+    written: bool = False
 
 
 @dataclass(frozen=True, slots=True)

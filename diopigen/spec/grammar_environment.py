@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diopigen.spec.grammar_words import TEXT
+from diopigen.spec.grammar_words import FLAG, TEXT
 from diopigen.spec.schema import Field, IntegerShape, ListShape, MapShape, RecordShape, TextShape
 
 KINDS = {
@@ -29,6 +29,7 @@ _VARIABLE = RecordShape(
         "range": Field(ListShape(IntegerShape(0), non_empty=True), "the smallest and the largest number"),
         "default": Field(TEXT, "the value where it is not set"),
         "aliases": Field(ListShape(TEXT, non_empty=True), "other names that set it"),
+        "written": Field(FLAG, "whether it names a file or folder that a library writes"),
         "does": Field(TEXT, "its effect", required=True),
         "does_zh": Field(TEXT, "the same in Chinese", required=True),
     },

@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from diopigen.conformance.model import FAILURES, Case, CaseResult
-from diopigen.conformance.run.execution import Execution
 from diopigen.conformance.run.runner import run
 from diopigen.ir.model import Interface
 from lab.mutation.build import FAULTS, build
@@ -76,7 +75,4 @@ class Campaign:
             "DIOPI_MUTANT": variant,
             "DIOPI_MUTANT_ACTS": acts,
         }
-        execution = Execution(writable=(acts,) if acts else ())
-        return run(
-            cases, self.interface, self.library, self.runtime, environment=environment, execution=execution
-        ).results
+        return run(cases, self.interface, self.library, self.runtime, environment=environment).results

@@ -145,6 +145,16 @@ TAKEN: dict[tuple[str, str], tuple[str, list[str]]] = {
     ),
     ("report diff", "old"): ("file", ["conformance", "report", "diff", "{}", "{results}"]),
     ("report diff", "new"): ("file", ["conformance", "report", "diff", "{results}", "{}"]),
+    ("verify", "report"): ("file", ["conformance", "verify", "{}", *SPEC]),
+    ("verify", "--lib"): ("file", ["conformance", "verify", "{results}", "--lib", "{}", *SPEC]),
+    ("verify", "--runtime"): (
+        "file",
+        ["conformance", "verify", "{results}", "--lib", HEADER, "--runtime", "{}", *SPEC],
+    ),
+    ("verify", "--signers"): (
+        "file",
+        ["conformance", "verify", "{results}", "--signers", "{}", "--identity", "me", "--lib", HEADER, *SPEC],
+    ),
     ("history add", "file"): ("new file", ["conformance", "history", "add", "{}", "{results}"]),
     ("history add", "results"): ("file", ["conformance", "history", "add", "{out}", "{}"]),
     ("history show", "file"): ("file", ["conformance", "history", "show", "{}"]),
@@ -195,6 +205,8 @@ def test_a_path_that_does_not_do(
 
 COMMON = {"--spec", "--templates"}
 """Options of nearly every command, read in one place: `generate` and `explain` stand for all."""
+EXECUTOR = {"--executor-command", "--launcher", "--writable"}
+"""Options that `run` has as well."""
 ELSEWHERE = {"run", "repro", "collectives"}
 """Commands that load a library, which their own tests hand all kinds of paths."""
 NO_PATHS = {"NAME", "GLOB", "F", "D", "A", "M", "I/N", "VENDOR", "N", "[FUNCTION]", "CASE", "TEXT", "BYTES", "KIND"}
@@ -218,6 +230,6 @@ def test_every_path_of_every_command_is_tried() -> None:
         if name not in ELSEWHERE
         for param in command.params
         if not isinstance(param, GroupOption)  # others of the command do its work
-        if getattr(param, "metavar", None) and param.metavar not in NO_PATHS and param.opts[0] not in COMMON
+        if getattr(param, "metavar", None) and param.metavar not in NO_PATHS and param.opts[0] not in COMMON | EXECUTOR
     }
     assert taken == {pair for pair in TAKEN if pair[1] not in COMMON}

@@ -14,7 +14,6 @@ from sampling import sampled
 from diopigen import api
 from diopigen.conformance.cases.suite import select
 from diopigen.conformance.model import Results
-from diopigen.conformance.run.execution import Execution
 from diopigen.conformance.run.runner import run
 from diopigen.diagnostics import Failure, Sink
 from diopigen.emit.operands import is_operator
@@ -124,8 +123,7 @@ def test_a_convolution_asks_once_for_an_algorithm_and_keeps_its_layout(
         if case.id.endswith(f"/{name}")
     ]
     cases = [replace(case, id=f"{case.id}-{number}") for number in range(3)]
-    execution = Execution(writable=(str(tmp_path),))
-    found = run(cases, interface, emulated[1], emulated[0], execution=execution)
+    found = run(cases, interface, emulated[1], emulated[0])
     assert [result.outcome for result in found.results] == ["passed"] * 3
     assert notes.read_text() == f"convolution, channels {layout}\n"
 

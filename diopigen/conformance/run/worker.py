@@ -28,6 +28,7 @@ from diopigen.conformance.run.execute import Checker
 from diopigen.conformance.run.execution import DEFAULT, Execution
 from diopigen.conformance.run.executor import Ended, Executor, Opening, Overdue, Rejected, executor_program
 from diopigen.conformance.run.frames import FrameError
+from diopigen.conformance.run.named_files import named_files
 from diopigen.conformance.run.opaque import be_opaque
 from diopigen.conformance.run.repeat import check_repeated
 from diopigen.diagnostics import Failure, failure
@@ -143,7 +144,8 @@ class Bench:
 
     @property
     def _writable(self) -> tuple[str, ...]:
-        return (*self.setup.execution.writable, *([self.setup.acts] if self.setup.acts else []))
+        named = named_files(self.setup.interface, {**os.environ, **self.setup.environment})
+        return (*self.setup.execution.writable, *named)
 
     def _command(self) -> list[str]:
         setup, execution = self.setup, self.setup.execution

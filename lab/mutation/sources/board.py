@@ -22,14 +22,9 @@ class Board:
         self.inject(-1)
 
     @property
-    def path(self) -> str:
-        """The file."""
-        return self._file.name
-
-    @property
     def environment(self) -> dict[str, str]:
         """Environment that passes the file to the library."""
-        return {"DIOPI_SOURCE_FAULTS": self.path}
+        return {"DIOPI_SOURCE_FAULTS": self._file.name}
 
     def inject(self, number: int) -> None:
         """Lets this fault act, and no other; none for -1."""

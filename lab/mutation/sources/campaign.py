@@ -13,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from diopigen.conformance.model import FAILURES, Case, CaseResult, Fault
-from diopigen.conformance.run.execution import Execution
 from diopigen.conformance.run.runner import CaseRunner
 from diopigen.diagnostics import Failure
 from diopigen.ir.model import Interface
@@ -168,7 +167,6 @@ class _Process:
             self.runner = CaseRunner(
                 self.campaign.cases, self.campaign.interface, self.campaign.library, self.campaign.runtime,
                 time_limit=_HANGS, memory_limit=_MEMORY, environment=self.board.environment,
-                execution=Execution(writable=(self.board.path,)),
             )  # fmt: skip
         self.board.inject(number)
         try:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from diopigen.conformance.model import Case
-from diopigen.conformance.run.execution import Execution
 from diopigen.conformance.run.runner import CaseRunner
 from diopigen.ir.model import Interface
 from lab.mutation.sources.board import Board
@@ -63,14 +62,7 @@ def measure(
         def part(batch: Sequence[Case]) -> None:
             nonlocal done
             with Board(count) as board:
-                runner = CaseRunner(
-                    batch,
-                    interface,
-                    library,
-                    runtime,
-                    environment=board.environment,
-                    execution=Execution(writable=(board.path,)),
-                )
+                runner = CaseRunner(batch, interface, library, runtime, environment=board.environment)
                 try:
                     for case in batch:
                         board.reached()

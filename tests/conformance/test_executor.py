@@ -1,0 +1,84 @@
+"""The executor: a confined library writes what it may alone, and a text of a library shows as one line."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from tiny_cases import tiny_cases
+
+from diopigen.conformance.run.execution import Execution
+from diopigen.conformance.run.frames import FrameError, RawTensor, printable
+from diopigen.conformance.run.named_files import named_files
+from diopigen.conformance.run.runner import run
+from diopigen.ir.model import Interface
+
+WRITING = r"""
+#include <stdio.h>
+#include <stdlib.h>
+const char* diopiGetVendorName(void) { return "writer\033[2J"; }
+int diopiRelu(void* ctx, void* out, const void* input) {
+    FILE* file = fopen(getenv("WRITTEN"), "w");
+    if (file != NULL) {
+        fputs("here", file);
+        fclose(file);
+    }
+    return 0;
+}
+"""
+
+
+@pytest.fixture
+def writing(tmp_path: Path) -> Path:
+    source, library = tmp_path / "writing.c", tmp_path / "libwriting.so"
+    source.write_text(WRITING)
+    subprocess.run(["gcc", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
+    return library
+
+
+@pytest.mark.parametrize(
+    ("execution", "is_written"),
+    [(Execution(), False), (Execution(is_confined=False), True), (Execution(writable=("{folder}",)), True)],
+    ids=["confined", "unconfined", "allowed"],
+)
+def test_a_confined_library_writes_what_it_may(
+    execution: Execution, is_written: bool, interface: Interface, writing: Path, runtime: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "out/file"
+    target.parent.mkdir()
+    if execution.writable:
+        execution = Execution(writable=(str(target.parent),))
+    cases = [case for case in tiny_cases(interface, "Relu") if case.axis == "plain"][:1]
+    found = run(cases, interface, writing, runtime, environment={"WRITTEN": str(target)}, execution=execution)
+    if found.in_force == () and execution.is_confined:
+        pytest.skip("this system confines nothing")
+    assert target.exists() == is_written
+    assert found.vendor == "writer [2J"
+    assert bool(found.in_force) == execution.is_confined
+
+
+def test_files_that_variables_name_are_allowed(interface: Interface, tmp_path: Path) -> None:
+    trace, each = tmp_path / "trace.json", tmp_path / "traces/trace-%p.json"
+    environment = {"DIOPI_SIM_TRACE": str(trace), "DIOPI_VENDOR_LIBRARY": str(tmp_path / "libdiopi_impl.so")}
+    assert named_files(interface, environment) == [str(trace)]
+    assert trace.read_bytes() == b""
+    assert named_files(interface, {"DIOPI_SIM_TRACE": str(each)}) == [str(each.parent)]
+
+
+def test_a_text_of_a_library_is_one_line() -> None:
+    assert printable(b"broken\n  passed 12\x1b[31m\xff") == "broken   passed 12 [31m\N{REPLACEMENT CHARACTER}"
+    assert len(printable(b"x" * 100_000)) < 10_000
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "offset"),
+    [((4,), (1,), 1), ((2,), (4,), 0), ((-1,), (1,), 0), ((1,), (1,), -1), ((1,), (), 0)],
+)
+def test_an_allocated_tensor_stays_within_its_bytes(
+    shape: tuple[int, ...], strides: tuple[int, ...], offset: int
+) -> None:
+    import numpy as np
+
+    with pytest.raises(FrameError):
+        RawTensor(5, shape, strides, offset, np.zeros(16, dtype=np.uint8)).fetched({5: "float32"})
