@@ -3976,6 +3976,22 @@ diopi_configs = {
             args=[{"ins": ["input"], "shape": ((2,),), "dtype": [np.int16], "value": ([257, 256],)}],
         ),
     ),
+    "eq_scalar_6": dict(
+        name=["eq"],
+        interface=["torch"],
+        tag=["diopiEqScalar"],
+        dtype=[np.float16],
+        atol=0,
+        rtol=0,
+        atol_half=0,
+        rtol_half=0,
+        is_inplace=True,
+        para=dict(other=[0.1]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[{"ins": ["input"], "shape": ((3,),), "dtype": [np.float16], "value": ([0.1, 0.25, 1.0],)}],
+        ),
+    ),
     "eq": dict(
         name=["eq"],
         interface=["torch"],
@@ -9763,6 +9779,17 @@ diopi_configs = {
         dtype=[np.float16, np.float32, np.float64],
         para=dict(other=[0.25]),
         tensor_para=dict(gen_fn="Genfunc.randn", args=[{"ins": ["input"], "shape": ((2, 3),)}]),
+    ),
+    "remainder_scalar_5": dict(
+        name=["remainder"],
+        interface=["torch"],
+        tag=["diopiRemainderScalar"],
+        dtype=[np.float16],
+        para=dict(other=[0.3]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[{"ins": ["input"], "shape": ((3,),), "dtype": [np.float16], "value": ([0.3, 0.7, -1.0],)}],
+        ),
     ),
     "remainder": dict(
         name=["remainder"],

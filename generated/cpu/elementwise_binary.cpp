@@ -523,7 +523,7 @@ void remainder_scalar(const RemainderScalarArgs& args) {
     const Dtype compute = promote({args.input, args.other});
     Elementwise call(compute);
     call.read(args.input);
-    call.read(args.other);
+    call.read_rounded(args.other);
     call.write(args.out);
     call.run(loops<RemainderTensorLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
@@ -531,7 +531,7 @@ void remainder_scalar(const RemainderScalarArgs& args) {
 void remainder(const RemainderArgs& args) {
     const Dtype compute = promote({args.input, args.other});
     Elementwise call(compute);
-    call.read(args.input);
+    call.read_rounded(args.input);
     call.read(args.other);
     call.write(args.out);
     if (is_integral(compute) || compute == Dtype::kBool) {

@@ -344,7 +344,7 @@ void eq_scalar(const EqScalarArgs& args) {
     const Dtype compute = promote({args.input, args.other});
     Elementwise call(compute);
     call.read(args.input);
-    call.read(args.other);
+    call.read_rounded(args.other);
     call.write(args.out, Result::kBool);
     call.run(loops<EqLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
@@ -353,7 +353,7 @@ void eq_inp_scalar(const EqInpScalarArgs& args) {
     const Dtype compute = promote({args.input, args.other});
     Elementwise call(compute);
     call.read(args.input);
-    call.read(args.other);
+    call.read_rounded(args.other);
     call.write(args.input, Result::kBool);
     call.run(loops<EqLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
@@ -380,7 +380,7 @@ void ne_scalar(const NeScalarArgs& args) {
     const Dtype compute = promote({args.input, args.other});
     Elementwise call(compute);
     call.read(args.input);
-    call.read(args.other);
+    call.read_rounded(args.other);
     call.write(args.out, Result::kBool);
     call.run(loops<NeLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
@@ -389,7 +389,7 @@ void ne_inp_scalar(const NeInpScalarArgs& args) {
     const Dtype compute = promote({args.input, args.other});
     Elementwise call(compute);
     call.read(args.input);
-    call.read(args.other);
+    call.read_rounded(args.other);
     call.write(args.input, Result::kBool);
     call.run(loops<NeLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
@@ -416,7 +416,7 @@ void ge_scalar(const GeScalarArgs& args) {
     const Dtype compute = promote({args.input, args.other});
     Elementwise call(compute);
     call.read(args.input);
-    call.read(args.other);
+    call.read_rounded(args.other);
     call.write(args.out, Result::kBool);
     call.run(loops<GeLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
@@ -425,7 +425,7 @@ void ge_inp_scalar(const GeInpScalarArgs& args) {
     const Dtype compute = promote({args.input, args.other});
     Elementwise call(compute);
     call.read(args.input);
-    call.read(args.other);
+    call.read_rounded(args.other);
     call.write(args.input, Result::kBool);
     call.run(loops<GeLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
@@ -452,7 +452,7 @@ void gt_scalar(const GtScalarArgs& args) {
     const Dtype compute = promote({args.input, args.other});
     Elementwise call(compute);
     call.read(args.input);
-    call.read(args.other);
+    call.read_rounded(args.other);
     call.write(args.out, Result::kBool);
     call.run(loops<GtLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
@@ -461,7 +461,7 @@ void gt_inp_scalar(const GtInpScalarArgs& args) {
     const Dtype compute = promote({args.input, args.other});
     Elementwise call(compute);
     call.read(args.input);
-    call.read(args.other);
+    call.read_rounded(args.other);
     call.write(args.input, Result::kBool);
     call.run(loops<GtLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
@@ -488,7 +488,7 @@ void le_scalar(const LeScalarArgs& args) {
     const Dtype compute = promote({args.input, args.other});
     Elementwise call(compute);
     call.read(args.input);
-    call.read(args.other);
+    call.read_rounded(args.other);
     call.write(args.out, Result::kBool);
     call.run(loops<LeLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
@@ -497,7 +497,7 @@ void le_inp_scalar(const LeInpScalarArgs& args) {
     const Dtype compute = promote({args.input, args.other});
     Elementwise call(compute);
     call.read(args.input);
-    call.read(args.other);
+    call.read_rounded(args.other);
     call.write(args.input, Result::kBool);
     call.run(loops<LeLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
@@ -524,7 +524,7 @@ void lt_scalar(const LtScalarArgs& args) {
     const Dtype compute = promote({args.input, args.other});
     Elementwise call(compute);
     call.read(args.input);
-    call.read(args.other);
+    call.read_rounded(args.other);
     call.write(args.out, Result::kBool);
     call.run(loops<LtLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
@@ -533,7 +533,7 @@ void lt_inp_scalar(const LtInpScalarArgs& args) {
     const Dtype compute = promote({args.input, args.other});
     Elementwise call(compute);
     call.read(args.input);
-    call.read(args.other);
+    call.read_rounded(args.other);
     call.write(args.input, Result::kBool);
     call.run(loops<LtLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }

@@ -495,7 +495,7 @@ void remainder_scalar(const RemainderScalarArgs& args) {
     const Dtype compute = promote({args.input, args.other});
     KernelCall call(compute);
     call.read(args.input);
-    call.read(args.other);
+    call.read_rounded(args.other);
     call.write(args.out);
     call.run(launches<RemainderTensorLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
@@ -503,7 +503,7 @@ void remainder_scalar(const RemainderScalarArgs& args) {
 void remainder(const RemainderArgs& args) {
     const Dtype compute = promote({args.input, args.other});
     KernelCall call(compute);
-    call.read(args.input);
+    call.read_rounded(args.input);
     call.read(args.other);
     call.write(args.out);
     if (is_integral(compute) || compute == Dtype::kBool) {

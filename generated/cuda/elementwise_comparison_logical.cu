@@ -316,7 +316,7 @@ void eq_scalar(const EqScalarArgs& args) {
     const Dtype compute = promote({args.input, args.other});
     KernelCall call(compute);
     call.read(args.input);
-    call.read(args.other);
+    call.read_rounded(args.other);
     call.write(args.out, Result::kBool);
     call.run(launches<EqLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
@@ -325,7 +325,7 @@ void eq_inp_scalar(const EqInpScalarArgs& args) {
     const Dtype compute = promote({args.input, args.other});
     KernelCall call(compute);
     call.read(args.input);
-    call.read(args.other);
+    call.read_rounded(args.other);
     call.write(args.input, Result::kBool);
     call.run(launches<EqLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
@@ -352,7 +352,7 @@ void ne_scalar(const NeScalarArgs& args) {
     const Dtype compute = promote({args.input, args.other});
     KernelCall call(compute);
     call.read(args.input);
-    call.read(args.other);
+    call.read_rounded(args.other);
     call.write(args.out, Result::kBool);
     call.run(launches<NeLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
@@ -361,7 +361,7 @@ void ne_inp_scalar(const NeInpScalarArgs& args) {
     const Dtype compute = promote({args.input, args.other});
     KernelCall call(compute);
     call.read(args.input);
-    call.read(args.other);
+    call.read_rounded(args.other);
     call.write(args.input, Result::kBool);
     call.run(launches<NeLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
@@ -388,7 +388,7 @@ void ge_scalar(const GeScalarArgs& args) {
     const Dtype compute = promote({args.input, args.other});
     KernelCall call(compute);
     call.read(args.input);
-    call.read(args.other);
+    call.read_rounded(args.other);
     call.write(args.out, Result::kBool);
     call.run(launches<GeLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
@@ -397,7 +397,7 @@ void ge_inp_scalar(const GeInpScalarArgs& args) {
     const Dtype compute = promote({args.input, args.other});
     KernelCall call(compute);
     call.read(args.input);
-    call.read(args.other);
+    call.read_rounded(args.other);
     call.write(args.input, Result::kBool);
     call.run(launches<GeLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
@@ -424,7 +424,7 @@ void gt_scalar(const GtScalarArgs& args) {
     const Dtype compute = promote({args.input, args.other});
     KernelCall call(compute);
     call.read(args.input);
-    call.read(args.other);
+    call.read_rounded(args.other);
     call.write(args.out, Result::kBool);
     call.run(launches<GtLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
@@ -433,7 +433,7 @@ void gt_inp_scalar(const GtInpScalarArgs& args) {
     const Dtype compute = promote({args.input, args.other});
     KernelCall call(compute);
     call.read(args.input);
-    call.read(args.other);
+    call.read_rounded(args.other);
     call.write(args.input, Result::kBool);
     call.run(launches<GtLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
@@ -460,7 +460,7 @@ void le_scalar(const LeScalarArgs& args) {
     const Dtype compute = promote({args.input, args.other});
     KernelCall call(compute);
     call.read(args.input);
-    call.read(args.other);
+    call.read_rounded(args.other);
     call.write(args.out, Result::kBool);
     call.run(launches<LeLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
@@ -469,7 +469,7 @@ void le_inp_scalar(const LeInpScalarArgs& args) {
     const Dtype compute = promote({args.input, args.other});
     KernelCall call(compute);
     call.read(args.input);
-    call.read(args.other);
+    call.read_rounded(args.other);
     call.write(args.input, Result::kBool);
     call.run(launches<LeLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
@@ -496,7 +496,7 @@ void lt_scalar(const LtScalarArgs& args) {
     const Dtype compute = promote({args.input, args.other});
     KernelCall call(compute);
     call.read(args.input);
-    call.read(args.other);
+    call.read_rounded(args.other);
     call.write(args.out, Result::kBool);
     call.run(launches<LtLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }
@@ -505,7 +505,7 @@ void lt_inp_scalar(const LtInpScalarArgs& args) {
     const Dtype compute = promote({args.input, args.other});
     KernelCall call(compute);
     call.read(args.input);
-    call.read(args.other);
+    call.read_rounded(args.other);
     call.write(args.input, Result::kBool);
     call.run(launches<LtLoop, kBool | kIntegral | kFloat32 | kFloat64>());
 }

@@ -14,6 +14,8 @@ from diopigen.ir.model import Constraint, Function
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, walk
 
 INDENT = " " * 4
+_JUMPS = frozenset({"==", "!=", "<", "<=", ">", ">=", "%"})
+"""Operators that are not continuous, and before which PyTorch rounds numbers. Before a rounded quotient it does not."""
 
 
 class Body:
@@ -59,6 +61,17 @@ class Body:
         """Returns whether a parameter is a scalar."""
         param = self.function.param(name)
         return param is not None and param.type == "scalar"
+
+    def _jumps(self, name: str) -> bool:
+        """Returns whether the smallest change of a promoted number can change the result at will, so that the number has
+        to have the dtype of the operands, and not that of the computation: 0.3 equals float16(0.3) in float16."""
+        kernel = self.function.kernel
+        assert kernel is not None
+        if name not in kernel.promoted:
+            return False
+        parts = [part for _, formula in (*kernel.lets, *kernel.results) for part in walk(formula.expression)]
+        jumping = (part for part in parts if isinstance(part, Binary) and part.operator in _JUMPS)
+        return any(Name(name) in walk(part) for part in jumping)
 
     # ---- Constraints ----
 
@@ -116,7 +129,8 @@ class Body:
         """Hands operands, constants and outputs to the engine, in the order in which the loop numbers them."""
         yield f"{INDENT}{self.call_type} call(compute);"
         for name, kind in self.group.arrays.items():
-            yield f"{INDENT}call.{'read_bool' if kind == 'bool' else 'read'}({self.value(name)});"
+            how = "_bool" if kind == "bool" else "_rounded" if self.is_number(name) and self._jumps(name) else ""
+            yield f"{INDENT}call.read{how}({self.value(name)});"
         for constant in self.constants:
             if isinstance(constant.expression, Name) and self.is_number(constant.expression.name):
                 text = self.value(constant.expression.name)

@@ -26,6 +26,16 @@ void Elementwise::read(const Number& number) {
     input.dtype = compute_;
 }
 
+void Elementwise::read_rounded(const Number& number) {
+    if (promoted_ == Dtype::kFloat16) {
+        read(Number::of(static_cast<float>(Half(number.as<float>()))));
+    } else if (promoted_ == Dtype::kBfloat16) {
+        read(Number::of(static_cast<float>(Bfloat16(number.as<float>()))));
+    } else {
+        read(number);
+    }
+}
+
 void Elementwise::add_input(const Tensor& tensor, Dtype dtype) {
     Input& input = inputs_[input_count_++];
     input.tensor = tensor.is_null() ? nullptr : &tensor;

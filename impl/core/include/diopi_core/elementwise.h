@@ -105,6 +105,8 @@ class Elementwise {
     void read(const Tensor& tensor) { add_input(tensor, compute_); }
     // An input that the loop sees as T, passed as one number.
     void read(const Number& number);
+    // The same, rounded to the dtype of the operands together, as a tensor's elements are.
+    void read_rounded(const Number& number);
     // An input that the loop sees as Bool.
     void read_bool(const Tensor& tensor) { add_input(tensor, Dtype::kBool); }
     // An output. A null tensor is computed and dropped.
