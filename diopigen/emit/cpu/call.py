@@ -63,8 +63,8 @@ class Body:
         return param is not None and param.type == "scalar"
 
     def _jumps(self, name: str) -> bool:
-        """Returns whether the smallest change of a promoted number can change the result at will, so that the number has
-        to have the dtype of the operands, and not that of the computation: 0.3 equals float16(0.3) in float16."""
+        """Returns whether the smallest change of a promoted number can change the result at will, so that the number
+        has the dtype of the operands, and not that of the computation: 0.3 equals float16(0.3) in float16."""
         kernel = self.function.kernel
         assert kernel is not None
         if name not in kernel.promoted:
