@@ -48,7 +48,7 @@ sorting          1      2       .       .        1        .          1     0.25
 -------------------------------------------------------------------------------
 total            3      5       1       1        1        1          1     1.00
 
-libx.so acme 2.0: 3 functions, 5 cases in 1.5 s: 1 passed, 1 failed, 1 crashed, 1 missing, 1 uncovered
+libx.so acme 2.0: 3 functions, 5 cases in 1.5 s: 1 passed, 1 failed, 1 crashed, 1 missing, 1 uncovered; seed 7
 """
 
 

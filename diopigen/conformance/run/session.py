@@ -158,8 +158,7 @@ class Session:
         self._send(worker, replace(self.setup, environment=variables))
         if self.plan.sentinels:
             self._hand_out(worker, self._tests(0))
-        else:
-            self._feed(worker)
+        self._feed(worker)  # each card has a share, however fast another worker starts
 
     def _send(self, worker: _Worker, message: Any) -> None:
         with contextlib.suppress(OSError):  # the worker has ended; reading from it says how
