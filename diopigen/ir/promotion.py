@@ -4,8 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from diopigen.ir.model import DtypeRule, Kernel, Parameter
+from diopigen.ir.model import DtypeRule, Function, Kernel, Parameter
 from diopigen.spec.expression import Binary, Call, Expression, Name, Unary, walk
+
+_JUMPS = frozenset({"==", "!=", "<", "<=", ">", ">=", "%"})
+"""Operators that are not continuous, and before which PyTorch rounds numbers. Before a rounded quotient it does not."""
+
+
+def rounded_numbers(function: Function) -> tuple[str, ...]:
+    """The numbers that are rounded to the dtype of the tensors that they are promoted with, before the computation.
+
+    The smallest change of such a number can change the result at will, so that it has the dtype of the operands, and
+    not that of the computation: 0.3 equals float16(0.3) in float16.
+    """
+    kernel = function.kernel
+    if kernel is None:
+        return ()
+    numbers = [param.name for param in function.params if param.type == "scalar" and param.name in kernel.promoted]
+    parts = [part for _, formula in (*kernel.lets, *kernel.results) for part in walk(formula.expression)]
+    jumping = [part for part in parts if isinstance(part, Binary) and part.operator in _JUMPS]
+    return tuple(name for name in numbers if any(Name(name) in walk(part) for part in jumping))
 
 
 def promoted(kernel: Kernel, params: Iterable[Parameter]) -> tuple[str, ...]:

@@ -24,7 +24,8 @@ GRAIN = 16384
 class Body:
     """The kernel of a function: its parameters, its operands and whether they are masks, its constants as C++ over the
     parameters, and the lines that compute `results[0]` from `operands`. `kinds` are the kinds of dtypes that it
-    computes in; `nonzero` are operands that must not be 0 where these are integers."""
+    computes in; `nonzero` are operands that must not be 0 where these are integers, and `rounded` the parameters whose
+    numbers have the dtype that the function is computed in."""
 
     parameters: tuple[str, ...]
     operands: tuple[str, ...]
@@ -32,6 +33,7 @@ class Body:
     lines: tuple[str, ...]
     kinds: tuple[str, ...]
     nonzero: tuple[str, ...]
+    rounded: tuple[str, ...]
 
 
 @functools.cache
@@ -39,7 +41,7 @@ def bodies() -> dict[str, Body]:
     """The kernels by function."""
     found = {}
     for name, *parts in _lines(_BODY):
-        parameters, operands, constants, lines, kinds, nonzero = parts
+        parameters, operands, constants, lines, kinds, nonzero, rounded = parts
         found[name] = Body(
             tuple(parameters),
             tuple(one for one, _ in operands),
@@ -47,6 +49,7 @@ def bodies() -> dict[str, Body]:
             tuple(lines),
             tuple(kinds),
             tuple(nonzero),
+            tuple(rounded),
         )
     return found
 
@@ -57,7 +60,7 @@ def reductions() -> dict[str, str]:
     return dict(_lines(_FORM))
 
 
-_BODY, _FORM = 7, 2
+_BODY, _FORM = 8, 2
 """Parts of a line."""
 
 
@@ -154,9 +157,16 @@ def _function(number: int, operation: Operation) -> list[str]:
         return []
     body = bodies()[operation.function]
     lines = [f"// {operation.function}", f"template <typename T> INLINE T operation{number}(const T* operands) {{"]
+    plain = [(name, _rounded(x, operation) if name in body.rounded else x) for name, x in operation.plain]
     for name, kind, host in body.constants:
-        lines += _constant(name, kind, host, operation.plain)
+        lines += _constant(name, kind, host, plain)
     return [*lines, "    T results[1];", *(f"    {line}" for line in body.lines), "    return results[0];", "}"]
+
+
+def _rounded(value: Any, operation: Operation) -> Any:
+    """A number as the operator has it that computes in 16 bits."""
+    is_short = operation.computed in (torch.float16, torch.bfloat16) and value is not None
+    return torch.tensor(value, dtype=operation.computed).item() if is_short else value
 
 
 def compute_type(operation: Operation) -> str:

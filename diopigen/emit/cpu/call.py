@@ -11,11 +11,10 @@ from diopigen.emit.cpu.kernels import Group
 from diopigen.emit.element_expression import Constant
 from diopigen.emit.escaping import c_string
 from diopigen.ir.model import Constraint, Function
+from diopigen.ir.promotion import rounded_numbers
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, walk
 
 INDENT = " " * 4
-_JUMPS = frozenset({"==", "!=", "<", "<=", ">", ">=", "%"})
-"""Operators that are not continuous, and before which PyTorch rounds numbers. Before a rounded quotient it does not."""
 
 
 class Body:
@@ -61,17 +60,6 @@ class Body:
         """Returns whether a parameter is a scalar."""
         param = self.function.param(name)
         return param is not None and param.type == "scalar"
-
-    def _jumps(self, name: str) -> bool:
-        """Returns whether the smallest change of a promoted number can change the result at will, so that the number
-        has the dtype of the operands, and not that of the computation: 0.3 equals float16(0.3) in float16."""
-        kernel = self.function.kernel
-        assert kernel is not None
-        if name not in kernel.promoted:
-            return False
-        parts = [part for _, formula in (*kernel.lets, *kernel.results) for part in walk(formula.expression)]
-        jumping = (part for part in parts if isinstance(part, Binary) and part.operator in _JUMPS)
-        return any(Name(name) in walk(part) for part in jumping)
 
     # ---- Constraints ----
 
@@ -128,8 +116,9 @@ class Body:
     def operands(self) -> Iterator[str]:
         """Hands operands, constants and outputs to the engine, in the order in which the loop numbers them."""
         yield f"{INDENT}{self.call_type} call(compute);"
+        rounded = rounded_numbers(self.function)
         for name, kind in self.group.arrays.items():
-            how = "_bool" if kind == "bool" else "_rounded" if self.is_number(name) and self._jumps(name) else ""
+            how = "_bool" if kind == "bool" else "_rounded" if name in rounded else ""
             yield f"{INDENT}call.read{how}({self.value(name)});"
         for constant in self.constants:
             if isinstance(constant.expression, Name) and self.is_number(constant.expression.name):

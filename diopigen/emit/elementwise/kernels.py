@@ -32,6 +32,7 @@ from diopigen.emit.sources import header_files, spec_files
 from diopigen.emit.templates import render
 from diopigen.header.signature import c_function
 from diopigen.ir.model import Constraint, DtypeList, Function, Interface, Parameter, ShapeRule
+from diopigen.ir.promotion import rounded_numbers
 from diopigen.spec.expression import Call, Name, to_text, walk
 
 TEMPLATE = "elementwise/kernels.cpp.j2"
@@ -274,8 +275,11 @@ def _function_text(
     conditions = list(_conditions(function, host, integers))
     numbers = [param.name for param in function.params if param.type == "scalar"]
     cast = {name for constraint in function.constraints for name in check_of(constraint)[1] if _casts(constraint)}
+    rounded = rounded_numbers(function)
     for name in numbers:
         value = f" = Number({name}).cast()" if name in cast else f"({name})"
+        if name in rounded:
+            value = f" = Number({name}).roundedTo({_promoted_tensor(function)})"
         body.append(f"{_INDENT}const Number {name}_number{value};")
     for condition in conditions:
         body += [f"{_INDENT}if (!({condition})) {{", f"{_INDENT * 2}return diopiForceFallbackToCPU;", f"{_INDENT}}}"]
@@ -294,6 +298,12 @@ def _function_text(
     params = [declarator(p.type, p.name) if _is_used(text, p.name) else f"{declarator(p.type, '')} /*{p.name}*/"
               for p in declared.params]  # fmt: skip
     return "\n".join([call_lines(f"diopiError_t {function.name}", params, " {"), text, "}"])
+
+
+def _promoted_tensor(function: Function) -> str:
+    """A tensor that numbers are promoted with; tensors of several dtypes are left to the fallback."""
+    assert function.kernel is not None
+    return next(param.name for param in _tensors(function) if param.name in function.kernel.promoted)
 
 
 def _value(function: Function, host: HostPrinter, constant: Constant) -> str:

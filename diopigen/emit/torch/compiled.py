@@ -22,6 +22,7 @@ from diopigen.emit.torch.schema import functional_overloads, schema_of
 from diopigen.emit.torch.structured import scalar_forms
 from diopigen.ir.aten import AtenSchema
 from diopigen.ir.model import DtypeList, Function, Interface, Parameter, ShapeRule
+from diopigen.ir.promotion import rounded_numbers
 from diopigen.spec.expression import Call
 
 Json = list[object]
@@ -118,8 +119,8 @@ def table_lines(names: Sequence[str]) -> list[str]:
 def fusible(interface: Interface, names: Sequence[str]) -> list[str]:
     """Lines of JSON, one for each of the functions whose kernel is an expression over elements: its parameters, its
     operands and whether they are masks, its constants as C++ over the parameters, the lines of its body, the kinds of
-    dtypes that it computes in, and the operands that must not be 0 where these are integers. Then overloads that
-    reduce, with their forms."""
+    dtypes that it computes in, the operands that must not be 0 where these are integers, and the numbers that are
+    rounded to the dtype of the operands. Then overloads that reduce, with their forms."""
     lines = []
     floating = {function.name for function in expressible(interface)}
     for function in fusible_functions(interface):
@@ -135,6 +136,7 @@ def fusible(interface: Interface, names: Sequence[str]) -> list[str]:
             kernel.lines,
             [*(["floating"] if function.name in floating else []), *(["integral"] if kernel.divides_integers else [])],
             nonzero(function),
+            rounded_numbers(function),
         ]
         lines.append(json.dumps(document))
     return [*lines, *(json.dumps([overload, form]) for overload, (form, _) in reductions(interface).items())]

@@ -20,6 +20,7 @@
 #define DIOPIGEN_ELEMENTWISE_FUNCTIONS_H_
 
 #include <diopi/diopirt.h>
+#include <diopigen/half.h>
 
 #include <cmath>
 #include <cstdint>
@@ -168,6 +169,20 @@ class Number {
             same.integer_ = static_cast<int64_t>(value_);
         }
         return same;
+    }
+    // A number that is compared, or divided with a remainder: rounded to the dtype of the tensor if that is of 16 bits.
+    Number roundedTo(diopiConstTensorHandle_t tensor) const {
+        diopiDtype_t dtype = diopi_dtype_unsupported;
+        Number rounded = *this;
+        if (tensor == nullptr || diopiGetTensorDtype(tensor, &dtype) != diopiSuccess) {
+            return rounded;
+        }
+        if (dtype == diopi_dtype_float16) {
+            rounded.value_ = floatOfHalf(halfOfFloat(static_cast<float>(value_)));
+        } else if (dtype == diopi_dtype_bfloat16) {
+            rounded.value_ = floatOfBfloat16(bfloat16OfFloat(static_cast<float>(value_)));
+        }
+        return rounded;
     }
     // As the type that a kernel computes in.
     template <typename T>
