@@ -29,7 +29,7 @@ from diopigen.commands.conformance_options import (
     spec_option,
 )
 from diopigen.commands.conformance_running import (
-    packed_of,
+    packed_calls,
     run_with_progress,
     select_cases,
     select_held_out,
@@ -217,7 +217,7 @@ def run(
             jobs or os.cpu_count() or 1,
             device,
             vendor.accuracy,
-            packed_of(session, binding, libraries[0]),
+            packed_calls(session, libraries[0]) if binding == "tvm_ffi" else None,
             fleet,
         )
 

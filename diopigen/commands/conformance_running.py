@@ -17,6 +17,7 @@ from diopigen.console import Session
 if TYPE_CHECKING:
     from diopigen.chip.accuracy import Declaration
     from diopigen.conformance.model import Case, CaseResult, Results
+    from diopigen.conformance.run.caller import Caller
     from diopigen.conformance.run.execution import Execution
     from diopigen.conformance.run.processes import Processes
     from diopigen.conformance.run.runner import Fleet
@@ -122,7 +123,7 @@ def run_with_progress(
     jobs: int = 1,
     device: str = "",
     accuracy: Sequence[Declaration] = (),
-    packed: Path | None = None,
+    caller: Caller | None = None,
     fleet: Fleet | None = None,
 ) -> Results:
     """Runs cases over a library and its runtime, with progress on standard error."""
@@ -143,21 +144,21 @@ def run_with_progress(
             execution=execution,
             processes=processes,
             accuracy=accuracy,
-            packed=packed,
+            caller=caller,
             fleet=fleet,
         )
 
 
-def packed_of(session: Session, binding: str, library: Path) -> Path | None:
-    """The library of packed functions, where cases are to be called through it: the one nearest to the library, else
-    one built from the sources that diopigen brings along."""
-    if binding != "tvm_ffi":
-        return None
+def packed_calls(session: Session, library: Path) -> Caller:
+    """Calls through packed functions: the library of these nearest to the library under test, else one built from the
+    sources that diopigen brings along."""
     from diopigen.conformance.run.locate import packed_library
+    from diopigen.conformance.run.tvm_ffi_caller import PackedCaller
     from diopigen.conformance.run.tvm_ffi_library import require_installed, tvm_ffi_library
 
     require_installed()
-    return packed_library(library) or tvm_ffi_library(session.load().interface, session.workspace().templates)
+    found = packed_library(library) or tvm_ffi_library(session.load().interface, session.workspace().templates)
+    return PackedCaller(found)
 
 
 def _write(path: Path, content: str) -> None:

@@ -106,6 +106,13 @@ class Case:
     breaks: str = ""
     """The id of the constraint that the case violates, alone of all."""
     conversion: Conversion | None = None
+    overload: str = ""
+    """The overload of ATen that is called; empty for the C function."""
+
+    @property
+    def called(self) -> str:
+        """The name of what is called, as an executor knows it."""
+        return f"{self.function} {self.overload}" if self.overload else self.function
 
 
 OUTCOMES: dict[str, str] = {
@@ -120,8 +127,8 @@ OUTCOMES: dict[str, str] = {
     "unimplemented": "the library returns diopiNoImplement or asks for the CPU",
     "missing": "the library exports no such function",
     "uncovered": "the call succeeded, but no oracle knows the right values",
-    "inapplicable": "there is no such call: nothing is on the wrong device where the host is the only one, and packed "
-    "functions have no pointers to results",
+    "inapplicable": "there is no such call: nothing is on the wrong device where the host is the only one, packed "
+    "functions have no pointers to results, and an overload of ATen has no place for an argument",
 }
 PASSING = frozenset({"passed", "declared", "converted"})
 FAILURES = frozenset({"failed", "crashed", "hung", "nondeterministic"})

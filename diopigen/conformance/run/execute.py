@@ -28,7 +28,10 @@ from diopigen.ir.model import Function, Interface, Parameter
 
 NOT_ITS_OWN = "defined by another library, which this one needs"
 """Why a function is missing that a process would find all the same."""
-_ELSEWHERE = ("diopiNoImplement", "diopiForceFallbackToCPU")
+ELSEWHERE = ("diopiNoImplement", "diopiForceFallbackToCPU")
+"""Statuses of functions that a library leaves to others."""
+INEXPRESSIBLE = "inexpressible"
+"""Code of the protocol for a call that what is called has no place for."""
 
 
 class Calls(Protocol):
@@ -51,7 +54,7 @@ Expresses = Callable[[Function, Case], bool]
 
 
 @dataclass(slots=True)
-class _Result:
+class Done:
     """A call that has been done."""
 
     frame: Frame
@@ -89,7 +92,7 @@ class Checker:
         """The result of a case. Errors of the library come out as faults; raises what `calls` raises."""
         start, self.seconds = time.thread_time(), 0.0
         function = self.functions[case.function]
-        state = calls.state[case.function]
+        state = calls.state[case.called]
         if state != OWN:
             return CaseResult(case, "missing", 0.0, reason=NOT_ITS_OWN if state == FOREIGN else "")
         on_host = any(operand.on_host for operand in operands_of(case.arguments.values()))
@@ -102,9 +105,11 @@ class Checker:
         try:
             outcome, faults = self._check(case, function, calls)
         except (Rejected, RecipeError) as error:
-            if case.expect != ANY_STATUS or (isinstance(error, Rejected) and error.code != "host"):
+            if isinstance(error, Rejected) and error.code == INEXPRESSIBLE:
+                self.reason = str(error)
+            elif case.expect != ANY_STATUS or (isinstance(error, Rejected) and error.code != "host"):
                 raise
-            outcome, faults = "inapplicable", []  # there is no such tensor
+            outcome, faults = "inapplicable", []  # there is no such tensor, or no such call
         if outcome == "passed" and case.waiver is not None and case.waiver.kind == "unsupported":
             outcome = "excepted"
         operands = describe(case, self.values) if faults else ()
@@ -114,17 +119,17 @@ class Checker:
             self.verdict.sources, self.verdict.errors, digest_of(self.outputs),
         )  # fmt: skip
 
-    def _called(self, function: Function, frame: Frame, ready: Prepared, calls: Calls) -> _Result:
-        answer = calls.call(function.name, frame, ready.arguments, self.limit)
+    def _called(self, name: str, frame: Frame, ready: Prepared, calls: Calls) -> Done:
+        answer = calls.call(name, frame, ready.arguments, self.limit)
         self.seconds += max(0.0, answer.seconds)
         ready.answered(frame, answer)
-        return _Result(frame, ready, answer)
+        return Done(frame, ready, answer)
 
     def _check(self, case: Case, function: Function, calls: Calls) -> tuple[str, list[Fault]]:
         frame, ready = self.preparer.frame(case, function)
         self.values = ready.values
         before = None if self.counters is None else int(self.counters.sum())
-        done = self._called(function, frame, ready, calls)
+        done = self._called(case.called, frame, ready, calls)
         if self.counters is not None and int(self.counters.sum()) == before:
             return "passed", []
         status = self.statuses.get(done.answer.status, "an unknown status")
@@ -133,7 +138,7 @@ class Checker:
         said = done.answer.text
         if case.expect == ANY_STATUS:
             return self._check_random(function, ready, status)
-        if status in _ELSEWHERE and case.expect != status:
+        if status in ELSEWHERE and case.expect != status:
             # Else it is of an earlier call; one about diopiAddmm is not about diopiAdd.
             self.reason = said if re.search(rf"{function.name}\b", said) else ""
             return "unimplemented", self._memory(function, ready, written=False)
@@ -148,6 +153,13 @@ class Checker:
             message = f"the call is refused ({said})" if said else "the call is refused"
             faults.insert(0, Fault("status", "", message, SUCCESS, status))
             return "failed", faults
+        return self._verified(case, done, call, calls, faults)
+
+    def _verified(
+        self, case: Case, done: Done, call: Call, calls: Calls, faults: list[Fault]
+    ) -> tuple[str, list[Fault]]:
+        """The outcome of a call that has succeeded, with the faults of memory around it."""
+        function, ready = done.ready.function, done.ready
         validator = Validator(self.accuracies)
         self.verdict = validator.verdict(case, ready, call)
         if self.observes:
@@ -214,7 +226,7 @@ class Checker:
             if param.type in ALLOCATED and None in ready.allocated(param.name)
         ]
 
-    def _again(self, case: Case, done: _Result, calls: Calls, compared: set[str], random: set[str]) -> list[Fault]:
+    def _again(self, case: Case, done: Done, calls: Calls, compared: set[str], random: set[str]) -> list[Fault]:
         """The same seed and offset give the same numbers again to what is compared, which scratch memory is not; the
         next call without them gives others to `random`."""
         function, states = done.ready.function, done.answer.generators
@@ -222,7 +234,7 @@ class Checker:
         def called(states: Sequence[tuple[int, int]]) -> list[Array]:
             frame, ready = self.preparer.frame(case, function)
             frame.seeds = list(states)
-            self._called(function, frame, ready, calls)
+            self._called(case.called, frame, ready, calls)
             return [ready.after(block) for _, block in _written(ready)]
 
         written = _written(done.ready)

@@ -88,6 +88,8 @@ class Opening:
     memory_limit: int = 0
     is_confined: bool = True
     writable: Sequence[str] = ()
+    names_files: bool = True
+    """False if the executor has other names than paths for what it opens."""
 
 
 class Executor:
@@ -134,6 +136,7 @@ class Executor:
             raise
         self._numbers = {name: number for number, name in enumerate(opening_.functions)}
         self._own = (opening_.library, opening_.runtime)
+        self._names_files = opening_.names_files
         self._called: set[str] = set()
         self.serving: dict[str, list[str]] = {}
         """Other libraries in the process, and the functions of the interface that they define."""
@@ -198,7 +201,8 @@ class Executor:
                     pipe.close()
 
     def _look_around(self) -> None:
-        self.serving.update(serving_libraries(self.process.pid, self._numbers, self._own))
+        if self._names_files:
+            self.serving.update(serving_libraries(self.process.pid, self._numbers, self._own))
 
     def _has_data(self) -> bool:
         return any(event & select.POLLIN for _, event in self._ready.poll(0))

@@ -11,6 +11,7 @@ from pathlib import Path
 from diopigen.chip.accuracy import Declaration
 from diopigen.conformance.cases.models import AXIS as MODEL_AXIS
 from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Ending, Results, Suspect
+from diopigen.conformance.run.caller import Caller
 from diopigen.conformance.run.cards import WorkerPlan, suspects
 from diopigen.conformance.run.execution import DEFAULT, Execution
 from diopigen.conformance.run.processes import Processes
@@ -50,14 +51,14 @@ def run(
     device: str = "",
     processes: Processes | None = None,
     accuracy: Sequence[Declaration] = (),
-    packed: Path | None = None,
+    caller: Caller | None = None,
     fleet: Fleet | None = None,
     execution: Execution = DEFAULT,
 ) -> Results:
     """Runs cases in `jobs` processes; `time_limit` is seconds for a call and for `finalizeLibrary` after the last one,
     `memory_limit` bytes for an executor (0: none). `environment` is added to that of the executors.
     `processes` may have some that were started ahead. `accuracy` is what the chip's file declares; `device`,
-    `packed` and `execution` are as for `Setup`. Results of cards that turn out to be
+    `caller` and `execution` are as for `Setup`. Results of cards that turn out to be
     suspect are discarded; where other cards are left, the cases run again there.
 
     An interrupt (SIGINT) ends the run: `Results` then has the cases that finished, and counts the others in `not_run`.
@@ -68,14 +69,14 @@ def run(
     called = [case for case in cases if not is_skipped(case)]
     setup = Setup(
         _slim(interface, called),
-        *_paths(library, runtime, execution),
+        *_paths(library, runtime, execution, caller),
         seed,
         time_limit,
         memory_limit,
         environment or {},
         device=device,
         accuracy=tuple(accuracy),
-        packed=packed,
+        caller=caller,
         repeat=fleet.repeat,
         digests=bool(fleet.plan.sentinels),
         execution=execution,
@@ -128,9 +129,10 @@ def run(
     )
 
 
-def _paths(library: Path, runtime: Path, execution: Execution) -> tuple[str, str]:
-    """The paths of library and runtime for the executor: as they were given, where it may be on another machine."""
-    if execution.executor:
+def _paths(library: Path, runtime: Path, execution: Execution, caller: Caller | None = None) -> tuple[str, str]:
+    """The paths of library and runtime for the executor: as they were given, where it may be on another machine, or
+    where they are no files."""
+    if execution.executor or (caller is not None and not caller.names_files):
         return str(library), str(runtime)
     for path, what in ((runtime, "the host runtime"), (library, "the library under test")):
         if not path.is_file():
@@ -168,7 +170,7 @@ def _slim(interface: Interface, cases: Sequence[Case]) -> Interface:
     names = {case.function for case in cases}
 
     def slim(function: Function) -> Function:
-        return replace(function, cases=(), constraints=(), aten=(), spans={})
+        return replace(function, cases=(), constraints=(), spans={})
 
     headers = tuple(
         Header(h.file, h.doc, (), (), tuple(slim(f) for f in h.functions if f.name in names), h.span)

@@ -3,44 +3,22 @@ packed functions of tvm-ffi. INTERFACE is the pickled interface, PACKED the libr
 
 from __future__ import annotations
 
-import atexit
 import ctypes
 import pickle
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from diopigen.conformance.model import Case
 from diopigen.conformance.run.binding import Host, HostError, ScalarStruct, Types, size_struct
 from diopigen.conformance.run.frames import FOREIGN, MISSING, OWN, Answer, Form, TensorForm
 from diopigen.conformance.run.memory import Arena
 from diopigen.conformance.run.serving import ArgumentFields, HostFailure, Opened, OpenRequest, Request, serve
 from diopigen.conformance.run.tvm_ffi_binding import FfiLibrary
 from diopigen.diagnostics import Failure
-from diopigen.emit.tvm_ffi.arguments import is_choice, returned
 from diopigen.header.signature import c_type
-from diopigen.ir.model import Function, Interface, Parameter
-
-
-def expresses(function: Function, case: Case) -> bool:
-    """Returns whether a packed function can make a call: it returns what the C function writes through a pointer, so
-    that there is none to be null."""
-    return not any(
-        param.name in case.arguments and case.arguments[param.name] is None and not is_choice(param)
-        for param in returned(function)
-    )
-
-
-def command(interface: Interface, packed: Path) -> list[str]:
-    """The words that start this program, with the interface in a file that lives as long as this process."""
-    file = tempfile.NamedTemporaryFile(suffix=".interface")  # noqa: SIM115  (removed at exit)
-    pickle.dump(interface, file)
-    file.flush()
-    atexit.register(file.close)
-    return [sys.executable, "-m", "diopigen.conformance.run.tvm_ffi_executor", file.name, str(packed)]
+from diopigen.ir.model import Interface, Parameter
 
 
 class PackedCalls:

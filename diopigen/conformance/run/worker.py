@@ -24,6 +24,7 @@ from diopigen.chip.accuracy import Declaration
 from diopigen.conformance.compare.describe import describe
 from diopigen.conformance.model import Case, CaseResult, Fault
 from diopigen.conformance.oracles import oracles
+from diopigen.conformance.run.caller import Caller
 from diopigen.conformance.run.execute import Checker
 from diopigen.conformance.run.execution import DEFAULT, Execution
 from diopigen.conformance.run.executor import Ended, Executor, Opening, Overdue, Rejected, executor_program
@@ -64,8 +65,8 @@ class Setup:
     device: str = ""
     accuracy: tuple[Declaration, ...] = ()
     """Declared accuracy of the chip."""
-    packed: Path | None = None
-    """The library of packed functions through which the library is called; None calls the C functions."""
+    caller: Caller | None = None
+    """What calls the library in another way than through its C functions."""
     repeat: int = 1
     """Number of runs of each case; its outputs must have the same bytes each time."""
     digests: bool = False
@@ -120,16 +121,15 @@ class Bench:
     def __init__(self, setup: Setup) -> None:
         """Opens the library. Raises `Failure` where that fails."""
         self.setup = setup
-        expresses: dict[str, Any] = {}
-        if setup.packed is not None:
-            from diopigen.conformance.run.tvm_ffi_executor import expresses as of_packed
-
-            expresses["expresses"] = of_packed
-        counters = Path(setup.acts) if setup.acts else None
-        self.checker = Checker(
-            setup.interface, seed=setup.seed, limit=setup.time_limit, counters=counters, accuracy=setup.accuracy,
-            observes=setup.digests or setup.repeat > 1, **expresses,
-        )  # fmt: skip
+        settings: dict[str, Any] = {
+            "seed": setup.seed,
+            "limit": setup.time_limit,
+            "counters": Path(setup.acts) if setup.acts else None,
+            "accuracy": setup.accuracy,
+            "observes": setup.digests or setup.repeat > 1,
+        }
+        caller, interface = setup.caller, setup.interface
+        self.checker = Checker(interface, **settings) if caller is None else caller.checker(interface, **settings)
         self._crashes: Counter[str] = Counter()
         self._executor: Executor | None = None
         self.serving: dict[str, list[str]] = {}
@@ -151,25 +151,24 @@ class Bench:
         setup, execution = self.setup, self.setup.execution
         if execution.executor:
             return [*execution.launcher, *execution.executor]
-        if setup.packed is not None:
-            from diopigen.conformance.run.tvm_ffi_executor import command
-
+        if setup.caller is not None:
             limits = ["--confine", *(word for path in self._writable for word in ("--writable", path)), "--"]
             confining = [str(executor_program()), *limits] if execution.is_confined else []
-            return [*execution.launcher, *confining, *command(setup.interface, setup.packed)]
+            return [*execution.launcher, *confining, *setup.caller.command(setup.interface)]
         return [*execution.launcher, str(executor_program())]
 
     def _opened(self) -> Executor:
-        setup = self.setup
+        setup, caller = self.setup, self.setup.caller
         limit = max(_START_LIMIT, _START_CASES * setup.time_limit)
         what = Opening(
             setup.library,
             setup.runtime,
-            [function.name for function in setup.interface.functions],
+            [one.name for one in setup.interface.functions] if caller is None else caller.called(setup.interface),
             self.checker.preparer.dtypes["uint8"],
             setup.memory_limit,
             setup.execution.is_confined,
             self._writable,
+            names_files=caller is None or caller.names_files,
         )
         fix = "run the library's initialisation by itself; the text is the end of what it printed"
         try:
