@@ -27,6 +27,12 @@ _KINDS: Mapping[str, frozenset[str]] = {
     "Generator": frozenset({"generator"}),
 }
 
+FOR_ALL_DEVICES: Mapping[str, str] = {
+    "convolution_overrideable": "convolution",
+    "convolution_backward_overrideable": "convolution_backward",
+}
+"""Overloads that torch calls on devices of its PrivateUse1 key alone, with those that lead to them on any device."""
+
 
 @dataclass(frozen=True, slots=True)
 class AtenArgument:
@@ -42,6 +48,7 @@ class AtenArgument:
     """A list whose items may be missing: `Tensor?[]`."""
     length: int | None = None
     """The length of a list that has a fixed one: `bool[3]`."""
+    has_default: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +58,11 @@ class AtenSchema:
     name: str
     arguments: tuple[AtenArgument, ...]
     returns: tuple[AtenArgument, ...]
+
+    @property
+    def defaults(self) -> frozenset[str]:
+        """The arguments that have a default."""
+        return frozenset(argument.name for argument in self.arguments if argument.has_default)
 
     @property
     def is_inplace(self) -> bool:
@@ -102,6 +114,7 @@ def _argument(text: str, keyword_only: bool) -> AtenArgument:
         keyword_only=keyword_only,
         optional_items="?[" in suffix,
         length=int(length.group(1)) if length is not None else None,
+        has_default=match.group("default") is not None,
     )
 
 

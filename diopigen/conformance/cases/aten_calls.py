@@ -21,14 +21,14 @@ from diopigen.contract.arguments import Tensor, Undefined
 from diopigen.contract.evaluate import Arguments
 from diopigen.emit.torch.binding import matched
 from diopigen.emit.torch.schema import schema_of
+from diopigen.ir.aten import FOR_ALL_DEVICES
 from diopigen.ir.model import Function, Interface, Parameter
 from diopigen.ir.recipe import Drawn, Literal, TensorRecipe, drawn_of
 from diopigen.ir.types import TENSORS
 from diopigen.spec.expression import Binary, Call, Name, walk
 
 _AS = {
-    "convolution": "convolution_overrideable",
-    "convolution_backward": "convolution_backward_overrideable",
+    **{general: special for special, general in FOR_ALL_DEVICES.items()},
     "ones_like": "fill_.Scalar",
     "zeros_like": "fill_.Scalar",
     "zeros": "fill_.Scalar",

@@ -1,0 +1,286 @@
+"""One call of an overload: arguments from a request, results back into its storages."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from diopigen.conformance.aten.arguments import Reader, is_allocated
+from diopigen.conformance.aten.forms import UNLIKE
+from diopigen.conformance.aten.pairing import Pairing, Place
+from diopigen.conformance.aten.random_states import RandomStates
+from diopigen.conformance.aten.tensors import Tensors, raw, torch_dtypes
+from diopigen.conformance.run.execute import INEXPRESSIBLE
+from diopigen.conformance.run.frames import Answer, Form, RawTensor
+from diopigen.conformance.run.serving import ArgumentFields, HostFailure, Request
+from diopigen.ir.model import Function, Parameter
+
+Invoke = Callable[[Any, Sequence[Any], Mapping[str, Any]], Any]
+"""Calls an overload with positional and keyword arguments."""
+
+
+class Inexpressible(HostFailure):
+    """The overload has no place for something of the call."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(INEXPRESSIBLE, message)
+
+
+@dataclass(frozen=True, slots=True)
+class Statuses:
+    """Statuses of the interface."""
+
+    success: int
+    error: int
+    absent: int
+
+
+@dataclass(frozen=True, slots=True)
+class Overload:
+    """An overload of the torch at hand, and where its arguments come from."""
+
+    function: Function
+    op: Any
+    pairing: Pairing
+    defaults: Mapping[str, Any]
+
+
+_KEPT_AS_LISTS = frozenset({"Tensor", "int", "SymInt", "Scalar", "float"})
+
+
+class AtenCall:
+    """A call of an overload on a device. `outputs` are the parameters that are written."""
+
+    def __init__(self, overload: Overload, request: Request, reader: Reader, device: Any, states: RandomStates) -> None:
+        self.overload, self.request, self.reader, self.device = overload, request, reader, device
+        self.states = states
+        self.outputs = overload.pairing.outputs
+        self.fields = reader.arguments(overload.function, request)
+        self.params = {param.name: param for param in overload.function.params}
+        self.tensors = Tensors(device, torch_dtypes(reader.dtypes), [content for _, content in request.storages])
+        self.results: dict[str, Any] = {}
+        """Results that are written nowhere yet, by parameter."""
+        try:
+            for one in request.tensors:
+                self.tensors.add(one)
+        except KeyError as error:
+            raise Inexpressible(f"torch has no dtype {reader.names.get(error.args[0], error.args[0])}") from None
+        except (RuntimeError, ValueError, TypeError, OverflowError) as error:
+            raise Inexpressible(f"torch has no such tensor: {first_line(error)}") from None
+
+    # ---- what rules see ---------------------------------------------------------------------------------------------
+
+    def output(self, index: int = 0) -> Any:
+        """The tensor of an output of the call; None where the call has none for it."""
+        requested = [param for param in self.outputs if not is_allocated(param)]
+        fields = self.fields[requested[index].name] if index < len(requested) else None
+        if fields is None or fields.form not in (Form.TENSOR, Form.TENSORS):
+            return None
+        return self._first(fields)
+
+    def first_input(self) -> Any:
+        """The first tensor that is read."""
+        for param in self.overload.function.params:
+            fields = self.fields[param.name]
+            if param.is_read and fields.form in (Form.TENSOR, Form.TENSORS):
+                return self._first(fields)
+        raise Inexpressible("the call reads no tensor")
+
+    def is_requested(self, param: Parameter) -> bool:
+        """Returns whether the call has a place for an output."""
+        return self.fields[param.name].form != Form.NULL
+
+    def _first(self, fields: ArgumentFields) -> Any:
+        number = fields.value if fields.form == Form.TENSOR else next((n for n in fields.value if n >= 0), None)
+        return None if number is None else self.tensors.tensors[number]
+
+    # ---- the call ---------------------------------------------------------------------------------------------------
+
+    def answer(self, invoke: Invoke, synchronize: Callable[[], None], statuses: Statuses) -> Answer:
+        """Makes the call. Raises `Inexpressible`."""
+        arguments, keywords = self._arguments()
+        device_states = self.states.entered(self.request.seeds)
+        status, text = statuses.success, ""
+        start = time.perf_counter()
+        try:
+            with torch.no_grad():
+                found = invoke(self.overload.op, arguments, keywords)
+                synchronize()
+        except NotImplementedError as error:
+            status, text, found = statuses.absent, _described(error), ()
+        except MemoryError:
+            raise
+        except Exception as error:
+            is_absent = isinstance(error, RuntimeError) and "not implemented for" in str(error)
+            status, text, found = statuses.absent if is_absent else statuses.error, _described(error), ()
+        answer = Answer(status, 0, time.perf_counter() - start, text)
+        if status == statuses.success:
+            self._take(found)
+            wrong = self._unlike()
+            if wrong:
+                answer.status, answer.text = statuses.error, wrong
+        self._write(answer, is_done=answer.status == statuses.success)
+        answer.generators = self.states.left(device_states, len(self.request.seeds))
+        return answer
+
+    def _arguments(self) -> tuple[list[Any], dict[str, Any]]:
+        positional: list[Any] = []
+        keywords: dict[str, Any] = {}
+        for place in self.overload.pairing.places:
+            value = self._value(place)
+            if place.argument.keyword_only:
+                keywords[place.argument.name] = value
+            else:
+                positional.append(value)
+        for param in self.overload.pairing.left(self.overload.function):
+            self._require_usual(param)
+        return positional, keywords
+
+    def _require_usual(self, param: Parameter) -> None:
+        """Checks that a parameter without an argument has the value that it has where it is left out."""
+        value = self.reader.value(param, self.fields[param.name], self.tensors.tensors)
+        usual = param.default.value if param.default is not None else None
+        if value is not None and value != (list(usual) if isinstance(usual, tuple) else usual):
+            raise Inexpressible(f"no argument has '{param.name}'")
+
+    def _value(self, place: Place) -> Any:
+        argument = place.argument
+        if place.rule is not None:
+            return place.rule(self)
+        if place.output is not None:
+            found = self._tensor_of(self.outputs[place.output])
+            if found is None and not argument.optional:
+                raise Inexpressible(f"'{argument.name}' has no tensor to be written to")
+            return [found] if argument.is_list and not isinstance(found, list) else found
+        if place.param is None:
+            return self.overload.defaults.get(argument.name)
+        if argument.type == "Generator":
+            return self.states.generator if self.request.seeds else None
+        value = self.reader.value(place.param, self.fields[place.param.name], self.tensors.tensors)
+        if value is None:
+            return self._left_out(place)
+        if argument.is_list and argument.type in _KEPT_AS_LISTS and not isinstance(value, list):
+            return value.tolist() if isinstance(value, torch.Tensor) and argument.type != "Tensor" else [value]
+        return value
+
+    def _left_out(self, place: Place) -> Any:
+        argument = place.argument
+        if argument.optional or argument.optional_items:
+            return None
+        if argument.name in self.overload.defaults:
+            return self.overload.defaults[argument.name]
+        raise Inexpressible(f"'{argument.name}' cannot be left out")
+
+    def _tensor_of(self, param: Parameter) -> Any:
+        fields = self.fields[param.name]
+        if fields.form == Form.TENSOR:
+            return self.tensors.tensors[fields.value]
+        if fields.form == Form.TENSORS:
+            return [None if one < 0 else self.tensors.tensors[one] for one in fields.value]
+        return None
+
+    # ---- results ----------------------------------------------------------------------------------------------------
+
+    def _take(self, found: Any) -> None:
+        """Pairs results with the outputs that they are not in yet."""
+        several = list(found) if isinstance(found, tuple) else [found]
+        returns = self.overload.op._schema.returns
+        written = {
+            self.outputs[place.output].name for place in self.overload.pairing.places if place.output is not None
+        }
+        read = {place.param.name for place in self.overload.pairing.places if place.param and place.argument.written}
+        waiting = [param for param in self.outputs if param.name not in written | read]
+        if len(returns) != len(waiting):
+            waiting = [param for param in waiting if self.is_requested(param)]
+        fresh = [
+            value
+            for value, returned in zip(several, returns, strict=False)
+            if returned.alias_info is None or not returned.alias_info.is_write
+        ]
+        left = [param.name for param in waiting[len(fresh) :] if self.is_requested(param)]
+        if left:
+            raise Inexpressible(f"no result is '{left[0]}'")
+        for param, value in zip(waiting, fresh, strict=False):
+            if self.is_requested(param):
+                self.results[param.name] = value
+
+    def _unlike(self) -> str:
+        """What is wrong with the dtype or the shape of a result."""
+        for name, value in self.results.items():
+            place = None if is_allocated(self.params[name]) else self._tensor_of(self.params[name])
+            if place is None or value is None:
+                continue
+            pairs = zip(place, value, strict=False) if isinstance(place, list) else [(place, _only(value))]
+            for expected, actual in pairs:
+                if expected is None or not isinstance(actual, torch.Tensor):
+                    continue
+                if expected.dtype != actual.dtype:
+                    return f"{UNLIKE} '{name}' is {_word(actual.dtype)}, not {_word(expected.dtype)}"
+                if _without_ones(expected.shape) != _without_ones(actual.shape):
+                    return f"{UNLIKE} '{name}' has the shape {list(actual.shape)}, not {list(expected.shape)}"
+        return ""
+
+    def _write(self, answer: Answer, *, is_done: bool) -> None:
+        """Adds storages with the results in them, numbers and tensors of their own."""
+        if self.device.type == "meta":
+            answer.storages = [content for _, content in self.request.storages]
+        else:
+            answer.storages = [self.tensors.bytes_of(number) for number in range(len(self.request.storages))]
+        for param in self.overload.function.params:
+            fields, value = self.fields[param.name], self.results.get(param.name) if is_done else None
+            if fields.form == Form.SLOT:
+                answer.slots.append(self._slot(param, fields.value, value))
+            elif fields.form == Form.HANDLES:
+                answer.allocated += self._allocated(fields.value, value)
+            elif value is not None and self.device.type != "meta":
+                self._store(answer, fields, value)
+
+    def _store(self, answer: Answer, fields: ArgumentFields, value: Any) -> None:
+        numbers = [fields.value] if fields.form == Form.TENSOR else list(fields.value)
+        values = value if fields.form == Form.TENSORS and isinstance(value, (list, tuple)) else [_only(value)]
+        for number, one in zip(numbers, values, strict=False):
+            tensor = self.request.tensors[number] if number >= 0 else None
+            if tensor is None or one is None or one.numel() == 0:
+                continue
+            # Several results may be in one storage: each is written to what is there by then.
+            now = Tensors(torch.device("cpu"), self.tensors.dtypes, [answer.storages[tensor.base]])
+            answer.storages[tensor.base] = now.stored(0, tensor, one)
+
+    def _slot(self, param: Parameter, content: bytes, value: Any) -> bytes:
+        if value is None:
+            return content
+        number = value.item() if isinstance(value, torch.Tensor) else value
+        return self.reader.content_of(param, number)[: len(content)]
+
+    def _allocated(self, count: int, value: Any) -> list[RawTensor | None]:
+        values = list(value) if isinstance(value, (list, tuple)) else [value]
+        codes = {dtype: code for code, dtype in self.tensors.dtypes.items()}
+        is_meta = self.device.type == "meta"
+        found: list[RawTensor | None] = [None if one is None or is_meta else raw(one, codes) for one in values[:count]]
+        return [*found, *[None] * (count - len(found))]
+
+
+def _only(value: Any) -> Any:
+    return value[0] if isinstance(value, (list, tuple)) and len(value) == 1 else value
+
+
+def _without_ones(shape: Sequence[int]) -> list[int]:
+    """The sizes that count elements: statistics of rows have a dimension for each of the input's in torch."""
+    return [size for size in shape if size != 1]
+
+
+def _word(dtype: Any) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of an error's text."""
+    return (str(error).strip().splitlines() or [""])[0]
+
+
+def _described(error: BaseException) -> str:
+    return f"{type(error).__name__}: {first_line(error)}"

@@ -1,0 +1,183 @@
+"""Places of a function's parameters among the arguments and results of an overload, by the schema of the torch at hand.
+
+The spec's names decide, as they do for the glue (`emit.torch.binding.matched`). What the outputs of a call say already,
+an argument of ATen repeats: `RULES` has these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from diopigen.emit.torch.binding import matched
+from diopigen.ir.aten import AtenArgument, AtenSchema
+from diopigen.ir.model import Function, Parameter
+
+ALLOCATED = ("new_tensor", "new_tensors")
+
+
+class Seen(Protocol):
+    """A tensor of a call, as rules see it."""
+
+    @property
+    def shape(self) -> Sequence[int]:
+        """Sizes."""
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of torch."""
+
+
+class CallFacts(Protocol):
+    """A call, as rules see it."""
+
+    def output(self, index: int = 0) -> Seen | None:
+        """The tensor that a result is for; None where the call has no use for the result."""
+
+    def first_input(self) -> Seen:
+        """The first tensor that is read."""
+
+    @property
+    def outputs(self) -> Sequence[Parameter]:
+        """The parameters that are written."""
+
+    def is_requested(self, param: Parameter) -> bool:
+        """Returns whether the call has a place for an output."""
+
+    @property
+    def device(self) -> Any:
+        """The device of the call."""
+
+
+Rule = Callable[[CallFacts], Any]
+
+
+def _mask(call: CallFacts) -> list[bool]:
+    return [call.is_requested(param) for param in call.outputs]
+
+
+def _dtype(call: CallFacts) -> Any:
+    first = call.output()
+    return None if first is None else first.dtype
+
+
+def _keepdim(call: CallFacts) -> bool:
+    first = call.output()
+    return first is not None and len(first.shape) == len(call.first_input().shape)
+
+
+def _half_to_float(call: CallFacts) -> bool:
+    first = call.output()
+    return first is not None and first.dtype != call.first_input().dtype
+
+
+def _size(call: CallFacts) -> list[int]:
+    first = call.output()
+    return [] if first is None else list(first.shape)
+
+
+RULES: Mapping[str, Rule] = {
+    "output_mask": _mask,
+    "mask": _mask,
+    "return_inverse": lambda call: any(p.name == "indices" and call.is_requested(p) for p in call.outputs),
+    "return_counts": lambda call: any(p.name == "counts" and call.is_requested(p) for p in call.outputs),
+    "dtype": _dtype,
+    "input_dtype": _dtype,
+    "keepdim": _keepdim,
+    "half_to_float": _half_to_float,
+    "size": _size,
+    "output_padding": lambda call: [0] * (len(call.first_input().shape) - 2),
+    "transposed": lambda _: False,
+    "unsafe": lambda _: False,
+    "sparse_grad": lambda _: False,
+    "device": lambda call: call.device,
+    "N": lambda call: call.first_input().shape[0],
+    "C": lambda call: call.first_input().shape[1],
+    "HxW": lambda call: _product(call.first_input().shape[2:]),
+}
+"""Arguments that no parameter has, by name."""
+
+
+def _product(sizes: Sequence[int]) -> int:
+    product = 1
+    for size in sizes:
+        product *= size
+    return product
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An argument of an overload, and what it gets: a parameter, an output, a rule, or its default."""
+
+    argument: AtenArgument
+    param: Parameter | None = None
+    output: int | None = None
+    """Number among the outputs of the call, for an argument that results are written to."""
+    rule: Rule | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """The places of an overload in order, and the parameters that its results belong to."""
+
+    places: tuple[Place, ...]
+    outputs: tuple[Parameter, ...]
+    constants: frozenset[str]
+
+    @property
+    def is_functional(self) -> bool:
+        """Returns whether results are new tensors."""
+        return not any(place.argument.written for place in self.places)
+
+    def left(self, function: Function) -> list[Parameter]:
+        """The parameters that have no place."""
+        used = {place.param.name for place in self.places if place.param is not None} | self.constants
+        used |= {param.count for param in function.params if isinstance(param.count, str)}
+        kinds = ("generator", "generators", "context")
+        return [p for p in function.params if p.direction == "in" and p.name not in used and p.type not in kinds]
+
+
+class PairingError(Exception):
+    """An argument or a parameter has no counterpart; the text says which."""
+
+
+def paired(function: Function, overload: str, schema: AtenSchema, optional: frozenset[str]) -> Pairing:
+    """The places of the arguments of `schema`, which may have another name than the `overload` of the spec; those of
+    `optional` have defaults. Raises `PairingError`."""
+    entry = next(one for one in function.aten if one.name == overload)
+    constants = frozenset(entry.constants)
+    taken = matched(_with_lists(function, schema), replace(schema, name=overload))
+    by_argument = {argument.name: function.param(name) for name, argument in taken.items()}
+    outputs = tuple(p for p in function.params if p.is_written and p.type not in ("generator", "generators"))
+    places, written, waiting = [], 0, [p for p in outputs if p.name not in taken]
+    for argument in schema.arguments:
+        param = by_argument.get(argument.name)
+        if param is not None:
+            places.append(Place(argument, param))
+        elif argument.written:
+            if not waiting:
+                raise PairingError(f"no output is written to '{argument.name}'")
+            places.append(Place(argument, output=outputs.index(waiting.pop(0))))
+            written += 1
+        elif argument.name in RULES and not (argument.name == "size" and argument.name in optional):
+            places.append(Place(argument, rule=RULES[argument.name]))
+        elif argument.name in optional or argument.optional:
+            places.append(Place(argument))
+        elif argument.type == "Tensor" and not argument.is_list and not written:
+            places.append(Place(argument, output=0))  # its sizes alone count
+        else:
+            raise PairingError(f"no parameter has '{argument.name}'")
+    return Pairing(tuple(places), outputs, constants)
+
+
+def _with_lists(function: Function, schema: AtenSchema) -> Function:
+    """The function as a list of one has it, where an overload takes lists: `_foreach_add`."""
+    if not schema.name.startswith("_foreach") or any(p.type == "tensors" for p in function.params):
+        return function
+    lists = {argument.name for argument in schema.arguments if argument.is_list}
+    is_listed = any(a.is_list and a.type == "Tensor" for a in schema.arguments) and lists
+    if not is_listed:
+        return function
+    params = tuple(replace(p, type="tensors") if p.type == "tensor" else p for p in function.params)
+    return replace(function, params=params)
