@@ -189,11 +189,11 @@ class AtenCall:
         """Pairs results with the outputs that they are not in yet."""
         several = list(found) if isinstance(found, tuple) else [found]
         returns = self.overload.op._schema.returns
-        written = {
-            self.outputs[place.output].name for place in self.overload.pairing.places if place.output is not None
-        }
-        read = {place.param.name for place in self.overload.pairing.places if place.param and place.argument.written}
-        waiting = [param for param in self.outputs if param.name not in written | read]
+        # native_batch_norm writes to arguments whose schema does not say so.
+        places = self.overload.pairing.places
+        in_place = {place.param.name for place in places if place.param is not None}
+        in_place |= {self.outputs[p.output].name for p in places if p.argument.written and p.output is not None}
+        waiting = [param for param in self.outputs if param.name not in in_place]
         if len(returns) != len(waiting):
             waiting = [param for param in waiting if self.is_requested(param)]
         fresh = [
