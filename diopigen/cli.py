@@ -21,6 +21,7 @@ from diopigen.commands import (
     adaptors,
     chip,
     conformance,
+    conformance_aten,
     conformance_collectives,
     conformance_history,
     conformance_reports,
@@ -105,6 +106,7 @@ conformance_reports.report.add_command(conformance_history.diff)
 conformance_reports.report.add_command(conformance_history.balance)
 conformance.conformance.add_command(conformance_history.history)
 conformance.conformance.add_command(conformance_reports.coverage)
+conformance.conformance.add_command(conformance_aten.aten)
 conformance.conformance.add_command(conformance_collectives.collectives)
 conformance.conformance.add_command(conformance_reports.device_configs)
 

@@ -8,7 +8,6 @@ import os
 import secrets
 import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -29,11 +28,13 @@ from diopigen.commands.conformance_options import (
     spec_option,
 )
 from diopigen.commands.conformance_running import (
+    known_exceptions,
     packed_calls,
     run_with_progress,
     select_cases,
     select_held_out,
     started_ahead,
+    waived,
     with_smallest,
     write_reports,
 )
@@ -44,12 +45,23 @@ from diopigen.diagnostics import Sink
 
 if TYPE_CHECKING:
     from diopigen.conformance.model import Case, Results
-    from diopigen.conformance.run.exceptions import Known
     from diopigen.conformance.run.execution import Execution
     from diopigen.conformance.run.runner import Fleet
 
 
-@click.group()
+class _Group(click.Group):
+    """`run --binding aten` is `aten`: a run on a device of PyTorch has options of its own."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        words = list(args)
+        if words[:1] == ["run"] and any(pair == ("--binding", "aten") for pair in zip(words, words[1:], strict=False)):
+            words[0] = "aten"
+        return super().resolve_command(ctx, words)
+
+
+@click.group(cls=_Group)
 def conformance() -> None:
     """Test a kernel library through the C interface, by cases that follow from the spec."""
 
@@ -177,8 +189,8 @@ def run(
         seed = secrets.randbits(48) if source is ParameterSource.DEFAULT else seed
         selected = select_held_out(session, ops, family, dtype, seed, held_out)
     selection = parts_of(selected, shard, costs_file, failures_file, sample)
-    known = _known_exceptions(session, exceptions_file)
-    cases = _waived(session, selection.cases, known)
+    known = known_exceptions(session, exceptions_file)
+    cases = waived(session, selection.cases, known)
     vendor = vendor_side(session, impl, chip_file)
     cases = vendor.converted(cases, session.load().interface)
     entries = [(one.waiver.kind, one.waiver.factor, one.glob, sorted(one.dtypes)) for one in known]
@@ -308,22 +320,3 @@ def repro(
     for ending in results.endings:
         click.echo(ending_text(ending))
     sys.exit(0 if results.good else 1)
-
-
-def _known_exceptions(session: Session, file: str | None) -> tuple[Known, ...]:
-    """The entries of the file; findings end the command with 1."""
-    from diopigen.conformance.run.exceptions import read
-
-    known = read(Path(file), file, session.sink) if file else ()
-    if session.sink.has_errors:
-        session.finish()
-    return known
-
-
-def _waived(session: Session, cases: list[Case], known: Sequence[Known]) -> list[Case]:
-    from diopigen.conformance.run.exceptions import with_waivers
-
-    found = with_waivers(cases, known, session.load().interface, session.sink) if known else cases
-    if session.sink.has_errors:
-        session.finish()
-    return found

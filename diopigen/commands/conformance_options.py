@@ -132,6 +132,17 @@ def report_options(command: _Command, *, signed: bool = False) -> _Command:
     )
 
 
+seed_option = click.option(
+    "--seed",
+    callback=_seed,
+    default="0",
+    metavar="N",
+    show_default=True,
+    help="Seed of the drawn values; random: one that is drawn now and named at the end.",
+)
+_crash_limit = click.option("--crash-limit", type=click.IntRange(1), default=20, hidden=True)
+
+
 def named_options(command: _Command) -> _Command:
     """The options that name what is tested, and the seed."""
     return with_options(
@@ -140,14 +151,7 @@ def named_options(command: _Command) -> _Command:
         click.option(
             "--runtime", metavar="PATH", help="libdiopirt.so (default: from the library's folder, else built)."
         ),
-        click.option(
-            "--seed",
-            callback=_seed,
-            default="0",
-            metavar="N",
-            show_default=True,
-            help="Seed of the drawn values; random: one that is drawn now and named at the end.",
-        ),
+        seed_option,
     )
 
 
@@ -157,20 +161,24 @@ def tested_options(command: _Command) -> _Command:
     return with_options(command, named_options, limit)
 
 
-def library_options(command: _Command) -> _Command:
-    """The options that name what is tested and how."""
+def limit_options(command: _Command, memory: int = 8) -> _Command:
+    """The options that say what a call may take; `memory` is the number of GiB by default."""
     limit = (
-        "time=SECONDS that a call may take (20), memory=GIB that a process may take (8; 0 for none, which libraries "
-        "built with sanitizers need), crashes=N of a function after which it is not called any more (20)"
+        f"time=SECONDS that a call may take (20), memory=GIB that a process may take ({memory}; 0 for none, which "
+        "libraries built with sanitizers need), crashes=N of a function after which it is not called any more (20)"
     )
     return with_options(
         command,
-        named_options,
         group("--limit", limit, {"time": "--time-limit", "memory": "--memory-limit", "crashes": "--crash-limit"}),
         click.option("--time-limit", default=20.0, hidden=True),
-        click.option("--memory-limit", type=click.IntRange(0), default=8, hidden=True),
-        executor_options,
+        click.option("--memory-limit", type=click.IntRange(0), default=memory, hidden=True),
+        _crash_limit,
     )
+
+
+def library_options(command: _Command) -> _Command:
+    """The options that name what is tested and how."""
+    return with_options(command, named_options, limit_options, executor_options)
 
 
 def _words(option: str, text: str | None) -> tuple[str, ...]:
@@ -198,7 +206,7 @@ def executor_options(command: _Command) -> _Command:
         launcher: str | None,
         writable: tuple[str, ...],
         unconfined: bool,
-        crash_limit: int,
+        crash_limit: int = 20,
         **named: Any,
     ) -> None:
         from diopigen.conformance.run.execution import Execution
@@ -208,7 +216,6 @@ def executor_options(command: _Command) -> _Command:
 
     return with_options(
         cast(_Command, bundled),
-        click.option("--crash-limit", type=click.IntRange(1), default=20, hidden=True),
         group("--executor", about, keys, words, other="--executor-command", metavar="COMMAND"),
         click.option("--executor-command", "executor", metavar="COMMAND", hidden=True),
         click.option("--launcher", metavar="COMMAND", hidden=True),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from diopigen.chip.accuracy import Declaration
     from diopigen.conformance.model import Case, CaseResult, Results
     from diopigen.conformance.run.caller import Caller
+    from diopigen.conformance.run.exceptions import Known
     from diopigen.conformance.run.execution import Execution
     from diopigen.conformance.run.processes import Processes
     from diopigen.conformance.run.runner import Fleet
@@ -94,6 +95,26 @@ def with_smallest(
         return with_smallest_failures(results, HeldOut(interface, results.seed), runner.check)
     finally:
         runner.close()
+
+
+def known_exceptions(session: Session, file: str | None) -> tuple[Known, ...]:
+    """The entries of the file; findings end the command with 1."""
+    from diopigen.conformance.run.exceptions import read
+
+    known = read(Path(file), file, session.sink) if file else ()
+    if session.sink.has_errors:
+        session.finish()
+    return known
+
+
+def waived(session: Session, cases: list[Case], known: Sequence[Known]) -> list[Case]:
+    """The cases with the entries that match them; findings end the command with 1."""
+    from diopigen.conformance.run.exceptions import with_waivers
+
+    found = with_waivers(cases, known, session.load().interface, session.sink) if known else cases
+    if session.sink.has_errors:
+        session.finish()
+    return found
 
 
 def write_reports(

@@ -229,6 +229,10 @@ class Results:
     """The host runtime, for commands that repeat a case; empty where it is found in the library's folder."""
     options: tuple[str, ...] = ()
     """Further words of commands that repeat a case: what the run took into account of the vendor's side."""
+    binding: str = ""
+    """`aten` where overloads of ATen were called; empty for the C interface."""
+    coverage: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The overloads by the origin of their kernels, where these were called; see `aten/coverage.py`."""
     shard: str = ""
     """The part of all cases that was run, as I/N; empty for all of them."""
     endings: tuple[Ending, ...] = ()

@@ -14,6 +14,7 @@ from diopigen.conformance.model import OUTCOMES, PASSING, Case, CaseResult, Endi
 from diopigen.conformance.oracles import oracle_of
 from diopigen.conformance.report.accuracy import accuracy_text, rows_of, to_records
 from diopigen.conformance.report.left import left_text
+from diopigen.conformance.report.overloads import coverage_text
 from diopigen.conformance.report.vendor import casts_of, converted_text, declared_text, declared_uses
 from diopigen.ir.model import Function
 from diopigen.output import table
@@ -28,12 +29,13 @@ _COLUMNS = (
 def repro(case: Case, results: Results, outcome: str = "") -> str:
     """The command that runs one case again as `results` had it, ready for a shell; often enough to see again what an
     `outcome` depends on chance for."""
-    words = ["--lib", results.library]
+    words = [] if results.binding else ["--lib", results.library]
     words += ["--runtime", results.runtime] if results.runtime else []
     words += results.options
     words += ["--seed", str(results.seed)] if results.seed else []
     words += ["--repeat", "10"] if outcome == "nondeterministic" else []
-    return f"diopigen conformance repro '{case.id}' {shlex.join(words)}"
+    command = f"{results.binding} --case" if results.binding else "repro"
+    return f"diopigen conformance {command} '{case.id}' {shlex.join(words)}"
 
 
 def uncovered(functions: Iterable[Function]) -> list[Function]:
@@ -130,7 +132,7 @@ def text(
     parts += serving_text(results)
     vendor = (*declared_text(results), *converted_text(results), *_exceptions_text(results))
     errors = accuracy_text(results.results, full=accuracy)
-    more = (*left_text(results.results), *vendor, *errors, *confined_text(results))
+    more = (*coverage_text(results), *left_text(results.results), *vendor, *errors, *confined_text(results))
     return "\n\n".join([*parts, outcomes, *more, summary]) + "\n"
 
 
@@ -247,6 +249,8 @@ def to_json(results: Results) -> str:
         "seed": results.seed, "seconds": round(results.seconds, 3), "counts": dict(results.counts), "cases": records,
         **({"runtime": results.runtime} if results.runtime else {}),
         **({"options": list(results.options)} if results.options else {}),
+        **({"binding": results.binding} if results.binding else {}),
+        **({"overloads": {name: list(each) for name, each in results.coverage.items()}} if results.coverage else {}),
         **({"shard": results.shard} if results.shard else {}),
         **({"declared": [asdict(use) for use in declared_uses(results)]} if results.declarations else {}),
         **({"accuracy": to_records(rows)} if (rows := rows_of(results.results)) else {}),

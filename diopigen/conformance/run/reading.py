@@ -54,6 +54,10 @@ def _results(document: Form) -> Results:
         library_version=document["version"].text(),
         runtime=document.get("runtime", "").text(),
         options=tuple(word.text() for word in document.get("options", []).items()),
+        binding=document.get("binding", "").text(),
+        coverage={
+            name: tuple(one.text() for one in each.items()) for name, each in document.get("overloads", {}).entries()
+        },
         shard=shard.text(),
         endings=tuple(
             Ending(one["message"].text(), one["printed"].text()) for one in document.get("endings", []).items()

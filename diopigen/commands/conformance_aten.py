@@ -1,0 +1,219 @@
+"""The command that runs the cases of the suite on a device of PyTorch: aten."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import subprocess
+import sys
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from click.core import ParameterSource
+
+from diopigen.commands.combinations import combinations, needs
+from diopigen.commands.conformance import exit_code
+from diopigen.commands.conformance_cards import parts_of, repeat_option
+from diopigen.commands.conformance_options import (
+    limit_options,
+    report_options,
+    seed_option,
+    selection_options,
+    shard_options,
+    spec_option,
+)
+from diopigen.commands.conformance_running import (
+    known_exceptions,
+    run_with_progress,
+    select_cases,
+    select_held_out,
+    started_ahead,
+    waived,
+    write_reports,
+)
+from diopigen.commands.grouped import Grouped
+from diopigen.console import Session
+from diopigen.diagnostics import failure
+
+if TYPE_CHECKING:
+    from diopigen.conformance.aten.caller import AtenCaller
+    from diopigen.conformance.model import Case
+
+
+@click.command(cls=Grouped)
+@click.option("--device", default="cpu", show_default=True, metavar="DEVICE", help="cpu, cuda:0, mps, npu, droplet ...")
+@click.option(
+    "--register",
+    "modules",
+    multiple=True,
+    metavar="MODULE",
+    help="Import this module first: the package of a device, or one that registers kernels (may be repeated).",
+)
+@click.option(
+    "--compile", "compiler", default="", metavar="BACKEND", help="Call what torch.compile makes: inductor, diopi ..."
+)
+@click.option("--python", metavar="PATH", help="The Python that has torch (default: this one).")
+@click.option("--case", "case_id", metavar="ID", help="This case alone, printed whole.")
+@click.option("--binding", type=click.Choice(("aten",)), hidden=True)
+@seed_option
+@partial(limit_options, memory=0)
+@selection_options("failures", "sample")
+@shard_options
+@click.option(
+    "--held-out",
+    is_flag=False,
+    flag_value=8,
+    type=click.IntRange(1),
+    metavar="[N]",
+    help="In place of the cases: N calls of each function (8), drawn from its contract with a random seed.",
+)
+@repeat_option
+@click.option("--require-all", is_flag=True, help="Overloads that are missing or not implemented count as failures.")
+@click.option("--exceptions", "exceptions_file", metavar="FILE", help="Known exceptions (YAML).")
+@click.option("-j", "--jobs", type=click.IntRange(1), help="Worker processes (default: the number of processors).")
+@partial(report_options, signed=True)
+@click.option("--sign", "sign_key", metavar="KEY", hidden=True)
+@spec_option
+@combinations(needs("costs_file", "shard"), needs("sign_key", "json_file"))
+def aten(
+    device: str,
+    modules: tuple[str, ...],
+    compiler: str,
+    python: str | None,
+    case_id: str | None,
+    binding: str | None,
+    seed: int,
+    time_limit: float,
+    memory_limit: int,
+    crash_limit: int,
+    ops: tuple[str, ...],
+    family: tuple[str, ...],
+    dtype: tuple[str, ...],
+    axis: tuple[str, ...],
+    model: tuple[str, ...],
+    shard: str | None,
+    costs_file: str | None,
+    failures_file: str | None,
+    sample: int | None,
+    held_out: int | None,
+    repeat: int,
+    require_all: bool,
+    exceptions_file: str | None,
+    jobs: int | None,
+    by: str,
+    failures: int,
+    accuracy: bool,
+    json_file: str | None,
+    junit_file: str | None,
+    html_file: str | None,
+    sign_key: str | None,
+    spec: str | None,
+) -> None:
+    """Run the cases on a device of PyTorch: each through every overload of ATen that the spec names for its function.
+
+    Needs torch, and no library, header or build. Which calls are legal is for PyTorch's own meta functions to say.
+    """
+    processes = started_ahead()
+    from diopigen.conformance.aten.caller import AtenCaller
+    from diopigen.conformance.aten.forms import through_overloads
+    from diopigen.conformance.report.results import text
+    from diopigen.conformance.run.execution import Execution
+    from diopigen.conformance.run.identity import settings_digest, spec_digest
+    from diopigen.conformance.run.provenance import provenance, sign
+    from diopigen.conformance.run.runner import Fleet
+
+    session = Session(spec, None, "text", False)
+    workers = jobs or os.cpu_count() or 1
+    threads = max(1, (os.cpu_count() or 1) // workers)
+    caller = AtenCaller(modules, compiler, python or sys.executable, threads)
+    if case_id is not None:
+        selected = [_case(session, case_id, seed)]
+    elif held_out is None:
+        selected = select_cases(session, ops, family, dtype, axis, model)
+    else:
+        source = click.get_current_context().get_parameter_source("seed")
+        seed = secrets.randbits(48) if source is ParameterSource.DEFAULT else seed
+        selected = select_held_out(session, ops, family, dtype, seed, held_out)
+    interface = session.load().interface
+    if case_id is None:
+        selected = list(through_overloads(interface, selected))
+    selection = parts_of(selected, shard, costs_file, failures_file, sample)
+    known = known_exceptions(session, exceptions_file)
+    cases = waived(session, selection.cases, known)
+    entries = [(one.waiver.kind, one.waiver.factor, one.glob, sorted(one.dtypes)) for one in known]
+    words = ["--device", device, *(word for module in modules for word in ("--register", module))]
+    words += ["--compile", compiler] if compiler else []
+    words += ["--python", python] if python else []
+    coverage = _coverage(caller, device, cases)
+    results = run_with_progress(
+        session, cases, (Path(device), Path()), seed, (time_limit, memory_limit),
+        Execution(is_confined=False, crash_limit=crash_limit), processes, workers, caller=caller,
+        fleet=Fleet(repeat=repeat),
+    )  # fmt: skip
+    results = replace(
+        results,
+        binding="aten",
+        options=tuple(words),
+        coverage={kind: tuple(names) for kind, names in coverage.items()},
+        requires_all=require_all,
+        shard=shard or "",
+        identity={
+            "library": f"{results.library_version}",
+            "spec": spec_digest(session.workspace().spec),
+            "settings": settings_digest((words, repeat, entries)),
+        },
+        plan=selection.plan,
+        expected=tuple(case.id for case in cases),
+        provenance=provenance(Path(), session.workspace().spec),
+    )
+    write_reports(session, results, json_file, junit_file, html_file)
+    if sign_key and json_file:
+        sign(Path(json_file), Path(sign_key))
+    if case_id is not None:
+        from diopigen.conformance.report.results import failure_text
+
+        click.echo(failure_text(results.results[0], results))
+    else:
+        colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        click.echo(text(results, colour=colour, failures=failures, by=by, accuracy=accuracy), nl=False)
+    sys.exit(exit_code(results))
+
+
+def _case(session: Session, case_id: str, seed: int) -> Case:
+    """The case of an id with an overload."""
+    from diopigen.conformance.cases.held_out import HeldOut
+    from diopigen.conformance.cases.suite import find
+
+    name, sign, overload = case_id.rpartition("@")
+    if not sign:
+        raise click.UsageError(f"'{case_id}' names no overload: write it as in a report, CASE@OVERLOAD")
+    interface = session.load().interface
+    case = HeldOut(interface, seed).find(name) or find(interface, name, session.models())
+    function = next(function for function in interface.functions if function.name == case.function)
+    known = [one.name for one in function.aten]
+    if overload not in known:
+        raise click.UsageError(f"the spec has no overload '{overload}' for {function.name}: {', '.join(known)}")
+    return replace(case, id=case_id, overload=overload)
+
+
+def _coverage(caller: AtenCaller, device: str, cases: list[Case]) -> dict[str, list[str]]:
+    """The overloads of the cases by the origin of their kernels. Raises `Failure` where torch has no such device."""
+    words = [word for module in caller.modules for word in ("--register", module)]
+    command = [caller.python, "-m", "diopigen.conformance.aten.coverage", device, *words]
+    names = "\n".join(dict.fromkeys(case.overload for case in cases))
+    try:
+        done = subprocess.run(command, input=names, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise failure("torch-missing", f"'{caller.python}' cannot be started: {error.strerror}", fix=_FIX) from None
+    if done.returncode:
+        said = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+        raise failure("torch-missing", f"torch or its device '{device}' cannot be used: {said}", fix=_FIX)
+    found: dict[str, list[str]] = json.loads(done.stdout)
+    return found
+
+
+_FIX = "pip install torch, and name the package of the device by --register"

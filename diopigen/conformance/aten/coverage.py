@@ -1,0 +1,71 @@
+"""`python -m diopigen.conformance.aten.coverage DEVICE [--register MODULE]... < NAMES`: where the kernels of overloads
+come from on a device, by the dispatcher of torch, as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+from diopigen.ir.aten import FOR_ALL_DEVICES
+
+KINDS = {
+    "kernel": "kernels of the device",
+    "decomposed": "decompose into other operators",
+    "cpu": "fall back to the CPU",
+    "absent": "no kernel",
+    "missing": "not in this torch",
+}
+"""Origins of the kernel of an overload on a device."""
+
+_MARKS = {
+    "[kernel]": "kernel",
+    "[math kernel]": "decomposed",
+    "[default backend kernel]": "decomposed",
+    "[backend fallback]": "cpu",
+}
+
+
+def _origin(torch: Any, name: str, key: str) -> str:
+    try:
+        table = torch._C._dispatch_dump_table(f"aten::{FOR_ALL_DEVICES.get(name, name)}")
+    except RuntimeError:
+        return "missing"
+    if "undefined" in table.partition("\n")[0].lower() and "registered at" not in table:
+        return "missing"
+    line = next((line for line in table.split("\n") if line.startswith(f"{key}:")), "")
+    return next((kind for mark, kind in _MARKS.items() if line.endswith(mark)), "absent")
+
+
+def origins(names: Iterable[str], device: str) -> dict[str, list[str]]:
+    """The overloads by origin."""
+    import torch
+
+    key = torch._C._dispatch_key_for_device(torch.device(device).type)
+    found: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    for name in names:
+        found[_origin(torch, name, key)].append(name)
+    return found
+
+
+def main() -> int:
+    """Entry of the program."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("device")
+    parser.add_argument("--register", action="append", default=[])
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    import torch  # noqa: F401  (before the modules that extend it)
+
+    for module in options.register:
+        importlib.import_module(module)
+    json.dump(origins(sys.stdin.read().split(), options.device), sys.stdout)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
