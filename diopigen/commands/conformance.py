@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import json
 import os
 import secrets
@@ -56,7 +57,7 @@ class _Group(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         words = list(args)
-        if words[:1] == ["run"] and any(pair == ("--binding", "aten") for pair in zip(words, words[1:], strict=False)):
+        if words[:1] == ["run"] and ("--binding", "aten") in itertools.pairwise(words):
             words[0] = "aten"
         return super().resolve_command(ctx, words)
 

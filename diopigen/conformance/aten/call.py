@@ -264,6 +264,10 @@ class AtenCall:
         return [*found, *[None] * (count - len(found))]
 
 
+_LONG = 200
+"""Characters of an error that are shown whole."""
+
+
 def _only(value: Any) -> Any:
     return value[0] if isinstance(value, (list, tuple)) and len(value) == 1 else value
 
@@ -278,8 +282,9 @@ def _word(dtype: Any) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of an error's text."""
-    return (str(error).strip().splitlines() or [""])[0]
+    """The beginning of an error's text: its first line, or the first sentence of a long one."""
+    line = (str(error).strip().splitlines() or [""])[0]
+    return line if len(line) <= _LONG else line.partition(". ")[0][:_LONG]
 
 
 def _described(error: BaseException) -> str:

@@ -17,6 +17,8 @@ class AtenChecker(Checker):
     device must refuse, and what they accept, it may accept.
     """
 
+    not_its_own = "falls back to the CPU"
+
     def _check(self, case: Case, function: Function, calls: Calls) -> tuple[str, list[Fault]]:
         frame, ready = self.preparer.frame(case, function)
         self.values = ready.values

@@ -9,7 +9,6 @@ import json
 import sys
 import warnings
 from collections.abc import Iterable
-from typing import Any
 
 from diopigen.ir.aten import FOR_ALL_DEVICES
 
@@ -30,12 +29,13 @@ _MARKS = {
 }
 
 
-def _origin(torch: Any, name: str, key: str) -> str:
-    try:
-        table = torch._C._dispatch_dump_table(f"aten::{FOR_ALL_DEVICES.get(name, name)}")
-    except RuntimeError:
-        return "missing"
-    if "undefined" in table.partition("\n")[0].lower() and "registered at" not in table:
+def origin(name: str, device: str) -> str:
+    """The origin of an overload's kernel on a type of device."""
+    import torch
+
+    key = torch._C._dispatch_key_for_device(device)
+    table = torch._C._dispatch_dump_table(f"aten::{FOR_ALL_DEVICES.get(name, name)}")
+    if not table:
         return "missing"
     line = next((line for line in table.split("\n") if line.startswith(f"{key}:")), "")
     return next((kind for mark, kind in _MARKS.items() if line.endswith(mark)), "absent")
@@ -45,10 +45,9 @@ def origins(names: Iterable[str], device: str) -> dict[str, list[str]]:
     """The overloads by origin."""
     import torch
 
-    key = torch._C._dispatch_key_for_device(torch.device(device).type)
     found: dict[str, list[str]] = {kind: [] for kind in KINDS}
     for name in names:
-        found[_origin(torch, name, key)].append(name)
+        found[origin(name, torch.device(device).type)].append(name)
     return found
 
 

@@ -18,14 +18,17 @@ import torch
 
 from diopigen.conformance.aten.arguments import Reader
 from diopigen.conformance.aten.call import AtenCall, Inexpressible, Invoke, Overload, Statuses, first_line
+from diopigen.conformance.aten.coverage import origin
 from diopigen.conformance.aten.forms import CPU, META
 from diopigen.conformance.aten.pairing import PairingError, paired
 from diopigen.conformance.aten.random_states import RandomStates
-from diopigen.conformance.run.frames import MISSING, OWN, Answer
+from diopigen.conformance.run.frames import FOREIGN, MISSING, OWN, Answer
 from diopigen.conformance.run.serving import HostFailure, Opened, OpenRequest, Request, serve
 from diopigen.ir.aten import FOR_ALL_DEVICES, parse_schema
 from diopigen.ir.model import Function, Interface
 
+_STATES = {"cpu": FOREIGN, "absent": MISSING, "missing": MISSING}
+"""States of overloads by the origin of their kernels; those of others are the device's own."""
 _COMPILED_MOST = 200
 """Compiled calls after which the caches of torch.compile are emptied."""
 
@@ -54,7 +57,7 @@ class AtenCalls:
         self.names = list(request.functions)
         self.elsewhere = {kind: (torch.device(kind), RandomStates(torch.device(kind))) for kind in (META, CPU)}
         self.states = RandomStates(self.device)
-        found = [OWN if self._op(name.split(" ")[1]) is not None else MISSING for name in self.names]
+        found = [self._state(*name.split(" ")) for name in self.names]
         return Opened("PyTorch", f"{torch.__version__}, {self.device}", False, found)
 
     def call(self, request: Request) -> Answer:
@@ -72,6 +75,11 @@ class AtenCalls:
     def close(self) -> str:
         """Leaves the device."""
         return ""
+
+    def _state(self, _function: str, overload: str, *other: str) -> int:
+        if self._op(overload) is None:
+            return MISSING
+        return OWN if other else _STATES.get(origin(overload, self.device.type), OWN)
 
     def _op(self, overload: str) -> Any:
         base, _, name = FOR_ALL_DEVICES.get(overload, overload).partition(".")

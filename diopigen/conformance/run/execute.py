@@ -1,4 +1,4 @@
-"""Checkers one case: has the function called, and checks status, values and memory."""
+"""Checks one case: has the function called, and checks status, values and memory."""
 
 from __future__ import annotations
 
@@ -63,7 +63,10 @@ class Done:
 
 
 class Checker:
-    """Checkers cases of one library, which others call."""
+    """Checks cases of one library, which others call."""
+
+    not_its_own = NOT_ITS_OWN
+    """Why a function is missing whose state is `FOREIGN`."""
 
     def __init__(
         self,
@@ -94,7 +97,7 @@ class Checker:
         function = self.functions[case.function]
         state = calls.state[case.called]
         if state != OWN:
-            return CaseResult(case, "missing", 0.0, reason=NOT_ITS_OWN if state == FOREIGN else "")
+            return CaseResult(case, "missing", 0.0, reason=self.not_its_own if state == FOREIGN else "")
         on_host = any(operand.on_host for operand in operands_of(case.arguments.values()))
         if (on_host and not calls.has_device) or not self.expresses(function, case):
             return CaseResult(case, "inapplicable", 0.0)

@@ -1,4 +1,4 @@
-"""Worker processes that checker cases, and the queue of cases that they share."""
+"""Worker processes that check cases, and the queue of cases that they share."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class _Worker:
 
 
 class Session:
-    """Processes that checker cases, each with an executor of its own."""
+    """Processes that check cases, each with an executor of its own."""
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class Session:
         return self.results
 
     def check(self, cases: Sequence[Case]) -> list[CaseResult]:
-        """Checkers cases in the process that is there, or in a new one."""
+        """Checks cases in the process that is there, or in a new one."""
         self._take_on(cases)
         if self.workers:
             self._feed(self.workers[0])
