@@ -1,4 +1,4 @@
-"""Cases as pytest items. Imported where `--diopi-lib` is given, by `pytest_plugin`."""
+"""Cases as pytest items. Imported by `pytest_plugin` where `--diopi-lib` or `--diopi-device` is given."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ import pytest
 
 from diopigen import api
 from diopigen.commands.conformance_cards import of_shard, parts_of, variables_of
+from diopigen.conformance.aten.caller import AtenCaller
 from diopigen.conformance.cases.suite import select
 from diopigen.conformance.model import FAILURES, PASSING, Case, CaseResult, Results
 from diopigen.conformance.report.results import ending_text, failure_text, why_not_tested
 from diopigen.conformance.run.cards import WorkerPlan
 from diopigen.conformance.run.exceptions import read, with_waivers
+from diopigen.conformance.run.execution import DEFAULT, Execution
 from diopigen.conformance.run.host_runtime import host_runtime
 from diopigen.conformance.run.locate import library_and_runtime
-from diopigen.conformance.run.runner import CaseRunner
+from diopigen.conformance.run.runner import MEMORY_LIMIT, CaseRunner
 from diopigen.conformance.vendor_side import VendorSide
 from diopigen.diagnostics import Diagnostic, Failure, Sink
 from diopigen.findings.render import render
@@ -101,30 +103,42 @@ def collect(session: pytest.Session) -> list[pytest.Item]:
         variables = of_shard(variables, option("--diopi-shard") or "")
         # The workers of pytest-xdist are gw0, gw1 and so on; without it there is one.
         worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw") or 0)
-        templates = api.workspace(option("--diopi-spec")).templates
-        library, runtime = library_and_runtime(
-            option("--diopi-lib"), option("--diopi-runtime"), lambda: host_runtime(interface, templates)
-        )
+        library, runtime, caller = _tested(session.config, interface)
+        execution = DEFAULT if caller is None else Execution(is_confined=False)
     except Failure as fault:
         raise pytest.UsageError(_shown(fault.diagnostics)) from None
     except click.UsageError as error:
         raise pytest.UsageError(error.message) from None
     parent = CaseCollector.from_parent(session, name="diopi", nodeid="diopi")
     seed, limit = option("--diopi-seed"), option("--diopi-time-limit")
+    options = vendor.options if caller is None else caller.words(str(library))
     parent.run = Results(
-        (), 0.0, seed, str(library), runtime=option("--diopi-runtime") or "", options=vendor.options,
+        (), 0.0, seed, str(library), runtime=option("--diopi-runtime") or "", options=options,
         declarations={one.where: str(one) for one in vendor.accuracy},
+        binding="" if caller is None else "aten",
     )  # fmt: skip
     parent.runner = CaseRunner(
         cases, interface, library, runtime, seed=seed, time_limit=limit, accuracy=vendor.accuracy,
         environment=WorkerPlan(variables).environment(worker), repeat=max(1, option("--diopi-repeat")),
+        caller=caller, execution=execution, memory_limit=MEMORY_LIMIT if caller is None else 0,
     )  # fmt: skip
     items: list[pytest.Item] = []
     for case in cases:
         item = CaseItem.from_parent(parent, name=case.id)
         item.case = case
+        item.add_marker(pytest.mark.diopi(case.function, case.dtype, case.axis))
         items.append(item)
     return items
+
+
+def _tested(config: pytest.Config, interface: Interface) -> tuple[Path, Path, AtenCaller | None]:
+    """The library and its runtime, or the device and what calls it."""
+    option = config.getoption
+    if device := option("--diopi-device"):
+        return Path(device), Path(), AtenCaller(tuple(option("--diopi-register")), option("--diopi-compile"))
+    templates = api.workspace(option("--diopi-spec")).templates
+    library = option("--diopi-lib"), option("--diopi-runtime")
+    return (*library_and_runtime(*library, lambda: host_runtime(interface, templates)), None)
 
 
 def _cases(config: pytest.Config) -> tuple[Interface, list[Case], VendorSide]:
@@ -133,6 +147,8 @@ def _cases(config: pytest.Config) -> tuple[Interface, list[Case], VendorSide]:
     where = api.workspace(option("--diopi-spec"))
     interface = api.load(where, sink).interface
     tables = tuple(api.models(where, sink).values())
+    if option("--diopi-device") and option("--diopi-lib"):
+        raise click.UsageError("--diopi-device has no library: leave out --diopi-lib")
     cases = select(
         interface,
         ops=option("--diopi-ops"),
@@ -142,6 +158,10 @@ def _cases(config: pytest.Config) -> tuple[Interface, list[Case], VendorSide]:
         tables=tables,
         models=option("--diopi-model"),
     )
+    if option("--diopi-device"):
+        from diopigen.conformance.aten.forms import through_overloads
+
+        cases = list(through_overloads(interface, cases))
     cases = parts_of(cases, option("--diopi-shard"), option("--diopi-costs"), option("--diopi-only-failures")).cases
     file = option("--diopi-exceptions")
     if file and not sink.has_errors:

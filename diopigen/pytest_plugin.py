@@ -1,7 +1,8 @@
-"""The conformance suite as a pytest plugin: `pytest --diopi-lib PATH` runs one test per case.
+"""The conformance suite as a pytest plugin: `pytest --diopi-lib PATH` runs one test per case, and so does
+`pytest --diopi-device npu` on a device of PyTorch.
 
-pytest loads this module in every project where diopigen is installed, so it imports nothing but pytest until the
-option is given. The process in which the library runs is one per pytest process, so that pytest-xdist spreads cases.
+pytest loads this module in every project where diopigen is installed, so it imports nothing but pytest until one of
+the options is given. The process that makes the calls is one per pytest process, so that pytest-xdist spreads cases.
 """
 
 from __future__ import annotations
@@ -15,6 +16,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """The options, named as those of `diopigen conformance run`."""
     group = parser.getgroup("diopi", "conformance of a DIOPI kernel library")
     group.addoption("--diopi-lib", metavar="PATH", help="the library under test: every case becomes a test")
+    group.addoption("--diopi-device", metavar="DEVICE", help="a device of PyTorch: every case of an overload is a test")
+    help_text = "import this first: the package of the device (may be repeated)"
+    group.addoption("--diopi-register", action="append", default=[], metavar="MODULE", help=help_text)
+    group.addoption(
+        "--diopi-compile", default="", metavar="BACKEND", help="call what torch.compile makes by this backend"
+    )
     group.addoption("--diopi-runtime", metavar="PATH", help="libdiopirt.so (default: searched in the library's folder)")
     group.addoption("--diopi-spec", metavar="DIR", help="folder of the spec (default: ./specs, else the built-in one)")
     group.addoption("--diopi-impl", metavar="DIR", help="the vendor's folder: its shims' conversions count")
@@ -35,14 +42,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Without files on the command line only the cases run, not the tests of the folder where pytest is started."""
-    if config.getoption("--diopi-lib") and config.args_source is not pytest.Config.ArgsSource.ARGS:
+    config.addinivalue_line("markers", "diopi(function, dtype, axis): a case of the conformance suite")
+    if _is_chosen(config) and config.args_source is not pytest.Config.ArgsSource.ARGS:
         config.args = []
 
 
 @pytest.hookimpl(tryfirst=True)  # before the hooks that deselect by -k and -m
 def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
     """Adds the cases."""
-    if session.config.getoption("--diopi-lib"):
+    if _is_chosen(session.config):
         from diopigen.pytest_items import collect
 
         items += collect(session)
+
+
+def _is_chosen(config: pytest.Config) -> bool:
+    return bool(config.getoption("--diopi-lib") or config.getoption("--diopi-device"))

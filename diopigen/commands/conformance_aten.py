@@ -145,9 +145,7 @@ def aten(
     known = known_exceptions(session, exceptions_file)
     cases = waived(session, selection.cases, known)
     entries = [(one.waiver.kind, one.waiver.factor, one.glob, sorted(one.dtypes)) for one in known]
-    words = ["--device", device, *(word for module in modules for word in ("--register", module))]
-    words += ["--compile", compiler] if compiler else []
-    words += ["--python", python] if python else []
+    words = caller.words(device)
     coverage = _coverage(caller, device, cases)
     results = run_with_progress(
         session, cases, (Path(device), Path()), seed, (time_limit, memory_limit),
@@ -157,7 +155,7 @@ def aten(
     results = replace(
         results,
         binding="aten",
-        options=tuple(words),
+        options=words,
         coverage={kind: tuple(names) for kind, names in coverage.items()},
         requires_all=require_all,
         shard=shard or "",

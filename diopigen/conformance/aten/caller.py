@@ -25,6 +25,13 @@ class AtenCaller:
     threads: int = 1
     names_files: bool = False
 
+    def words(self, device: str) -> tuple[str, ...]:
+        """The options of `conformance aten` that say this, with a device."""
+        words = ["--device", device, *(word for module in self.modules for word in ("--register", module))]
+        words += ["--compile", self.compiler] if self.compiler else []
+        words += ["--python", self.python] if self.python != sys.executable else []
+        return tuple(words)
+
     def command(self, interface: Interface) -> list[str]:
         """The words that start the program."""
         words = [self.python, "-m", "diopigen.conformance.aten.executor", interface_file(interface)]

@@ -198,13 +198,16 @@ class CaseRunner:
         accuracy: Sequence[Declaration] = (),
         repeat: int = 1,
         execution: Execution = DEFAULT,
+        caller: Caller | None = None,
     ) -> None:
         """`cases` are all that may be asked about; limits and `accuracy` are as for `run`, `repeat` as for `Fleet`.
-        `environment` is added to that of the executor; `stays`, `acts` and `execution` are those of `Setup`."""
-        paths = _paths(library, runtime, execution)
+        `environment` is added to that of the executor; `stays`, `acts`, `execution` and `caller` are those of
+        `Setup`."""
+        paths = _paths(library, runtime, execution, caller)
         setup = Setup(
             _slim(interface, cases), *paths, seed, time_limit, memory_limit, environment or {}, stays, acts,
             accuracy=tuple(accuracy), repeat=repeat, shows_all=True, execution=execution,
+            caller=caller,
         )  # fmt: skip
         self._session = Session(setup)
         self._session.open = True
