@@ -42,6 +42,7 @@ from diopigen.diagnostics import failure
 if TYPE_CHECKING:
     from diopigen.conformance.aten.caller import AtenCaller
     from diopigen.conformance.model import Case
+    from diopigen.ir.model import Interface
 
 
 @click.command(cls=Grouped)
@@ -55,6 +56,11 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--compile", "compiler", default="", metavar="BACKEND", help="Call what torch.compile makes: inductor, diopi ..."
+)
+@click.option(
+    "--operators",
+    metavar="FILE",
+    help="Call operators of another library in the place of ATen's: functions of the spec with their names (YAML).",
 )
 @click.option("--python", metavar="PATH", help="The Python that has torch (default: this one).")
 @click.option("--case", "case_id", metavar="ID", help="This case alone, printed whole.")
@@ -83,6 +89,7 @@ def aten(
     device: str,
     modules: tuple[str, ...],
     compiler: str,
+    operators: str | None,
     python: str | None,
     case_id: str | None,
     binding: str | None,
@@ -119,6 +126,7 @@ def aten(
     """
     processes = started_ahead()
     from diopigen.conformance.aten.caller import AtenCaller
+    from diopigen.conformance.aten.custom import with_operators
     from diopigen.conformance.aten.forms import through_overloads
     from diopigen.conformance.report.results import text
     from diopigen.conformance.run.execution import Execution
@@ -127,30 +135,34 @@ def aten(
     from diopigen.conformance.run.runner import Fleet
 
     session = Session(spec, None, "text", False)
+    interface = session.load().interface
+    if operators is not None:
+        interface = with_operators(interface, operators, session.sink)
+        if session.sink.has_errors:
+            session.finish()
     workers = jobs or os.cpu_count() or 1
     threads = max(1, (os.cpu_count() or 1) // workers)
     caller = AtenCaller(modules, compiler, python or sys.executable, threads)
     if case_id is not None:
-        selected = [_case(session, case_id, seed)]
+        selected = [_case(session, interface, case_id, seed)]
     elif held_out is None:
         selected = select_cases(session, ops, family, dtype, axis, model)
     else:
         source = click.get_current_context().get_parameter_source("seed")
         seed = secrets.randbits(48) if source is ParameterSource.DEFAULT else seed
         selected = select_held_out(session, ops, family, dtype, seed, held_out)
-    interface = session.load().interface
     if case_id is None:
         selected = list(through_overloads(interface, selected))
     selection = parts_of(selected, shard, costs_file, failures_file, sample)
     known = known_exceptions(session, exceptions_file)
     cases = waived(session, selection.cases, known)
     entries = [(one.waiver.kind, one.waiver.factor, one.glob, sorted(one.dtypes)) for one in known]
-    words = caller.words(device)
+    words = (*caller.words(device), *(("--operators", operators) if operators else ()))
     coverage = _coverage(caller, device, cases)
     results = run_with_progress(
         session, cases, (Path(device), Path()), seed, (time_limit, memory_limit),
         Execution(is_confined=False, crash_limit=crash_limit), processes, workers, caller=caller,
-        fleet=Fleet(repeat=repeat),
+        fleet=Fleet(repeat=repeat), interface=interface,
     )  # fmt: skip
     results = replace(
         results,
@@ -181,7 +193,7 @@ def aten(
     sys.exit(exit_code(results))
 
 
-def _case(session: Session, case_id: str, seed: int) -> Case:
+def _case(session: Session, interface: Interface, case_id: str, seed: int) -> Case:
     """The case of an id with an overload."""
     from diopigen.conformance.cases.held_out import HeldOut
     from diopigen.conformance.cases.suite import find
@@ -189,7 +201,6 @@ def _case(session: Session, case_id: str, seed: int) -> Case:
     name, sign, overload = case_id.rpartition("@")
     if not sign:
         raise click.UsageError(f"'{case_id}' names no overload: write it as in a report, CASE@OVERLOAD")
-    interface = session.load().interface
     case = HeldOut(interface, seed).find(name) or find(interface, name, session.models())
     function = next(function for function in interface.functions if function.name == case.function)
     known = [one.name for one in function.aten]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from diopigen.conformance.run.execution import Execution
     from diopigen.conformance.run.processes import Processes
     from diopigen.conformance.run.runner import Fleet
+    from diopigen.ir.model import Interface
 
 
 def started_ahead() -> Processes:
@@ -146,15 +147,17 @@ def run_with_progress(
     accuracy: Sequence[Declaration] = (),
     caller: Caller | None = None,
     fleet: Fleet | None = None,
+    interface: Interface | None = None,
 ) -> Results:
-    """Runs cases over a library and its runtime, with progress on standard error."""
+    """Runs cases over a library and its runtime, with progress on standard error; `interface` is the session's unless
+    it is another one."""
     from diopigen.conformance.run.runner import run as run_cases
     from diopigen.conformance.run.runner import weight
 
     with _Progress(sys.stderr.isatty(), sum(map(weight, cases))) as progress:
         return run_cases(
             cases,
-            session.load().interface,
+            interface or session.load().interface,
             *libraries,
             jobs=jobs,
             seed=seed,

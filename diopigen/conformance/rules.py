@@ -39,6 +39,8 @@ RULES = {
     "report-shard-missing": "Results that are merged are those of all shards.",
     "history-unreadable": "A history of runs is a file that `conformance history add` wrote.",
     "launcher-missing": "The command that starts the processes of a run (--launcher, --executor) is there.",
+    "operator-unknown-function": "A file of operators (`conformance aten --operators`) names functions of the spec.",
+    "operator-unknown-parameter": "The names that a file of operators has for arguments are for parameters.",
     "torch-missing": "torch, and the device that --device names, can be used by the Python of `conformance aten`.",
     "dispatch-missing": "The dispatch library is in the folder of the library under test, where --through asks for it.",
     "runtime-missing": "The host runtime is in the folder of the library under test, or is named.",

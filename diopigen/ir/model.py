@@ -197,9 +197,9 @@ class Parameter:
     keys: tuple[Key, ...] = ()
     """Conditions on its values; the constraints of the function begin with the same."""
     domain: Formula | None = None
+    """Distribution of legal elements, if ordinary random numbers are unsuitable."""
     typical: Formula | None = None
     """Distribution of elements in recorded calls; None for normal numbers."""
-    """Distribution of legal elements, if ordinary random numbers are unsuitable."""
     elements: Elements | None = None
     """Content of a buffer."""
     spans: Mapping[str, Span] = field(default_factory=dict, compare=False)
@@ -299,6 +299,8 @@ class Overload:
     """Parameters with the names of their arguments, where neither names nor order tell."""
     spans: Mapping[str, Span] = field(default_factory=dict, compare=False)
     """Positions of the names of the parameters."""
+    without: frozenset[str] = frozenset()
+    """Parameters that it lacks, as a file of operators says: what shapes say already, and results that it keeps."""
 
 
 @dataclass(frozen=True, slots=True)

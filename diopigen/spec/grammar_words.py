@@ -35,22 +35,19 @@ CONSTRAINT_ID = TextShape(r"C[1-9][0-9]*", what="a constraint id such as C1")
 VERSION = TextShape(r"[0-9]+\.[0-9]+(?:\.[0-9]+)?", what="a version in quotes such as '1.0'")
 FLAG = BooleanShape()
 NAMES = ListShape(WORD, non_empty=True)
-OVERLOADS = ListShape(
-    EitherShape(
-        (
-            OVERLOAD,
-            RecordShape(
-                "overload",
-                {
-                    "overload": Field(OVERLOAD, "the ATen overload", required=True),
-                    "bind": Field(MapShape(LiteralShape()), "parameters that it fixes, with values"),
-                    "names": Field(
-                        MapShape(WORD),
-                        "parameters with the names of their arguments, where neither names nor order tell",
-                    ),
-                },
-            ),
-        )
-    )
-)
 RECIPE = MapShape(AnyShape())
+
+
+def overload_list(name: TextShape, **more: Field) -> ListShape:
+    """A list of overloads, each by its name, or with what it fixes, how its arguments are called, and `more`."""
+    about = "parameters with the names of their arguments, where neither names nor order tell"
+    fields = {
+        "overload": Field(name, "the overload", required=True),
+        "bind": Field(MapShape(LiteralShape()), "parameters that it fixes, with values"),
+        "names": Field(MapShape(WORD), about),
+        **more,
+    }
+    return ListShape(EitherShape((name, RecordShape("overload", fields))))
+
+
+OVERLOADS = overload_list(OVERLOAD)

@@ -29,12 +29,20 @@ _MARKS = {
 }
 
 
+def parts_of(name: str) -> tuple[str, str, str]:
+    """The namespace, name and overload name of what is called for an overload of the spec on any device."""
+    space, sign, operator = name.partition("::")
+    base, _, overload = (operator if sign else FOR_ALL_DEVICES.get(name, name)).partition(".")
+    return space if sign else "aten", base, overload
+
+
 def origin(name: str, device: str) -> str:
     """The origin of an overload's kernel on a type of device."""
     import torch
 
     key = torch._C._dispatch_key_for_device(device)
-    table = torch._C._dispatch_dump_table(f"aten::{FOR_ALL_DEVICES.get(name, name)}")
+    space, base, overload = parts_of(name)
+    table = torch._C._dispatch_dump_table(f"{space}::{base}{'.' if overload else ''}{overload}")
     if not table:
         return "missing"
     line = next((line for line in table.split("\n") if line.startswith(f"{key}:")), "")

@@ -18,13 +18,13 @@ import torch
 
 from diopigen.conformance.aten.arguments import Reader
 from diopigen.conformance.aten.call import AtenCall, Inexpressible, Invoke, Overload, Statuses, first_line
-from diopigen.conformance.aten.coverage import origin
+from diopigen.conformance.aten.coverage import origin, parts_of
 from diopigen.conformance.aten.forms import CPU, META
 from diopigen.conformance.aten.pairing import PairingError, paired
 from diopigen.conformance.aten.random_states import RandomStates
 from diopigen.conformance.run.frames import FOREIGN, MISSING, OWN, Answer
 from diopigen.conformance.run.serving import HostFailure, Opened, OpenRequest, Request, serve
-from diopigen.ir.aten import FOR_ALL_DEVICES, parse_schema
+from diopigen.ir.aten import parse_schema
 from diopigen.ir.model import Function, Interface
 
 _STATES = {"cpu": FOREIGN, "absent": MISSING, "missing": MISSING}
@@ -36,8 +36,8 @@ _COMPILED_MOST = 200
 class AtenCalls:
     """Overloads of ATen on a device."""
 
-    def __init__(self, interface: Interface, compiler: str = "", namespace: str = "aten") -> None:
-        self.interface, self.compiler, self.namespace = interface, compiler, namespace
+    def __init__(self, interface: Interface, compiler: str = "") -> None:
+        self.compiler = compiler
         self.reader = Reader(interface)
         self.functions = {function.name: function for function in interface.functions}
         status = self.reader.enums["diopiError_t"]
@@ -82,8 +82,8 @@ class AtenCalls:
         return OWN if other else _STATES.get(origin(overload, self.device.type), OWN)
 
     def _op(self, overload: str) -> Any:
-        base, _, name = FOR_ALL_DEVICES.get(overload, overload).partition(".")
-        packet = getattr(getattr(torch.ops, self.namespace), base, None)
+        space, base, name = parts_of(overload)
+        packet = getattr(getattr(torch.ops, space), base, None)
         return getattr(packet, name or "default", None)
 
     def _known(self, function: Function, overload: str) -> Overload | str:

@@ -124,6 +124,7 @@ class Pairing:
     places: tuple[Place, ...]
     outputs: tuple[Parameter, ...]
     constants: frozenset[str]
+    """Parameters that the overload fixes or lacks."""
 
     @property
     def is_functional(self) -> bool:
@@ -146,10 +147,13 @@ def paired(function: Function, overload: str, schema: AtenSchema, optional: froz
     """The places of the arguments of `schema`, which may have another name than the `overload` of the spec; those of
     `optional` have defaults. Raises `PairingError`."""
     entry = next(one for one in function.aten if one.name == overload)
-    constants = frozenset(entry.constants)
-    taken = matched(_with_lists(function, schema), replace(schema, name=overload))
+    # What it lacks and has a usual value must have that one in a call.
+    bare = {p.name for p in function.params if p.name in entry.without and (p.is_written or p.default is None)}
+    constants = frozenset({*entry.constants, *bare})
+    present = replace(function, params=tuple(p for p in function.params if p.name not in entry.without))
+    taken = matched(_with_lists(present, schema), replace(schema, name=overload))
     by_argument = {argument.name: function.param(name) for name, argument in taken.items()}
-    outputs = tuple(p for p in function.params if p.is_written and p.type not in ("generator", "generators"))
+    outputs = tuple(p for p in present.params if p.is_written and p.type not in ("generator", "generators"))
     places, written, waiting = [], 0, [p for p in outputs if p.name not in taken]
     for argument in schema.arguments:
         param = by_argument.get(argument.name)
