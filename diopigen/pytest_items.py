@@ -111,7 +111,7 @@ def collect(session: pytest.Session) -> list[pytest.Item]:
         raise pytest.UsageError(error.message) from None
     parent = CaseCollector.from_parent(session, name="diopi", nodeid="diopi")
     seed, limit = option("--diopi-seed"), option("--diopi-time-limit")
-    options = vendor.options if caller is None else caller.words(str(library))
+    options = vendor.options if caller is None else caller.words
     parent.run = Results(
         (), 0.0, seed, str(library), runtime=option("--diopi-runtime") or "", options=options,
         declarations={one.where: str(one) for one in vendor.accuracy},
@@ -135,7 +135,7 @@ def _tested(config: pytest.Config, interface: Interface) -> tuple[Path, Path, At
     """The library and its runtime, or the device and what calls it."""
     option = config.getoption
     if device := option("--diopi-device"):
-        return Path(device), Path(), AtenCaller(tuple(option("--diopi-register")), option("--diopi-compile"))
+        return Path(device), Path(), AtenCaller(device, tuple(option("--diopi-register")), option("--diopi-compile"))
     templates = api.workspace(option("--diopi-spec")).templates
     library = option("--diopi-lib"), option("--diopi-runtime")
     return (*library_and_runtime(*library, lambda: host_runtime(interface, templates)), None)

@@ -142,7 +142,7 @@ def aten(
             session.finish()
     workers = jobs or os.cpu_count() or 1
     threads = max(1, (os.cpu_count() or 1) // workers)
-    caller = AtenCaller(modules, compiler, python or sys.executable, threads)
+    caller = AtenCaller(device, modules, compiler, python or sys.executable, threads)
     if case_id is not None:
         selected = [_case(session, interface, case_id, seed)]
     elif held_out is None:
@@ -157,8 +157,8 @@ def aten(
     known = known_exceptions(session, exceptions_file)
     cases = waived(session, selection.cases, known)
     entries = [(one.waiver.kind, one.waiver.factor, one.glob, sorted(one.dtypes)) for one in known]
-    words = (*caller.words(device), *(("--operators", operators) if operators else ()))
-    coverage = _coverage(caller, device, cases)
+    words = (*caller.words, *(("--operators", operators) if operators else ()))
+    coverage = _coverage(caller, cases)
     results = run_with_progress(
         session, cases, (Path(device), Path()), seed, (time_limit, memory_limit),
         Execution(is_confined=False, crash_limit=crash_limit), processes, workers, caller=caller,
@@ -209,10 +209,10 @@ def _case(session: Session, interface: Interface, case_id: str, seed: int) -> Ca
     return replace(case, id=case_id, overload=overload)
 
 
-def _coverage(caller: AtenCaller, device: str, cases: list[Case]) -> dict[str, list[str]]:
+def _coverage(caller: AtenCaller, cases: list[Case]) -> dict[str, list[str]]:
     """The overloads of the cases by the origin of their kernels. Raises `Failure` where torch has no such device."""
     words = [word for module in caller.modules for word in ("--register", module)]
-    command = [caller.python, "-m", "diopigen.conformance.aten.coverage", device, *words]
+    command = [caller.python, "-m", "diopigen.conformance.aten.coverage", caller.device, *words]
     names = "\n".join(dict.fromkeys(case.overload for case in cases))
     try:
         done = subprocess.run(command, input=names, capture_output=True, text=True, check=False)
@@ -220,7 +220,7 @@ def _coverage(caller: AtenCaller, device: str, cases: list[Case]) -> dict[str, l
         raise failure("torch-missing", f"'{caller.python}' cannot be started: {error.strerror}", fix=_FIX) from None
     if done.returncode:
         said = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
-        raise failure("torch-missing", f"torch or its device '{device}' cannot be used: {said}", fix=_FIX)
+        raise failure("torch-missing", f"torch or its device '{caller.device}' cannot be used: {said}", fix=_FIX)
     found: dict[str, list[str]] = json.loads(done.stdout)
     return found
 

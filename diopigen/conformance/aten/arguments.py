@@ -72,7 +72,7 @@ class Reader:
         if param.type == "bool":
             return bool(value)
         if param.type == "diopiRoundMode_t":
-            return _ROUNDING[self.enums[param.type][value]]
+            return _ROUNDING.get(self.enums[param.type].get(value, ""), "unknown")
         return value
 
 

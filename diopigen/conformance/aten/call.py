@@ -62,6 +62,8 @@ class AtenCall:
         self.fields = reader.arguments(overload.function, request)
         self.params = {param.name: param for param in overload.function.params}
         self.tensors = Tensors(device, torch_dtypes(reader.dtypes), [content for _, content in request.storages])
+        self.in_place: set[str] = set()
+        """Outputs that an overload which works in place has as its operand."""
         self.results: dict[str, Any] = {}
         """Results that are written nowhere yet, by parameter."""
         try:
@@ -150,7 +152,10 @@ class AtenCall:
     def _value(self, place: Place) -> Any:
         argument = place.argument
         if place.rule is not None:
-            return place.rule(self)
+            try:
+                return place.rule(self)
+            except IndexError:
+                raise Inexpressible(f"'{argument.name}' does not follow from the operands") from None
         if place.output is not None:
             found = self._tensor_of(self.outputs[place.output])
             if found is None and not argument.optional:
@@ -163,9 +168,22 @@ class AtenCall:
         value = self.reader.value(place.param, self.fields[place.param.name], self.tensors.tensors)
         if value is None:
             return self._left_out(place)
+        if argument.written and not place.param.is_written:
+            value = self._copied(value)
         if argument.is_list and argument.type in _KEPT_AS_LISTS and not isinstance(value, list):
             return value.tolist() if isinstance(value, torch.Tensor) and argument.type != "Tensor" else [value]
         return value
+
+    def _copied(self, value: Any) -> Any:
+        """The output with the elements of an operand that an overload overwrites and the function does not."""
+        output = next((p for p in self.outputs if self.is_requested(p) and not is_allocated(p)), None)
+        found = None if output is None else self._tensor_of(output)
+        if output is None or not isinstance(found, torch.Tensor) or not isinstance(value, torch.Tensor):
+            raise Inexpressible("the overload works in place, and the call has several operands or none")
+        if (found.dtype, found.shape) != (value.dtype, value.shape):
+            raise Inexpressible("the overload works in place, and the result has another dtype or shape")
+        self.in_place.add(output.name)
+        return found.copy_(value)
 
     def _left_out(self, place: Place) -> Any:
         argument = place.argument
@@ -193,7 +211,7 @@ class AtenCall:
         places = self.overload.pairing.places
         in_place = {place.param.name for place in places if place.param is not None}
         in_place |= {self.outputs[p.output].name for p in places if p.argument.written and p.output is not None}
-        waiting = [param for param in self.outputs if param.name not in in_place]
+        waiting = [param for param in self.outputs if param.name not in in_place | self.in_place]
         if len(returns) != len(waiting):
             waiting = [param for param in waiting if self.is_requested(param)]
         fresh = [

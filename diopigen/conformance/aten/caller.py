@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from diopigen.conformance.aten.checker import AtenChecker
+from diopigen.conformance.aten.fork_server import forking
 from diopigen.conformance.aten.forms import called_names
 from diopigen.conformance.run.execute import Checker
 from diopigen.conformance.run.interface_file import interface_file
@@ -16,18 +17,20 @@ from diopigen.ir.model import Interface
 
 @dataclass(frozen=True, slots=True)
 class AtenCaller:
-    """A `Caller` of overloads of ATen. `modules` are imported ahead, `compiler` is a backend of torch.compile, `python`
-    the interpreter that has torch, `threads` those of each operator on the CPU."""
+    """A `Caller` of overloads of ATen on a device. `modules` are imported ahead, `compiler` is one of torch.compile,
+    `python` the interpreter that has torch, `threads` the number of those of an operator on the CPU."""
 
+    device: str
     modules: tuple[str, ...] = ()
     compiler: str = ""
     python: str = sys.executable
     threads: int = 1
     names_files: bool = False
 
-    def words(self, device: str) -> tuple[str, ...]:
-        """The options of `conformance aten` that say this, with a device."""
-        words = ["--device", device, *(word for module in self.modules for word in ("--register", module))]
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The options of `conformance aten` that say this."""
+        words = ["--device", self.device, *(word for module in self.modules for word in ("--register", module))]
         words += ["--compile", self.compiler] if self.compiler else []
         words += ["--python", self.python] if self.python != sys.executable else []
         return tuple(words)
@@ -37,7 +40,8 @@ class AtenCaller:
         words = [self.python, "-m", "diopigen.conformance.aten.executor", interface_file(interface)]
         words += [word for module in self.modules for word in ("--register", module)]
         words += ["--compile", self.compiler] if self.compiler else []
-        return [*words, "--threads", str(self.threads)]
+        words += ["--threads", str(self.threads)]
+        return forking(words) if self.device == "cpu" and not self.modules else words
 
     def checker(self, interface: Interface, **settings: Any) -> Checker:
         """The checker of its calls."""

@@ -19,6 +19,7 @@ import torch
 from diopigen.conformance.aten.arguments import Reader
 from diopigen.conformance.aten.call import AtenCall, Inexpressible, Invoke, Overload, Statuses, first_line
 from diopigen.conformance.aten.coverage import origin, parts_of
+from diopigen.conformance.aten.fork_server import serve_forks
 from diopigen.conformance.aten.forms import CPU, META
 from diopigen.conformance.aten.pairing import PairingError, paired
 from diopigen.conformance.aten.random_states import RandomStates
@@ -141,13 +142,22 @@ def main() -> int:
     parser.add_argument("--register", action="append", default=[])
     parser.add_argument("--compile", default="")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--fork", default="")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    torch.set_num_threads(options.threads)
     for module in options.register:
         importlib.import_module(module)
     interface = pickle.loads(Path(options.interface).read_bytes())
-    return serve(AtenCalls(interface, options.compile))
+
+    def run() -> int:
+        torch.set_num_threads(options.threads)
+        return serve(AtenCalls(interface, options.compile))
+
+    if not options.fork:
+        return run()
+    torch.empty(1, device="meta").add(1)  # reads what meta functions need
+    serve_forks(options.fork, run)
+    return 0
 
 
 if __name__ == "__main__":
