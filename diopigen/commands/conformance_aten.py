@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import secrets
@@ -143,6 +144,7 @@ def aten(
     workers = jobs or os.cpu_count() or 1
     threads = max(1, (os.cpu_count() or 1) // workers)
     caller = AtenCaller(device, modules, compiler, python or sys.executable, threads)
+    asked = _asked(caller, interface)
     if case_id is not None:
         selected = [_case(session, interface, case_id, seed)]
     elif held_out is None:
@@ -158,7 +160,7 @@ def aten(
     cases = waived(session, selection.cases, known)
     entries = [(one.waiver.kind, one.waiver.factor, one.glob, sorted(one.dtypes)) for one in known]
     words = (*caller.words, *(("--operators", operators) if operators else ()))
-    coverage = _coverage(caller, cases)
+    coverage = _coverage(asked, caller, cases)
     results = run_with_progress(
         session, cases, (Path(device), Path()), seed, (time_limit, memory_limit),
         Execution(is_confined=False, crash_limit=crash_limit), processes, workers, caller=caller,
@@ -168,7 +170,7 @@ def aten(
         results,
         binding="aten",
         options=words,
-        coverage={kind: tuple(names) for kind, names in coverage.items()},
+        coverage=coverage,
         requires_all=require_all,
         shard=shard or "",
         identity={
@@ -209,20 +211,33 @@ def _case(session: Session, interface: Interface, case_id: str, seed: int) -> Ca
     return replace(case, id=case_id, overload=overload)
 
 
-def _coverage(caller: AtenCaller, cases: list[Case]) -> dict[str, list[str]]:
-    """The overloads of the cases by the origin of their kernels. Raises `Failure` where torch has no such device."""
+def _asked(caller: AtenCaller, interface: Interface) -> subprocess.Popen[str]:
+    """A process that finds the origins of all overloads, while cases are derived here."""
     words = [word for module in caller.modules for word in ("--register", module)]
     command = [caller.python, "-m", "diopigen.conformance.aten.coverage", caller.device, *words]
-    names = "\n".join(dict.fromkeys(case.overload for case in cases))
     try:
-        done = subprocess.run(command, input=names, capture_output=True, text=True, check=False)
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
     except OSError as error:
         raise failure("torch-missing", f"'{caller.python}' cannot be started: {error.strerror}", fix=_FIX) from None
-    if done.returncode:
-        said = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
-        raise failure("torch-missing", f"torch or its device '{caller.device}' cannot be used: {said}", fix=_FIX)
-    found: dict[str, list[str]] = json.loads(done.stdout)
-    return found
+    assert process.stdin is not None
+    with contextlib.suppress(BrokenPipeError):
+        process.stdin.write("\n".join({one.name for function in interface.functions for one in function.aten}))
+        process.stdin.close()
+    process.stdin = None
+    return process
+
+
+def _coverage(process: subprocess.Popen[str], caller: AtenCaller, cases: list[Case]) -> dict[str, tuple[str, ...]]:
+    """The overloads of the cases by the origin of their kernels. Raises `Failure` where torch has no such device."""
+    output, errors = process.communicate()
+    if process.returncode:
+        said = (errors.strip().splitlines() or [f"exit status {process.returncode}"])[-1]
+        message = f"torch or its device '{caller.device}' cannot be used: {said}"
+        raise failure("torch-missing", message, fix=_FIX)
+    called = {case.overload for case in cases}
+    return {kind: tuple(name for name in names if name in called) for kind, names in json.loads(output).items()}
 
 
 _FIX = "pip install torch, and name the package of the device by --register"
