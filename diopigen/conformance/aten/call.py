@@ -227,7 +227,12 @@ class AtenCall:
                 self.results[param.name] = value
 
     def _unlike(self) -> str:
-        """What is wrong with the dtype or the shape of a result."""
+        """What is wrong with the dtype or the shape of a result; a tensor that is written to may have been resized."""
+        for param in self.outputs:
+            for number in self._numbers(self.fields[param.name]):
+                expected, actual = list(self.request.tensors[number].shape), list(self.tensors.tensors[number].shape)
+                if expected != actual:
+                    return f"{UNLIKE} '{param.name}' has the shape {actual}, not {expected}"
         for name, value in self.results.items():
             place = None if is_allocated(self.params[name]) else self._tensor_of(self.params[name])
             if place is None or value is None:
@@ -241,6 +246,12 @@ class AtenCall:
                 if _without_ones(expected.shape) != _without_ones(actual.shape):
                     return f"{UNLIKE} '{name}' has the shape {list(actual.shape)}, not {list(expected.shape)}"
         return ""
+
+    def _numbers(self, fields: ArgumentFields) -> list[int]:
+        """The numbers of the tensors of an argument."""
+        if fields.form == Form.TENSORS:
+            return [number for number in fields.value if number >= 0]
+        return [fields.value] if fields.form == Form.TENSOR else []
 
     def _write(self, answer: Answer, *, is_done: bool) -> None:
         """Adds storages with the results in them, numbers and tensors of their own."""
