@@ -183,7 +183,10 @@ class AtenCall:
         if (found.dtype, found.shape) != (value.dtype, value.shape):
             raise Inexpressible("the overload works in place, and the result has another dtype or shape")
         self.in_place.add(output.name)
-        return found.copy_(value)
+        try:
+            return found.copy_(value)
+        except RuntimeError as error:
+            raise Inexpressible(f"the overload works in place: {first_line(error)}") from None
 
     def _left_out(self, place: Place) -> Any:
         argument = place.argument
@@ -212,8 +215,6 @@ class AtenCall:
         in_place = {place.param.name for place in places if place.param is not None}
         in_place |= {self.outputs[p.output].name for p in places if p.argument.written and p.output is not None}
         waiting = [param for param in self.outputs if param.name not in in_place | self.in_place]
-        if len(returns) != len(waiting):
-            waiting = [param for param in waiting if self.is_requested(param)]
         fresh = [
             value
             for value, returned in zip(several, returns, strict=False)
@@ -231,7 +232,7 @@ class AtenCall:
         for param in self.outputs:
             for number in self._numbers(self.fields[param.name]):
                 expected, actual = list(self.request.tensors[number].shape), list(self.tensors.tensors[number].shape)
-                if expected != actual:
+                if _without_ones(expected) != _without_ones(actual):
                     return f"{UNLIKE} '{param.name}' has the shape {actual}, not {expected}"
         for name, value in self.results.items():
             place = None if is_allocated(self.params[name]) else self._tensor_of(self.params[name])

@@ -251,11 +251,11 @@ class Session:
 
     def _count_crash(self, case: Case) -> None:
         """Counts a crash, and with the last of many all other cases of the function that no worker has yet."""
-        self._crashes[case.function] += 1
-        if self._crashes[case.function] != self.setup.execution.crash_limit:
+        self._crashes[case.called] += 1
+        if self._crashes[case.called] != self.setup.execution.crash_limit:
             return
         message = f"not called: {case.function} has crashed {self.setup.execution.crash_limit} times"
-        for number, other in [entry for entry in self.queue if entry[1].function == case.function]:
+        for number, other in [entry for entry in self.queue if entry[1].called == case.called]:
             self.queue.remove((number, other))
             fault = Fault("crash", "", message)
             self._finish(number, CaseResult(other, "crashed", 0.0, (fault,), describe(other)))

@@ -190,7 +190,7 @@ class Bench:
 
     def result(self, case: Case) -> CaseResult:
         """The result of a case. Raises `Failure` where the library does not load again after a crash."""
-        if self._crashes[case.function] >= self.setup.execution.crash_limit:
+        if self._crashes[case.called] >= self.setup.execution.crash_limit:
             return _crash(case, f"not called: {case.function} has crashed {self.setup.execution.crash_limit} times")
         executor = self.executor()
         try:
@@ -202,7 +202,7 @@ class Bench:
             return CaseResult(case, "hung", limit, (fault,), describe(case))
         except (Ended, Rejected, FrameError, MemoryError) as error:
             self._give_up()
-            self._crashes[case.function] += 1
+            self._crashes[case.called] += 1
             return _crash(case, _words(error, shows_all=self.setup.shows_all))
         if not self.setup.stays and any(fault.kind == "guard" for fault in result.faults):
             self._give_up()  # memory was overrun: what runs there next could fail without being at fault
