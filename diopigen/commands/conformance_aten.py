@@ -81,6 +81,12 @@ if TYPE_CHECKING:
 @repeat_option
 @click.option("--require-all", is_flag=True, help="Overloads that are missing or not implemented count as failures.")
 @click.option("--exceptions", "exceptions_file", metavar="FILE", help="Known exceptions (YAML).")
+@click.option(
+    "--known-faults",
+    "with_known_faults",
+    is_flag=True,
+    help="Known faults of PyTorch's CPU, and known choices (docs/pytorch-faults.md), count as failures.",
+)
 @click.option("-j", "--jobs", type=click.IntRange(1), help="Worker processes (default: the number of processors).")
 @partial(report_options, signed=True)
 @click.option("--sign", "sign_key", metavar="KEY", hidden=True)
@@ -111,6 +117,7 @@ def aten(
     repeat: int,
     require_all: bool,
     exceptions_file: str | None,
+    with_known_faults: bool,
     jobs: int | None,
     by: str,
     failures: int,
@@ -129,6 +136,7 @@ def aten(
     from diopigen.conformance.aten.caller import AtenCaller
     from diopigen.conformance.aten.custom import with_operators
     from diopigen.conformance.aten.forms import through_overloads
+    from diopigen.conformance.aten.known import known_text, with_known
     from diopigen.conformance.report.results import text
     from diopigen.conformance.run.execution import Execution
     from diopigen.conformance.run.identity import settings_digest, spec_digest
@@ -182,6 +190,9 @@ def aten(
         expected=tuple(case.id for case in cases),
         provenance=provenance(Path(), session.workspace().spec),
     )
+    explained: dict[str, int] = {}
+    if not with_known_faults:
+        results, explained = with_known(results, device)
     write_reports(session, results, json_file, junit_file, html_file)
     if sign_key and json_file:
         sign(Path(json_file), Path(sign_key))
@@ -192,6 +203,7 @@ def aten(
     else:
         colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         click.echo(text(results, colour=colour, failures=failures, by=by, accuracy=accuracy), nl=False)
+        click.echo("\n".join(["", *known_text(explained)]) + "\n" if explained else "", nl=False)
     sys.exit(exit_code(results))
 
 

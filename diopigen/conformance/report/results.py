@@ -209,6 +209,7 @@ def case_record(case: Case) -> dict[str, Any]:
     """A case as an object: id, function, family, dtype, axis."""
     return {
         "id": case.id, "function": case.function, "family": case.family, "dtype": case.dtype, "axis": case.axis,
+        **({"overload": case.overload} if case.overload else {}),
     }  # fmt: skip
 
 

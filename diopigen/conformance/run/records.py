@@ -23,7 +23,8 @@ def result_of(record: Form) -> CaseResult:
             for name, one in record["conversion"].entries()
         }
         conversion = Conversion(casts)
-    case = Case(case_id, function, family, dtype, axis, {}, waiver=waiver, conversion=conversion)
+    overload = record.get("overload", "").text()
+    case = Case(case_id, function, family, dtype, axis, {}, waiver=waiver, conversion=conversion, overload=overload)
     outcome = record["outcome"]
     if outcome.text() not in OUTCOMES:
         raise outcome.fault("an outcome")
