@@ -43,18 +43,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Without files on the command line only the cases run, not the tests of the folder where pytest is started."""
     config.addinivalue_line("markers", "diopi(function, dtype, axis): a case of the conformance suite")
-    if _is_chosen(config) and config.args_source is not pytest.Config.ArgsSource.ARGS:
+    if _is_selected(config) and config.args_source is not pytest.Config.ArgsSource.ARGS:
         config.args = []
 
 
 @pytest.hookimpl(tryfirst=True)  # before the hooks that deselect by -k and -m
 def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
     """Adds the cases."""
-    if _is_chosen(session.config):
+    if _is_selected(session.config):
         from diopigen.pytest_items import collect
 
         items += collect(session)
 
 
-def _is_chosen(config: pytest.Config) -> bool:
+def _is_selected(config: pytest.Config) -> bool:
     return bool(config.getoption("--diopi-lib") or config.getoption("--diopi-device"))

@@ -85,7 +85,7 @@ if TYPE_CHECKING:
     "--known-faults",
     "with_known_faults",
     is_flag=True,
-    help="Known faults of PyTorch's CPU, and known choices (docs/pytorch-faults.md), count as failures.",
+    help="Known faults of PyTorch's CPU, and known choices (generated/docs/pytorch-faults.md), count as failures.",
 )
 @click.option("-j", "--jobs", type=click.IntRange(1), help="Worker processes (default: the number of processors).")
 @partial(report_options, signed=True)

@@ -11,10 +11,10 @@ import torch
 
 from diopigen.conformance.aten.arguments import Reader, is_allocated
 from diopigen.conformance.aten.forms import UNLIKE
-from diopigen.conformance.aten.pairing import Pairing, Place
+from diopigen.conformance.aten.pairing import Pairing, Position
 from diopigen.conformance.aten.random_states import RandomStates
 from diopigen.conformance.aten.tensors import Tensors, raw, torch_dtypes
-from diopigen.conformance.run.execute import INEXPRESSIBLE
+from diopigen.conformance.run.execute import NO_SUCH_CALL
 from diopigen.conformance.run.frames import Answer, Form, RawTensor
 from diopigen.conformance.run.serving import ArgumentFields, HostFailure, Request
 from diopigen.ir.model import Function, Parameter
@@ -23,11 +23,11 @@ Invoke = Callable[[Any, Sequence[Any], Mapping[str, Any]], Any]
 """Calls an overload with positional and keyword arguments."""
 
 
-class Inexpressible(HostFailure):
-    """The overload has no place for something of the call."""
+class NoSuchCallError(HostFailure):
+    """The overload has no position for something of the call."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(INEXPRESSIBLE, message)
+        super().__init__(NO_SUCH_CALL, message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Overload:
     defaults: Mapping[str, Any]
 
 
-_KEPT_AS_LISTS = frozenset({"Tensor", "int", "SymInt", "Scalar", "float"})
+_LISTED = frozenset({"Tensor", "int", "SymInt", "Scalar", "float"})
 
 
 class AtenCall:
@@ -70,9 +70,9 @@ class AtenCall:
             for one in request.tensors:
                 self.tensors.add(one)
         except KeyError as error:
-            raise Inexpressible(f"torch has no dtype {reader.names.get(error.args[0], error.args[0])}") from None
+            raise NoSuchCallError(f"torch has no dtype {reader.names.get(error.args[0], error.args[0])}") from None
         except (RuntimeError, ValueError, TypeError, OverflowError) as error:
-            raise Inexpressible(f"torch has no such tensor: {first_line(error)}") from None
+            raise NoSuchCallError(f"torch has no such tensor: {first_line(error)}") from None
 
     # ---- what rules see ---------------------------------------------------------------------------------------------
 
@@ -90,10 +90,10 @@ class AtenCall:
             fields = self.fields[param.name]
             if param.is_read and fields.form in (Form.TENSOR, Form.TENSORS):
                 return self._first(fields)
-        raise Inexpressible("the call reads no tensor")
+        raise NoSuchCallError("the call reads no tensor")
 
     def is_requested(self, param: Parameter) -> bool:
-        """Returns whether the call has a place for an output."""
+        """Returns whether the call has a position for an output."""
         return self.fields[param.name].form != Form.NULL
 
     def _first(self, fields: ArgumentFields) -> Any:
@@ -103,7 +103,7 @@ class AtenCall:
     # ---- the call ---------------------------------------------------------------------------------------------------
 
     def answer(self, invoke: Invoke, synchronize: Callable[[], None], statuses: Statuses) -> Answer:
-        """Makes the call. Raises `Inexpressible`."""
+        """Makes the call. Raises `NoSuchCallError`."""
         arguments, keywords = self._arguments()
         device_states = self.states.entered(self.request.seeds)
         status, text = statuses.success, ""
@@ -132,10 +132,10 @@ class AtenCall:
     def _arguments(self) -> tuple[list[Any], dict[str, Any]]:
         positional: list[Any] = []
         keywords: dict[str, Any] = {}
-        for place in self.overload.pairing.places:
-            value = self._value(place)
-            if place.argument.keyword_only:
-                keywords[place.argument.name] = value
+        for position in self.overload.pairing.positions:
+            value = self._value(position)
+            if position.argument.keyword_only:
+                keywords[position.argument.name] = value
             else:
                 positional.append(value)
         for param in self.overload.pairing.left(self.overload.function):
@@ -147,30 +147,30 @@ class AtenCall:
         value = self.reader.value(param, self.fields[param.name], self.tensors.tensors)
         usual = param.default.value if param.default is not None else None
         if value is not None and value != (list(usual) if isinstance(usual, tuple) else usual):
-            raise Inexpressible(f"no argument has '{param.name}'")
+            raise NoSuchCallError(f"no argument has '{param.name}'")
 
-    def _value(self, place: Place) -> Any:
-        argument = place.argument
-        if place.rule is not None:
+    def _value(self, position: Position) -> Any:
+        argument = position.argument
+        if position.rule is not None:
             try:
-                return place.rule(self)
+                return position.rule(self)
             except IndexError:
-                raise Inexpressible(f"'{argument.name}' does not follow from the operands") from None
-        if place.output is not None:
-            found = self._tensor_of(self.outputs[place.output])
+                raise NoSuchCallError(f"'{argument.name}' does not follow from the operands") from None
+        if position.output is not None:
+            found = self._tensor_of(self.outputs[position.output])
             if found is None and not argument.optional:
-                raise Inexpressible(f"'{argument.name}' has no tensor to be written to")
+                raise NoSuchCallError(f"'{argument.name}' has no tensor to be written to")
             return [found] if argument.is_list and not isinstance(found, list) else found
-        if place.param is None:
+        if position.param is None:
             return self.overload.defaults.get(argument.name)
         if argument.type == "Generator":
             return self.states.generator if self.request.seeds else None
-        value = self.reader.value(place.param, self.fields[place.param.name], self.tensors.tensors)
+        value = self.reader.value(position.param, self.fields[position.param.name], self.tensors.tensors)
         if value is None:
-            return self._left_out(place)
-        if argument.written and not place.param.is_written:
+            return self._left_out(position)
+        if argument.written and not position.param.is_written:
             value = self._copied(value)
-        if argument.is_list and argument.type in _KEPT_AS_LISTS and not isinstance(value, list):
+        if argument.is_list and argument.type in _LISTED and not isinstance(value, list):
             return value.tolist() if isinstance(value, torch.Tensor) and argument.type != "Tensor" else [value]
         return value
 
@@ -179,22 +179,22 @@ class AtenCall:
         output = next((p for p in self.outputs if self.is_requested(p) and not is_allocated(p)), None)
         found = None if output is None else self._tensor_of(output)
         if output is None or not isinstance(found, torch.Tensor) or not isinstance(value, torch.Tensor):
-            raise Inexpressible("the overload works in place, and the call has several operands or none")
+            raise NoSuchCallError("the overload works in place, and the call has several operands or none")
         if (found.dtype, found.shape) != (value.dtype, value.shape):
-            raise Inexpressible("the overload works in place, and the result has another dtype or shape")
+            raise NoSuchCallError("the overload works in place, and the result has another dtype or shape")
         self.in_place.add(output.name)
         try:
             return found.copy_(value)
         except RuntimeError as error:
-            raise Inexpressible(f"the overload works in place: {first_line(error)}") from None
+            raise NoSuchCallError(f"the overload works in place: {first_line(error)}") from None
 
-    def _left_out(self, place: Place) -> Any:
-        argument = place.argument
+    def _left_out(self, position: Position) -> Any:
+        argument = position.argument
         if argument.optional or argument.optional_items:
             return None
         if argument.name in self.overload.defaults:
             return self.overload.defaults[argument.name]
-        raise Inexpressible(f"'{argument.name}' cannot be left out")
+        raise NoSuchCallError(f"'{argument.name}' cannot be left out")
 
     def _tensor_of(self, param: Parameter) -> Any:
         fields = self.fields[param.name]
@@ -211,9 +211,9 @@ class AtenCall:
         several = list(found) if isinstance(found, tuple) else [found]
         returns = self.overload.op._schema.returns
         # native_batch_norm writes to arguments whose schema does not say so.
-        places = self.overload.pairing.places
-        in_place = {place.param.name for place in places if place.param is not None}
-        in_place |= {self.outputs[p.output].name for p in places if p.argument.written and p.output is not None}
+        positions = self.overload.pairing.positions
+        in_place = {position.param.name for position in positions if position.param is not None}
+        in_place |= {self.outputs[p.output].name for p in positions if p.argument.written and p.output is not None}
         waiting = [param for param in self.outputs if param.name not in in_place | self.in_place]
         fresh = [
             value
@@ -222,23 +222,23 @@ class AtenCall:
         ]
         left = [param.name for param in waiting[len(fresh) :] if self.is_requested(param)]
         if left:
-            raise Inexpressible(f"no result is '{left[0]}'")
+            raise NoSuchCallError(f"no result is '{left[0]}'")
         for param, value in zip(waiting, fresh, strict=False):
             if self.is_requested(param):
                 self.results[param.name] = value
 
     def _unlike(self) -> str:
-        """What is wrong with the dtype or the shape of a result; a tensor that is written to may have been resized."""
+        """Describes an error in dtype or shape of a result; a tensor that is written to may have been resized."""
         for param in self.outputs:
             for number in self._numbers(self.fields[param.name]):
                 expected, actual = list(self.request.tensors[number].shape), list(self.tensors.tensors[number].shape)
                 if _without_ones(expected) != _without_ones(actual):
                     return f"{UNLIKE} '{param.name}' has the shape {actual}, not {expected}"
         for name, value in self.results.items():
-            place = None if is_allocated(self.params[name]) else self._tensor_of(self.params[name])
-            if place is None or value is None:
+            position = None if is_allocated(self.params[name]) else self._tensor_of(self.params[name])
+            if position is None or value is None:
                 continue
-            pairs = zip(place, value, strict=False) if isinstance(place, list) else [(place, _only(value))]
+            pairs = zip(position, value, strict=False) if isinstance(position, list) else [(position, _only(value))]
             for expected, actual in pairs:
                 if expected is None or not isinstance(actual, torch.Tensor):
                     continue

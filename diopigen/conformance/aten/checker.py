@@ -36,7 +36,7 @@ class AtenChecker(Checker):
         if status == SUCCESS or (case.expect != SUCCESS and said.startswith(UNLIKE)):
             return self._accepted(case, function, calls)
         self.reason = said
-        return ("passed", []) if case.expect != SUCCESS else self._refused(case, function, calls, status)
+        return ("passed", []) if case.expect != SUCCESS else self._rejected(case, function, calls, status)
 
     def _verified(
         self, case: Case, done: Done, call: Call, calls: Calls, faults: list[Fault]
@@ -56,7 +56,7 @@ class AtenChecker(Checker):
         self.reason = "PyTorch has no rule against it: its meta function accepts it"
         return "inapplicable", []
 
-    def _refused(self, case: Case, function: Function, calls: Calls, status: str) -> tuple[str, list[Fault]]:
+    def _rejected(self, case: Case, function: Function, calls: Calls, status: str) -> tuple[str, list[Fault]]:
         """A call that the spec allows has failed."""
         said = self.reason
         meta = self._elsewhere(case, function, calls, META)

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from diopigen.conformance.aten.arguments import Reader
-from diopigen.conformance.aten.call import AtenCall, Inexpressible, Invoke, Overload, Statuses, first_line
+from diopigen.conformance.aten.call import AtenCall, Invoke, NoSuchCallError, Overload, Statuses, first_line
 from diopigen.conformance.aten.coverage import origin, parts_of
 from diopigen.conformance.aten.fork_server import serve_forks
 from diopigen.conformance.aten.forms import CPU, META
@@ -66,7 +66,7 @@ class AtenCalls:
         name, overload, *other = self.names[request.function].split(" ")
         known = self._known(self.functions[name], overload)
         if isinstance(known, str):
-            raise Inexpressible(known)
+            raise NoSuchCallError(known)
         if other:
             call = AtenCall(known, request, self.reader, *self.elsewhere[other[0]])
             return call.answer(_plainly, _nothing, self.statuses)

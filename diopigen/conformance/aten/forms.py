@@ -14,7 +14,7 @@ from diopigen.ir.model import Function, Interface, Overload, Parameter
 META, CPU = "meta", "cpu"
 """The last word of the name under which an executor calls the meta function of an overload, or torch's CPU."""
 UNLIKE = "the result for"
-"""Begins the text of a call whose results have another dtype or shape than the places for them."""
+"""Begins the text of a call whose results have another dtype or shape than the positions for them."""
 
 
 def through_overloads(interface: Interface, cases: Iterable[Case]) -> Iterator[Case]:
@@ -24,7 +24,7 @@ def through_overloads(interface: Interface, cases: Iterable[Case]) -> Iterator[C
     pairings = {name: list(_pairings(interface, function)) for name, function in functions.items()}
     for case in cases:
         for one, pairing in pairings[case.function]:
-            if _has_place(case, functions[case.function], one, pairing):
+            if _has_position(case, functions[case.function], one, pairing):
                 yield replace(case, id=f"{case.id}@{one.name}", overload=one.name)
 
 
@@ -40,7 +40,7 @@ def called_names(interface: Interface) -> list[str]:
 
 
 def _pairings(interface: Interface, function: Function) -> Iterator[tuple[Overload, Pairing | None]]:
-    """The overloads that take the function's arguments, with their places as far as they are known."""
+    """The overloads that take the function's arguments, with their positions as far as they are known."""
     for one in function.aten:
         schema = schema_of(interface, FOR_ALL_DEVICES.get(one.name, one.name))
         try:
@@ -49,8 +49,8 @@ def _pairings(interface: Interface, function: Function) -> Iterator[tuple[Overlo
             continue
 
 
-def _has_place(case: Case, function: Function, overload: Overload, pairing: Pairing | None) -> bool:
-    """Returns whether an overload has a place for every argument of a case."""
+def _has_position(case: Case, function: Function, overload: Overload, pairing: Pairing | None) -> bool:
+    """Returns whether an overload has a position for every argument of a case."""
 
     def value(name: str) -> object:
         param = function.param(name)
@@ -63,7 +63,7 @@ def _has_place(case: Case, function: Function, overload: Overload, pairing: Pair
         return True
     if any(value(param.name) not in (None, _usual(param)) for param in pairing.left(function)):
         return False
-    needed = (pairing.outputs[place.output] for place in pairing.places if place.output is not None)
+    needed = (pairing.outputs[position.output] for position in pairing.positions if position.output is not None)
     return all(case.arguments.get(param.name, True) is not None for param in needed)
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -29,6 +30,8 @@ class Known:
     argument: str
     script: str = ""
     public: int = 0
+    releases: Sequence[str] = ()
+    """The releases of torch that have it; empty for all that were looked at."""
     is_fault: bool = False
 
     def explains(self, result: CaseResult) -> bool:
@@ -43,9 +46,21 @@ class Known:
 
 
 @functools.cache
+def _document() -> Mapping[str, Any]:
+    found: Mapping[str, Any] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    return found
+
+
+def seen() -> Mapping[str, Any]:
+    """`date` and `releases` of torch: when and where the faults were there."""
+    found: Mapping[str, Any] = _document()["seen"]
+    return found
+
+
+@functools.cache
 def known() -> tuple[Known, ...]:
     """All entries, faults first."""
-    document = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    document = _document()
     faults = (Known(**entry, is_fault=True) for entry in document["faults"])
     return (*faults, *(Known(**entry) for entry in document["choices"]))
 
@@ -74,4 +89,4 @@ def known_text(used: dict[str, int]) -> list[str]:
     """The entries that explain failures, with their numbers."""
     rows = [(used[entry.id], entry) for entry in known() if entry.id in used]
     lines = [f"  {count:4}  {'fault' if entry.is_fault else 'choice'}: {entry.title}" for count, entry in rows]
-    return ["known failures of PyTorch's kernels (docs/pytorch-faults.md):", *lines] if lines else []
+    return ["known failures of PyTorch's kernels (generated/docs/pytorch-faults.md):", *lines] if lines else []

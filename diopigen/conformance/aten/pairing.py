@@ -43,7 +43,7 @@ class CallFacts(Protocol):
         """The parameters that are written."""
 
     def is_requested(self, param: Parameter) -> bool:
-        """Returns whether the call has a place for an output."""
+        """Returns whether the call has a position for an output."""
 
     @property
     def device(self) -> Any:
@@ -107,7 +107,7 @@ def _product(sizes: Sequence[int]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Position:
     """An argument of an overload, and what it gets: a parameter, an output, a rule, or its default."""
 
     argument: AtenArgument
@@ -119,9 +119,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """The places of an overload in order, and the parameters that its results belong to."""
+    """The positions of an overload in order, and the parameters that its results belong to."""
 
-    places: tuple[Place, ...]
+    positions: tuple[Position, ...]
     outputs: tuple[Parameter, ...]
     constants: frozenset[str]
     """Parameters that the overload fixes or lacks."""
@@ -129,11 +129,11 @@ class Pairing:
     @property
     def is_functional(self) -> bool:
         """Returns whether results are new tensors."""
-        return not any(place.argument.written for place in self.places)
+        return not any(position.argument.written for position in self.positions)
 
     def left(self, function: Function) -> list[Parameter]:
-        """The parameters that have no place."""
-        used = {place.param.name for place in self.places if place.param is not None} | self.constants
+        """The parameters that have no position."""
+        used = {position.param.name for position in self.positions if position.param is not None} | self.constants
         used |= {param.count for param in function.params if isinstance(param.count, str)}
         kinds = ("generator", "generators", "context")
         return [p for p in function.params if p.direction == "in" and p.name not in used and p.type not in kinds]
@@ -144,7 +144,7 @@ class PairingError(Exception):
 
 
 def paired(function: Function, overload: str, schema: AtenSchema, optional: frozenset[str]) -> Pairing:
-    """The places of the arguments of `schema`, which may have another name than the `overload` of the spec; those of
+    """The positions of the arguments of `schema`, which may have another name than the `overload` of the spec; those of
     `optional` have defaults. Raises `PairingError`."""
     entry = next(one for one in function.aten if one.name == overload)
     # What it lacks and has a usual value must have that one in a call.
@@ -154,25 +154,25 @@ def paired(function: Function, overload: str, schema: AtenSchema, optional: froz
     taken = matched(_with_lists(present, schema), replace(schema, name=overload))
     by_argument = {argument.name: function.param(name) for name, argument in taken.items()}
     outputs = tuple(p for p in present.params if p.is_written and p.type not in ("generator", "generators"))
-    places, written, waiting = [], 0, [p for p in outputs if p.name not in taken]
+    positions, written, waiting = [], 0, [p for p in outputs if p.name not in taken]
     for argument in schema.arguments:
         param = by_argument.get(argument.name)
         if param is not None:
-            places.append(Place(argument, param))
+            positions.append(Position(argument, param))
         elif argument.written:
             if not waiting:
                 raise PairingError(f"no output is written to '{argument.name}'")
-            places.append(Place(argument, output=outputs.index(waiting.pop(0))))
+            positions.append(Position(argument, output=outputs.index(waiting.pop(0))))
             written += 1
         elif argument.name in RULES and not (argument.name == "size" and argument.name in optional):
-            places.append(Place(argument, rule=RULES[argument.name]))
+            positions.append(Position(argument, rule=RULES[argument.name]))
         elif argument.name in optional or argument.optional:
-            places.append(Place(argument))
+            positions.append(Position(argument))
         elif argument.type == "Tensor" and not argument.is_list and not written:
-            places.append(Place(argument, output=0))  # its sizes alone count
+            positions.append(Position(argument, output=0))  # its sizes alone count
         else:
             raise PairingError(f"no parameter has '{argument.name}'")
-    return Pairing(tuple(places), outputs, constants)
+    return Pairing(tuple(positions), outputs, constants)
 
 
 def _with_lists(function: Function, schema: AtenSchema) -> Function:

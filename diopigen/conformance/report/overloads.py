@@ -1,4 +1,4 @@
-"""Where the kernels of overloads come from, in a report of calls of ATen."""
+"""Origins of the kernels of overloads, in a report of calls of ATen."""
 
 from __future__ import annotations
 

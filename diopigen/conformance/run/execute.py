@@ -30,7 +30,7 @@ NOT_ITS_OWN = "defined by another library, which this one needs"
 """Why a function is missing that a process would find all the same."""
 ELSEWHERE = ("diopiNoImplement", "diopiForceFallbackToCPU")
 """Statuses of functions that a library leaves to others."""
-INEXPRESSIBLE = "inexpressible"
+NO_SUCH_CALL = "no-such-call"
 """Code of the protocol for a call that what is called has no place for."""
 
 
@@ -108,7 +108,7 @@ class Checker:
         try:
             outcome, faults = self._check(case, function, calls)
         except (Rejected, RecipeError) as error:
-            if isinstance(error, Rejected) and error.code == INEXPRESSIBLE:
+            if isinstance(error, Rejected) and error.code == NO_SUCH_CALL:
                 self.reason = str(error)
             elif case.expect != ANY_STATUS or (isinstance(error, Rejected) and error.code != "host"):
                 raise

@@ -66,7 +66,7 @@ class Setup:
     accuracy: tuple[Declaration, ...] = ()
     """Declared accuracy of the chip."""
     caller: Caller | None = None
-    """What calls the library in another way than through its C functions."""
+    """Calls the library in another way than through its C functions."""
     repeat: int = 1
     """Number of runs of each case; its outputs must have the same bytes each time."""
     digests: bool = False

@@ -1,0 +1,1 @@
+"""The page of faults of PyTorch's kernels that the suite has found."""

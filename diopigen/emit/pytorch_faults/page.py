@@ -1,0 +1,41 @@
+"""The page of faults of PyTorch's kernels, each with the smallest program that shows it, and of their choices."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+from diopigen.conformance.aten.known import Known, known, seen
+from diopigen.emit.plan import Plan, PlannedFile
+from diopigen.emit.templates import render
+from diopigen.ir.model import Interface
+
+TARGET = "pytorch-faults"
+_INPUTS = ("diopigen/conformance/aten/known.yaml", "templates/pytorch_faults/page.md.j2")
+_ISSUE = "https://github.com/pytorch/pytorch/issues/{}"
+
+
+def emit(interface: Interface, templates: Path) -> Plan:
+    """The page, for a spec with overloads of ATen."""
+    if not interface.aten.releases:
+        return Plan()
+    entries = known()
+    values = {
+        "faults": [_entry(one) for one in entries if one.is_fault],
+        "choices": [_entry(one) for one in entries if not one.is_fault],
+        "seen": seen(),
+    }
+    text = render(templates, "pytorch_faults/page.md.j2", values)
+    return Plan((PlannedFile("docs/pytorch-faults.md", text, _INPUTS, TARGET),))
+
+
+def _entry(one: Known) -> dict[str, object]:
+    overloads = ", ".join(f"`{name}`" for name in one.overloads)
+    return {
+        "title": one.title,
+        "overloads": textwrap.wrap(f"Overloads: {overloads}.", 140, break_long_words=False, break_on_hyphens=False),
+        "argument": textwrap.wrap(one.argument, 140),
+        "script": one.script.rstrip(),
+        "releases": ", ".join(one.releases),
+        "public": f"[#{one.public}]({_ISSUE.format(one.public)})" if one.public else "",
+    }
