@@ -13,9 +13,10 @@ from published_calls import Line, Values
 
 from diopigen.calling import CallError, Generator, Library
 from diopigen.conformance.dtypes import encode
+from diopigen.conformance.model import Operand
 from diopigen.conformance.oracles import Allocated, Call, Expected, Property, answer_of
 from diopigen.diagnostics import Failure
-from diopigen.ir.model import Function
+from diopigen.ir.model import Function, Interface
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,7 +95,7 @@ def _compared(
             return Outcome(line.name, function.name, "differs", f"the oracle fails: {type(error).__name__}: {error}")
     case = library.case(function, arguments)
     fault = _fault(Results(case, call, answer, results, encode), call, answer, results, encode)
-    torch = ask(case, call, answer) if ask is not None else "not asked"
+    torch = ask(case, call, library.interface) if ask is not None else "not asked"
     return Outcome(line.name, function.name, "differs" if fault else "passed", fault, torch)
 
 
@@ -140,26 +141,25 @@ def sparse_inputs(function: Function) -> bool:
     return any(param.sparse for param in function.params)
 
 
-def _trimmed(result: Any, expected: Any) -> Any:
-    """PyTorch's result without the trailing ones that statistics may have or not."""
-    sizes = tuple(getattr(result, "shape", ()))
-    required = np.shape(expected.values) if isinstance(expected, Expected) else sizes
-    is_longer = sizes[: len(required)] == required and set(sizes[len(required) :]) == {1}
-    return result.reshape(required) if is_longer else result
-
-
-def torch_asked(case: Any, call: Call, answer: Any) -> str:
+def torch_asked(case: Any, call: Call, interface: Interface) -> str:
     """Returns whether PyTorch's results are those of the oracle: empty, or why they are not or cannot be had."""
-    from aten_binding import HALVES, BindingError, bind, stored  # torch is optional
+    from aten_runs import torch_results  # torch is optional
 
     if call.function.tolerance == "random" or sparse_inputs(call.function):
         return "not asked: random numbers, or compressed rows"
-    widened = HALVES if set(HALVES) & {dtype for dtype in call.dtypes.values() if isinstance(dtype, str)} else None
-    try:
-        results = bind(call, widened=widened).run()
-    except BindingError as reason:
-        return f"not asked: {reason}"
-    except (RuntimeError, NotImplementedError, TypeError, LookupError, ValueError) as error:
-        return f"refuses: {str(error).splitlines()[0]}"
-    known = {name: _trimmed(result, answer.get(name)) for name, result in results.items() if result is not None}
-    return _fault(Results(case, call, answer, known, stored), call, answer, known, stored)
+    filled = {name: _filled(value, call.values.get(name)) for name, value in case.arguments.items()}
+    results = torch_results(interface, [dataclasses.replace(case, arguments=filled)])
+    if any(result.outcome in ("passed", "excepted") for result in results.results):
+        return ""
+    for result in results.failures:
+        return "; ".join(f"{fault.parameter}: {fault.message}" for fault in result.faults)
+    return f"not asked: {results.results[0].reason}" if results.results else "not asked: the spec names no overload"
+
+
+def _filled(value: Any, elements: Any) -> Any:
+    """An operand with the elements that the call has."""
+    if isinstance(value, tuple) and isinstance(elements, (list, tuple)):
+        return tuple(map(_filled, value, elements))
+    if not isinstance(value, Operand) or not isinstance(elements, np.ndarray):
+        return value
+    return dataclasses.replace(value, values=tuple(elements.ravel().tolist()))

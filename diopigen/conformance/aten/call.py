@@ -192,6 +192,8 @@ class AtenCall:
         argument = position.argument
         if argument.optional or argument.optional_items:
             return None
+        if argument.is_list and argument.type == "Tensor":
+            return []
         if argument.name in self.overload.defaults:
             return self.overload.defaults[argument.name]
         raise NoSuchCallError(f"'{argument.name}' cannot be left out")

@@ -156,7 +156,7 @@ def paired(function: Function, overload: str, schema: AtenSchema, optional: froz
     outputs = tuple(p for p in present.params if p.is_written and p.type not in ("generator", "generators"))
     positions, written, waiting = [], 0, [p for p in outputs if p.name not in taken]
     for argument in schema.arguments:
-        param = by_argument.get(argument.name)
+        param = by_argument.get(argument.name) or _listed(present, argument)
         if param is not None:
             positions.append(Position(argument, param))
         elif argument.written:
@@ -173,6 +173,13 @@ def paired(function: Function, overload: str, schema: AtenSchema, optional: froz
         else:
             raise PairingError(f"no parameter has '{argument.name}'")
     return Pairing(tuple(positions), outputs, constants)
+
+
+def _listed(function: Function, argument: AtenArgument) -> Parameter | None:
+    """The tensor of the same name whose elements a list of integers has: the lengths of `_ctc_loss`."""
+    param = function.param(argument.name)
+    is_integers = argument.is_list and argument.type in ("int", "SymInt")
+    return param if is_integers and param is not None and param.type == "tensor" else None
 
 
 def _with_lists(function: Function, schema: AtenSchema) -> Function:

@@ -125,7 +125,7 @@ def serve(served: Served) -> int:
                 _send(answers, HELLO, _hello())
                 _send(answers, OPENED, _opened(served.open(_open_request(fields))))
             elif kind == CALL:
-                _send(answers, ANSWER, _answer(served.call(_request(fields))))
+                _send(answers, ANSWER, _answer(served.call(request_of(fields))))
             elif kind == CLOSE:
                 _send(answers, CLOSED, [text_field(served.close())])
                 return 0
@@ -181,7 +181,8 @@ def _open_request(fields: Fields) -> OpenRequest:
     return OpenRequest(byte_dtype, fields.text(), fields.text(), list(fields.texts()))
 
 
-def _request(fields: Fields) -> Request:
+def request_of(fields: Fields) -> Request:
+    """The call of a payload. Raises `FrameError` or `ValueError` for none."""
     function, count = fields.unpack("<II")
     storages = []
     for _ in range(count):
