@@ -1,5 +1,6 @@
 #include "call.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <deque>
 #include <string>
@@ -41,11 +42,12 @@ struct Storage {
 };
 
 /// All that one call has, freed with it.
-class Call {
+class Call : public ReadyCall {
   public:
-    Call(Device& device, const Library& library) : device_(device), runtime_(device.runtime()), library_(library) {}
+    Call(Device& device, const Library& library, std::uint64_t number, const std::vector<Rotation>& rotations)
+        : device_(device), runtime_(device.runtime()), library_(library), number_(number), rotations_(rotations) {}
 
-    ~Call() {
+    ~Call() override {
         for (std::size_t i = tensors_.size(); i-- > 0;) {
             runtime_.diopiHostDestroyTensor(tensors_[i]);
         }
@@ -82,11 +84,16 @@ class Call {
         }
     }
 
+    std::int32_t make(void* function) override { return arguments_.call(function); }
+
     Writer resultOf(void* function) {
         const CallClock clock(!device_.isAccelerator());
         const std::int32_t status = arguments_.call(function);
         const std::int32_t late = status == diopiSuccess ? runtime_.diopiHostSynchronize(device_.context()) : 0;
-        const double seconds = clock.seconds();
+        return answer(status, late, clock.seconds());
+    }
+
+    Writer answer(std::int32_t status, std::int32_t late, double seconds) override {
         Writer answer;
         answer.number(status);
         answer.number(late);
@@ -100,12 +107,33 @@ class Call {
     void readStorage(Reader& frame) {
         const auto onHost = frame.number<std::uint8_t>();
         const auto bytes = frame.number<std::uint64_t>();
-        const char* const content = frame.bytes(bytes);
+        const char* content = frame.bytes(bytes);
+        const std::string rotated = rotatedContent(content, bytes);
+        content = rotated.empty() ? content : rotated.data();
         const std::vector<std::int64_t> size{static_cast<std::int64_t>(bytes)};
         diopiTensorHandle_t base = created(size, nullptr, device_.byteDtype(), onHost != 0);
         storages_.push_back({base, bytes});
         runtime_.require(runtime_.diopiHostCopyToStorage(device_.context(), base, content, bytes),
                          "diopiHostCopyToStorage");
+    }
+
+    /// The bytes of a storage in this copy of the call; empty where they are those of the frame.
+    std::string rotatedContent(const char* content, std::uint64_t bytes) const {
+        for (const Rotation& rotation : rotations_) {
+            if (rotation.storage != storages_.size()) {
+                continue;
+            }
+            if (rotation.bytes == 0 || rotation.start > bytes || rotation.bytes > bytes - rotation.start) {
+                throw Failed("protocol", "a rotation reaches beyond its storage");
+            }
+            std::string rotated(content, bytes);
+            const auto from = rotated.begin() + static_cast<std::ptrdiff_t>(rotation.start);
+            const std::uint64_t shift = number_ % rotation.bytes * rotation.step % rotation.bytes;
+            std::rotate(from, from + static_cast<std::ptrdiff_t>(shift),
+                        from + static_cast<std::ptrdiff_t>(rotation.bytes));
+            return rotated;
+        }
+        return {};
     }
 
     diopiTensorHandle_t created(const std::vector<std::int64_t>& shape, const diopiSize_t* strides, std::int32_t dtype,
@@ -291,6 +319,8 @@ class Call {
     Device& device_;
     const Runtime& runtime_;
     const Library& library_;
+    std::uint64_t number_;
+    const std::vector<Rotation>& rotations_;
     std::vector<Storage> storages_;
     std::vector<diopiTensorHandle_t> tensors_;
     std::vector<diopiGeneratorHandle_t> generators_;
@@ -340,10 +370,18 @@ void Device::freeTemporaries() {
     }
 }
 
+std::unique_ptr<ReadyCall> readCall(Device& device, const Library& library, Reader& frame, std::uint64_t number,
+                                    const std::vector<Rotation>& rotations) {
+    auto call = std::make_unique<Call>(device, library, number, rotations);
+    call->read(frame);
+    return call;
+}
+
 Writer resultOf(Device& device, const Library& library, void* function, Reader& frame) {
     Writer answer;
     {
-        Call call(device, library);
+        const std::vector<Rotation> none;
+        Call call(device, library, 0, none);
         call.read(frame);
         answer = call.resultOf(function);
     }

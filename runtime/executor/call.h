@@ -1,6 +1,8 @@
 // One call: tensors, generators and arguments from a frame, and what came of it as another.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "frames.h"
@@ -30,6 +32,31 @@ class Device {
     std::int32_t byteDtype_;
     bool isAccelerator_ = false;
 };
+
+/// Copy `n` of a call has the bytes [start, start + bytes) of a storage rotated to the left by n * step.
+struct Rotation {
+    std::uint32_t storage = 0;
+    std::uint64_t start = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t step = 0;
+};
+
+/// A call whose tensors and arguments are there; freed with it.
+class ReadyCall {
+  public:
+    ReadyCall() = default;
+    virtual ~ReadyCall() = default;
+    ReadyCall(const ReadyCall&) = delete;
+    ReadyCall& operator=(const ReadyCall&) = delete;
+
+    virtual std::int32_t make(void* function) = 0;
+    virtual Writer answer(std::int32_t status, std::int32_t late, double seconds) = 0;
+};
+
+/// Copy `number` of the call of a frame, whose first field, the number of the function, has been read. `rotations` must
+/// outlive it.
+std::unique_ptr<ReadyCall> readCall(Device& device, const Library& library, Reader& frame, std::uint64_t number,
+                                    const std::vector<Rotation>& rotations);
 
 /// Makes the call of a frame, whose first field, the number of the function, has been read.
 Writer resultOf(Device& device, const Library& library, void* function, Reader& frame);
