@@ -35,7 +35,7 @@ _ATTEMPTS = 40
 """Draws for one call: most changes of one size alone break a contract that ties several."""
 _LAYOUTS = ("strided", "transposed", "expanded", "channels-last", "distant", "offset", "odd")
 _NEAR_POWERS = tuple(2**k + step for k in range(1, 9) for step in (-1, 0, 1))
-_FREE = frozenset({"normal", "uniform", "nonzero", "zeros", "ones", "bools"})
+FREE = frozenset({"normal", "uniform", "nonzero", "zeros", "ones", "bools"})
 """Distributions that any shape has, and whose numbers mean nothing more than their size."""
 
 Sizes = Mapping[int, int]
@@ -100,7 +100,7 @@ class HeldOut:
             if isinstance(value, Operand) and value.layout != "contiguous":
                 yield replace(case, arguments={**case.arguments, name: replace(value, layout="contiguous")})
         for name, value in case.arguments.items():
-            if isinstance(value, Operand) and isinstance(value.values, Drawn) and value.values.distribution in _FREE:
+            if isinstance(value, Operand) and isinstance(value.values, Drawn) and value.values.distribution in FREE:
                 for values in (Drawn("ones"), NORMAL):
                     if value.values not in (Drawn("ones"), values, Drawn("zeros")):
                         yield replace(case, arguments={**case.arguments, name: replace(value, values=values)})

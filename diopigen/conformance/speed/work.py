@@ -31,21 +31,27 @@ _FREE_OPERATORS = frozenset({"and", "or"})
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Bytes that a call moves and operations that it makes, at least; None where the spec does not tell."""
+    """Bytes that a call reads and writes and operations that it makes, at least; None where the spec does not tell."""
 
-    bytes: int
+    read: int
+    written: int
     operations: float | None
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that are moved."""
+        return self.read + self.written
 
 
 def work_of(function: Function, case: Case) -> Work:
     """The work of a call."""
     arguments = Arguments(function, described(case), Contract(function))
     bounds = {name: _value(arguments, formula.expression) for name, formula in function.work}
-    total = sum(_bytes(param, case, function, bounds.get(param.name)) for param in function.params)
+    moved = [_moved(param, case, function, bounds.get(param.name)) for param in function.params]
     operations = bounds.get(OPERATIONS)
     if operations is None and function.kernel is not None and OPERATIONS not in bounds:
         operations = _of_kernel(function.kernel, case)
-    return Work(total, operations)
+    return Work(sum(read for read, _ in moved), sum(written for _, written in moved), operations)
 
 
 def _value(arguments: Arguments, expression: Expression) -> float | None:
@@ -56,14 +62,17 @@ def _value(arguments: Arguments, expression: Expression) -> float | None:
     return float(found) if isinstance(found, (int, float)) and math.isfinite(found) else None
 
 
-def _bytes(param: Parameter, case: Case, function: Function, elements: float | None) -> int:
+def _moved(param: Parameter, case: Case, function: Function, elements: float | None) -> tuple[int, int]:
+    """Bytes of a parameter that are read and that are written."""
     operands = [one for one in operands_of([case.arguments.get(param.name)]) if one.dtype in STORAGE]
     if not operands or param.sparse:
-        return 0
+        return 0, 0
+    is_whole = param.direction in ("in", "out") or (param.direction == "inout" and function.kernel is not None)
     if elements is not None:
-        return int(elements * STORAGE[operands[0].dtype].itemsize)
-    times = {"in": 1, "out": 1, "inout": 2 if function.kernel is not None else 0}.get(param.direction, 0)
-    return times * sum(math.prod(one.shape) * STORAGE[one.dtype].itemsize for one in operands)
+        total = int(elements * STORAGE[operands[0].dtype].itemsize)
+        return (0, total) if param.direction == "out" else (total, 0)
+    total = sum(math.prod(one.shape) * STORAGE[one.dtype].itemsize for one in operands) if is_whole else 0
+    return total if param.is_read else 0, total if param.is_written else 0
 
 
 def _of_kernel(kernel: Kernel, case: Case) -> float:
