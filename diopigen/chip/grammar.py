@@ -93,7 +93,8 @@ def _peaks(dtypes: Sequence[str]) -> RecordShape:
             "bandwidth": Field(IntegerShape(1), "GB (10^9 bytes) a second between memory and processors"),
             "cache": Field(IntegerShape(1), "bytes of the last-level cache, beyond which data comes from memory"),
             "operations": Field(
-                RecordShape("rates", rates), "10^9 operations a second by dtype; a multiplication and an addition are two"
+                RecordShape("rates", rates),
+                "10^9 operations a second by dtype; a multiplication and an addition are two",
             ),
         },
     )

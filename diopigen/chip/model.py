@@ -57,7 +57,7 @@ class Chip:
     contiguous: bool = False
     accuracy: tuple[Declaration, ...] = ()
     """Declared accuracy, in the order of the file."""
-    peaks: Peaks = Peaks()
+    peaks: Peaks = field(default_factory=Peaks)
 
     def dtypes_of(self, operator: NativeOperator) -> tuple[str, ...]:
         """The dtypes that the kernel of an operator takes."""

@@ -231,8 +231,8 @@ OPERATOR = RecordShape(
         "latitude": Field(LATITUDE, "what established forms of the kernel do that its expression does not say"),
         "work": Field(
             WORK,
-            "the arithmetic operations of a call that no kernel can avoid, as an expression over sizes; or a mapping with "
-            "`operations`, and by parameter how many of its elements a kernel must read or write",
+            "the arithmetic operations of a call that no kernel can avoid, as an expression over sizes; or a mapping "
+            "with `operations`, and by parameter how many of its elements a kernel must read or write",
         ),
         "since": Field(VERSION, "the interface version that brought it"),
         "deprecated": Field(TEXT, "why, and what to use instead"),

@@ -19,7 +19,7 @@ from diopigen.conformance.model import ANY_FAILURE, ANY_STATUS, SUCCESS, Case, C
 from diopigen.conformance.oracles import Call
 from diopigen.conformance.run.blocks import Block
 from diopigen.conformance.run.executor import Rejected
-from diopigen.conformance.run.frames import FOREIGN, OWN, Answer, Argument, Frame
+from diopigen.conformance.run.frames import FOREIGN, NO_SUCH_CALL, OWN, Answer, Argument, Frame
 from diopigen.conformance.run.outputs import Output, digest_of, outputs_of
 from diopigen.conformance.run.prepare import ALLOCATED, Prepared, Preparer
 from diopigen.conformance.run.verdict import Accuracies, Validator, Verdict
@@ -30,8 +30,6 @@ NOT_ITS_OWN = "defined by another library, which this one needs"
 """Why a function is missing that a process would find all the same."""
 ELSEWHERE = ("diopiNoImplement", "diopiForceFallbackToCPU")
 """Statuses of functions that a library leaves to others."""
-NO_SUCH_CALL = "no-such-call"
-"""Code of the protocol for a call that what is called has no place for."""
 
 
 class Calls(Protocol):

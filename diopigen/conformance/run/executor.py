@@ -169,9 +169,7 @@ class Executor:
             self._look_around()
         return answer
 
-    def prepare(
-        self, function: str, frame: Frame, arguments: Sequence[Argument], copies: Copies, limit: float
-    ) -> None:
+    def prepare(self, function: str, frame: Frame, arguments: Sequence[Argument], copies: Copies, limit: float) -> None:
         """Lets the process make copies of a call, to be run and read."""
         self._expect_nothing()
         head = copies_field(copies.first, copies.count, copies.evicted, copies.rotations)
@@ -179,7 +177,7 @@ class Executor:
         self._receive(DONE, limit)
 
     def run(self, count: int, limit: float) -> tuple[int, int]:
-        """Makes the next calls of the copies, and returns the status of the first that failed and that of their work."""
+        """Makes the next calls of the copies, and returns the status of the first that failed and of their work."""
         self._expect_nothing()
         self._send(RUN, [struct.pack("<I", count)], limit)
         status, late = Fields(self._receive(DONE, limit)).unpack("<ii")

@@ -35,10 +35,16 @@ class Call:
 
 
 class Comparison:
-    """The libraries that are timed side by side: the one under test, and a reference or none."""
+    """The libraries that are timed in turns: the one under test, and a reference or none."""
 
     def __init__(
-        self, setup: Setup, reference: Setup | None, *, cache: int, clock: Clock = time.perf_counter, trials: int = _TRIALS
+        self,
+        setup: Setup,
+        reference: Setup | None,
+        *,
+        cache: int,
+        clock: Clock = time.perf_counter,
+        trials: int = _TRIALS,
     ) -> None:
         """Opens the libraries. `cache` is bytes of the last-level cache, `clock` that of this process. Raises
         `Failure`."""
@@ -98,7 +104,7 @@ class Comparison:
             row = replace(row, reference=reference.cold, reference_warm=reference.warm)
         if own in failed:
             error = failed[own]
-            is_absent = error.outcome == "unimplemented"
+            is_absent = error.outcome in ("unimplemented", "inapplicable")
             faults = [] if is_absent else [Fault(error.outcome, "", str(error))]
             return replace(row, outcome=error.outcome, faults=tuple(faults))
         result = measured.get(own)

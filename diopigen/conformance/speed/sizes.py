@@ -40,17 +40,17 @@ def calls_of(
     """A call of each size that the function has. `models` are its calls in model tables; without `dtype` it has the
     one that is preferred."""
     own = primary_dtypes(function)
-    chosen = dtype or next((one for one in _DTYPES if one in own), own[0] if own else "")
-    if chosen not in own:
+    selected = dtype or next((one for one in _DTYPES if one in own), own[0] if own else "")
+    if selected not in own:
         return {}
     origin = Origin(function, Resolver(interface, function), bound_calls(function), ())
-    bases = list(_bases(origin, interface, chosen))
-    recorded = [case for case in models if case.dtype == chosen]
+    bases = list(_bases(origin, interface, selected))
+    recorded = [case for case in models if case.dtype == selected]
     found = {}
     for size in sizes:
         case = _nearest(recorded, SIZES[size]) or _scaled(origin, bases, SIZES[size])
         if case is not None:
-            found[size] = replace(case, id=f"{function.name}/{chosen}/{size}", axis=AXIS, about=f"as {case.id}")
+            found[size] = replace(case, id=f"{function.name}/{selected}/{size}", axis=AXIS, about=f"as {case.id}")
     return found
 
 

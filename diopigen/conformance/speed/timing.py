@@ -22,7 +22,7 @@ from diopigen.conformance.model import Case, Operand
 from diopigen.conformance.run.blocks import Block
 from diopigen.conformance.run.execute import ELSEWHERE
 from diopigen.conformance.run.executor import Copies, Ended, Overdue, Rejected
-from diopigen.conformance.run.frames import Answer, Argument, Frame, FrameError, Rotation
+from diopigen.conformance.run.frames import NO_SUCH_CALL, Answer, Argument, Frame, FrameError, Rotation
 from diopigen.conformance.run.prepare import Prepared, Preparer
 from diopigen.ir.model import Function, Parameter
 
@@ -35,7 +35,9 @@ _GROWTH = 32
 _TOTAL = 256 << 20
 """Bytes of all copies at most."""
 _LONG, _FEW = 0.5, 2
-"""Seconds of a call from which so few trials are enough."""
+"""Seconds of a call from which so few trials are enough; trials without a gain after which there are no more."""
+_MOST, _GAIN = 4, 0.98
+"""Trials are at most so many times those asked for; a shorter time by less than this factor is no gain."""
 _READ = 4
 """Copies of a run whose outputs are read."""
 _READ_BYTES = 8 << 20
@@ -97,9 +99,7 @@ class Subject:
 def _rotated(function: Function, case: Case, ready: Prepared) -> Iterator[tuple[str, int, Rotation]]:
     """The operands whose elements may be in any order, by parameter and position in its list."""
     for param in function.params:
-        for index, (block, item) in enumerate(
-            zip(ready.blocks.get(param.name, ()), _items(case, param), strict=False)
-        ):
+        for index, (block, item) in enumerate(zip(ready.blocks.get(param.name, ()), _items(case, param), strict=False)):
             if block is not None and _is_free(param, item, block):
                 size = STORAGE[block.dtype].itemsize
                 yield param.name, index, Rotation(block.base, block.start, math.prod(block.shape) * size, size)
@@ -167,7 +167,10 @@ class Timer:
             return self._trial(run, evicted)
         except Overdue:
             raise TrialError(self, "hung", f"no answer within {self.limit:g} s") from None
-        except (Ended, Rejected, FrameError, MemoryError) as error:
+        except Rejected as error:
+            outcome = "inapplicable" if error.code == NO_SUCH_CALL else "crashed"
+            raise TrialError(self, outcome, str(error)) from None
+        except (Ended, FrameError, MemoryError) as error:
             raise TrialError(self, "crashed", str(error) or "memory is exhausted") from None
 
     def _trial(self, run: Run, evicted: int) -> float:
@@ -205,7 +208,12 @@ class Timer:
     def speed(self, run: Run) -> Speed:
         """The time of a call of a run."""
         subtracted = min(self.empty, run.seconds / _ROUND_TRIPS)
-        return Speed((run.seconds - subtracted) / run.count, run.seconds / run.count, run.count, self.empty > run.seconds / _ROUND_TRIPS)
+        return Speed(
+            (run.seconds - subtracted) / run.count,
+            run.seconds / run.count,
+            run.count,
+            self.empty > run.seconds / _ROUND_TRIPS,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,20 +227,26 @@ class Measured:
 
 
 def measure(timers: Sequence[Timer], cache: int, trials: int) -> list[Measured]:
-    """The speeds of a call in each library, which take turns `trials` times. `cache` is bytes of the last-level cache.
-    Raises `TrialError`."""
+    """The speeds of a call in each library, which take turns: `trials` times, and then until neither is faster. `cache`
+    is bytes of the last-level cache. Raises `TrialError`."""
     cold, warm, longest = [], [], 0.0
     for timer in timers:
         timer.trial(Run(1), 0)  # the first call of a library sets up what later ones use
         longest = max(longest, timer.trial(Run(1), 0))
         cold.append(timer.run(max(_TOTAL, timer.subject.bytes)) or Run(1))
         warm.append(timer.run(cache // 2))
-    for _ in range(min(trials, _FEW) if longest > _LONG else trials):
+    turns = without_gain = 0
+    least = min(trials, _FEW) if longest > _LONG else trials
+    while turns < least or (without_gain < _FEW and turns < _MOST * least):
+        before = [one.seconds for one in cold]
         for timer, one in zip(timers, cold, strict=True):
             timer.trial(one, 2 * cache)
         for timer, other in zip(timers, warm, strict=True):
             if other is not None:
                 timer.trial(other, 0)
+        turns += 1
+        has_gain = any(one.seconds < _GAIN * then for one, then in zip(cold, before, strict=True))
+        without_gain = 0 if has_gain else without_gain + 1
     return [
         Measured(
             timer.speed(one), None if other is None else timer.speed(other),
