@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class VendorSide:
-    """Declared accuracy and peaks of the chip's file, and conversions of the shims. `options` are the words of a command
-    line that name the same files, for commands that repeat a case."""
+    """Declared accuracy and peaks of the chip's file, and conversions of the shims. `options` are the words of a
+    command line that name the same files, for commands that repeat a case."""
 
     accuracy: Sequence[Declaration] = ()
     resolved: ResolvedConfig | None = None

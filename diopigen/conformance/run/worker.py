@@ -226,6 +226,7 @@ class Bench:
         return wrong, "\n".join([*(line.rstrip() for line in lines[:_SHOWN]), *more])
 
     def give_up(self) -> None:
+        """Ends the executor; the next call starts another one."""
         if self._executor is not None:
             self.serving.update(self._executor.serving)
             self._executor.kill()
