@@ -18,6 +18,8 @@ from diopigen.conformance.speed.timing import Clock, Measured, Subject, Timer, T
 from diopigen.conformance.speed.work import work_of
 from diopigen.ir.model import Function
 
+CLOCK: Clock = time.perf_counter
+"""The clock of all times: of this process, which the library is not in."""
 _COMPARING = 20.0
 """Seconds that a comparison with the oracle may take, by what smaller calls of the function took."""
 _SHORT = 0.05
@@ -43,14 +45,14 @@ class Comparison:
         reference: Setup | None,
         *,
         cache: int,
-        clock: Clock = time.perf_counter,
+        clock: Clock | None = None,
         trials: int = _TRIALS,
     ) -> None:
-        """Opens the libraries. `cache` is bytes of the last-level cache, `clock` that of this process. Raises
+        """Opens the libraries. `cache` is bytes of the last-level cache, `clock` another clock than CLOCK. Raises
         `Failure`."""
         oracles()  # read before the first call is compared
         self.benches = [Bench(one) for one in (setup, reference) if one is not None]
-        self.limit, self.cache, self.clock, self.trials = setup.time_limit, cache, clock, trials
+        self.limit, self.cache, self.clock, self.trials = setup.time_limit, cache, clock or CLOCK, trials
         self.draw = random.Random(setup.seed)
         self._comparing: dict[str, tuple[int, float]] = {}
         """Elements of the last call of each function that was compared, and the seconds of that."""
