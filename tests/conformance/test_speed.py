@@ -16,7 +16,8 @@ import pytest
 from click.testing import CliRunner
 
 from diopigen.chip.model import Peaks
-from diopigen.cli import cli
+from diopigen.cli import cli, main
+from diopigen.commands import conformance_speed
 from diopigen.conformance.model import Case, Fault, Number, Operand, Value
 from diopigen.conformance.run.execute import Checker
 from diopigen.conformance.run.executor import Copies, Rejected
@@ -50,13 +51,13 @@ def _function(interface: Interface, name: str) -> Function:
     return function
 
 
-ATTENTION = {
+ATTENTION: Mapping[str, Value] = {
     "attention_out": Operand((2, 3, 4, 8), "float16"), "softmax_lse": _f32(2, 4, 3), "gen": None,
     "q": Operand((2, 3, 4, 8), "float16"), "k": Operand((2, 5, 2, 8), "float16"), "v": Operand((2, 5, 2, 8), "float16"),
     "alibi_slopes": None, "p_dropout": 0.0, "softmax_scale": 0.5, "is_causal": False, "window_size_left": -1,
     "window_size_right": -1,
 }  # fmt: skip
-CONVOLUTION = {
+CONVOLUTION: Mapping[str, Value] = {
     "out": _f32(2, 6, 3, 4), "input": _f32(2, 4, 5, 6), "weight": _f32(6, 2, 3, 3), "bias": _f32(6),
     "stride": (1, 1), "padding": (0, 0), "dilation": (1, 1), "groups": 2,
 }  # fmt: skip
@@ -351,6 +352,32 @@ def test_an_impossible_time_fails_the_command(
     assert done.exit_code == 1, done.output
     assert "IMPOSSIBLE diopiRelu/float32/small: " in done.output
     assert {one["kind"] for one in json.loads(results.read_text())["findings"]} == {"impossible"}
+
+
+@pytest.mark.parametrize("option", ["--lib", "--runtime", "--reference", "--chip", "--json"])
+@pytest.mark.parametrize("is_folder", [False, True], ids=["missing", "a folder"])
+def test_a_path_that_does_not_do(
+    option: str,
+    is_folder: bool,
+    interface: Interface,
+    tiny_library: Path,
+    runtime: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(Session, "load", lambda _: SimpleNamespace(interface=interface))
+    monkeypatch.setattr(conformance_speed, "_calls", lambda *_: ([], {}))
+    path = tmp_path / "in" / "named"
+    (path if is_folder else path.parent).mkdir(parents=True)
+    paths = {"--lib": tiny_library, "--runtime": runtime, "--reference": "none", option: path}
+    with pytest.raises(SystemExit) as ended:
+        main(["conformance", "speed", *(str(one) for pair in paths.items() for one in pair)])
+    said = capsys.readouterr().err
+    is_written = option == "--json" and not is_folder
+    assert ended.value.code == (0 if is_written else 2), said
+    assert is_written or str(path) in said.replace("\n", "")
+    assert "Traceback" not in said
 
 
 def test_an_unknown_size_is_an_error(tiny_library: Path) -> None:
