@@ -196,14 +196,17 @@ class Timer:
             run.seconds, run.answers = seconds, answers
         return seconds
 
-    def run(self, total: int) -> Run | None:
-        """A run that is long enough, or has as many calls as fit into `total` bytes; None if not even one does."""
+    def count(self, total: int) -> int:
+        """The calls of a run that is long enough, or as many as fit into `total` bytes; 0 if not even one does."""
         most = min(_COPIES, total // max(self.subject.bytes, 1))
-        found = Run(1)
-        while most and self.trial(found, 0) < _ROUND_TRIPS * self.empty and found.count < most:
-            needed = math.ceil(1.5 * _ROUND_TRIPS * self.empty / max(found.seconds, 1e-9) * found.count)
-            found = Run(min(most, _GROWTH * found.count, max(needed, 2 * found.count)))
-        return Run(found.count) if most else None
+        count = min(1, most)
+        while count < most:
+            seconds = min(self.trial(Run(count), 0) for _ in range(_FEW))  # one alone may be slow by other work
+            if seconds >= _ROUND_TRIPS * self.empty:
+                break
+            needed = math.ceil(1.5 * _ROUND_TRIPS * self.empty / max(seconds, 1e-9) * count)
+            count = min(most, _GROWTH * count, max(needed, 2 * count))
+        return count
 
     def speed(self, run: Run) -> Speed:
         """The time of a call of a run."""
@@ -229,12 +232,15 @@ class Measured:
 def measure(timers: Sequence[Timer], cache: int, trials: int) -> list[Measured]:
     """The speeds of a call in each library, which take turns: `trials` times, and then until neither is faster. `cache`
     is bytes of the last-level cache. Raises `TrialError`."""
-    cold, warm, longest = [], [], 0.0
+    longest = 0.0
     for timer in timers:
         timer.trial(Run(1), 0)  # the first call of a library sets up what later ones use
         longest = max(longest, timer.trial(Run(1), 0))
-        cold.append(timer.run(max(_TOTAL, timer.subject.bytes)) or Run(1))
-        warm.append(timer.run(cache // 2))
+    # All have runs of the same length: of few calls the first one counts more, which finds its code in no cache either.
+    count = max(timer.count(max(_TOTAL, timer.subject.bytes)) for timer in timers)
+    fitting = min(count, cache // 2 // max(timers[0].subject.bytes, 1))
+    cold = [Run(count) for _ in timers]
+    warm = [Run(fitting) if fitting else None for _ in timers]
     turns = without_gain = 0
     least = min(trials, _FEW) if longest > _LONG else trials
     while turns < least or (without_gain < _FEW and turns < _MOST * least):
