@@ -7,6 +7,7 @@ import secrets
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,7 +77,8 @@ def speed(
     json_file: str | None,
     spec: str | None,
 ) -> None:
-    """Time calls of a library by the clock of this process, and compare their outputs.
+    """Time calls of a library by the clock of this process, and compare their outputs. Data is drawn from a random
+    seed unless --seed sets it.
 
     Times are given as a fraction of the peaks in the chip's file (--vendor chip=FILE), and relative to a reference.
     The exit code is 1 if outputs are wrong, a call crashes, or a time is impossible.
@@ -98,13 +100,16 @@ def speed(
         seed = secrets.randbits(48)
     vendor = vendor_side(session, impl, chip_file)
     calls, left_out = _calls(session, ops, family, dtype, names)
+    cases = vendor.converted([call.case for call in calls], interface)
+    calls = [replace(call, case=case) for call, case in zip(calls, cases, strict=True)]
 
     def setup(paths: tuple[Path, Path], execution: Execution) -> Setup:
         found = opened_paths(*paths, execution)
-        return Setup(interface, *found, seed, time_limit, memory_limit << 30, execution=execution)
+        limits = (time_limit, memory_limit << 30)
+        return Setup(interface, *found, seed, *limits, accuracy=tuple(vendor.accuracy), execution=execution)
 
     other = _reference(reference)
-    cache = vendor.peaks.cache or _last_level_cache()
+    cache = vendor.peaks.cache or (_CACHE if execution.executor else _last_level_cache())
     be_opaque()
     comparison = Comparison(
         setup(libraries, execution),
@@ -143,8 +148,6 @@ def _sizes(words: str) -> list[str]:
 
 def _here(execution: Execution) -> Execution:
     """The execution of the reference, which is a library of this machine."""
-    from dataclasses import replace
-
     return replace(execution, executor=(), launcher=())
 
 
