@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <deque>
 #include <string>
+#include <utility>
 
 #include "clock.h"
 #include "invoke.h"
@@ -36,27 +37,21 @@ diopiSize_t sizeOf(const std::vector<std::int64_t>& values) {
     return diopiSize_t{values.empty() ? nullptr : values.data(), static_cast<std::int64_t>(values.size())};
 }
 
-struct Storage {
-    diopiTensorHandle_t base = nullptr;
-    std::uint64_t bytes = 0;
-};
-
 /// All that one call has, freed with it.
 class Call : public ReadyCall {
   public:
-    Call(Device& device, const Library& library, std::uint64_t number, const std::vector<Rotation>& rotations)
-        : device_(device), runtime_(device.runtime()), library_(library), number_(number), rotations_(rotations) {}
+    Call(Device& device, const Library& library, std::uint64_t number, const std::vector<Rotation>& rotations,
+         std::vector<Storage> earlier)
+        : device_(device),
+          runtime_(device.runtime()),
+          library_(library),
+          number_(number),
+          rotations_(rotations),
+          earlier_(std::move(earlier)) {}
 
     ~Call() override {
-        for (std::size_t i = tensors_.size(); i-- > 0;) {
-            runtime_.diopiHostDestroyTensor(tensors_[i]);
-        }
-        for (const Storage& storage : storages_) {
-            runtime_.diopiHostDestroyTensor(storage.base);
-        }
-        for (diopiGeneratorHandle_t const generator : generators_) {
-            runtime_.diopiHostDestroyGenerator(generator);
-        }
+        destroy(runtime_, release());
+        destroy(runtime_, earlier_);
     }
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
@@ -66,6 +61,7 @@ class Call : public ReadyCall {
         for (std::uint32_t i = 0; i < storages; ++i) {
             readStorage(frame);
         }
+        destroy(runtime_, std::exchange(earlier_, {}));
         const auto tensors = frame.number<std::uint32_t>();
         for (std::uint32_t i = 0; i < tensors; ++i) {
             readTensor(frame);
@@ -82,6 +78,18 @@ class Call : public ReadyCall {
         for (std::uint32_t i = 0; i < arguments; ++i) {
             readArgument(frame);
         }
+    }
+
+    std::vector<Storage> release() final {
+        for (std::size_t i = tensors_.size(); i-- > 0;) {
+            runtime_.diopiHostDestroyTensor(tensors_[i]);
+        }
+        for (diopiGeneratorHandle_t const generator : generators_) {
+            runtime_.diopiHostDestroyGenerator(generator);
+        }
+        tensors_.clear();
+        generators_.clear();
+        return std::exchange(storages_, {});
     }
 
     std::int32_t make(void* function) override { return arguments_.call(function); }
@@ -110,10 +118,14 @@ class Call : public ReadyCall {
         const char* content = frame.bytes(bytes);
         const std::string rotated = rotatedContent(content, bytes);
         content = rotated.empty() ? content : rotated.data();
-        const std::vector<std::int64_t> size{static_cast<std::int64_t>(bytes)};
-        diopiTensorHandle_t base = created(size, nullptr, device_.byteDtype(), onHost != 0);
-        storages_.push_back({base, bytes});
-        runtime_.require(runtime_.diopiHostCopyToStorage(device_.context(), base, content, bytes),
+        const std::size_t index = storages_.size();
+        if (index < earlier_.size() && earlier_[index].bytes == bytes && earlier_[index].onHost == (onHost != 0)) {
+            storages_.push_back(std::exchange(earlier_[index], {}));
+        } else {
+            const std::vector<std::int64_t> size{static_cast<std::int64_t>(bytes)};
+            storages_.push_back({created(size, nullptr, device_.byteDtype(), onHost != 0), bytes, onHost != 0});
+        }
+        runtime_.require(runtime_.diopiHostCopyToStorage(device_.context(), storages_.back().base, content, bytes),
                          "diopiHostCopyToStorage");
     }
 
@@ -321,6 +333,7 @@ class Call : public ReadyCall {
     const Library& library_;
     std::uint64_t number_;
     const std::vector<Rotation>& rotations_;
+    std::vector<Storage> earlier_;
     std::vector<Storage> storages_;
     std::vector<diopiTensorHandle_t> tensors_;
     std::vector<diopiGeneratorHandle_t> generators_;
@@ -337,42 +350,17 @@ class Call : public ReadyCall {
 
 }  // namespace
 
-Device::Device(const Runtime& runtime, std::int32_t byteDtype) : runtime_(runtime), byteDtype_(byteDtype) {
-    runtime_.require(runtime_.diopiHostCreateContext(&context_), "diopiHostCreateContext");
-    const std::int64_t bytes = 16;
-    const diopiSize_t size{&bytes, 1};
-    diopiTensorHandle_t probe = nullptr;
-    isAccelerator_ = runtime_.diopiHostCreateTensor(context_, &probe, &size, nullptr, 0,
-                                                    static_cast<diopiDtype_t>(byteDtype), diopi_device) == diopiSuccess;
-    if (isAccelerator_) {
-        runtime_.require(runtime_.diopiHostDestroyTensor(probe), "diopiHostDestroyTensor");
-    }
-}
-
-Device::~Device() {
-    if (context_ != nullptr) {
-        runtime_.diopiHostDestroyContext(context_);
-    }
-}
-
-void Device::close() {
-    diopiContextHandle_t const context = context_;
-    context_ = nullptr;
-    runtime_.require(runtime_.diopiHostDestroyContext(context), "diopiHostDestroyContext");
-}
-
-void Device::freeTemporaries() {
-    std::int64_t count = 0;
-    runtime_.require(runtime_.diopiHostGetTemporaryCount(context_, &count), "diopiHostGetTemporaryCount");
-    if (count > 0) {
-        close();
-        runtime_.require(runtime_.diopiHostCreateContext(&context_), "diopiHostCreateContext");
+void destroy(const Runtime& runtime, const std::vector<Storage>& storages) {
+    for (const Storage& storage : storages) {
+        if (storage.base != nullptr) {
+            runtime.diopiHostDestroyTensor(storage.base);
+        }
     }
 }
 
 std::unique_ptr<ReadyCall> readCall(Device& device, const Library& library, Reader& frame, std::uint64_t number,
-                                    const std::vector<Rotation>& rotations) {
-    auto call = std::make_unique<Call>(device, library, number, rotations);
+                                    const std::vector<Rotation>& rotations, std::vector<Storage> earlier) {
+    auto call = std::make_unique<Call>(device, library, number, rotations, std::move(earlier));
     call->read(frame);
     return call;
 }
@@ -381,7 +369,7 @@ Writer resultOf(Device& device, const Library& library, void* function, Reader& 
     Writer answer;
     {
         const std::vector<Rotation> none;
-        Call call(device, library, 0, none);
+        Call call(device, library, 0, none, {});
         call.read(frame);
         answer = call.resultOf(function);
     }

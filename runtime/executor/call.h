@@ -41,6 +41,14 @@ struct Rotation {
     std::uint64_t step = 0;
 };
 
+struct Storage {
+    diopiTensorHandle_t base = nullptr;
+    std::uint64_t bytes = 0;
+    bool onHost = false;
+};
+
+void destroy(const Runtime& runtime, const std::vector<Storage>& storages);
+
 /// A call whose tensors and arguments are there; freed with it.
 class ReadyCall {
   public:
@@ -51,12 +59,15 @@ class ReadyCall {
 
     virtual std::int32_t make(void* function) = 0;
     virtual Writer answer(std::int32_t status, std::int32_t late, double seconds) = 0;
+    /// Frees all but the storages, which the caller gets.
+    virtual std::vector<Storage> release() = 0;
 };
 
 /// Copy `number` of the call of a frame, whose first field, the number of the function, has been read. `rotations` must
-/// outlive it.
+/// outlive it. It takes over the storages of an earlier copy, and uses those of the right size: at the same addresses
+/// are then other data.
 std::unique_ptr<ReadyCall> readCall(Device& device, const Library& library, Reader& frame, std::uint64_t number,
-                                    const std::vector<Rotation>& rotations);
+                                    const std::vector<Rotation>& rotations, std::vector<Storage> earlier);
 
 /// Makes the call of a frame, whose first field, the number of the function, has been read.
 Writer resultOf(Device& device, const Library& library, void* function, Reader& frame);

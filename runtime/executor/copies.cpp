@@ -1,11 +1,20 @@
 #include "copies.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <utility>
 
 namespace diopigen::executor {
 
 void Copies::prepare(Reader& frame, const std::vector<void*>& functions) {
-    free();
+    for (std::size_t i = 0; i < calls_.size(); ++i) {
+        spare_.resize(std::max(spare_.size(), calls_.size()));
+        spare_[i] = calls_[i]->release();
+    }
+    calls_.clear();
+    next_ = 0;
+    status_ = late_ = 0;
+    device_.freeTemporaries();
     const auto first = frame.number<std::uint64_t>();
     const auto count = frame.number<std::uint32_t>();
     const auto evicted = frame.number<std::uint64_t>();
@@ -17,13 +26,17 @@ void Copies::prepare(Reader& frame, const std::vector<void*>& functions) {
         rotation.step = frame.number<std::uint64_t>();
     }
     const auto index = frame.number<std::uint32_t>();
-    function_ = index < functions.size() ? functions[index] : nullptr;
-    if (function_ == nullptr) {
+    void* const function = index < functions.size() ? functions[index] : nullptr;
+    if (function == nullptr) {
         throw Failed("protocol", "a call of a function that the library does not have");
     }
+    if (std::exchange(function_, function) != function) {
+        freeSpare();
+    }
+    spare_.resize(std::max<std::size_t>(spare_.size(), count));
     for (std::uint32_t i = 0; i < count; ++i) {
         Reader fields = frame;
-        calls_.push_back(readCall(device_, library_, fields, first + i, rotations_));
+        calls_.push_back(readCall(device_, library_, fields, first + i, rotations_, std::exchange(spare_[i], {})));
     }
     if (evicted > 0) {
         evict(evicted);
@@ -53,11 +66,10 @@ Writer Copies::read(std::uint32_t index) {
     return answer;
 }
 
-void Copies::free() {
-    calls_.clear();
-    next_ = 0;
-    status_ = late_ = 0;
-    device_.freeTemporaries();
+void Copies::freeSpare() {
+    for (const std::vector<Storage>& storages : std::exchange(spare_, {})) {
+        destroy(device_.runtime(), storages);
+    }
 }
 
 /// A copy reads and writes: glibc writes large ones past the caches of a host, so that what it reads has to fill them.

@@ -40,8 +40,8 @@ _MOST, _GAIN = 4, 0.98
 """Trials are at most so many times those asked for; a shorter time by less than this factor is no gain."""
 _READ = 4
 """Copies of a run whose outputs are read."""
-_READ_BYTES = 8 << 20
-"""Bytes that are read of a run, beyond those of its first copy."""
+_READ_BYTES, _OTHER_BYTES = 8 << 20, 32 << 20
+"""Bytes that are read of a run, and that are retained of all slower runs, beyond those of a first copy."""
 
 
 class Calls(Protocol):
@@ -136,11 +136,12 @@ class Speed:
 
 @dataclass(slots=True)
 class Run:
-    """The fastest run so far, and the answers of some of its copies by their numbers."""
+    """The fastest run so far with the answers of some of its copies by their numbers, and an answer of other runs."""
 
     count: int
     seconds: float = math.inf
     answers: list[tuple[int, Answer]] = field(default_factory=list)
+    others: list[tuple[int, Answer]] = field(default_factory=list)
 
 
 class Timer:
@@ -192,8 +193,11 @@ class Timer:
             (first + index, calls.read(index, subject.frame, self.limit))
             for index in self.draw.sample(range(run.count), read)
         ]
+        slower = answers
         if seconds < run.seconds:
-            run.seconds, run.answers = seconds, answers
+            slower, run.seconds, run.answers = run.answers, seconds, answers
+        if not run.others or (len(run.others) + 1) * subject.bytes <= _OTHER_BYTES:
+            run.others += slower[:1]
         return seconds
 
     def count(self, total: int) -> int:
@@ -254,9 +258,12 @@ def measure(timers: Sequence[Timer], cache: int, trials: int) -> list[Measured]:
         has_gain = any(one.seconds < _GAIN * then for one, then in zip(cold, before, strict=True))
         without_gain = 0 if has_gain else without_gain + 1
     return [
-        Measured(
-            timer.speed(one), None if other is None else timer.speed(other),
-            [*one.answers, *(() if other is None else other.answers)],
-        )
+        Measured(timer.speed(one), None if other is None else timer.speed(other), _answers(one, other))
         for timer, one, other in zip(timers, cold, warm, strict=True)
-    ]  # fmt: skip
+    ]
+
+
+def _answers(cold: Run, warm: Run | None) -> list[tuple[int, Answer]]:
+    """The answers to compare, those of the fastest runs first."""
+    runs = [cold] if warm is None else [cold, warm]
+    return [answer for run in runs for answer in run.answers] + [answer for run in runs for answer in run.others]
