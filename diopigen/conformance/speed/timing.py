@@ -100,7 +100,7 @@ def _rotated(function: Function, case: Case, ready: Prepared) -> Iterator[tuple[
     """The operands whose elements may be in any order, by parameter and position in its list."""
     for param in function.params:
         for index, (block, item) in enumerate(zip(ready.blocks.get(param.name, ()), _items(case, param), strict=False)):
-            if block is not None and _is_free(param, item, block):
+            if block is not None and _is_free(function, param, item, block):
                 size = STORAGE[block.dtype].itemsize
                 yield param.name, index, Rotation(block.base, block.start, math.prod(block.shape) * size, size)
 
@@ -110,7 +110,8 @@ def _items(case: Case, param: Parameter) -> Sequence[Any]:
     return value if isinstance(value, tuple) else (value,)
 
 
-def _is_free(param: Parameter, item: Any, block: Block) -> bool:
+def _is_free(function: Function, param: Parameter, item: Any, block: Block) -> bool:
+    """Returns whether elements may be in any order: those of elementwise operators, and random numbers."""
     return (
         isinstance(item, Operand)
         and param.is_read
@@ -118,7 +119,7 @@ def _is_free(param: Parameter, item: Any, block: Block) -> bool:
         and block.base is not None
         and block.owner
         and item.layout == "contiguous"
-        and getattr(item.values, "distribution", "") in FREE
+        and (function.kernel is not None or getattr(item.values, "distribution", "") in FREE)
         and math.prod(block.shape) > 1
     )
 
