@@ -58,7 +58,7 @@ _ALLOCATED = 1 << 30
 """Bytes of tensors that a function allocates, besides a multiple of what it is given."""
 _LONGEST = 4096
 """Bytes of a text that are shown."""
-NO_SUCH_CALL = "inexpressible"
+NO_SUCH_CALL = "no-such-call"
 """Code of an error for a call that what is called has no place for, or that the executor cannot make."""
 MISSING, OWN, FOREIGN = range(3)
 """States of a function: nowhere, of the library itself, of a library that it needs."""
