@@ -25,6 +25,7 @@ from diopigen.commands import (
     conformance_collectives,
     conformance_history,
     conformance_reports,
+    conformance_speed,
     conformance_verify,
     docs,
     elementwise,
@@ -102,6 +103,7 @@ for command in (
     cli.add_command(command)
 conformance.conformance.add_command(conformance_reports.report)
 conformance.conformance.add_command(conformance_verify.verify)
+conformance.conformance.add_command(conformance_speed.speed)
 conformance_reports.report.add_command(conformance_history.diff)
 conformance_reports.report.add_command(conformance_history.balance)
 conformance.conformance.add_command(conformance_history.history)

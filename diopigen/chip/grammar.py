@@ -75,9 +75,26 @@ def shape(dtypes: Sequence[str], operators: Sequence[str] = ()) -> RecordShape:
                 ListShape(group, non_empty=True),
                 "the native operators, in groups (default: every operator with a kernel, as the chip says)",
             ),
+            "peaks": Field(_peaks(dtypes), "the limits of its speed, which `conformance speed` compares times with"),
             "accuracy": Field(
                 ListShape(_accuracy(names), non_empty=True),
                 "how exact results are, where they are less or more exact than the suite's classes ask for",
+            ),
+        },
+    )
+
+
+def _peaks(dtypes: Sequence[str]) -> RecordShape:
+    """The limits of the speed of one device."""
+    rates = {dtype: Field(IntegerShape(1), f"of {dtype}") for dtype in dtypes}
+    return RecordShape(
+        "peaks",
+        {
+            "bandwidth": Field(IntegerShape(1), "GB (10^9 bytes) a second between memory and processors"),
+            "cache": Field(IntegerShape(1), "bytes of the last-level cache, beyond which data comes from memory"),
+            "operations": Field(
+                RecordShape("rates", rates),
+                "10^9 operations a second by dtype; a multiplication and an addition are two",
             ),
         },
     )

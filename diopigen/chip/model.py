@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from diopigen.chip.accuracy import Declaration
@@ -28,6 +29,16 @@ class NativeOperator:
 
 
 @dataclass(frozen=True, slots=True)
+class Peaks:
+    """The limits of the speed of one device: 10^9 bytes a second, bytes of the last-level cache, and 10^9 operations a
+    second by dtype. None or absent if the file does not specify it."""
+
+    bandwidth: int | None = None
+    cache: int | None = None
+    operations: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Chip:
     """Supported dtypes and layouts of a chip. `alignment` and `memory` are in bytes; `operators` are sorted by name,
     each there once.
@@ -46,6 +57,7 @@ class Chip:
     contiguous: bool = False
     accuracy: tuple[Declaration, ...] = ()
     """Declared accuracy, in the order of the file."""
+    peaks: Peaks = field(default_factory=Peaks)
 
     def dtypes_of(self, operator: NativeOperator) -> tuple[str, ...]:
         """The dtypes that the kernel of an operator takes."""

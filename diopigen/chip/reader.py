@@ -9,7 +9,7 @@ from types import MappingProxyType
 from diopigen.chip.accuracy import Declaration, covered, elementary_calls
 from diopigen.chip.accuracy_reader import read_accuracy
 from diopigen.chip.grammar import shape
-from diopigen.chip.model import LARGEST_ALIGNMENT, Chip, NativeOperator
+from diopigen.chip.model import LARGEST_ALIGNMENT, Chip, NativeOperator, Peaks
 from diopigen.config.grammar import is_operator
 from diopigen.diagnostics import Correction, Note, Sink, Span, did_you_mean
 from diopigen.ir.model import Interface
@@ -81,6 +81,7 @@ class _Reader:
             file=display,
             contiguous=bool(_flag(self.root, "contiguous")),
             accuracy=accuracy,
+            peaks=_peaks(self.root.get("peaks")),
         )
 
     def _uncovered(self, accuracy: Sequence[Declaration], native: Collection[str]) -> None:
@@ -179,6 +180,18 @@ class _Reader:
             message = f"{bytes_} bytes cannot be an alignment"
             fix = f"give a power of two up to {LARGEST_ALIGNMENT}"
             self.sink.error("chip-alignment", message, node.span, fix=fix)
+
+
+def _peaks(node: Node | None) -> Peaks:
+    if not isinstance(node, MappingNode):
+        return Peaks()
+    bandwidth, cache, rates = (node.get(key) for key in ("bandwidth", "cache", "operations"))
+    entries = rates.entries if isinstance(rates, MappingNode) else {}
+    return Peaks(
+        None if bandwidth is None else _number(bandwidth),
+        None if cache is None else _number(cache),
+        {dtype: _number(entry.value) for dtype, entry in entries.items()},
+    )
 
 
 def _items(node: Node | None) -> Iterable[Node]:

@@ -53,6 +53,7 @@ def _text(function: Function, interface: Interface) -> str:
         ("tolerance", function.tolerance or ""),
         ("unspecified", "; ".join(UNSPECIFIED[word] for word in function.unspecified)),
         ("latitude", latitude_text(function.latitude)),
+        ("work", "; ".join(f"{name}: {to_text(formula.expression)}" for name, formula in function.work)),
         ("gradient of", function.backward_of or ""),
         ("ATen", ", ".join(map(overload_text, function.aten))),
         ("since", function.since),

@@ -4,8 +4,10 @@ nothing heavy."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from diopigen.chip.model import Peaks
 
 if TYPE_CHECKING:
     from diopigen.chip.accuracy import Declaration
@@ -16,12 +18,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class VendorSide:
-    """Declared accuracy of the chip's file, and conversions of the shims. `options` are the words of a command line
-    that name the same files, for commands that repeat a case."""
+    """Declared accuracy and peaks of the chip's file, and conversions of the shims. `options` are the words of a
+    command line that name the same files, for commands that repeat a case."""
 
     accuracy: Sequence[Declaration] = ()
     resolved: ResolvedConfig | None = None
     options: tuple[str, ...] = ()
+    peaks: Peaks = field(default_factory=Peaks)
 
     def converted(self, cases: list[Case], interface: Interface) -> list[Case]:
         """The cases with what the shims do to them."""

@@ -83,6 +83,13 @@ class Kinds:
             fix = "write '?' for a size that depends on elements"
             self._fault("predicate-elements", "reads the elements of a tensor", self.elements[0], fix)
 
+    def check_number(self, expression: Expression) -> None:
+        """Infers the kind of a number that reads no elements."""
+        self._need("number", self.infer(expression), expression)
+        if self.elements and not self.faults:
+            fix = "ask for sizes and dtypes instead"
+            self._fault("predicate-elements", "reads the elements of a tensor", self.elements[0], fix)
+
     def infer(self, expression: Expression) -> str:
         """The kind of an expression; `any` where a fault is reported already."""
         if isinstance(expression, Number):

@@ -29,6 +29,7 @@ from diopigen.ir.model import (
     ShapeRule,
 )
 from diopigen.spec.expression import Call, ExpressionError, Name, parse
+from diopigen.spec.grammar_operators import OPERATIONS
 from diopigen.spec.nodes import Entry, MappingNode, Node, Scalar, ScalarNode, SequenceNode
 
 
@@ -251,6 +252,13 @@ class Lowering:
             self.dtype(node.get("dtypes")),
             node.span,
         )
+
+    def work(self, node: Node | None) -> tuple[tuple[str, Formula], ...]:
+        """The work of a call; a single expression is the number of operations."""
+        if isinstance(node, ScalarNode):
+            formula = lower_formula(node, self.sink)
+            return () if formula is None else ((OPERATIONS, formula),)
+        return self._formulas(node.entries) if isinstance(node, MappingNode) else ()
 
     def _formulas(self, entries: Mapping[str, Entry]) -> tuple[tuple[str, Formula], ...]:
         """The formulas that can be read; the others are reported."""

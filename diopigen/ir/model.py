@@ -346,6 +346,8 @@ class Function:
     unspecified: tuple[str, ...] = ()
     """Unspecified results: keys of `UNSPECIFIED` of the grammar."""
     latitude: Latitude | None = None
+    work: tuple[tuple[str, Formula], ...] = ()
+    """Lower bounds of the work of a call: `operations`, and by parameter the elements that must be read or written."""
     since: str = "1.0"
     deprecated: str | None = None
     weak: bool = True

@@ -106,6 +106,7 @@ def _function(
         starter=text_of(operator.get("starter")),
         unspecified=tuple(text_of(item) for item in items_of(operator.get("unspecified"))),
         latitude=lowering.latitude(operator.get("latitude")),
+        work=lowering.work(operator.get("work")),
         since=optional_text(get("since")) or "1.0",
         deprecated=optional_text(get("deprecated")),
         weak=text_of(operator.get("linkage")) != "strong",

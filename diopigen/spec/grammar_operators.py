@@ -175,6 +175,9 @@ FUSED = RecordShape(
     },
 )
 KERNEL = EitherShape((TEXT, MapShape(TEXT, fixed={"let": MapShape(TEXT)})))
+OPERATIONS = "operations"
+"""Entry of `work` besides parameters: the operations of a call."""
+WORK = EitherShape((TEXT, MapShape(TEXT, fixed={OPERATIONS: TEXT})))
 
 VARIANT = RecordShape(
     "variant",
@@ -226,6 +229,11 @@ OPERATOR = RecordShape(
             f"what the interface leaves open: {', '.join(UNSPECIFIED)}",
         ),
         "latitude": Field(LATITUDE, "what established forms of the kernel do that its expression does not say"),
+        "work": Field(
+            WORK,
+            "the arithmetic operations of a call that no kernel can avoid, as an expression over sizes; or a mapping "
+            "with `operations`, and by parameter how many of its elements a kernel must read or write",
+        ),
         "since": Field(VERSION, "the interface version that brought it"),
         "deprecated": Field(TEXT, "why, and what to use instead"),
         "linkage": Field(TextShape(choices=("weak", "strong")), "weak or strong symbol"),

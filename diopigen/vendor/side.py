@@ -30,4 +30,6 @@ def read_vendor_side(
     if chip_file is not None:
         chip = read_chip(Path(chip_file), chip_file, interface, sink)
         options += ("--chip", chip_file)
-    return VendorSide(() if chip is None else chip.accuracy, resolved, options)
+    if chip is None:
+        return VendorSide((), resolved, options)
+    return VendorSide(chip.accuracy, resolved, options, chip.peaks)

@@ -1,8 +1,10 @@
 #include "call.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <deque>
 #include <string>
+#include <utility>
 
 #include "clock.h"
 #include "invoke.h"
@@ -35,26 +37,21 @@ diopiSize_t sizeOf(const std::vector<std::int64_t>& values) {
     return diopiSize_t{values.empty() ? nullptr : values.data(), static_cast<std::int64_t>(values.size())};
 }
 
-struct Storage {
-    diopiTensorHandle_t base = nullptr;
-    std::uint64_t bytes = 0;
-};
-
 /// All that one call has, freed with it.
-class Call {
+class Call : public ReadyCall {
   public:
-    Call(Device& device, const Library& library) : device_(device), runtime_(device.runtime()), library_(library) {}
+    Call(Device& device, const Library& library, std::uint64_t number, const std::vector<Rotation>& rotations,
+         std::vector<Storage> earlier)
+        : device_(device),
+          runtime_(device.runtime()),
+          library_(library),
+          number_(number),
+          rotations_(rotations),
+          earlier_(std::move(earlier)) {}
 
-    ~Call() {
-        for (std::size_t i = tensors_.size(); i-- > 0;) {
-            runtime_.diopiHostDestroyTensor(tensors_[i]);
-        }
-        for (const Storage& storage : storages_) {
-            runtime_.diopiHostDestroyTensor(storage.base);
-        }
-        for (diopiGeneratorHandle_t const generator : generators_) {
-            runtime_.diopiHostDestroyGenerator(generator);
-        }
+    ~Call() override {
+        destroy(runtime_, release());
+        destroy(runtime_, earlier_);
     }
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
@@ -64,6 +61,7 @@ class Call {
         for (std::uint32_t i = 0; i < storages; ++i) {
             readStorage(frame);
         }
+        destroy(runtime_, std::exchange(earlier_, {}));
         const auto tensors = frame.number<std::uint32_t>();
         for (std::uint32_t i = 0; i < tensors; ++i) {
             readTensor(frame);
@@ -82,11 +80,28 @@ class Call {
         }
     }
 
+    std::vector<Storage> release() final {
+        for (std::size_t i = tensors_.size(); i-- > 0;) {
+            runtime_.diopiHostDestroyTensor(tensors_[i]);
+        }
+        for (diopiGeneratorHandle_t const generator : generators_) {
+            runtime_.diopiHostDestroyGenerator(generator);
+        }
+        tensors_.clear();
+        generators_.clear();
+        return std::exchange(storages_, {});
+    }
+
+    std::int32_t make(void* function) override { return arguments_.call(function); }
+
     Writer resultOf(void* function) {
         const CallClock clock(!device_.isAccelerator());
         const std::int32_t status = arguments_.call(function);
         const std::int32_t late = status == diopiSuccess ? runtime_.diopiHostSynchronize(device_.context()) : 0;
-        const double seconds = clock.seconds();
+        return answer(status, late, clock.seconds());
+    }
+
+    Writer answer(std::int32_t status, std::int32_t late, double seconds) override {
         Writer answer;
         answer.number(status);
         answer.number(late);
@@ -100,12 +115,37 @@ class Call {
     void readStorage(Reader& frame) {
         const auto onHost = frame.number<std::uint8_t>();
         const auto bytes = frame.number<std::uint64_t>();
-        const char* const content = frame.bytes(bytes);
-        const std::vector<std::int64_t> size{static_cast<std::int64_t>(bytes)};
-        diopiTensorHandle_t base = created(size, nullptr, device_.byteDtype(), onHost != 0);
-        storages_.push_back({base, bytes});
-        runtime_.require(runtime_.diopiHostCopyToStorage(device_.context(), base, content, bytes),
+        const char* content = frame.bytes(bytes);
+        const std::string rotated = rotatedContent(content, bytes);
+        content = rotated.empty() ? content : rotated.data();
+        const std::size_t index = storages_.size();
+        if (index < earlier_.size() && earlier_[index].bytes == bytes && earlier_[index].onHost == (onHost != 0)) {
+            storages_.push_back(std::exchange(earlier_[index], {}));
+        } else {
+            const std::vector<std::int64_t> size{static_cast<std::int64_t>(bytes)};
+            storages_.push_back({created(size, nullptr, device_.byteDtype(), onHost != 0), bytes, onHost != 0});
+        }
+        runtime_.require(runtime_.diopiHostCopyToStorage(device_.context(), storages_.back().base, content, bytes),
                          "diopiHostCopyToStorage");
+    }
+
+    /// The bytes of a storage in this copy of the call; empty where they are those of the frame.
+    std::string rotatedContent(const char* content, std::uint64_t bytes) const {
+        for (const Rotation& rotation : rotations_) {
+            if (rotation.storage != storages_.size()) {
+                continue;
+            }
+            if (rotation.bytes == 0 || rotation.start > bytes || rotation.bytes > bytes - rotation.start) {
+                throw Failed("protocol", "a rotation reaches beyond its storage");
+            }
+            std::string rotated(content, bytes);
+            const auto from = rotated.begin() + static_cast<std::ptrdiff_t>(rotation.start);
+            const std::uint64_t shift = number_ % rotation.bytes * rotation.step % rotation.bytes;
+            std::rotate(from, from + static_cast<std::ptrdiff_t>(shift),
+                        from + static_cast<std::ptrdiff_t>(rotation.bytes));
+            return rotated;
+        }
+        return {};
     }
 
     diopiTensorHandle_t created(const std::vector<std::int64_t>& shape, const diopiSize_t* strides, std::int32_t dtype,
@@ -291,6 +331,9 @@ class Call {
     Device& device_;
     const Runtime& runtime_;
     const Library& library_;
+    std::uint64_t number_;
+    const std::vector<Rotation>& rotations_;
+    std::vector<Storage> earlier_;
     std::vector<Storage> storages_;
     std::vector<diopiTensorHandle_t> tensors_;
     std::vector<diopiGeneratorHandle_t> generators_;
@@ -307,43 +350,26 @@ class Call {
 
 }  // namespace
 
-Device::Device(const Runtime& runtime, std::int32_t byteDtype) : runtime_(runtime), byteDtype_(byteDtype) {
-    runtime_.require(runtime_.diopiHostCreateContext(&context_), "diopiHostCreateContext");
-    const std::int64_t bytes = 16;
-    const diopiSize_t size{&bytes, 1};
-    diopiTensorHandle_t probe = nullptr;
-    isAccelerator_ = runtime_.diopiHostCreateTensor(context_, &probe, &size, nullptr, 0,
-                                                    static_cast<diopiDtype_t>(byteDtype), diopi_device) == diopiSuccess;
-    if (isAccelerator_) {
-        runtime_.require(runtime_.diopiHostDestroyTensor(probe), "diopiHostDestroyTensor");
+void destroy(const Runtime& runtime, const std::vector<Storage>& storages) {
+    for (const Storage& storage : storages) {
+        if (storage.base != nullptr) {
+            runtime.diopiHostDestroyTensor(storage.base);
+        }
     }
 }
 
-Device::~Device() {
-    if (context_ != nullptr) {
-        runtime_.diopiHostDestroyContext(context_);
-    }
-}
-
-void Device::close() {
-    diopiContextHandle_t const context = context_;
-    context_ = nullptr;
-    runtime_.require(runtime_.diopiHostDestroyContext(context), "diopiHostDestroyContext");
-}
-
-void Device::freeTemporaries() {
-    std::int64_t count = 0;
-    runtime_.require(runtime_.diopiHostGetTemporaryCount(context_, &count), "diopiHostGetTemporaryCount");
-    if (count > 0) {
-        close();
-        runtime_.require(runtime_.diopiHostCreateContext(&context_), "diopiHostCreateContext");
-    }
+std::unique_ptr<ReadyCall> readCall(Device& device, const Library& library, Reader& frame, std::uint64_t number,
+                                    const std::vector<Rotation>& rotations, std::vector<Storage> earlier) {
+    auto call = std::make_unique<Call>(device, library, number, rotations, std::move(earlier));
+    call->read(frame);
+    return call;
 }
 
 Writer resultOf(Device& device, const Library& library, void* function, Reader& frame) {
     Writer answer;
     {
-        Call call(device, library);
+        const std::vector<Rotation> none;
+        Call call(device, library, 0, none, {});
         call.read(frame);
         answer = call.resultOf(function);
     }

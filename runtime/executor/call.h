@@ -1,6 +1,8 @@
 // One call: tensors, generators and arguments from a frame, and what came of it as another.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "frames.h"
@@ -30,6 +32,42 @@ class Device {
     std::int32_t byteDtype_;
     bool isAccelerator_ = false;
 };
+
+/// Copy `n` of a call has the bytes [start, start + bytes) of a storage rotated to the left by n * step.
+struct Rotation {
+    std::uint32_t storage = 0;
+    std::uint64_t start = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t step = 0;
+};
+
+struct Storage {
+    diopiTensorHandle_t base = nullptr;
+    std::uint64_t bytes = 0;
+    bool onHost = false;
+};
+
+void destroy(const Runtime& runtime, const std::vector<Storage>& storages);
+
+/// A call whose tensors and arguments are there; freed with it.
+class ReadyCall {
+  public:
+    ReadyCall() = default;
+    virtual ~ReadyCall() = default;
+    ReadyCall(const ReadyCall&) = delete;
+    ReadyCall& operator=(const ReadyCall&) = delete;
+
+    virtual std::int32_t make(void* function) = 0;
+    virtual Writer answer(std::int32_t status, std::int32_t late, double seconds) = 0;
+    /// Frees all but the storages, which the caller gets.
+    virtual std::vector<Storage> release() = 0;
+};
+
+/// Copy `number` of the call of a frame, whose first field, the number of the function, has been read. `rotations` must
+/// outlive it. It takes over the storages of an earlier copy, and uses those of the right size: at the same addresses
+/// are then other data.
+std::unique_ptr<ReadyCall> readCall(Device& device, const Library& library, Reader& frame, std::uint64_t number,
+                                    const std::vector<Rotation>& rotations, std::vector<Storage> earlier);
 
 /// Makes the call of a frame, whose first field, the number of the function, has been read.
 Writer resultOf(Device& device, const Library& library, void* function, Reader& frame);

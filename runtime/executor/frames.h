@@ -10,7 +10,7 @@
 
 namespace diopigen::executor {
 
-inline constexpr std::uint32_t kProtocol = 1;
+inline constexpr std::uint32_t kProtocol = 2;
 
 enum class Kind : std::uint32_t {
     kHello = 0,
@@ -21,6 +21,10 @@ enum class Kind : std::uint32_t {
     kAnswer = 5,
     kClosed = 6,
     kError = 7,
+    kPrepare = 8,
+    kRun = 9,
+    kDone = 10,
+    kRead = 11,
 };
 
 /// A failure that the other side is told of: a code of the protocol and a text.

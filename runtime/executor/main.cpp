@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "call.h"
+#include "copies.h"
 #include "frames.h"
 #include "libraries.h"
 #include "sandbox.h"
@@ -103,6 +104,16 @@ class Session {
                     case Kind::kCall:
                         call(frame);
                         break;
+                    case Kind::kPrepare:
+                        copies().prepare(frame, functions_);
+                        send(streams_.answers, Kind::kDone, copies().run(0));
+                        break;
+                    case Kind::kRun:
+                        send(streams_.answers, Kind::kDone, copies().run(frame.number<std::uint32_t>()));
+                        break;
+                    case Kind::kRead:
+                        send(streams_.answers, Kind::kAnswer, copies().read(frame.number<std::uint32_t>()));
+                        break;
                     case Kind::kClose:
                         close();
                         return EXIT_SUCCESS;
@@ -175,10 +186,21 @@ class Session {
         send(streams_.answers, Kind::kAnswer, resultOf(*device_, *library_, function, frame));
     }
 
+    Copies& copies() {
+        if (library_ == nullptr) {
+            throw Failed("protocol", "a call before a library is open");
+        }
+        if (copies_ == nullptr) {
+            copies_ = std::make_unique<Copies>(*device_, *library_);
+        }
+        return *copies_;
+    }
+
     void close() {
         if (library_ == nullptr) {
             return;
         }
+        copies_.reset();
         Writer answer;
         device_->close();
         const std::string before = library_->text("diopiGetLastErrorString");
@@ -198,6 +220,7 @@ class Session {
     std::unique_ptr<Runtime> runtime_;
     std::unique_ptr<Library> library_;
     std::unique_ptr<Device> device_;
+    std::unique_ptr<Copies> copies_;
     std::vector<void*> functions_;
 };
 

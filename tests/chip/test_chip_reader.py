@@ -14,7 +14,7 @@ from chip_helpers import DROPLET, ROOT, SMALLEST, read
 
 from diopigen.api import workspace
 from diopigen.chip.grammar import json_schema
-from diopigen.chip.model import Chip, NativeOperator
+from diopigen.chip.model import Chip, NativeOperator, Peaks
 from diopigen.chip.reader import RULES, read_chip
 from diopigen.diagnostics import Sink
 from diopigen.emit.elementwise.kernels import expressible
@@ -30,13 +30,15 @@ def test_the_smallest_file(tmp_path: Path, interface: Interface) -> None:
 
 
 def test_a_file_with_everything(tmp_path: Path, interface: Interface) -> None:
-    text = SMALLEST.replace("operators:", "memory: 4096\noperators:") + (
+    peaks = "peaks: {bandwidth: 900, cache: 1048576, operations: {float32: 19500}}\n"
+    text = SMALLEST.replace("operators:", f"memory: 4096\n{peaks}operators:") + (
         "  - doc: Images.\n    names: [diopiPool2d, diopiConvolution2d]\n    dtypes: [float16, int64]\n"
         "    layouts: [NHWC, NLC]\n    max_rank: 3\n  - names: [diopiMul]\n    layouts: [ND]\n"
     )
     chip, found = read(text, tmp_path, interface)
     assert found == [] and chip is not None
     assert chip.memory == 4096
+    assert chip.peaks == Peaks(900, 1048576, {"float32": 19500})
     image = (("float16", "int64"), ("NHWC", "NLC"), 3)
     assert chip.operators == (
         NativeOperator("diopiAdd"),

@@ -78,6 +78,7 @@ def function_lines(function: Function) -> Iterator[str]:
     facts += [f"tolerance {f.tolerance}"] if f.tolerance else []
     facts += [f"unspecified {', '.join(f.unspecified)}"] if f.unspecified else []
     facts += [latitude_text(f.latitude)] if f.latitude else []
+    facts += [f"work {name} = {to_text(formula.expression)}" for name, formula in f.work]
     facts += [f"gradient of {f.backward_of}"] if f.backward_of else []
     yield f"    {', '.join(facts)}"
     for label, text in (("deprecated", f.deprecated), ("order", f.irregular_order), ("source", f.source)):

@@ -14,8 +14,7 @@ from diopigen.conformance.aten.forms import UNLIKE
 from diopigen.conformance.aten.pairing import Pairing, Position
 from diopigen.conformance.aten.random_states import RandomStates
 from diopigen.conformance.aten.tensors import Tensors, raw, torch_dtypes
-from diopigen.conformance.run.execute import NO_SUCH_CALL
-from diopigen.conformance.run.frames import Answer, Form, RawTensor
+from diopigen.conformance.run.frames import NO_SUCH_CALL, Answer, Form, RawTensor
 from diopigen.conformance.run.serving import ArgumentFields, HostFailure, Request
 from diopigen.ir.model import Function, Parameter
 

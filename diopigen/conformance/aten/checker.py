@@ -39,7 +39,7 @@ class AtenChecker(Checker):
         return ("passed", []) if case.expect != SUCCESS else self._rejected(case, function, calls, status)
 
     def _verified(
-        self, case: Case, done: Done, call: Call, calls: Calls, faults: list[Fault]
+        self, case: Case, done: Done, call: Call, calls: Calls | None, faults: list[Fault]
     ) -> tuple[str, list[Fault]]:
         outcome, found = super()._verified(case, done, call, calls, faults)
         lacks = next((one.without for one in call.function.aten if one.name == case.overload), frozenset())

@@ -35,7 +35,7 @@ _ATTEMPTS = 40
 """Draws for one call: most changes of one size alone break a contract that ties several."""
 _LAYOUTS = ("strided", "transposed", "expanded", "channels-last", "distant", "offset", "odd")
 _NEAR_POWERS = tuple(2**k + step for k in range(1, 9) for step in (-1, 0, 1))
-_FREE = frozenset({"normal", "uniform", "nonzero", "zeros", "ones", "bools"})
+FREE = frozenset({"normal", "uniform", "nonzero", "zeros", "ones", "bools"})
 """Distributions that any shape has, and whose numbers mean nothing more than their size."""
 
 Sizes = Mapping[int, int]
@@ -43,7 +43,9 @@ Sizes = Mapping[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class _Origin:
+class Origin:
+    """A function, and calls of it that others are derived from."""
+
     function: Function
     resolver: Resolver
     legal: LegalCalls
@@ -57,7 +59,7 @@ class HeldOut:
 
     def __init__(self, interface: Interface, seed: int) -> None:
         self.interface, self.seed = interface, seed
-        self._origins: dict[str, _Origin] = {}
+        self._origins: dict[str, Origin] = {}
 
     def of(self, function: Function, count: int) -> list[Case]:
         """`count` calls of a function, fewer where the suite has no legal calls of it that can change."""
@@ -98,24 +100,28 @@ class HeldOut:
             if isinstance(value, Operand) and value.layout != "contiguous":
                 yield replace(case, arguments={**case.arguments, name: replace(value, layout="contiguous")})
         for name, value in case.arguments.items():
-            if isinstance(value, Operand) and isinstance(value.values, Drawn) and value.values.distribution in _FREE:
+            if isinstance(value, Operand) and isinstance(value.values, Drawn) and value.values.distribution in FREE:
                 for values in (Drawn("ones"), NORMAL):
                     if value.values not in (Drawn("ones"), values, Drawn("zeros")):
                         yield replace(case, arguments={**case.arguments, name: replace(value, values=values)})
 
-    def _origin(self, function: Function) -> _Origin:
+    def _origin(self, function: Function) -> Origin:
         found = self._origins.get(function.name)
         if found is None:
-            bound = replace(function, params=tuple(_with_shape(param) for param in function.params))
-            legal = LegalCalls(bound)
+            legal = bound_calls(function)
             calls = tuple(
                 case
                 for case in cases_of(self.interface, function)
                 if _is_open(function, case) and legal.admits(case.arguments)
             )
-            found = _Origin(function, Resolver(self.interface, function), legal, calls)
+            found = Origin(function, Resolver(self.interface, function), legal, calls)
             self._origins[function.name] = found
         return found
+
+
+def bound_calls(function: Function) -> LegalCalls:
+    """The calls of a function whose tensors have the shapes of the spec, also where a library may take others."""
+    return LegalCalls(replace(function, params=tuple(_with_shape(param) for param in function.params)))
 
 
 def smallest(held_out: HeldOut, case: Case, fails: Callable[[Case], bool], checks: int = 60) -> Case:
@@ -159,9 +165,9 @@ def _is_one(operand: Operand) -> bool:
     return math.prod(operand.shape) == 1
 
 
-def _resolved(origin: _Origin, case: Case, sizes: Sizes, follows: Callable[[Parameter], bool]) -> Iterator[Case]:
+def _resolved(origin: Origin, case: Case, sizes: Sizes, follows: Callable[[Parameter], bool]) -> Iterator[Case]:
     """The case with other sizes, where that is a legal call. `follows` chooses the numbers that are sizes too."""
-    arguments = _with_sizes(origin, case, sizes, follows)
+    arguments = with_sizes(origin, case, sizes, follows)
     if arguments is not None:
         laid_out = {name: _as_before(value, case.arguments.get(name)) for name, value in arguments.items()}
         yield replace(case, arguments=laid_out)
@@ -175,7 +181,7 @@ def _as_before(value: Value, before: Value) -> Value:
     return replace(value, layout=before.layout) if keeps else value
 
 
-def _with_sizes(origin: _Origin, case: Case, sizes: Sizes, follows: Callable[[Parameter], bool]) -> Arguments | None:
+def with_sizes(origin: Origin, case: Case, sizes: Sizes, follows: Callable[[Parameter], bool]) -> Arguments | None:
     """The arguments with other sizes, outputs as they follow; None where that is no legal call."""
     counts = {param.count for param in origin.function.params}
     recipe: dict[str, Argument] = {}
@@ -223,13 +229,13 @@ def _values(value: Operand, shape: Sequence[int], sizes: Sizes) -> Any:
 class _Change:
     """One call out of another one."""
 
-    def __init__(self, origin: _Origin, base: Case, draw: np.random.Generator) -> None:
+    def __init__(self, origin: Origin, base: Case, draw: np.random.Generator) -> None:
         self.origin, self.base, self.draw = origin, base, draw
         self.dims = tensors_of_dims(origin.function)
 
     def arguments(self) -> Arguments | None:
         """The arguments of the new call; None where the draw is no legal call."""
-        found = _with_sizes(self.origin, self.base, self._sizes(), lambda _: self._chance(2))
+        found = with_sizes(self.origin, self.base, self._sizes(), lambda _: self._chance(2))
         if found is None or any(math.prod(one.shape) > _ELEMENTS for one in operands_of(found.values())):
             return None
         before, after = (list(_read(self.origin.function, one)) for one in (self.base.arguments, found))

@@ -19,7 +19,7 @@ from diopigen.conformance.model import ANY_FAILURE, ANY_STATUS, SUCCESS, Case, C
 from diopigen.conformance.oracles import Call
 from diopigen.conformance.run.blocks import Block
 from diopigen.conformance.run.executor import Rejected
-from diopigen.conformance.run.frames import FOREIGN, OWN, Answer, Argument, Frame
+from diopigen.conformance.run.frames import FOREIGN, NO_SUCH_CALL, OWN, Answer, Argument, Frame
 from diopigen.conformance.run.outputs import Output, digest_of, outputs_of
 from diopigen.conformance.run.prepare import ALLOCATED, Prepared, Preparer
 from diopigen.conformance.run.verdict import Accuracies, Validator, Verdict
@@ -30,8 +30,6 @@ NOT_ITS_OWN = "defined by another library, which this one needs"
 """Why a function is missing that a process would find all the same."""
 ELSEWHERE = ("diopiNoImplement", "diopiForceFallbackToCPU")
 """Statuses of functions that a library leaves to others."""
-NO_SUCH_CALL = "no-such-call"
-"""Code of the protocol for a call that what is called has no place for."""
 
 
 class Calls(Protocol):
@@ -135,6 +133,16 @@ class Checker:
         done = self._called(case.called, frame, ready, calls)
         if self.counters is not None and int(self.counters.sum()) == before:
             return "passed", []
+        return self._outcome(case, done, calls)
+
+    def examine(self, case: Case, frame: Frame, ready: Prepared, answer: Answer) -> tuple[str, list[Fault]]:
+        """The outcome and the faults of a call that has been made already."""
+        ready.answered(frame, answer)
+        self.reason, self.verdict, self.outputs = "", Verdict("passed"), ()
+        return self._outcome(case, Done(frame, ready, answer), None)
+
+    def _outcome(self, case: Case, done: Done, calls: Calls | None) -> tuple[str, list[Fault]]:
+        function, ready = done.ready.function, done.ready
         status = self.statuses.get(done.answer.status, "an unknown status")
         if status == SUCCESS:
             status = self.statuses.get(done.answer.late, "an unknown status")
@@ -159,7 +167,7 @@ class Checker:
         return self._verified(case, done, call, calls, faults)
 
     def _verified(
-        self, case: Case, done: Done, call: Call, calls: Calls, faults: list[Fault]
+        self, case: Case, done: Done, call: Call, calls: Calls | None, faults: list[Fault]
     ) -> tuple[str, list[Fault]]:
         """The outcome of a call that has succeeded, with the faults of memory around it."""
         function, ready = done.ready.function, done.ready
@@ -171,7 +179,7 @@ class Checker:
             faults += self._undetermined(function, ready)
             return ("failed" if faults else "uncovered"), faults
         faults += self.verdict.faults
-        if function.tolerance == "random" and not faults:
+        if function.tolerance == "random" and not faults and calls is not None:
             varying = validator.varying if case.axis == "distribution" else set()
             faults += self._again(case, done, calls, validator.compared, varying)
         return ("failed" if faults else self.verdict.outcome), faults

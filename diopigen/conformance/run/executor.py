@@ -11,6 +11,7 @@ import fcntl
 import os
 import select
 import signal
+import struct
 import subprocess
 import tempfile
 import time
@@ -25,17 +26,23 @@ from diopigen.conformance.run.frames import (
     CALL,
     CLOSE,
     CLOSED,
+    DONE,
     ERROR,
     HEADER,
     HELLO,
     OPEN,
     OPENED,
+    PREPARE,
     PROTOCOL,
+    READ,
+    RUN,
     Answer,
     Argument,
     Fields,
     Frame,
     FrameError,
+    Rotation,
+    copies_field,
     opening,
 )
 from diopigen.conformance.run.loaded import serving_libraries
@@ -92,6 +99,17 @@ class Opening:
     """False if the executor has other names than paths for what it opens."""
 
 
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """Copies of a call: numbers from `first` on, `evicted` bytes that are moved through the caches when they are made,
+    and the data in which they differ."""
+
+    first: int
+    count: int
+    evicted: int = 0
+    rotations: Sequence[Rotation] = ()
+
+
 class Executor:
     """A process with the library. `state` has the state of each function; `in_force` names what confines it."""
 
@@ -143,15 +161,33 @@ class Executor:
 
     def call(self, function: str, frame: Frame, arguments: Sequence[Argument], limit: float) -> Answer:
         """Makes a call. Raises `Ended`, `Overdue`, `Rejected`, and `FrameError` for what is no answer to it."""
-        if self._ready.poll(0) and self.process.poll() is None and self._has_data():
-            self.kill()
-            raise Ended(UNREQUESTED)
+        self._expect_nothing()
         self._send(CALL, frame.encoded(self._numbers[function], arguments), limit)
         answer = frame.decoded(self._receive(ANSWER, limit, frame.longest_answer))
         if function not in self._called:
             self._called.add(function)
             self._look_around()
         return answer
+
+    def prepare(self, function: str, frame: Frame, arguments: Sequence[Argument], copies: Copies, limit: float) -> None:
+        """Lets the process make copies of a call, to be run and read."""
+        self._expect_nothing()
+        head = copies_field(copies.first, copies.count, copies.evicted, copies.rotations)
+        self._send(PREPARE, [head, *frame.encoded(self._numbers[function], arguments)], limit)
+        self._receive(DONE, limit)
+
+    def run(self, count: int, limit: float) -> tuple[int, int]:
+        """Makes the next calls of the copies, and returns the status of the first that failed and of their work."""
+        self._expect_nothing()
+        self._send(RUN, [struct.pack("<I", count)], limit)
+        status, late = Fields(self._receive(DONE, limit)).unpack("<ii")
+        return int(status), int(late)
+
+    def read(self, index: int, frame: Frame, limit: float) -> Answer:
+        """The answer of one of the copies."""
+        self._expect_nothing()
+        self._send(READ, [struct.pack("<I", index)], limit)
+        return frame.decoded(self._receive(ANSWER, limit, frame.longest_answer))
 
     def close(self, limit: float) -> str:
         """Leaves the library, and describes the error of that; empty if there is none."""
@@ -203,6 +239,12 @@ class Executor:
     def _look_around(self) -> None:
         if self._names_files:
             self.serving.update(serving_libraries(self.process.pid, self._numbers, self._own))
+
+    def _expect_nothing(self) -> None:
+        """Raises `Ended` if there is an answer before a request."""
+        if self._ready.poll(0) and self.process.poll() is None and self._has_data():
+            self.kill()
+            raise Ended(UNREQUESTED)
 
     def _has_data(self) -> bool:
         return any(event & select.POLLIN for _, event in self._ready.poll(0))

@@ -19,8 +19,8 @@ from diopigen.conformance.dtypes import STORAGE, Array
 from diopigen.conformance.run.blocks import Block, Blocks
 from diopigen.conformance.strides import Dims, reach
 
-PROTOCOL = 1
-HELLO, OPEN, CALL, CLOSE, OPENED, ANSWER, CLOSED, ERROR = range(8)
+PROTOCOL = 2
+HELLO, OPEN, CALL, CLOSE, OPENED, ANSWER, CLOSED, ERROR, PREPARE, RUN, DONE, READ = range(12)
 HEADER = struct.Struct("<IIQ")
 
 
@@ -58,6 +58,8 @@ _ALLOCATED = 1 << 30
 """Bytes of tensors that a function allocates, besides a multiple of what it is given."""
 _LONGEST = 4096
 """Bytes of a text that are shown."""
+NO_SUCH_CALL = "no-such-call"
+"""Code of an error for a call that what is called has no place for, or that the executor cannot make."""
 MISSING, OWN, FOREIGN = range(3)
 """States of a function: nowhere, of the library itself, of a library that it needs."""
 
@@ -171,6 +173,26 @@ class Slot:
     def value(self) -> Any:
         """The number that it holds."""
         return self.kind.from_buffer_copy(self.content).value
+
+
+class Rotation(NamedTuple):
+    """Bytes of a storage that copy n of a call has rotated to the left by n * step."""
+
+    storage: int
+    start: int
+    bytes: int
+    step: int
+
+    def shift(self, number: int) -> int:
+        """The bytes by which a copy has them rotated."""
+        return number % self.bytes * self.step % self.bytes
+
+
+def copies_field(first: int, count: int, evicted: int, rotations: Sequence[Rotation]) -> bytes:
+    """The fields of copies of a call, which precede those of the call: copies from number `first` on, and bytes that
+    are moved through the caches afterwards."""
+    head = struct.pack("<QIQI", first, count, evicted, len(rotations))
+    return head + b"".join(struct.pack("<IQQQ", *one) for one in rotations)
 
 
 @dataclass(slots=True)

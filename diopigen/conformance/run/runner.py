@@ -69,7 +69,7 @@ def run(
     called = [case for case in cases if not is_skipped(case)]
     setup = Setup(
         _slim(interface, called),
-        *_paths(library, runtime, execution, caller),
+        *opened_paths(library, runtime, execution, caller),
         seed,
         time_limit,
         memory_limit,
@@ -129,7 +129,7 @@ def run(
     )
 
 
-def _paths(library: Path, runtime: Path, execution: Execution, caller: Caller | None = None) -> tuple[str, str]:
+def opened_paths(library: Path, runtime: Path, execution: Execution, caller: Caller | None = None) -> tuple[str, str]:
     """The paths of library and runtime for the executor: as they were given, where it may be on another machine, or
     where they are no files."""
     if execution.executor or (caller is not None and not caller.names_files):
@@ -203,7 +203,7 @@ class CaseRunner:
         """`cases` are all that may be asked about; limits and `accuracy` are as for `run`, `repeat` as for `Fleet`.
         `environment` is added to that of the executor; `stays`, `acts`, `execution` and `caller` are those of
         `Setup`."""
-        paths = _paths(library, runtime, execution, caller)
+        paths = opened_paths(library, runtime, execution, caller)
         setup = Setup(
             _slim(interface, cases), *paths, seed, time_limit, memory_limit, environment or {}, stays, acts,
             accuracy=tuple(accuracy), repeat=repeat, shows_all=True, execution=execution,

@@ -20,9 +20,13 @@ from diopigen.conformance.run.frames import (
     ERROR,
     HEADER,
     HELLO,
+    NO_SUCH_CALL,
     OPEN,
     OPENED,
+    PREPARE,
     PROTOCOL,
+    READ,
+    RUN,
     Answer,
     Fields,
     Form,
@@ -129,6 +133,8 @@ def serve(served: Served) -> int:
             elif kind == CLOSE:
                 _send(answers, CLOSED, [text_field(served.close())])
                 return 0
+            elif kind in (PREPARE, RUN, READ):
+                raise HostFailure(NO_SUCH_CALL, "this executor makes no copies of calls to be timed")
             else:
                 raise HostFailure("protocol", f"a frame is of an unknown kind {kind}")
         except HostFailure as error:

@@ -196,16 +196,16 @@ class Bench:
         try:
             result = check_repeated(self.checker, executor, case, self.setup.repeat)
         except Overdue:
-            self._give_up()
+            self.give_up()
             limit = self.setup.time_limit
             fault = Fault("hang", "", f"the call has not returned within {limit:g} s")
             return CaseResult(case, "hung", limit, (fault,), describe(case))
         except (Ended, Rejected, FrameError, MemoryError) as error:
-            self._give_up()
+            self.give_up()
             self._crashes[case.called] += 1
             return _crash(case, _words(error, shows_all=self.setup.shows_all))
         if not self.setup.stays and any(fault.kind == "guard" for fault in result.faults):
-            self._give_up()  # memory was overrun: what runs there next could fail without being at fault
+            self.give_up()  # memory was overrun: what runs there next could fail without being at fault
         return result
 
     def end(self) -> tuple[str, str]:
@@ -225,7 +225,8 @@ class Bench:
         more = [f"... and {len(lines) - _SHOWN} more lines"] if len(lines) > _SHOWN else []
         return wrong, "\n".join([*(line.rstrip() for line in lines[:_SHOWN]), *more])
 
-    def _give_up(self) -> None:
+    def give_up(self) -> None:
+        """Ends the executor; the next call starts another one."""
         if self._executor is not None:
             self.serving.update(self._executor.serving)
             self._executor.kill()

@@ -134,6 +134,7 @@ def _function(function: Function) -> dict[str, Any]:
         "tolerance": function.tolerance,
         "unspecified": list(function.unspecified),
         "latitude": _latitude(function.latitude),
+        "work": {name: to_text(formula.expression) for name, formula in function.work},
         "since": function.since,
         "deprecated": function.deprecated,
         "source": function.source,

@@ -1,0 +1,38 @@
+#include "call.h"
+
+namespace diopigen::executor {
+
+Device::Device(const Runtime& runtime, std::int32_t byteDtype) : runtime_(runtime), byteDtype_(byteDtype) {
+    runtime_.require(runtime_.diopiHostCreateContext(&context_), "diopiHostCreateContext");
+    const std::int64_t bytes = 16;
+    const diopiSize_t size{&bytes, 1};
+    diopiTensorHandle_t probe = nullptr;
+    isAccelerator_ = runtime_.diopiHostCreateTensor(context_, &probe, &size, nullptr, 0,
+                                                    static_cast<diopiDtype_t>(byteDtype), diopi_device) == diopiSuccess;
+    if (isAccelerator_) {
+        runtime_.require(runtime_.diopiHostDestroyTensor(probe), "diopiHostDestroyTensor");
+    }
+}
+
+Device::~Device() {
+    if (context_ != nullptr) {
+        runtime_.diopiHostDestroyContext(context_);
+    }
+}
+
+void Device::close() {
+    diopiContextHandle_t const context = context_;
+    context_ = nullptr;
+    runtime_.require(runtime_.diopiHostDestroyContext(context), "diopiHostDestroyContext");
+}
+
+void Device::freeTemporaries() {
+    std::int64_t count = 0;
+    runtime_.require(runtime_.diopiHostGetTemporaryCount(context_, &count), "diopiHostGetTemporaryCount");
+    if (count > 0) {
+        close();
+        runtime_.require(runtime_.diopiHostCreateContext(&context_), "diopiHostCreateContext");
+    }
+}
+
+}  // namespace diopigen::executor
