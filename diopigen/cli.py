@@ -34,6 +34,7 @@ from diopigen.commands import (
     overview,
     refactoring,
     scaffold,
+    serve,
     spec,
     vendor,
     watch,
@@ -98,6 +99,8 @@ for command in (
     vendor.sync,
     docs.docs,
     conformance.conformance,
+    serve.serve,
+    serve.submit,
 ):
     cli.add_command(command)
 conformance.conformance.add_command(conformance_reports.report)
