@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from diopigen.conformance.run.opaque import be_opaque
@@ -74,10 +74,10 @@ def descendants(pid: int) -> list[int]:
     return every
 
 
-def memory_of(pid: int) -> int:
-    """Bytes of memory that only a process and those that it has started use."""
+def memory_of(pids: Iterable[int]) -> int:
+    """Bytes of memory of processes, without files."""
     total = 0
-    for one in descendants(pid):
+    for one in pids:
         with contextlib.suppress(OSError, ValueError, IndexError):
             resident, shared = Path(f"/proc/{one}/statm").read_text().split()[1:3]
             total += (int(resident) - int(shared)) * _PAGE

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from diopigen.service.limits import Limits
-from diopigen.service.processes import end, memory_of, started
+from diopigen.service.processes import descendants, end, memory_of, started
 from diopigen.service.protocol import Emit, RequestError, decoded, encoded
 from diopigen.service.request import Request, parsed
 
@@ -120,8 +120,10 @@ class Server:
             finally:
                 others = end(pid)
         finally:
-            await asyncio.shield(_ended(others))
-            shutil.rmtree(folder, ignore_errors=True)
+            try:
+                await _ended(others)
+            finally:  # also where the server ends meanwhile
+                shutil.rmtree(folder, ignore_errors=True)
 
     async def _pass_on(
         self, request: Request, pid: int, pipe: int, writer: asyncio.StreamWriter, gone: asyncio.Future[bytes]
@@ -179,8 +181,9 @@ async def _exceeded(pid: int, request: Request) -> RequestError:
     """Returns as soon as a request uses more time or memory than it may."""
     loop = asyncio.get_running_loop()
     last = loop.time() + request.time_limit + _GRACE
+    own = memory_of([os.getpid()])  # which the process of a request begins with, and shares
     while loop.time() < last:
-        if memory_of(pid) > request.memory_limit:
+        if memory_of(descendants(pid)) - own > request.memory_limit:
             message = f"the request uses more than {request.memory_limit >> 20} MiB"
             return RequestError("memory-exceeded", message, "limits.memory")
         await asyncio.sleep(_LOOK)

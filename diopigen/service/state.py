@@ -36,6 +36,7 @@ class State:
         self.not_called = 0
         """Cases that the time of the request was too short for, or whose function hangs."""
         self._functions: list[Function] | None = None
+        self._cases: list[Case] | None = None
         self._hangs: Counter[str] = Counter()
         self._bench: Bench | None = None
         self._held_out: HeldOut | None = None
@@ -82,7 +83,10 @@ class State:
 
     def cases(self) -> list[Case]:
         """The cases of the suite for the functions that are tested."""
-        return self.suite.cases([function.name for function in self.functions]) if self.functions else []
+        if self._cases is None:
+            names = [function.name for function in self.functions]
+            self._cases = self.suite.cases(names) if names else []
+        return self._cases
 
     def checked(self, cases: Iterable[Case]) -> list[CaseResult]:
         """The results of cases, from an earlier stage where they are there, as far as the time suffices."""

@@ -32,12 +32,14 @@ CAUSES = (
     Cause("wrong-sign", "results have the opposite sign", "operands of a subtraction are exchanged, or a sign is lost"),
     Cause("unbiased", "results are off by n / (n - 1), or by its root", "the divisor of a variance is n in place of n - "
           "correction, or the reverse (ddof)"),
-    Cause("constant-factor", "results are off by the same factor {0}", "a factor of {0} is missing or applied twice, such "
-          "as a scale or the number of elements of a mean"),
+    Cause("constant-factor", "results are off by the same factor {0}", "a factor is missing or applied twice ({0}), such as "
+          "a scale or the number of elements of a mean"),
     Cause("nan-created", "a result is NaN and should be a number", "an intermediate result overflows (inf - inf, inf / "
           "inf): subtract the maximum before an exponential, and sum in float32"),
     Cause("nan-lost", "a result is a number and should be NaN", "comparisons drop NaN: fmax, fmin and a > b ? a : b return "
           "the other operand"),
+    Cause("infinity-lost", "a result is finite and should be infinite", "a clamp or fast math saturates infinities at the "
+          "largest number"),
     Cause("overflow", "a result is infinite and should be finite", "a sum or product overflows in a narrow type, or an "
           "exponential is taken before the maximum is subtracted"),
     Cause("integers-through-floats", "large integers are off in their last digits", "integers pass through a floating "
@@ -45,10 +47,10 @@ CAUSES = (
     # Calls that fail, and those of the same function that pass.
     Cause("tail", "only sizes that are no multiple of {0}", "elements behind the last whole vector or block of {0} are "
           "not computed: handle the rest of the loop"),
-    Cause("strides", "only operands that are not contiguous", "strides are ignored: the kernel walks through memory as if "
-          "operands were contiguous"),
     Cause("stride-0", "only expanded operands", "a stride of 0 is taken for that of a contiguous tensor, or the output is "
           "written through it"),
+    Cause("strides", "only where {0} is not contiguous", "strides are ignored: the kernel walks through memory as "
+          "if it were contiguous"),
     Cause("alignment", "only tensors that begin at an odd element", "vector loads or stores assume an aligned address"),
     Cause("broadcast", "only operands of different shapes", "operands are not broadcast to the shape of the output"),
     Cause("empty", "only tensors without elements", "a launch of zero blocks, a division by a size of 0, or an early "
@@ -59,7 +61,7 @@ CAUSES = (
     Cause("large", "only operands of {0} elements or more", "a block, a grid or an index is too small: loop over blocks, "
           "and count in int64"),
     Cause("half", "only 16-bit floats", "intermediate results are rounded to 16 bits: accumulate in float32 and round once"),
-    Cause("dtype", "only the dtype {0}", "the branch for {0} is missing, or reads another type"),
+    Cause("dtype", "only the dtype {0}", "a branch is missing for {0}, or reads another type"),
     Cause("mixed-dtypes", "only operands of different dtypes", "all operands are read as if they had the dtype of the "
           "first one"),
     Cause("negative-dim", "only dimensions counted from the end", "a negative dimension is not wrapped by the rank"),
@@ -74,8 +76,9 @@ CAUSES = (
     Cause("accepts-illegal", "some calls that must be rejected succeed", "a check of the contract is missing; the case "
           "names the constraint or the parameter"),
     Cause("wrong-status", "calls are rejected with another status", "return the status that the constraint names"),
-    Cause("rejects-legal", "legal calls are rejected", "a check is stricter than the contract, or the kernel supports "
-          "fewer dtypes or shapes"),
+    Cause("unsupported-dtype", "all legal calls of a dtype are rejected", "the kernel does not support {0}"),
+    Cause("rejects-legal", "legal calls are rejected: {0}", "a check is stricter than the contract, or the kernel supports "
+          "fewer layouts or shapes: {0}"),
     Cause("out-of-bounds", "memory outside of tensors is written", "the index goes past the end, or strides are assumed "
           "contiguous"),
     Cause("input-written", "an input is changed", "a buffer is reused, or an output and an input are mixed up"),
@@ -112,4 +115,4 @@ def as_markdown() -> str:
 
 
 def _named(text: str) -> str:
-    return text.replace("`{0}`", "`x`").replace("{0}", "n").replace("|", "\\|")
+    return text.replace(": {0}", "").replace("`{0}`", "`x`").replace("{0} is", "an operand is").replace("{0}", "n").replace("|", "\\|")
