@@ -107,7 +107,9 @@ class Session:
         folders, words = (where.spec,), (where.spec_name,)
 
         def work() -> Mapping[str, Sequence[Case]]:
-            return small_calls(self.load().interface, self.models(), None if functions is None else set(functions))
+            # To read all tables for a few functions is cheaper than to store them.
+            tables = self.models(fresh=functions is not None)
+            return small_calls(self.load().interface, tables, None if functions is None else set(functions))
 
         if functions is None:
             return self.cached("calls", folders, words, work)
