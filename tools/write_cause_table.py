@@ -1,6 +1,6 @@
 """Writes the table of likely causes to docs/conformance.md.
 
-    .venv/bin/python tools/write_cause_table.py
+.venv/bin/python tools/write_cause_table.py
 """
 
 from __future__ import annotations

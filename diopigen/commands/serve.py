@@ -125,9 +125,11 @@ def _suite(session: Session) -> Suite:
 @ops_option
 @click.option("--stages", metavar="NAMES", help="Stages, with commas between them (default: all).")
 @click.option("--continue", "goes_on", is_flag=True, help="Go on after a stage that failed, for the whole credit.")
-@click.option("--seed", type=click.IntRange(0), metavar="N", help="Seed of values and held-out calls (default: random).")
+@click.option("--seed", type=click.IntRange(0), metavar="N", help="Seed of values and calls (default: random).")
 @click.option("--format", "output_format", type=click.Choice(("text", "json")), default="text", help="Form.")
-@combinations(excludes("socket_path", "port", "token_file"), excludes("lib", "source", "build"), needs("build", "source"))
+@combinations(
+    excludes("socket_path", "port", "token_file"), excludes("lib", "source", "build"), needs("build", "source")
+)
 def submit(
     socket_path: str | None,
     port: int | None,
@@ -153,7 +155,7 @@ def submit(
 
     _one_address(socket_path, port)
     request: dict[str, Any] = json.loads(read_bytes(Path(request_file))) if request_file else {}
-    with faults(Path(source[0]) if source else Path("."), "read"):
+    with faults(Path(source[0]) if source else Path(), "read"):
         sources = {Path(name).name: Path(name).read_text(encoding="utf-8") for name in source}
     fields: Mapping[str, Any] = {
         "library": lib and str(Path(lib).absolute()),
@@ -166,7 +168,7 @@ def submit(
         "seed": seed,
         "token": read_bytes(Path(token_file)).decode() if token_file else None,
     }
-    request |= {name: value for name, value in fields.items() if value or value == 0 and value is not False}
+    request |= {name: value for name, value in fields.items() if value or (value == 0 and value is not False)}
     last: Mapping[str, Any] = {}
     for event in events(connected(Path(socket_path) if socket_path else None, port or 0), request):
         last = event

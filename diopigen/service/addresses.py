@@ -45,7 +45,9 @@ def listening_port(port: int) -> socket.socket:
         found.bind((HOST, port))
     except OSError as error:
         found.close()
-        raise failure("address-in-use", f"port {port}: {error.strerror}", fix="name another port, or 0 for any") from None
+        raise failure(
+            "address-in-use", f"port {port}: {error.strerror}", fix="name another port, or 0 for any"
+        ) from None
     found.listen()
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,10 +13,8 @@ from diopigen.service.protocol import FINAL, Event, decoded, encoded
 def events(connection: socket.socket, request: Mapping[str, Any]) -> Iterator[Event]:
     """Sends a request and yields the events of its work, up to the final one or the end of the connection."""
     with connection, connection.makefile("rb") as stream:
-        try:
+        with contextlib.suppress(BrokenPipeError):  # the server has sent the reason
             connection.sendall(encoded(request))
-        except BrokenPipeError:
-            pass  # the server has said why
         for line in stream:
             event = decoded(line)
             yield event
@@ -40,7 +39,9 @@ def as_text(event: Event) -> str:
 def _stage(event: Event) -> str:
     outcomes = ", ".join(f"{count} {name}" for name, count in event.get("outcomes", {}).items())
     more = [outcomes, event.get("reason", ""), f"{event['not_called']} not called" if "not_called" in event else ""]
-    text = f"{event['stage']:<9} {event['status']:<8} {event['seconds']:6.2f} s  {', '.join(filter(None, more))}".rstrip()
+    text = (
+        f"{event['stage']:<9} {event['status']:<8} {event['seconds']:6.2f} s  {', '.join(filter(None, more))}".rstrip()
+    )
     printed = event.get("output", "") if event["status"] == "failed" else ""
     return "\n".join([text, *(f"  {line}" for line in printed.splitlines())])
 

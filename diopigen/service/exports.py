@@ -21,9 +21,8 @@ def unexported(library: Path, function: Function | None = None) -> dict[str, Any
         message, name = f"the library does not export {function.name}", function.name
     code = "not-exported"
     near = nearest(name, [one for one in symbols.defined if one.startswith("diopi")])
-    if any(one.startswith("_Z") and f"{len(name)}{name}" in one for one in symbols.defined):
-        code = "mangled-name"
-    elif function is None and any(one.startswith("_Z") and "diopi" in one for one in symbols.defined):
+    mangled = name if function is None else f"{len(name)}{name}"
+    if any(one.startswith("_Z") and mangled in one for one in symbols.defined):
         code = "mangled-name"
     elif name in symbols.needed | symbols.weak:
         code = "defined-elsewhere"

@@ -49,7 +49,7 @@ class Request:
 def parsed(document: Any, limits: Limits) -> Request:
     """The request of a document. Raises `RequestError` with the position of the first fault."""
     if not isinstance(document, dict):
-        raise RequestError("request-invalid", "a request is a JSON object", fix="send {\"library\": ...}")
+        raise RequestError("request-invalid", "a request is a JSON object", fix='send {"library": ...}')
     for name in document:
         if name not in _READERS and name != "token":
             fix = did_you_mean(name, list(_READERS)) or f"fields: {', '.join(_READERS)}"

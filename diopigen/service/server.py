@@ -106,7 +106,9 @@ class Server:
         document = decoded(line)
         token = document.get("token") if isinstance(document, dict) else None
         if self.token and not (isinstance(token, str) and hmac.compare_digest(token.encode(), self.token.encode())):
-            raise RequestError("token-rejected", "the token is missing or wrong", "token", "see the server's token file")
+            raise RequestError(
+                "token-rejected", "the token is missing or wrong", "token", "see the server's token file"
+            )
         return parsed(document, self.limits)
 
     async def _run(self, request: Request, writer: asyncio.StreamWriter, gone: asyncio.Future[bytes]) -> None:
@@ -156,7 +158,8 @@ async def _unless(gone: asyncio.Future[bytes], work: Awaitable[_Value]) -> _Valu
     """The result of `work`. Raises `Gone` as soon as the client closes its connection, or sends more."""
     task = asyncio.ensure_future(work)
     try:
-        await asyncio.wait({gone, task}, return_when=asyncio.FIRST_COMPLETED)
+        waiting: set[asyncio.Future[Any]] = {gone, task}
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
             raise Gone
         return task.result()
@@ -164,12 +167,11 @@ async def _unless(gone: asyncio.Future[bytes], work: Awaitable[_Value]) -> _Valu
         task.cancel()
 
 
-async def _unless_exceeded(
-    exceeded: asyncio.Future[RequestError], work: Coroutine[Any, Any, bytes]
-) -> bytes:
+async def _unless_exceeded(exceeded: asyncio.Future[RequestError], work: Coroutine[Any, Any, bytes]) -> bytes:
     task = asyncio.ensure_future(work)
     try:
-        await asyncio.wait({exceeded, task}, return_when=asyncio.FIRST_COMPLETED)
+        waiting: set[asyncio.Future[Any]] = {exceeded, task}
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
             raise exceeded.result()
         return task.result()

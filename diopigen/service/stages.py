@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
-from diopigen.conformance.cases.suite import NO_OPERATORS
 from diopigen.conformance.model import SUCCESS, Case
 from diopigen.conformance.run.shards import sample
 from diopigen.service.building import build

@@ -47,4 +47,3 @@ def served(suite: Suite, tmp_path: Path) -> Served:
         return events
 
     return serve
-

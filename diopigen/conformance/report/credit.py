@@ -1,7 +1,7 @@
 """Partial credit: the share of cases that pass, axis by axis, weighted by the injected faults that the axis finds.
 
-`axis_kills.json` is written by the lab: of the places (a fault in a function where it acts) in functions with cases of an
-axis, how many these cases find. The file names the command and the date.
+`axis_kills.json` is written by the lab: of the faults in functions with cases of an axis, each counted once for each
+function that it acts in, how many these cases find. The file names the command and the date.
 """
 
 from __future__ import annotations
