@@ -98,6 +98,22 @@ def serve(
                 Path(path).unlink(missing_ok=True)
 
 
+def _document(file: str | None) -> dict[str, Any]:
+    """The request of a file; empty without one."""
+    from diopigen.output.disk import read_bytes
+    from diopigen.service.protocol import RequestError, decoded
+
+    if file is None:
+        return {}
+    try:
+        found = decoded(read_bytes(Path(file)))
+    except RequestError as error:
+        raise click.UsageError(f"{file}: {error}") from None
+    if not isinstance(found, dict):
+        raise click.UsageError(f"{file}: a request is a JSON object")
+    return found
+
+
 def _suite(session: Session) -> Suite:
     """All that requests need, read and built before the first one."""
     from diopigen.conformance.cases.stored import StoredCases
@@ -149,12 +165,12 @@ def submit(
 
     Exit codes: 0 passed, 1 failed, 2 the request could not be served.
     """
-    from diopigen.output.disk import faults, read_bytes
+    from diopigen.output.disk import read_bytes
     from diopigen.service.addresses import connected
     from diopigen.service.client import as_text, events
 
     _one_address(socket_path, port)
-    request: dict[str, Any] = json.loads(read_bytes(Path(request_file))) if request_file else {}
+    request = _document(request_file)
     with faults(Path(source[0]) if source else Path(), "read"):
         sources = {Path(name).name: Path(name).read_text(encoding="utf-8") for name in source}
     fields: Mapping[str, Any] = {

@@ -50,7 +50,7 @@ def build(sources: Sources, folder: Path, confine: Sequence[str], *, seconds: fl
 
 
 def _run(command: Sequence[str], folder: Path, seconds: float, memory: int, output: int) -> tuple[str, str]:
-    """What is wrong with a command, empty if nothing is, and what it printed."""
+    """Runs a command: the error, empty if there is none, and the printed text."""
     include = os.pathsep.join(str(package_data(name) / "include") for name in ("generated", "runtime"))
 
     def limited() -> None:

@@ -13,7 +13,7 @@ PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a stage found. `facts` are its own fields, such as counts of outcomes."""
+    """Result of a stage. `facts` are its own fields, such as counts of outcomes."""
 
     status: str
     facts: Mapping[str, Any] = field(default_factory=dict)

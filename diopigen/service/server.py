@@ -10,7 +10,7 @@ import shutil
 import signal
 import socket
 import tempfile
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,6 +25,7 @@ _GRACE = 5.0
 _LOOK = 0.25
 """Seconds between two looks at the memory of a request."""
 _Value = TypeVar("_Value")
+_Error = TypeVar("_Error", bound=Exception)
 Work = Callable[[Request, Path, Emit], None]
 """Serves a request with a folder for its files."""
 
@@ -34,7 +35,7 @@ class Gone(Exception):
 
 
 class Server:
-    """Serves requests by `work`. Without a `token` whoever can connect is served."""
+    """Serves requests by `work`. Without a `token` every connection is served."""
 
     def __init__(self, work: Work, limits: Limits, token: str = "") -> None:
         self.work, self.limits, self.token = work, limits, token
@@ -77,7 +78,7 @@ class Server:
             message = f"{self.limits.jobs} requests run and {self.limits.queue} wait"
             raise RequestError("server-busy", message, fix="try again later")
         request = self._request(await self._line(reader))
-        gone = asyncio.ensure_future(reader.read(1))
+        gone = asyncio.ensure_future(_gone(reader))
         try:
             if self._running.locked():
                 writer.write(encoded({"event": "queued"}))
@@ -111,7 +112,7 @@ class Server:
             )
         return parsed(document, self.limits)
 
-    async def _run(self, request: Request, writer: asyncio.StreamWriter, gone: asyncio.Future[bytes]) -> None:
+    async def _run(self, request: Request, writer: asyncio.StreamWriter, gone: asyncio.Future[Gone]) -> None:
         """Runs a request in a process of its own and passes its events on."""
         folder = Path(tempfile.mkdtemp(prefix="diopi-serve-"))
         others: list[int] = []
@@ -128,7 +129,7 @@ class Server:
                 shutil.rmtree(folder, ignore_errors=True)
 
     async def _pass_on(
-        self, request: Request, pid: int, pipe: int, writer: asyncio.StreamWriter, gone: asyncio.Future[bytes]
+        self, request: Request, pid: int, pipe: int, writer: asyncio.StreamWriter, gone: asyncio.Future[Gone]
     ) -> None:
         events = asyncio.StreamReader(limit=1 << 24)
         loop = asyncio.get_running_loop()
@@ -138,7 +139,7 @@ class Server:
         exceeded = asyncio.ensure_future(_exceeded(pid, request))
         last = b""
         try:
-            while line := await _unless(gone, _unless_exceeded(exceeded, events.readline())):
+            while line := await _unless(gone, _unless(exceeded, events.readline())):
                 writer.write(line)
                 await writer.drain()
                 last = line
@@ -154,29 +155,23 @@ def _work(work: Work, request: Request, folder: Path, emit: Emit) -> None:
     work(request, folder, emit)
 
 
-async def _unless(gone: asyncio.Future[bytes], work: Awaitable[_Value]) -> _Value:
-    """The result of `work`. Raises `Gone` as soon as the client closes its connection, or sends more."""
+async def _unless(stop: asyncio.Future[_Error], work: Awaitable[_Value]) -> _Value:
+    """The result of `work`. Raises the error of `stop` as soon as there is one."""
     task = asyncio.ensure_future(work)
     try:
-        waiting: set[asyncio.Future[Any]] = {gone, task}
+        waiting: set[asyncio.Future[Any]] = {stop, task}
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
-            raise Gone
+            raise stop.result()
         return task.result()
     finally:
         task.cancel()
 
 
-async def _unless_exceeded(exceeded: asyncio.Future[RequestError], work: Coroutine[Any, Any, bytes]) -> bytes:
-    task = asyncio.ensure_future(work)
-    try:
-        waiting: set[asyncio.Future[Any]] = {exceeded, task}
-        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            raise exceeded.result()
-        return task.result()
-    finally:
-        task.cancel()
+async def _gone(reader: asyncio.StreamReader) -> Gone:
+    """Returns as soon as the client closes its connection, or sends more than a request."""
+    await reader.read(1)
+    return Gone()
 
 
 async def _exceeded(pid: int, request: Request) -> RequestError:

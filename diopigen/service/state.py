@@ -1,4 +1,4 @@
-"""What the stages of a request hand on to each other: the library, the process that calls it, and results."""
+"""State that the stages of a request share: the library, the process that calls it, and results."""
 
 from __future__ import annotations
 

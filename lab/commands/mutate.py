@@ -71,9 +71,9 @@ def mutate(
         report = campaign.run(selected(campaign.found, fault), progress.show)
     shown = text(report)
     if axes_file:
-        chosen = [f"--{name} {shlex.quote(one)}" for name, of in (("fault", fault), ("ops", ops)) for one in of]
-        chosen += [f"--family {one}" for one in family]
-        command = " ".join(["python -m lab mutate", *chosen, "--axes", axes_file])
+        selection = [f"--{name} {shlex.quote(one)}" for name, of in (("fault", fault), ("ops", ops)) for one in of]
+        selection += [f"--family {one}" for one in family]
+        command = " ".join(["python -m lab mutate", *selection, "--axes", axes_file])
         written = {"command": command, "date": time.strftime("%Y-%m-%d", time.gmtime())}
         Path(axes_file).write_text(axes_to_json(report, written))
         shown = axes_text(report) + shown

@@ -111,7 +111,7 @@ def test_two_requests_run_at_once_and_a_third_waits(tmp_path: Path) -> None:
     serving(tmp_path, work, client)
 
 
-def test_a_request_beyond_those_that_run_is_queued_and_one_more_turned_away(tmp_path: Path) -> None:
+def test_a_request_beyond_those_that_run_is_queued_and_one_more_is_not_accepted(tmp_path: Path) -> None:
     def work(request: Request, _folder: Path, emit: Emit) -> None:
         emit({"event": "started"})
         if request.seed == 0:
