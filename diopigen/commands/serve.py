@@ -45,7 +45,7 @@ def _one_address(socket_path: str | None, port: int | None) -> None:
 @click.option("--time-limit", type=click.FloatRange(1), default=300.0, show_default=True, help="Seconds of a request.")
 @click.option("--memory-limit", type=click.IntRange(1), default=8, show_default=True, help="GiB of a request.")
 @spec_option
-@combinations(excludes("socket_path", "port", "token_file"))
+@combinations(excludes("socket_path", "token_file"))
 def serve(
     socket_path: str | None,
     port: int | None,
@@ -72,7 +72,6 @@ def serve(
     from diopigen.service.suite import confinement
 
     _one_address(socket_path, port)
-    suite = _suite(Session(spec, None, "text", False))
     limits = Limits(jobs or os.cpu_count() or 1, queue, time_limit, memory=memory_limit << 30)
     listener = listening_port(port) if port is not None else listening_socket(Path(str(socket_path)))
     token = secrets.token_urlsafe(32) if port is not None else ""
@@ -81,6 +80,7 @@ def serve(
             Path(token_file).unlink(missing_ok=True)
             with os.fdopen(os.open(token_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
                 file.write(token)
+    suite = _suite(Session(spec, None, "text", False))
     address = socket_path or "{}:{}".format(*listener.getsockname())
     shown = f"\ntoken {token}" if token and not token_file else ""
     click.echo(f"serving on {address}, {limits.jobs} at once{shown}")
@@ -100,15 +100,17 @@ def serve(
 
 def _document(file: str | None) -> dict[str, Any]:
     """The request of a file; empty without one."""
-    from diopigen.output.disk import read_bytes
     from diopigen.service.protocol import RequestError, decoded
+    from diopigen.spec.text_file import read_regular, unreadable
 
     if file is None:
         return {}
     try:
-        found = decoded(read_bytes(Path(file)))
+        found = decoded(read_regular(Path(file)))
     except RequestError as error:
         raise click.UsageError(f"{file}: {error}") from None
+    except (OSError, ValueError) as error:
+        raise click.UsageError(f"{file} {unreadable(error)}") from None
     if not isinstance(found, dict):
         raise click.UsageError(f"{file}: a request is a JSON object")
     return found
@@ -144,7 +146,7 @@ def _suite(session: Session) -> Suite:
 @click.option("--seed", type=click.IntRange(0), metavar="N", help="Seed of values and calls (default: random).")
 @click.option("--format", "output_format", type=click.Choice(("text", "json")), default="text", help="Form.")
 @combinations(
-    excludes("socket_path", "port", "token_file"), excludes("lib", "source", "build"), needs("build", "source")
+    excludes("socket_path", "token_file"), excludes("lib", "source", "build"), needs("build", "source")
 )
 def submit(
     socket_path: str | None,
@@ -165,14 +167,13 @@ def submit(
 
     Exit codes: 0 passed, 1 failed, 2 the request could not be served.
     """
-    from diopigen.output.disk import read_bytes
     from diopigen.service.addresses import connected
     from diopigen.service.client import as_text, events
+    from diopigen.spec.text_file import read_text
 
     _one_address(socket_path, port)
     request = _document(request_file)
-    with faults(Path(source[0]) if source else Path(), "read"):
-        sources = {Path(name).name: Path(name).read_text(encoding="utf-8") for name in source}
+    sources = {Path(name).name: read_text(Path(name), name) for name in source}
     fields: Mapping[str, Any] = {
         "library": lib and str(Path(lib).absolute()),
         "sources": sources,
@@ -182,7 +183,7 @@ def submit(
         "stages": stages and stages.split(","),
         "continue": goes_on,
         "seed": seed,
-        "token": read_bytes(Path(token_file)).decode() if token_file else None,
+        "token": read_text(Path(token_file), token_file).strip() if token_file else None,
     }
     request |= {name: value for name, value in fields.items() if value or (value == 0 and value is not False)}
     last: Mapping[str, Any] = {}
