@@ -15,11 +15,13 @@ import pytest
 from diopigen.diagnostics import Failure
 from diopigen.service.addresses import connected, listening_port, listening_socket
 from diopigen.service.client import events as events_of
+from diopigen.service.job import run_job
 from diopigen.service.limits import Limits
 from diopigen.service.processes import descendants
 from diopigen.service.protocol import Emit, decoded, encoded
 from diopigen.service.request import Request
 from diopigen.service.server import Server
+from diopigen.service.suite import Suite
 
 # A copy of a process with threads (those of pytest-xdist) runs the thread that copied it alone.
 pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
@@ -152,6 +154,27 @@ def test_the_work_of_a_client_that_closes_its_connection_ends(tmp_path: Path) ->
         await asyncio.gather(*waiting)
 
     serving(tmp_path, work, client)
+
+
+def test_a_library_that_hangs_ends_with_the_client(
+    suite: Suite, tiny_library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The executor is in a session and in namespaces of its own, with a call that never returns."""
+    monkeypatch.setenv("TINY_FAULT", "hang")
+
+    async def client() -> None:
+        request = {"library": str(tiny_library), "ops": ["diopiAdd"], "stages": ["exports", "whole"]}
+        connection = await Connection.to(tmp_path / "s", request)
+        assert [(await connection.event())["event"] for _ in range(2)] == ["started", "stage"]
+        processes = set(descendants(os.getpid())) - {os.getpid()}
+        executors = {pid for pid in processes if "diopi-executor" in Path(f"/proc/{pid}/cmdline").read_text()}
+        assert executors
+        waiting = [asyncio.ensure_future(ends(pid)) for pid in processes]
+        await asyncio.sleep(0)
+        connection.writer.close()
+        await asyncio.gather(*waiting)
+
+    serving(tmp_path, lambda *request: run_job(suite, LIMITS, *request), client)
 
 
 def test_the_end_of_the_server_is_that_of_its_requests_and_folders(tmp_path: Path) -> None:
