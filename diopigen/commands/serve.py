@@ -81,10 +81,13 @@ def serve(
             with os.fdopen(os.open(token_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
                 file.write(token)
     suite = _suite(Session(spec, None, "text", False))
+    limits_in_force = confinement(suite.executor)
+    if not limits_in_force:
+        raise click.UsageError("this system has no means to confine builds and libraries (docs/executor.md)")
     address = socket_path or "{}:{}".format(*listener.getsockname())
     shown = f"\ntoken {token}" if token and not token_file else ""
     click.echo(f"serving on {address}, {limits.jobs} at once{shown}")
-    click.echo(f"confined by: {', '.join(confinement(suite.executor)) or 'nothing'}")
+    click.echo(f"confined by: {', '.join(limits_in_force)}")
     sys.stdout.flush()
 
     def work(*request: Any) -> None:
@@ -145,9 +148,7 @@ def _suite(session: Session) -> Suite:
 @click.option("--continue", "goes_on", is_flag=True, help="Go on after a stage that failed, for the whole credit.")
 @click.option("--seed", type=click.IntRange(0), metavar="N", help="Seed of values and calls (default: random).")
 @click.option("--format", "output_format", type=click.Choice(("text", "json")), default="text", help="Form.")
-@combinations(
-    excludes("socket_path", "token_file"), excludes("lib", "source", "build"), needs("build", "source")
-)
+@combinations(excludes("socket_path", "token_file"), excludes("lib", "source", "build"), needs("build", "source"))
 def submit(
     socket_path: str | None,
     port: int | None,

@@ -54,6 +54,17 @@ def test_a_failure_has_the_smallest_call(served: Served, tiny_library: Path, mon
     assert len(failure["operands"]) == len(failure["smallest"]["operands"]) == 4
 
 
+def test_cases_that_the_time_does_not_suffice_for_are_no_passes(served: Served, tiny_library: Path) -> None:
+    events = served(library=str(tiny_library), ops=["diopiRelu"], stages=["whole"], limits={"time": 1e-9})
+    whole = stage(events, "whole")
+    assert (whole["status"], whole["cases"]) == ("failed", 0)
+    assert (
+        whole["failures"][0]["message"]
+        == f"{whole['not_called']} cases are not called: the time of the request is over"
+    )
+    assert events[-1]["credit"] == {"score": None, "axes": {}}
+
+
 def test_functions_that_are_not_exported_are_named(served: Served, tiny_library: Path) -> None:
     events = served(library=str(tiny_library), ops=["diopiRelu", "diopiNeg"])
     failures = stage(events, "exports")["failures"]
