@@ -88,6 +88,7 @@ def test_a_name_that_no_function_has_is_a_failure_with_a_fix(served: Served, tin
     assert failure["likely_cause"] == {"code": "unknown-case-function", "text": "did you mean 'diopiRelu'?"}
 
 
+ROOT = Path(__file__).resolve().parents[2]
 MANGLED = 'extern "C++" int diopiRelu(void*, void*, const void*) { return 0; }\n'
 
 
@@ -121,3 +122,20 @@ def test_a_name_of_cpp_is_recognized(served: Served) -> None:
     events = served(sources={"a.cpp": MANGLED}, build="g++ -shared -fPIC a.cpp -o libdiopi_impl.so", ops=["diopiRelu"])
     assert stage(events, "build")["status"] == "passed"
     assert stage(events, "exports")["failures"][0]["likely_cause"]["code"] == "mangled-name"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("wrong", "status"), [(False, "passed"), (True, "failed")], ids=["right", "first attempt"])
+def test_the_example_of_the_documentation(served: Served, wrong: bool, status: str) -> None:
+    """With the fault of the first attempt in docs/machine-written-kernels.md, and without."""
+    source = (ROOT / "examples/machine-written-kernels/relu.cpp").read_text(encoding="utf-8")
+    source = source.replace("input.data + input.offset(i) * size", "input.data + i * size") if wrong else source
+    build = "g++ -std=c++17 -O2 -shared -fPIC relu.cpp -o libdiopi_impl.so"
+    events = served(sources={"relu.cpp": source}, build=build, ops=["diopiRelu"], seed=7)
+    assert events[-1]["status"] == status
+    if wrong:
+        (failure,) = stage(events, "smoke")["failures"]
+        assert failure["case"] == "diopiRelu/int32/expanded" and failure["likely_cause"]["code"] == "strides"
+        assert failure["smallest"]["operands"][0] == "out = int32[2, 1]"
+    else:
+        assert events[-1]["credit"]["score"] == 1.0
