@@ -35,6 +35,7 @@ from diopigen.commands import (
     overview,
     refactoring,
     scaffold,
+    serve,
     spec,
     vendor,
     watch,
@@ -99,6 +100,8 @@ for command in (
     vendor.sync,
     docs.docs,
     conformance.conformance,
+    serve.serve,
+    serve.submit,
 ):
     cli.add_command(command)
 conformance.conformance.add_command(conformance_reports.report)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -43,6 +44,8 @@ class Session:
         self.sink = _sink()
         self._loaded: Loaded | None = None
         self._keys: dict[str, str] = {}
+        self._digests: dict[tuple[Sequence[Path], Sequence[str]], str] = {}
+        """Keys of the cache by what they are digests of: reading all that takes as long as many commands do."""
 
     def workspace(self) -> Workspace:
         from diopigen import api
@@ -94,16 +97,27 @@ class Session:
             self.finish()
         return found
 
-    def small_calls(self) -> Mapping[str, Sequence[Case]]:
-        """The calls of models that are cases of every run, by function."""
+    def small_calls(self, functions: Collection[str] | None = None) -> Mapping[str, Sequence[Case]]:
+        """The calls of models that are cases of every run, by function: those of a few functions, if these are named
+        and the calls of all are not in the cache."""
         from diopigen.conformance.cases.suite import small_calls
+        from diopigen.output import cache
 
         where = self.workspace()
+        folders, words = (where.spec,), (where.spec_name,)
 
         def work() -> Mapping[str, Sequence[Case]]:
-            return small_calls(self.load().interface, self.models())
+            # To read all tables for a few functions is cheaper than to store them.
+            tables = self.models(fresh=functions is not None)
+            return small_calls(self.load().interface, tables, None if functions is None else set(functions))
 
-        return self.cached("calls", (where.spec,), (where.spec_name,), work)
+        if functions is None:
+            return self.cached("calls", folders, words, work)
+        with contextlib.suppress(OSError):
+            known: Mapping[str, Sequence[Case]] | None = cache.read("calls", self._digest(folders, words))
+            if known is not None:
+                return known
+        return self.cached("some-calls", folders, (*words, *sorted(functions)), work)
 
     def models_named(self, names: Sequence[str]) -> Sequence[Model]:
         """The tables of some models. A name that no table has ends the command with 2."""
@@ -123,7 +137,7 @@ class Session:
         from diopigen.output import cache
 
         try:
-            key = cache.key_of(folders, words)
+            key = self._digest(folders, words)
         except OSError:
             return work()  # says what is wrong
         known: _Value | None = cache.read(kind, key)
@@ -136,6 +150,15 @@ class Session:
             cache.write(kind, key, result)
             self._keys[kind] = key
         return result
+
+    def _digest(self, folders: Sequence[Path], words: Sequence[str]) -> str:
+        """The key of the cache when this session first asked for it. Raises `OSError`."""
+        from diopigen.output import cache
+
+        of = (tuple(folders), tuple(words))
+        if of not in self._digests:
+            self._digests[of] = cache.key_of(folders, words)
+        return self._digests[of]
 
     @property
     def interface_key(self) -> str | None:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from diopigen.conformance.run.runner import Fleet
     from diopigen.ir.model import Interface
 
+_FEW = 20
+"""Functions whose calls of models are derived without those of all others."""
+
 
 def started_ahead() -> Processes:
     """Lets a worker read its modules while the spec is loaded here."""
@@ -44,11 +47,12 @@ def select_cases(
     model: tuple[str, ...],
 ) -> list[Case]:
     from diopigen.conformance.cases.stored import StoredCases
-    from diopigen.conformance.cases.suite import select
+    from diopigen.conformance.cases.suite import matching, select
 
     interface = session.load().interface
     tables = session.models() if model else ()
-    small = None if model else session.small_calls()
+    functions = [function.name for function in matching(interface, ops, family)]
+    small = None if model else session.small_calls(functions if len(functions) <= _FEW else None)
     derived = StoredCases(interface, session.interface_key).of
     return select(
         interface, ops=ops, families=family, dtypes=dtype, axes=axis, tables=tables, models=model, small=small,

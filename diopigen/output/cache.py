@@ -112,7 +112,8 @@ def write(kind: str, key: str, value: Any) -> None:
 def packed(value: Any) -> bytes:
     """A value as bytes of an entry, for entries of which a part is read alone."""
     stream = io.BytesIO()
-    _Pickler(stream, protocol=5).dump(value)
+    with no_collection():
+        _Pickler(stream, protocol=5).dump(value)
     return stream.getvalue()
 
 

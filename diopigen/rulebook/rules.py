@@ -36,13 +36,16 @@ def module_of(rule: str) -> str:
     return _found()[rule][1]
 
 
+_WITHOUT = ("diopigen.pytest_", "diopigen.conformance.aten.program")
+"""Modules without rules that need pytest or torch, which diopigen itself does not."""
+
+
 @cache
 def _found() -> Mapping[str, tuple[str, str]]:
     """Purpose and module of each rule: the public `RULES` tables of all modules."""
     found: dict[str, tuple[str, str]] = {}
     for info in pkgutil.walk_packages(diopigen.__path__, "diopigen."):
-        # The pytest plugin needs pytest, which diopigen itself does not; it has no rules of its own.
-        if info.name in ("diopigen.__main__", "diopigen.cli") or info.name.startswith("diopigen.pytest_"):
+        if info.name in ("diopigen.__main__", "diopigen.cli") or info.name.startswith(_WITHOUT):
             continue
         module = importlib.import_module(info.name)
         for name, table in vars(module).items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -10,11 +11,16 @@ from typing import TYPE_CHECKING
 import click
 
 from diopigen.commands.conformance_options import family_option, libraries_of, ops_option
+from diopigen.commands.conformance_running import select_held_out
 from diopigen.console import Session
 from lab.options import campaign_options, finish, passing_library_options, show_mutants
 
 if TYPE_CHECKING:
     from lab.mutation.model import Verdict
+
+_SEED = 0
+_HELD_OUT = 8
+"""Held-out calls of each function."""
 
 
 @click.command()
@@ -22,6 +28,9 @@ if TYPE_CHECKING:
 @click.option("--fault", multiple=True, metavar="GLOB", help="Faults by name or kind (may be repeated).")
 @ops_option
 @family_option
+@click.option(
+    "--axes", "axes_file", metavar="FILE", help="Try the cases of every axis, held-out calls too, and write its kills."
+)
 @campaign_options("build/mutant", "Where it is built.", "List the faults and inject none.")
 def mutate(
     lib: str,
@@ -29,6 +38,7 @@ def mutate(
     fault: tuple[str, ...],
     ops: tuple[str, ...],
     family: tuple[str, ...],
+    axes_file: str | None,
     jobs: int,
     folder: str,
     json_file: str | None,
@@ -44,7 +54,7 @@ def mutate(
     from diopigen.conformance.cases.suite import select
     from lab.mutation.build import build
     from lab.mutation.campaign import Campaign, mutants, selected
-    from lab.mutation.report import text, to_json
+    from lab.mutation.report import axes_text, axes_to_json, text, to_json
 
     session = Session(spec, None, "text", False)
     interface = session.load().interface
@@ -54,10 +64,20 @@ def mutate(
     if only_list:
         show_mutants(selected(mutants(mutant, host)[0], fault))
         return
-    campaign = Campaign(cases, interface, true, mutant, host, jobs=jobs)
+    if axes_file:
+        cases += select_held_out(session, ops, family, (), _SEED, _HELD_OUT)
+    campaign = Campaign(cases, interface, true, mutant, host, jobs=jobs, seed=_SEED, by_axis=bool(axes_file))
     with _Progress(sys.stderr.isatty()) as progress:
         report = campaign.run(selected(campaign.found, fault), progress.show)
-    finish(to_json(report), text(report), json_file, 130 if report.not_run else int(not report.strong))
+    shown = text(report)
+    if axes_file:
+        selection = [f"--{name} {shlex.quote(one)}" for name, of in (("fault", fault), ("ops", ops)) for one in of]
+        selection += [f"--family {one}" for one in family]
+        command = " ".join(["python -m lab mutate", *selection, "--axes", axes_file])
+        written = {"command": command, "date": time.strftime("%Y-%m-%d", time.gmtime())}
+        Path(axes_file).write_text(axes_to_json(report, written))
+        shown = axes_text(report) + shown
+    finish(to_json(report), shown, json_file, 130 if report.not_run else int(not report.strong))
 
 
 class _Progress:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from diopigen.conformance.model import FAILURES, SUCCESS, Case, Operand
+from diopigen.conformance.model import FAILURES, SUCCESS, Case, CaseResult, Operand
 from diopigen.conformance.run.binding import load_shared
 from diopigen.conformance.run.runner import CaseRunner, run
 from diopigen.diagnostics import did_you_mean, failure
@@ -67,19 +67,30 @@ class Campaign:
     """A mutant library over a true one, with the cases that the true one passes."""
 
     def __init__(
-        self, cases: Sequence[Case], interface: Interface, true: Path, mutant: Path, runtime: Path, *, jobs: int = 1
+        self,
+        cases: Sequence[Case],
+        interface: Interface,
+        true: Path,
+        mutant: Path,
+        runtime: Path,
+        *,
+        jobs: int = 1,
+        seed: int = 0,
+        by_axis: bool = False,
     ) -> None:
-        """Runs the cases without any fault: those that do not pass show nothing and are named in `unsound`.
+        """Runs the cases without any fault: those that do not pass show nothing and are named in `unsound`. `by_axis`
+        tries the cases of each axis until one of them fails, in place of all cases until one fails.
 
         An interrupt (SIGINT) is raised again: without these results nothing can be said.
         """
         self.interface, self.true, self.mutant, self.runtime, self.jobs = interface, true, mutant, runtime, jobs
+        self.seed, self.by_axis = seed, by_axis
         self.cases: dict[str, list[Case]] = defaultdict(list)
         self.unsound: list[str] = []
         self.found, self.order = mutants(mutant, runtime)
         target = {"DIOPI_MUTANT_TARGET": str(true.resolve()), "DIOPI_MUTANT": "", "DIOPI_MUTANT_ACTS": ""}
         self.environment: Mapping[str, str] = target
-        results = run(cases, interface, mutant, runtime, jobs=jobs, environment=target)
+        results = run(cases, interface, mutant, runtime, jobs=jobs, seed=seed, environment=target)
         if results.not_run:
             raise KeyboardInterrupt
         self._stopped = threading.Event()
@@ -128,7 +139,7 @@ class Campaign:
             environment = {**self.environment, "DIOPI_MUTANT": mutant.name, "DIOPI_MUTANT_ACTS": str(file)}
             runner = CaseRunner(
                 cases, self.interface, self.mutant, self.runtime,
-                time_limit=_HANGS, environment=environment, stays=True, acts=str(file),
+                seed=self.seed, time_limit=_HANGS, environment=environment, stays=True, acts=str(file),
             )  # fmt: skip
             try:
                 trials = tuple(self._trial(name, runner, acts) for name in functions)
@@ -139,16 +150,27 @@ class Campaign:
     def _trial(self, function: str, runner: CaseRunner, acts: Acts) -> Trial:
         cases = self.cases[function]
         index = self.order.index(function)
+        groups: dict[str, list[Case]] = defaultdict(list)
+        for case in cases:
+            groups[case.axis if self.by_axis else ""].append(case)
+        failing = {axis: self._first_failure(members, runner) for axis, members in groups.items()}
+        first = next((result for result in failing.values() if result is not None), None)
+        if first is None:
+            return Trial(function, cases[0].family, "survived" if acts(index)[0] else "not reached", axes=tuple(groups))
+        # What fails although the fault has not acted is no merit of the suite.
+        outcome = "killed" if any(acts(index)) else "unsound"
+        found_as = first.faults[0].kind if first.faults else first.outcome
+        killing = tuple(axis for axis, result in failing.items() if result is not None)
+        return Trial(function, cases[0].family, outcome, first.case.id, found_as, tuple(groups), killing)
+
+    def _first_failure(self, cases: Sequence[Case], runner: CaseRunner) -> CaseResult | None:
         for chunk in _chunks(cases):
             if self._stopped.is_set():
                 raise KeyboardInterrupt
             for result in runner.check_all(chunk):
                 if result.outcome in FAILURES:
-                    # What fails although the fault has not acted is no merit of the suite.
-                    outcome = "killed" if any(acts(index)) else "unsound"
-                    found_as = result.faults[0].kind if result.faults else result.outcome
-                    return Trial(function, result.case.family, outcome, result.case.id, found_as)
-        return Trial(function, cases[0].family, "survived" if acts(index)[0] else "not reached")
+                    return result
+        return None
 
 
 def weight(case: Case) -> tuple[bool, int]:

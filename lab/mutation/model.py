@@ -30,6 +30,9 @@ class Trial:
     outcome: str
     case: str = ""
     found_as: str = ""
+    axes: tuple[str, ...] = ()
+    """Axes of the cases that were tried, and of those that fail, where each axis was tried; else one that is empty."""
+    killing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

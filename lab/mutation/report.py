@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from diopigen.output.table import ruled
 from lab.mutation.model import REQUIRED, Report, Trial, Verdict
@@ -106,6 +107,49 @@ def _found_as(injected: Sequence[Verdict]) -> str:
         example = next(t.case for v in injected for t in v.trials if t.found_as == kind)
         rows.append([kind, str(count), example])
     return table(["found as", "places", "for example by"], rows, left=(0, 2))
+
+
+@dataclass(frozen=True, slots=True)
+class AxisKills:
+    """Places, a fault in a function where it acts, in functions that have cases of an axis: how many these cases find,
+    and how many no case of another axis finds."""
+
+    axis: str
+    tried: int
+    killed: int
+    killed_by_no_other: int
+
+
+def kills_by_axis(report: Report) -> list[AxisKills]:
+    """The kills of each axis, most first, of a run that tried every axis."""
+    acted = [t for v in report.injected for t in v.trials if t.outcome in ("killed", "survived")]
+    tried = Counter(axis for trial in acted for axis in trial.axes)
+    killed = Counter(axis for trial in acted for axis in trial.killing)
+    sole = Counter(trial.killing[0] for trial in acted if len(trial.killing) == 1)
+    return [AxisKills(axis, tried[axis], killed[axis], sole[axis]) for axis in sorted(tried, key=lambda a: -killed[a])]
+
+
+def axes_text(report: Report) -> str:
+    """The kills of each axis as a table."""
+    rows = [
+        [one.axis, str(one.tried), str(one.killed), f"{one.killed / one.tried:.1%}", str(one.killed_by_no_other)]
+        for one in kills_by_axis(report)
+    ]
+    return table(["axis", "places", "killed", "", "by no other"], rows) + "\n\n"
+
+
+def axes_to_json(report: Report, provenance: Mapping[str, str]) -> str:
+    """The kills of each axis, with what the figures are from."""
+    record = {
+        **provenance,
+        "faults": len(report.injected),
+        "functions": len({trial.function for verdict in report.injected for trial in verdict.trials}),
+        "axes": {
+            one.axis: {"places": one.tried, "killed": one.killed, "by_no_other": one.killed_by_no_other}
+            for one in kills_by_axis(report)
+        },
+    }
+    return json.dumps(record, indent=1) + "\n"
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> str:

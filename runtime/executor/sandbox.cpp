@@ -4,6 +4,7 @@
 #include "sandbox.h"
 
 #include <fcntl.h>
+#include <ftw.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -11,6 +12,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,9 +21,8 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <system_error>
 
 namespace diopigen::executor {
 
@@ -30,12 +31,17 @@ namespace {
 constexpr const char* kSharedMemory = "/dev/shm";
 std::string scratch;
 volatile pid_t inner = -1;
+constexpr int kOpenFolders = 16;
+
+int removeEntry(const char* path, const struct stat*, int, FTW*) {
+    remove(path);
+    return 0;
+}
 
 void removeScratch() {
     if (!scratch.empty()) {
         umount2(scratch.c_str(), MNT_DETACH);  // with all that is in it, where it has a mount of its own
-        std::error_code ignored;
-        std::filesystem::remove_all(scratch, ignored);
+        nftw(scratch.c_str(), removeEntry, kOpenFolders, FTW_DEPTH | FTW_PHYS);
     }
 }
 
@@ -139,22 +145,18 @@ std::uint64_t writingOf(long version) {
     return rights;
 }
 
-/// The devices that are read and written by characters, as those of accelerators are: no disks, and no new entries.
-std::vector<std::string> characterDevices() {
-    namespace fs = std::filesystem;
-    std::vector<std::string> found;
-    std::error_code error;
-    constexpr auto kOptions = fs::directory_options::skip_permission_denied;
-    for (fs::recursive_directory_iterator entry("/dev", kOptions, error), end; !error && entry != end;
-         entry.increment(error)) {
-        std::error_code ignored;
-        if (entry->path() == kSharedMemory) {
-            entry.disable_recursion_pending();
-        } else if (fs::is_character_file(entry->symlink_status(ignored))) {
-            found.push_back(entry->path());
-        }
+std::vector<std::string> devices;
+
+int addDevice(const char* path, const struct stat* status, int kind, FTW*) {
+    if (kind == FTW_F && S_ISCHR(status->st_mode)) {
+        devices.emplace_back(path);
     }
-    return found;
+    return 0;
+}
+
+bool isFolder(const std::string& path) {
+    struct stat status {};
+    return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 bool restrictFiles(const std::vector<std::string>& writable, std::string* name) {
@@ -180,10 +182,11 @@ bool restrictFiles(const std::vector<std::string>& writable, std::string* name) 
     };
     const std::uint64_t ofFile = writing & (kWriteFile | kTruncate);
     for (const std::string& path : writable) {
-        std::error_code ignored;
-        allow(path, std::filesystem::is_directory(path, ignored) ? writing : ofFile);
+        allow(path, isFolder(path) ? writing : ofFile);
     }
-    for (const std::string& device : characterDevices()) {
+    // The devices that are read and written by characters, as those of accelerators are: no disks, and no new entries.
+    nftw("/dev", addDevice, kOpenFolders, FTW_PHYS);
+    for (const std::string& device : devices) {
         allow(device, ofFile);
     }
     const bool isDone = syscall(kRestrictSelf, ruleset, 0) == 0;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,10 @@ import pytest
 from tiny_cases import OPERATORS, tiny_cases
 
 from diopigen.api import workspace
-from diopigen.conformance.model import Case
+from diopigen.conformance.model import FAILURES, Case
+from diopigen.conformance.report.causes import likely_causes
+from diopigen.conformance.run.runner import slim
+from diopigen.conformance.run.worker import Bench, Setup
 from diopigen.diagnostics import Failure
 from diopigen.ir.model import Interface
 from lab.mutation.build import build
@@ -156,3 +160,37 @@ def test_every_fault_says_what_it_does_and_no_name_comes_twice(campaign: Campaig
     assert len(set(names)) == len(names) > 60
     assert len({mutant.kind for mutant in campaign.found}) >= 15
     assert all(mutant.sentence and mutant.sentence[-1] != "." for mutant in campaign.found)
+
+
+CAUSES = {
+    "input-strides-ignored": "strides",
+    "alpha-ignored": "ignored-argument",
+    "int64-through-float32": "integers-through-floats",
+    "nan-dropped": "nan-lost",
+    "nan-injected": "nan-created",
+    "infinity-saturated": "infinity-lost",
+    "single-1e-4": "low-precision",
+    "double-through-single": "low-precision",
+    "vector-tail-unwritten": "tail",
+    "output-cleared-first": "in-place",
+    "dtype-refusals-lost": "accepts-illegal",
+    "abort-on-empty": "empty",
+    "byte-past-the-end": "out-of-bounds",
+}
+"""Likely causes of faults in Add."""
+
+
+@pytest.mark.parametrize("fault", CAUSES)
+def test_the_likely_cause_of_a_fault_is_named(
+    fault: str, interface: Interface, tiny_library: Path, mutant_library: Path, runtime: Path
+) -> None:
+    variables = {"DIOPI_MUTANT_TARGET": str(tiny_library), "DIOPI_MUTANT": fault, "DIOPI_MUTANT_ACTS": ""}
+    names = slim(interface, {"diopiAdd"})
+    bench = Bench(Setup(names, str(mutant_library), str(runtime), 0, 2.0, 0, environment=variables, stays=True))
+    results = [bench.result(case) for case in tiny_cases(interface, "Add")]
+    bench.end()
+    failing = [result for result in results if result.outcome in FAILURES]
+    kind, _ = Counter(result.faults[0].kind for result in failing).most_common(1)[0]
+    evidence = [one for one in results if one.outcome not in FAILURES or one.faults[0].kind == kind]
+    first = next(one for one in evidence if one.outcome in FAILURES)
+    assert likely_causes(evidence, first)[0].code == CAUSES[fault]

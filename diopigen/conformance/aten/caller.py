@@ -37,7 +37,7 @@ class AtenCaller:
 
     def command(self, interface: Interface) -> list[str]:
         """The words that start the program."""
-        words = [self.python, "-m", "diopigen.conformance.aten.executor", interface_file(interface)]
+        words = [self.python, "-m", "diopigen.conformance.aten.program.executor", interface_file(interface)]
         words += [word for module in self.modules for word in ("--register", module)]
         words += ["--compile", self.compiler] if self.compiler else []
         words += ["--threads", str(self.threads)]

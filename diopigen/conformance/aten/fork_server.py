@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-_CLIENT = Path(__file__).with_name("fork_client.py")
+_CLIENT = Path(__file__).with_name("program") / "fork_client.py"
 _servers: dict[tuple[str, ...], str] = {}
 
 

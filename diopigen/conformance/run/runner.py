@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -166,14 +166,17 @@ def is_skipped(case: Case) -> bool:
 
 
 def _slim(interface: Interface, cases: Sequence[Case]) -> Interface:
-    """The interface with the functions of the cases only, and without what a worker does not need."""
-    names = {case.function for case in cases}
+    return slim(interface, {case.function for case in cases})
 
-    def slim(function: Function) -> Function:
+
+def slim(interface: Interface, names: Collection[str]) -> Interface:
+    """The interface with some functions only, and without what a worker does not need."""
+
+    def bare(function: Function) -> Function:
         return replace(function, cases=(), constraints=(), spans={})
 
     headers = tuple(
-        Header(h.file, h.doc, (), (), tuple(slim(f) for f in h.functions if f.name in names), h.span)
+        Header(h.file, h.doc, (), (), tuple(bare(f) for f in h.functions if f.name in names), h.span)
         for h in interface.headers
     )
     return replace(interface, headers=headers, aten=Aten(), file_of={}, family_docs={}, files=())

@@ -23,6 +23,19 @@ def with_smallest_failures(results: Results, held_out: HeldOut, check: Callable[
 
 
 def _with_smallest(failing: CaseResult, held_out: HeldOut, check: Callable[[Case], CaseResult]) -> CaseResult:
+    last = smallest_failure(failing, held_out, check)
+    if last is failing:
+        return failing
+    fault = last.faults[0]
+    where = f"{fault.parameter}: " if fault.parameter else ""
+    return replace(failing, smallest=(f"{fault.kind}: {where}{fault.message}", *last.operands))
+
+
+def smallest_failure(
+    failing: CaseResult, held_out: HeldOut, check: Callable[[Case], CaseResult], checks: int = 60
+) -> CaseResult:
+    """The result of the simplest call that fails with the same outcome, among at most `checks`; `failing` itself where
+    there is none."""
     last = failing
 
     def fails(case: Case) -> bool:
@@ -32,9 +45,5 @@ def _with_smallest(failing: CaseResult, held_out: HeldOut, check: Callable[[Case
             last = result
         return result.outcome == failing.outcome
 
-    smallest(held_out, failing.case, fails)
-    if last is failing:
-        return failing
-    fault = last.faults[0]
-    where = f"{fault.parameter}: " if fault.parameter else ""
-    return replace(failing, smallest=(f"{fault.kind}: {where}{fault.message}", *last.operands))
+    smallest(held_out, failing.case, fails, checks)
+    return last

@@ -12,8 +12,8 @@ import torch
 from diopigen.conformance.aten.arguments import Reader, is_allocated
 from diopigen.conformance.aten.forms import UNLIKE
 from diopigen.conformance.aten.pairing import Pairing, Position
-from diopigen.conformance.aten.random_states import RandomStates
-from diopigen.conformance.aten.tensors import Tensors, raw, torch_dtypes
+from diopigen.conformance.aten.program.random_states import RandomStates
+from diopigen.conformance.aten.program.tensors import Tensors, raw, torch_dtypes
 from diopigen.conformance.run.frames import NO_SUCH_CALL, Answer, Form, RawTensor
 from diopigen.conformance.run.serving import ArgumentFields, HostFailure, Request
 from diopigen.ir.model import Function, Parameter

@@ -26,4 +26,5 @@ def main() -> None:
     os._exit(os.waitstatus_to_exitcode(status))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,6 +1,6 @@
-"""`python -m diopigen.conformance.aten.executor INTERFACE [--register MODULE]... [--compile BACKEND]`: the program in
-the place of diopi-executor that calls overloads of ATen. INTERFACE is the pickled interface; the library of a request
-is the device. It has no expected values."""
+"""`python -m diopigen.conformance.aten.program.executor INTERFACE [--register MODULE]... [--compile BACKEND]`: calls
+overloads of ATen in the place of diopi-executor. INTERFACE is the pickled interface; the library of a request is the
+device. It has no expected values."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from typing import Any
 import torch
 
 from diopigen.conformance.aten.arguments import Reader
-from diopigen.conformance.aten.call import AtenCall, Invoke, NoSuchCallError, Overload, Statuses, first_line
 from diopigen.conformance.aten.coverage import origin, parts_of
 from diopigen.conformance.aten.fork_server import serve_forks
 from diopigen.conformance.aten.forms import CPU, META
 from diopigen.conformance.aten.pairing import PairingError, paired
-from diopigen.conformance.aten.random_states import RandomStates
+from diopigen.conformance.aten.program.call import AtenCall, Invoke, NoSuchCallError, Overload, Statuses, first_line
+from diopigen.conformance.aten.program.random_states import RandomStates
 from diopigen.conformance.run.frames import FOREIGN, MISSING, OWN, Answer
 from diopigen.conformance.run.serving import HostFailure, Opened, OpenRequest, Request, serve
 from diopigen.ir.aten import parse_schema
