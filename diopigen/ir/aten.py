@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 _ARGUMENT = re.compile(
@@ -48,7 +48,7 @@ class AtenArgument:
     """A list whose items may be missing: `Tensor?[]`."""
     length: int | None = None
     """The length of a list that has a fixed one: `bool[3]`."""
-    has_default: bool = False
+    has_default: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ ALLOWED = {
     "diopigen/output/cache.py",  # a folder of the user's own
     "diopigen/conformance/run/worker.py",  # a pipe from the process that started it
     "diopigen/conformance/run/tvm_ffi_executor.py",  # a file of the process that started it
+    "diopigen/conformance/aten/program/executor.py",  # the same
     "diopi_torch/src/diopi_torch/graph_cache.py",  # PyTorch's own cache
 }
 UNPICKLES = re.compile(
