@@ -1,0 +1,199 @@
+"""Cases through overloads of ATen, as far as no torch is needed: which overloads, their arguments, known failures."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from diopigen.cli import cli
+from diopigen.conformance.aten.custom import with_operators
+from diopigen.conformance.aten.forms import through_overloads
+from diopigen.conformance.aten.known import Known, known, known_text, with_known
+from diopigen.conformance.aten.pairing import PairingError, paired
+from diopigen.conformance.cases.suite import cases_of
+from diopigen.conformance.model import Case, CaseResult, Fault, Results
+from diopigen.conformance.report.overloads import coverage_text
+from diopigen.diagnostics import Failure, Sink
+from diopigen.ir.aten import parse_schema
+from diopigen.ir.model import Function, Interface
+
+SUITE_KINDS = {"values", "guard", "crash", "status", "metadata", "distribution"}
+
+
+def _function(interface: Interface, name: str) -> Function:
+    found = interface.function(name)
+    assert found is not None
+    return found
+
+
+def _called(interface: Interface, name: str) -> dict[str, set[str]]:
+    """The overloads by case."""
+    found: dict[str, set[str]] = {}
+    for case in through_overloads(interface, cases_of(interface, _function(interface, name))):
+        found.setdefault(case.id.partition("@")[0], set()).add(case.overload)
+    return found
+
+
+def test_a_case_runs_through_each_overload_that_has_its_arguments(interface: Interface) -> None:
+    found = _called(interface, "diopiAdd")
+    assert {"add.out", "add.Tensor"} <= found["diopiAdd/float32/recipe-1"]
+    cases = {case.id: case for case in cases_of(interface, _function(interface, "diopiProd"))}
+    for name, overloads in _called(interface, "diopiProd").items():
+        assert ("prod" in overloads) == (cases[name].arguments.get("dim") is None), name
+
+
+def test_a_mode_that_an_overload_fixes_selects_it(interface: Interface) -> None:
+    found = through_overloads(interface, cases_of(interface, _function(interface, "diopiPad")))
+    modes = {(case.overload.partition(".")[0], case.arguments.get("mode", "constant")) for case in found}
+    assert ("reflection_pad2d", "reflect") in modes
+    assert ("reflection_pad2d", "replicate") not in modes
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        ("add.out(Tensor self, Tensor other, *, Tensor weights, Tensor(a!) out) -> Tensor(a!)", ""),
+        ("add.out(Tensor self, Tensor other, *, int count, Tensor(a!) out) -> Tensor(a!)", "'count'"),
+        ("add.out(Tensor self, Tensor other, *, Tensor(a!) out, Tensor(b!) more) -> Tensor(a!)", "'more'"),
+    ],
+)
+def test_an_argument_without_a_parameter_is_named(interface: Interface, schema: str, message: str) -> None:
+    function = _function(interface, "diopiAdd")
+    parsed = parse_schema(schema)
+    if not message:
+        assert len(paired(function, "add.out", parsed, frozenset()).positions) == len(parsed.arguments)
+        return
+    with pytest.raises(PairingError, match=message):
+        paired(function, "add.out", parsed, frozenset())
+
+
+def test_other_operators_replace_overloads(interface: Interface, tmp_path: Path) -> None:
+    file = tmp_path / "operators.yaml"
+    file.write_text("operators:\n  diopiRMSNorm: [{overload: 'mine::rms', without: [inv_rms, normalized_shape]}]\n")
+    sink = Sink()
+    found = with_operators(interface, str(file), sink)
+    assert not sink.has_errors
+    cases = list(through_overloads(found, cases_of(found, _function(found, "diopiRMSNorm"))))
+    assert cases and {case.overload for case in cases} == {"mine::rms"}
+    assert not list(through_overloads(found, cases_of(found, _function(found, "diopiAdd"))))
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("operators:\n  diopiRMSNrm: [mine::rms]\n", "2:3.*operator-unknown-function"),
+        ("operators:\n  diopiRMSNorm: [{overload: 'mine::rms', names: {inpt: x}}]\n", "operator-unknown-parameter"),
+        ("operators:\n  diopiRMSNorm: [{overload: 'mine::rms', without: [inpt]}]\n", "operator-unknown-parameter"),
+        ("operators:\n  diopiRMSNorm: [rms]\n", "2:18"),
+        ("operator: {}\n", "1:1"),
+        ("[", "1:"),
+    ],
+)
+def test_errors_in_a_file_of_operators_have_their_position(tmp_path: Path, text: str, where: str) -> None:
+    file = tmp_path / "operators.yaml"
+    file.write_text(text)
+    done = CliRunner().invoke(cli, ["conformance", "aten", "--operators", str(file)])
+    assert done.exit_code == 1
+    assert re.search(where, done.output + (done.stderr or ""))
+
+
+def test_run_with_the_binding_aten_is_the_command_aten(tmp_path: Path) -> None:
+    words = ["--device", "cpu", "--python", str(tmp_path / "none")]
+    for command in (["run", "--binding", "aten"], ["aten"]):
+        done = CliRunner().invoke(cli, ["conformance", *command, *words])
+        assert isinstance(done.exception, Failure)
+        assert done.exception.diagnostics[0].code == "torch-missing"
+
+
+def test_entries_of_known_failures_are_about_overloads_of_the_spec(interface: Interface) -> None:
+    names = {one.name for function in interface.functions for one in function.aten}
+    ids = [entry.id for entry in known()]
+    assert len(set(ids)) == len(ids)
+    for entry in known():
+        assert set(entry.kinds) <= SUITE_KINDS, entry.id
+        assert entry.argument.strip() and (entry.script or not entry.is_fault), entry.id
+        for glob in entry.overloads:
+            assert any(fnmatchcase(name, glob) for name in names), (entry.id, glob)
+
+
+def _result(case_id: str, overload: str, kind: str) -> CaseResult:
+    case = Case(case_id, "diopiSoftmax", "f", "float32", "strides", {}, overload=overload)
+    return CaseResult(case, "failed", 0.0, (Fault(kind, "out", "m"),))
+
+
+def test_a_known_fault_is_excepted_on_the_cpu_alone() -> None:
+    result = _result("diopiSoftmax/float32/strided@_softmax.out", "_softmax.out", "guard")
+    results = Results((result, replace(result, faults=(Fault("status", "", "m"),))), 0.0, 0, "cpu")
+    changed, used = with_known(results, "cpu")
+    assert [one.outcome for one in changed.results] == ["excepted", "failed"]
+    assert changed.results[0].reason.startswith("fault of PyTorch: ")
+    assert used == {"strided-outputs": 1} and "strides" in "\n".join(known_text(used))
+    assert [one.outcome for one in with_known(results, "npu")[0].results] == ["failed", "failed"]
+    assert known_text({}) == []
+
+
+def test_a_choice_is_excepted_everywhere() -> None:
+    result = _result("diopiProd/float16/recipe-1@prod.int_out", "prod.int_out", "values")
+    assert [one.outcome for one in with_known(Results((result,), 0.0, 0, "x"), "npu")[0].results] == ["excepted"]
+
+
+def test_an_entry_explains_no_failure_of_another_kind() -> None:
+    entry = Known("a", "t", ["x"], ["*"], ["values"], "")
+    result = _result("f@x", "x", "values")
+    assert entry.explains(result)
+    assert not entry.explains(replace(result, faults=(*result.faults, Fault("guard", "", "m"))))
+
+
+def test_the_report_names_what_the_device_does_not_compute() -> None:
+    results = Results((), 0.0, 0, "npu", coverage={"kernel": ("add.out",), "cpu": ("sort", "topk"), "missing": ()})
+    assert coverage_text(results) == [
+        "overloads: 1 kernels of the device, 2 fall back to the CPU\n  fall back to the CPU: sort, topk"
+    ]
+    assert coverage_text(replace(results, coverage={})) == []
+
+
+SERVER = """
+import os, sys
+from diopigen.conformance.aten.fork_server import serve_forks
+def run():
+    print("ready", flush=True)
+    word = sys.stdin.readline().strip()
+    if word == "crash":
+        os.kill(os.getpid(), 11)
+    print(word, flush=True)
+    return 3
+serve_forks(sys.argv[1], run)
+"""
+
+
+def test_forks_have_the_streams_and_the_ending_of_their_client(tmp_path: Path) -> None:
+    path = str(tmp_path / "fork")
+    client = [sys.executable, "-S", "-E", str(_client()), path]
+    server = [sys.executable, "-c", SERVER, path]
+    with subprocess.Popen(server, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdout.readline()
+        done = subprocess.run(client, input="word\n", capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (3, "ready\nword\n")
+        assert subprocess.run(client, input="crash\n", text=True, check=False).returncode == -signal.SIGSEGV
+        waiting = subprocess.Popen(client, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert waiting.stdout is not None
+        waiting.stdout.readline()
+        waiting.terminate()
+        assert waiting.wait() == -signal.SIGKILL
+        process.stdin.close()
+        assert process.wait() == 0
+
+
+def _client() -> Path:
+    from diopigen.conformance.aten import fork_server
+
+    return Path(fork_server.__file__).with_name("program") / "fork_client.py"
