@@ -2,10 +2,13 @@
 
 #include <cstdio>
 #include <deque>
+#include <functional>
 #include <string>
 
 #include "clock.h"
 #include "invoke.h"
+#include "pages.h"
+#include "processor.h"
 
 namespace diopigen::executor {
 
@@ -35,9 +38,16 @@ diopiSize_t sizeOf(const std::vector<std::int64_t>& values) {
     return diopiSize_t{values.empty() ? nullptr : values.data(), static_cast<std::int64_t>(values.size())};
 }
 
+/// Bits of a storage.
+constexpr std::uint8_t kOnHost = 1;
+constexpr std::uint8_t kIsWritable = 2;
+
 struct Storage {
-    diopiTensorHandle_t base = nullptr;
+    std::uint8_t bits = 0;
     std::uint64_t bytes = 0;
+    const char* content = nullptr;
+    diopiTensorHandle_t base = nullptr;
+    char* pages = nullptr;  // of this process; null on a device
 };
 
 /// All that one call has, freed with it.
@@ -55,15 +65,13 @@ class Call {
         for (diopiGeneratorHandle_t const generator : generators_) {
             runtime_.diopiHostDestroyGenerator(generator);
         }
+        device_.pages().clear();
     }
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
 
     void read(Reader& frame) {
-        const auto storages = frame.number<std::uint32_t>();
-        for (std::uint32_t i = 0; i < storages; ++i) {
-            readStorage(frame);
-        }
+        readStorages(frame);
         const auto tensors = frame.number<std::uint32_t>();
         for (std::uint32_t i = 0; i < tensors; ++i) {
             readTensor(frame);
@@ -82,30 +90,84 @@ class Call {
         }
     }
 
-    Writer resultOf(void* function) {
-        const CallClock clock(!device_.isAccelerator());
-        const std::int32_t status = arguments_.call(function);
-        const std::int32_t late = status == diopiSuccess ? runtime_.diopiHostSynchronize(device_.context()) : 0;
-        const double seconds = clock.seconds();
+    Writer resultOf(void* function, bool isElsewhere) {
+        std::int32_t status = 0;
+        std::int32_t late = 0;
+        double seconds = 0;
+        std::string error;
+        std::string left;
+        const std::function<void()> work = [&] {
+            const FloatingModes modes;
+            const std::uint64_t unloaded = unloadedLibraries();
+            const CallClock clock(!device_.isAccelerator());
+            status = arguments_.call(function);
+            late = status == diopiSuccess ? runtime_.diopiHostSynchronize(device_.context()) : 0;
+            seconds = clock.seconds();
+            if (!FloatingModes().isSame(modes)) {
+                modes.restore();
+                left = "the floating-point modes of the thread are changed: rounding, denormals or traps";
+            }
+            if (unloadedLibraries() != unloaded) {
+                left += std::string(left.empty() ? "" : "; ") + "a library is unloaded, whose functions are unknown";
+            }
+            error = status == diopiSuccess && late == diopiSuccess ? "" : library_.text("diopiGetLastErrorString");
+        };
+        device_.pages().lock();
+        isElsewhere ? device_.secondThread().run(work) : work();
+        const std::vector<Violation> violations = device_.pages().unlock();
         Writer answer;
         answer.number(status);
         answer.number(late);
         answer.number(seconds);
-        answer.text(status == diopiSuccess && late == diopiSuccess ? "" : library_.text("diopiGetLastErrorString"));
+        answer.text(error);
+        answer.text(left);
+        answer.number(static_cast<std::uint32_t>(violations.size()));
+        for (const Violation& one : violations) {
+            answer.number(one.storage);
+            answer.number(one.byte);
+        }
         write(answer);
         return answer;
     }
 
   private:
-    void readStorage(Reader& frame) {
-        const auto onHost = frame.number<std::uint8_t>();
-        const auto bytes = frame.number<std::uint64_t>();
-        const char* const content = frame.bytes(bytes);
-        const std::vector<std::int64_t> size{static_cast<std::int64_t>(bytes)};
-        diopiTensorHandle_t base = created(size, nullptr, device_.byteDtype(), onHost != 0);
-        storages_.push_back({base, bytes});
-        runtime_.require(runtime_.diopiHostCopyToStorage(device_.context(), base, content, bytes),
-                         "diopiHostCopyToStorage");
+    void readStorages(Reader& frame) {
+        const auto count = frame.number<std::uint32_t>();
+        std::vector<std::size_t> sizes;
+        for (std::uint32_t i = 0; i < count; ++i) {
+            Storage one;
+            one.bits = frame.number<std::uint8_t>();
+            one.bytes = frame.number<std::uint64_t>();
+            one.content = frame.bytes(one.bytes);
+            storages_.push_back(one);
+            sizes.push_back(isOnHost(one) ? one.bytes : 0);
+        }
+        device_.pages().reserve(sizes);
+        for (Storage& one : storages_) {
+            isOnHost(one) ? createPages(one) : createStorage(one);
+        }
+    }
+
+    bool isOnHost(const Storage& storage) const { return !device_.isAccelerator() || (storage.bits & kOnHost) != 0; }
+
+    void createPages(Storage& storage) {
+        storage.pages = device_.pages().place(storage.bytes, (storage.bits & kIsWritable) != 0);
+        std::memcpy(storage.pages, storage.content, storage.bytes);
+        const auto bytes = static_cast<std::int64_t>(storage.bytes);
+        const diopiSize_t size{&bytes, 1};
+        runtime_.require(runtime_.diopiHostWrapMemory(device_.context(), &storage.base, storage.pages, storage.bytes,
+                                                      &size, nullptr, 0, static_cast<diopiDtype_t>(device_.byteDtype()),
+                                                      diopi_host),
+                         "diopiHostWrapMemory");
+    }
+
+    void createStorage(Storage& storage) {
+        device_.pages().skip();
+        const std::vector<std::int64_t> size{static_cast<std::int64_t>(storage.bytes)};
+        storage.base = created(size, nullptr, device_.byteDtype(), false);
+        runtime_.require(
+            runtime_.diopiHostCopyToStorage(device_.context(), storage.base, storage.content, storage.bytes),
+            "diopiHostCopyToStorage");
     }
 
     diopiTensorHandle_t created(const std::vector<std::int64_t>& shape, const diopiSize_t* strides, std::int32_t dtype,
@@ -237,7 +299,11 @@ class Call {
 
     void write(Writer& answer) {
         for (const Storage& storage : storages_) {
-            copied(storage.base, storage.bytes, answer);
+            if (storage.pages == nullptr) {
+                copied(storage.base, storage.bytes, answer);
+            } else {
+                std::memcpy(answer.room(storage.bytes), storage.pages, storage.bytes);
+            }
         }
         for (std::size_t i = 0; i < slots_.size(); ++i) {
             std::memcpy(answer.room(slotBytes_[i]), slots_[i].data(), slotBytes_[i]);
@@ -340,12 +406,12 @@ void Device::freeTemporaries() {
     }
 }
 
-Writer resultOf(Device& device, const Library& library, void* function, Reader& frame) {
+Writer resultOf(Device& device, const Library& library, void* function, bool isElsewhere, Reader& frame) {
     Writer answer;
     {
         Call call(device, library);
         call.read(frame);
-        answer = call.resultOf(function);
+        answer = call.resultOf(function, isElsewhere);
     }
     device.freeTemporaries();
     std::fflush(nullptr);  // what was printed in this call belongs to it

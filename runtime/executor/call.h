@@ -5,6 +5,8 @@
 
 #include "frames.h"
 #include "libraries.h"
+#include "pages.h"
+#include "second_thread.h"
 
 namespace diopigen::executor {
 
@@ -21,6 +23,8 @@ class Device {
     /// Returns whether the library has registered device memory; else tensors are on the host.
     bool isAccelerator() const { return isAccelerator_; }
     std::int32_t byteDtype() const { return byteDtype_; }
+    Pages& pages() { return pages_; }
+    SecondThread& secondThread() { return secondThread_; }
     void freeTemporaries();
     void close();
 
@@ -29,9 +33,11 @@ class Device {
     diopiContextHandle_t context_ = nullptr;
     std::int32_t byteDtype_;
     bool isAccelerator_ = false;
+    Pages pages_;
+    SecondThread secondThread_;
 };
 
-/// Makes the call of a frame, whose first field, the number of the function, has been read.
-Writer resultOf(Device& device, const Library& library, void* function, Reader& frame);
+/// Makes the call of a frame, whose first field has been read: the function, and whether another thread calls it.
+Writer resultOf(Device& device, const Library& library, void* function, bool isElsewhere, Reader& frame);
 
 }  // namespace diopigen::executor

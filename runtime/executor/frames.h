@@ -10,7 +10,7 @@
 
 namespace diopigen::executor {
 
-inline constexpr std::uint32_t kProtocol = 1;
+inline constexpr std::uint32_t kProtocol = 2;
 
 enum class Kind : std::uint32_t {
     kHello = 0,

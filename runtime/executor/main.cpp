@@ -33,6 +33,7 @@ namespace diopigen::executor {
 namespace {
 
 constexpr const char* kInMemory = "memory";
+constexpr std::uint32_t kElsewhere = 1U << 31;  // of the number of a function: another thread calls it
 
 void sendError(int stream, const std::string& code, const std::string& text) {
     Writer frame;
@@ -167,12 +168,13 @@ class Session {
     }
 
     void call(Reader& frame) {
-        const auto index = frame.number<std::uint32_t>();
+        const auto word = frame.number<std::uint32_t>();
+        const std::uint32_t index = word & ~kElsewhere;
         void* const function = index < functions_.size() ? functions_[index] : nullptr;
         if (function == nullptr) {
             throw Failed("protocol", "a call of a function that the library does not have");
         }
-        send(streams_.answers, Kind::kAnswer, resultOf(*device_, *library_, function, frame));
+        send(streams_.answers, Kind::kAnswer, resultOf(*device_, *library_, function, (word & kElsewhere) != 0, frame));
     }
 
     void close() {

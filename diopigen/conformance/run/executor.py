@@ -25,6 +25,7 @@ from diopigen.conformance.run.frames import (
     CALL,
     CLOSE,
     CLOSED,
+    CONFINED,
     ERROR,
     HEADER,
     HELLO,
@@ -79,14 +80,14 @@ class Rejected(Exception):
 class Opening:
     """The library and its runtime as paths of the machine that opens them, and the names of the functions.
 
-    `memory_limit` is in bytes, 0 for none; `writable` are files and folders that a confined process may write to."""
+    `memory_limit` is in bytes, 0 for none; `confinement` has bits of frames.py; `writable` are files and folders that a confined process may write to."""
 
     library: str
     runtime: str
     functions: Sequence[str]
     byte_dtype: int
     memory_limit: int = 0
-    is_confined: bool = True
+    confinement: int = CONFINED
     writable: Sequence[str] = ()
     names_files: bool = True
     """False if the executor has other names than paths for what it opens."""
@@ -115,7 +116,7 @@ class Executor:
                 opening_.functions,
                 memory_limit=opening_.memory_limit,
                 byte_dtype=opening_.byte_dtype,
-                is_confined=opening_.is_confined,
+                confinement=opening_.confinement,
                 writable=opening_.writable,
                 runtime=opening_.runtime,
                 library=opening_.library,

@@ -17,9 +17,11 @@ from diopigen.conformance.run.frames import (
     CALL,
     CLOSE,
     CLOSED,
+    ELSEWHERE,
     ERROR,
     HEADER,
     HELLO,
+    ON_HOST,
     OPEN,
     OPENED,
     PROTOCOL,
@@ -161,6 +163,8 @@ def _opened(found: Opened) -> list[bytes]:
 
 def _answer(answer: Answer) -> list[bytes]:
     parts = [struct.pack("<iid", answer.status, answer.late, answer.seconds), text_field(answer.text)]
+    parts += [text_field(answer.changed), struct.pack("<I", len(answer.writes))]
+    parts += [struct.pack("<Iq", *one) for one in answer.writes]
     parts += [one.tobytes() for one in answer.storages]
     parts += answer.slots
     for one in answer.allocated:
@@ -185,12 +189,12 @@ def _request(fields: Fields) -> Request:
     function, count = fields.unpack("<II")
     storages = []
     for _ in range(count):
-        on_host, size = fields.unpack("<BQ")
-        storages.append((bool(on_host), fields.array(size)))
+        bits, size = fields.unpack("<BQ")
+        storages.append((bool(bits & ON_HOST), fields.array(size)))
     tensors = [_tensor(fields) for _ in range(fields.unpack("<I")[0])]
     seeds = [(seed, offset) for seed, offset in (fields.unpack("<QQ") for _ in range(fields.unpack("<I")[0]))]
     arguments = [_argument(fields) for _ in range(fields.unpack("<I")[0])]
-    return Request(function, storages, tensors, seeds, arguments)
+    return Request(function & ~ELSEWHERE, storages, tensors, seeds, arguments)
 
 
 def _tensor(fields: Fields) -> TensorFields:

@@ -152,7 +152,9 @@ class Bench:
         if execution.executor:
             return [*execution.launcher, *execution.executor]
         if setup.caller is not None:
-            limits = ["--confine", *(word for path in self._writable for word in ("--writable", path)), "--"]
+            writable = (word for path in self._writable for word in ("--writable", path))
+            allowed = (word for one in sorted({*execution.allowed, "home"} - {"programs"}) for word in ("--allow", one))
+            limits = ["--confine", *writable, *allowed, "--"]
             confining = [str(executor_program()), *limits] if execution.is_confined else []
             return [*execution.launcher, *confining, *setup.caller.command(setup.interface)]
         return [*execution.launcher, str(executor_program())]
@@ -166,7 +168,7 @@ class Bench:
             [one.name for one in setup.interface.functions] if caller is None else caller.called(setup.interface),
             self.checker.preparer.dtypes["uint8"],
             setup.memory_limit,
-            setup.execution.is_confined,
+            setup.execution.confinement,
             self._writable,
             names_files=caller is None or caller.names_files,
         )
