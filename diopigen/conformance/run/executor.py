@@ -151,13 +151,13 @@ class Executor:
         answer = frame.decoded(self._receive(ANSWER, limit, frame.longest_answer))
         if function not in self._called:
             self._called.add(function)
-            self._look_around()
+            self.look_around()
         return answer
 
     def close(self, limit: float) -> str:
         """Leaves the library, and describes the error of that; empty if there is none."""
         try:
-            self._look_around()
+            self.look_around()
             if self._has_data():
                 return UNREQUESTED
             self._send(CLOSE, [], limit)
@@ -201,7 +201,8 @@ class Executor:
                 with contextlib.suppress(OSError):
                     pipe.close()
 
-    def _look_around(self) -> None:
+    def look_around(self) -> None:
+        """Notes the other libraries that are in the process now."""
         if self._names_files:
             self.serving.update(serving_libraries(self.process.pid, self._numbers, self._own))
 

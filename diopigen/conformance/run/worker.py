@@ -229,6 +229,7 @@ class Bench:
 
     def _give_up(self) -> None:
         if self._executor is not None:
+            self._executor.look_around()
             self.serving.update(self._executor.serving)
             self._executor.kill()
             self._executor = None
