@@ -24,6 +24,7 @@ from diopigen.commands import (
     conformance_aten,
     conformance_collectives,
     conformance_history,
+    conformance_order,
     conformance_reports,
     conformance_verify,
     docs,
@@ -102,6 +103,7 @@ for command in (
     cli.add_command(command)
 conformance.conformance.add_command(conformance_reports.report)
 conformance.conformance.add_command(conformance_verify.verify)
+conformance.conformance.add_command(conformance_order.bisect_order)
 conformance_reports.report.add_command(conformance_history.diff)
 conformance_reports.report.add_command(conformance_history.balance)
 conformance.conformance.add_command(conformance_history.history)

@@ -45,6 +45,9 @@ const char* diopiGetVendorName(void) { return "tiny"; }
 const char* diopiGetImplVersion(void) { return "1.0"; }
 const char* diopiGetLastErrorString(void) { return last_error; }
 
+/* Functions that have been called: diopiRelu depends on both with the fault `order`. */
+static bool inverted, normalised;
+
 typedef struct {
     char* data;
     int64_t shape[MAX_RANK], stride[MAX_RANK];
@@ -287,7 +290,7 @@ diopiError_t diopiRelu(diopiContextHandle_t ctx, diopiTensorHandle_t out_handle,
     (void)ctx;
     if ((status = view(&out, out_handle)) || (status = view(&in, in_handle)))
         return status == diopiDtypeNotSupported && fault("dtype status missing") ? diopiSuccess : status;
-    if (fault("nothing written")) return diopiSuccess;
+    if (fault("nothing written") || (fault("order") && inverted && normalised)) return diopiSuccess;
     if (fault("memory exhausted"))
         for (;;) memset(malloc(1 << 26), 1, 1 << 26);
     if (fault("failure after writing")) {
@@ -311,6 +314,7 @@ diopiError_t diopiLogicalNot(diopiContextHandle_t ctx, diopiTensorHandle_t out_h
     View out, in;
     diopiError_t status;
     (void)ctx;
+    inverted = true;
     if ((status = view(&out, out_handle)) || (status = view(&in, in_handle))) return status;
     if (out.dtype != diopi_dtype_bool) return diopiDtypeNotSupported;
     if (overlaps(&out, &in)) return refuse("out overlaps input");
@@ -328,6 +332,7 @@ diopiError_t diopiSoftmax(diopiContextHandle_t ctx, diopiTensorHandle_t out_hand
     View out, in;
     diopiError_t status;
     (void)ctx;
+    normalised = true;
     if ((status = view(&out, out_handle)) || (status = view(&in, in_handle))) return status;
     if (!floating(in.dtype) || out.dtype != in.dtype) return diopiDtypeNotSupported;
     if (overlaps(&out, &in)) return refuse("out overlaps input");

@@ -68,8 +68,8 @@ def run(
     fleet = fleet or Fleet()
     called = [case for case in cases if not is_skipped(case)]
     setup = Setup(
-        _slim(interface, called),
-        *_paths(library, runtime, execution, caller),
+        slim(interface, called),
+        *paths_of(library, runtime, execution, caller),
         seed,
         time_limit,
         memory_limit,
@@ -129,7 +129,7 @@ def run(
     )
 
 
-def _paths(library: Path, runtime: Path, execution: Execution, caller: Caller | None = None) -> tuple[str, str]:
+def paths_of(library: Path, runtime: Path, execution: Execution, caller: Caller | None = None) -> tuple[str, str]:
     """The paths of library and runtime for the executor: as they were given, where it may be on another machine, or
     where they are no files."""
     if execution.executor or (caller is not None and not caller.names_files):
@@ -165,15 +165,15 @@ def is_skipped(case: Case) -> bool:
     return case.waiver is not None and case.waiver.kind == "skip"
 
 
-def _slim(interface: Interface, cases: Sequence[Case]) -> Interface:
+def slim(interface: Interface, cases: Sequence[Case]) -> Interface:
     """The interface with the functions of the cases only, and without what a worker does not need."""
     names = {case.function for case in cases}
 
-    def slim(function: Function) -> Function:
+    def without_facts(function: Function) -> Function:
         return replace(function, cases=(), constraints=(), spans={})
 
     headers = tuple(
-        Header(h.file, h.doc, (), (), tuple(slim(f) for f in h.functions if f.name in names), h.span)
+        Header(h.file, h.doc, (), (), tuple(without_facts(f) for f in h.functions if f.name in names), h.span)
         for h in interface.headers
     )
     return replace(interface, headers=headers, aten=Aten(), file_of={}, family_docs={}, files=())
@@ -203,9 +203,9 @@ class CaseRunner:
         """`cases` are all that may be asked about; limits and `accuracy` are as for `run`, `repeat` as for `Fleet`.
         `environment` is added to that of the executor; `stays`, `acts`, `execution` and `caller` are those of
         `Setup`."""
-        paths = _paths(library, runtime, execution, caller)
+        paths = paths_of(library, runtime, execution, caller)
         setup = Setup(
-            _slim(interface, cases), *paths, seed, time_limit, memory_limit, environment or {}, stays, acts,
+            slim(interface, cases), *paths, seed, time_limit, memory_limit, environment or {}, stays, acts,
             accuracy=tuple(accuracy), repeat=repeat, shows_all=True, execution=execution,
             caller=caller,
         )  # fmt: skip

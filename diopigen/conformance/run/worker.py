@@ -210,6 +210,17 @@ class Bench:
             self._give_up()  # memory was overrun: what runs there next could fail without being at fault
         return result
 
+    @property
+    def is_running(self) -> bool:
+        """Returns whether the process that made the last call is there to make the next one."""
+        return self._executor is not None and self._executor.is_alive
+
+    def kill(self) -> None:
+        """Ends the process at once."""
+        if self._executor is not None:
+            self._executor.kill()
+            self._executor = None
+
     def end(self) -> tuple[str, str]:
         """Leaves the library: what is wrong with that, empty if nothing is, and what it printed meanwhile."""
         executor = self._executor
@@ -231,8 +242,7 @@ class Bench:
         if self._executor is not None:
             self._executor.look_around()
             self.serving.update(self._executor.serving)
-            self._executor.kill()
-            self._executor = None
+            self.kill()
 
 
 def _refusal(error: Exception, setup: Setup) -> Failure:
