@@ -22,6 +22,7 @@ from diopigen.commands import (
     chip,
     conformance,
     conformance_aten,
+    conformance_batch,
     conformance_collectives,
     conformance_history,
     conformance_order,
@@ -103,6 +104,7 @@ for command in (
     cli.add_command(command)
 conformance.conformance.add_command(conformance_reports.report)
 conformance.conformance.add_command(conformance_verify.verify)
+conformance.conformance.add_command(conformance_batch.batch)
 conformance.conformance.add_command(conformance_order.bisect_order)
 conformance_reports.report.add_command(conformance_history.diff)
 conformance_reports.report.add_command(conformance_history.balance)

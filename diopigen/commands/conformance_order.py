@@ -56,7 +56,7 @@ def bisect_order(
     libraries = libraries_of(session, lib, runtime)
     interface = session.load().interface
     if case_ids:
-        cases = [find(interface, name, session.models()) for name in case_ids]
+        cases = [find(interface, name, session.models() if "/model-" in name else ()) for name in case_ids]
     else:
         cases = select_cases(session, ops, family, dtype, axis, model)
     start = _benches(session, cases, libraries, seed, (time_limit, memory_limit), execution)
@@ -102,7 +102,6 @@ def _benches(
     from diopigen.conformance.run.worker import Bench, Setup
 
     paths = paths_of(*libraries, execution)
-    setup = Setup(
-        slim(session.load().interface, cases), *paths, seed, limits[0], limits[1] << 30, execution=execution
-    )
+    functions = slim(session.load().interface, (case.function for case in cases))
+    setup = Setup(functions, *paths, seed, limits[0], limits[1] << 30, execution=execution)
     return lambda: Bench(setup)

@@ -11,8 +11,12 @@ from tiny_cases import tiny_cases
 
 from diopigen.cli import cli
 from diopigen.conformance.model import Case
-from diopigen.conformance.run.order import minimal
+from diopigen.conformance.run.order import minimal, search, shuffled
+from diopigen.conformance.run.runner import slim
+from diopigen.conformance.run.worker import Bench, Setup
 from diopigen.ir.model import Interface
+
+RELATED = {"diopiRelu", "diopiLogicalNot", "diopiSoftmax"}
 
 
 @pytest.mark.parametrize("needed", [(3,), (0, 39), (5, 17, 18)])
@@ -31,23 +35,26 @@ def test_delta_debugging_leaves_what_is_needed(interface: Interface, needed: tup
 
 
 def test_the_cases_before_a_failure_are_reduced(
-    tiny_library: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch
+    interface: Interface, tiny_library: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """diopiRelu is wrong once diopiLogicalNot and diopiSoftmax have been called."""
     monkeypatch.setenv("TINY_FAULT", "order")
-    tested = ["conformance", "bisect-order", "--lib", str(tiny_library), "--runtime", str(runtime)]
-    selection = [word for name in ("Relu", "LogicalNot", "Softmax") for word in ("--ops", name)]
-    found = CliRunner().invoke(cli, [*tested, *selection, "--only", "dtype=float32", "--only", "axis=recipe"])
-    lines = found.stdout.splitlines()
-    assert found.exit_code == 1, found.output
-    assert "0 that fail in any order" in lines[0]
-    assert lines[1].startswith("diopiRelu/float32/recipe-1 failed after ")
-    assert lines[2] == "  these 2 before it are enough:"
-    before = [line.strip() for line in lines[3:5]]
-    assert {name.split("/")[0] for name in before} == {"diopiLogicalNot", "diopiSoftmax"}
-    repeated = CliRunner().invoke(cli, [*tested, *before, "diopiRelu/float32/recipe-1"])
+    cases = tiny_cases(interface, "Relu", "LogicalNot", "Softmax")
+    cases = [case for case in cases if case.axis == "recipe" and case.dtype == "float32"]
+    setup = Setup(slim(interface, RELATED), str(tiny_library), str(runtime), 0, 20.0, 0)
+    found = search(shuffled(cases, 0), lambda: Bench(setup))
+    assert found.dependence is not None and found.alone == ()
+    assert found.dependence.failing.case.function == "diopiRelu" and found.dependence.seen_after > 2
+    assert {case.function for case in found.dependence.before} == RELATED - {"diopiRelu"}
+    assert len(found.dependence.before) == 2
+
+
+def test_an_order_is_repeated_by_its_cases(
+    tiny_library: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TINY_FAULT", "order")
+    ids = ["diopiRelu/float32/recipe-1", "diopiLogicalNot/float32/recipe-1", "diopiSoftmax/float32/recipe-1"]
+    command = ["conformance", "bisect-order", "--lib", str(tiny_library), "--runtime", str(runtime)]
+    repeated = CliRunner().invoke(cli, [*command, *ids, "diopiRelu/float32/plain"])
     outcomes = [line.split()[1].rstrip(":") for line in repeated.stdout.splitlines()]
-    assert repeated.exit_code == 1 and outcomes == ["passed", "passed", "failed"]
-    assert lines[-1].split()[-3:] == [*before, "diopiRelu/float32/recipe-1"]
-    in_order = CliRunner().invoke(cli, [*tested, "diopiRelu/float32/recipe-1", *before])
-    assert in_order.exit_code == 0, in_order.output
+    assert repeated.exit_code == 1 and outcomes == ["passed", "passed", "passed", "failed"], repeated.output

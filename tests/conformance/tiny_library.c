@@ -300,8 +300,10 @@ diopiError_t diopiRelu(diopiContextHandle_t ctx, diopiTensorHandle_t out_handle,
     if (in.dtype == diopi_dtype_bool || out.dtype != in.dtype) return diopiDtypeNotSupported;
     if (overlaps(&out, &in)) return refuse("out overlaps input");
     if (!same_shape(&out, &in)) return refuse("out has another shape");
+    bool is_row = fault("one row") && in.rank > 0 && in.shape[0] == 1;
     for (int64_t i = 0; i < count(&out); ++i) {
         Element x = read_element(at(&in, &out, i), in.dtype);
+        if (is_row && in.dtype == diopi_dtype_float64) x.real *= 1 + 0x1p-51;
         if (x.real < 0) x.real = 0;
         if (x.whole < 0) x.whole = 0;
         write_element(at(&out, &out, i), out.dtype, x, floating(in.dtype));

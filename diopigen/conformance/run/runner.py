@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -68,7 +68,7 @@ def run(
     fleet = fleet or Fleet()
     called = [case for case in cases if not is_skipped(case)]
     setup = Setup(
-        slim(interface, called),
+        slim(interface, (case.function for case in called)),
         *paths_of(library, runtime, execution, caller),
         seed,
         time_limit,
@@ -165,9 +165,9 @@ def is_skipped(case: Case) -> bool:
     return case.waiver is not None and case.waiver.kind == "skip"
 
 
-def slim(interface: Interface, cases: Sequence[Case]) -> Interface:
-    """The interface with the functions of the cases only, and without what a worker does not need."""
-    names = {case.function for case in cases}
+def slim(interface: Interface, names: Iterable[str]) -> Interface:
+    """The interface with the named functions only, and without what a worker does not need."""
+    names = frozenset(names)
 
     def without_facts(function: Function) -> Function:
         return replace(function, cases=(), constraints=(), spans={})
@@ -205,7 +205,7 @@ class CaseRunner:
         `Setup`."""
         paths = paths_of(library, runtime, execution, caller)
         setup = Setup(
-            slim(interface, cases), *paths, seed, time_limit, memory_limit, environment or {}, stays, acts,
+            slim(interface, (case.function for case in cases)), *paths, seed, time_limit, memory_limit, environment or {}, stays, acts,
             accuracy=tuple(accuracy), repeat=repeat, shows_all=True, execution=execution,
             caller=caller,
         )  # fmt: skip
