@@ -151,14 +151,14 @@ class Call {
     bool isOnHost(const Storage& storage) const { return !device_.isAccelerator() || (storage.bits & kOnHost) != 0; }
 
     void createPages(Storage& storage) {
-        storage.pages = device_.pages().place(storage.bytes, (storage.bits & kIsWritable) != 0);
+        storage.pages = device_.pages().add(storage.bytes, (storage.bits & kIsWritable) != 0);
         std::memcpy(storage.pages, storage.content, storage.bytes);
         const auto bytes = static_cast<std::int64_t>(storage.bytes);
         const diopiSize_t size{&bytes, 1};
-        runtime_.require(runtime_.diopiHostWrapMemory(device_.context(), &storage.base, storage.pages, storage.bytes,
-                                                      &size, nullptr, 0, static_cast<diopiDtype_t>(device_.byteDtype()),
-                                                      diopi_host),
-                         "diopiHostWrapMemory");
+        runtime_.require(
+            runtime_.diopiHostWrapMemory(device_.context(), &storage.base, storage.pages, storage.bytes, &size, nullptr,
+                                         0, static_cast<diopiDtype_t>(device_.byteDtype()), diopi_host),
+            "diopiHostWrapMemory");
     }
 
     void createStorage(Storage& storage) {

@@ -91,7 +91,8 @@ int becomeConfined(int count, char** words) {
         }
     }
     if (next + 1 >= count || std::string(words[next]) != "--") {
-        std::fprintf(stderr, "usage: diopi-executor --confine [--writable PATH]... [--allow home|network]... -- COMMAND...\n");
+        std::fprintf(stderr,
+                     "usage: diopi-executor --confine [--writable PATH]... [--allow home|network]... -- COMMAND...\n");
         return 2;
     }
     std::string names;
@@ -233,6 +234,7 @@ int main(int count, char** words) {
     if (count > 1 && std::string(words[1]) == "--confine") {
         return diopigen::executor::becomeConfined(count, words);
     }
-    const int status = diopigen::executor::Session(diopigen::executor::Streams()).serve();
-    _exit(status);  // no destructors of a library that may be broken
+    // Never destroyed: a thread may wait in it, and the library may be broken.
+    auto* const session = new diopigen::executor::Session(diopigen::executor::Streams());
+    _exit(session->serve());
 }

@@ -103,7 +103,7 @@ void Pages::reserve(const std::vector<std::size_t>& sizes) {
     size_ = needed;
 }
 
-char* Pages::place(std::size_t bytes, bool isWritable) {
+char* Pages::add(std::size_t bytes, bool isWritable) {
     char* const next = memory_ + used_;
     Placed placed{next, bytes, next, next};
     char* end = next + roundedUp(bytes);

@@ -4,11 +4,11 @@
 #include "rights.h"
 
 #include <fcntl.h>
+#include <link.h>
 #include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <link.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -129,14 +129,35 @@ constexpr std::uint32_t kSeal = 462;
 /// What outlives a process, or reaches into another one: keys, mounts, namespaces, programs in the kernel. The first of
 /// the numbers without names are the newer calls for mounts.
 constexpr std::uint32_t kRejected[] = {
-    SYS_add_key,         SYS_request_key,      SYS_keyctl,
-    SYS_mount,           SYS_umount2,          SYS_pivot_root,
-    SYS_setns,           SYS_unshare,          SYS_bpf,
-    SYS_perf_event_open, SYS_process_vm_readv, SYS_process_vm_writev,
-    SYS_reboot,          SYS_swapon,           SYS_swapoff,
-    SYS_init_module,     SYS_finit_module,     SYS_delete_module,
-    SYS_kexec_load,      SYS_settimeofday,     SYS_clock_settime,
-    428, 429, 430, 431, 432, 433, 442, kSubmitCalls,
+    SYS_add_key,
+    SYS_request_key,
+    SYS_keyctl,
+    SYS_mount,
+    SYS_umount2,
+    SYS_pivot_root,
+    SYS_setns,
+    SYS_unshare,
+    SYS_bpf,
+    SYS_perf_event_open,
+    SYS_process_vm_readv,
+    SYS_process_vm_writev,
+    SYS_reboot,
+    SYS_swapon,
+    SYS_swapoff,
+    SYS_init_module,
+    SYS_finit_module,
+    SYS_delete_module,
+    SYS_kexec_load,
+    SYS_settimeofday,
+    SYS_clock_settime,
+    428,
+    429,
+    430,
+    431,
+    432,
+    433,
+    442,
+    kSubmitCalls,
 };
 
 bool rejectCalls(std::uint8_t bits) {

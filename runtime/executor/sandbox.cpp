@@ -16,8 +16,8 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -111,7 +111,8 @@ std::uint64_t residentBytes(const std::filesystem::path& process) {
     constexpr std::uint64_t kUnit = 1024;
     for (std::string line; std::getline(file, line);) {
         for (const std::string name : {"RssAnon:", "RssShmem:"}) {
-            bytes += line.compare(0, name.size(), name) == 0 ? kUnit * std::strtoull(&line[name.size()], nullptr, 10) : 0;
+            bytes +=
+                line.compare(0, name.size(), name) == 0 ? kUnit * std::strtoull(&line[name.size()], nullptr, 10) : 0;
         }
     }
     return bytes;

@@ -49,9 +49,7 @@ def test_the_cases_before_a_failure_are_reduced(
     assert len(found.dependence.before) == 2
 
 
-def test_an_order_is_repeated_by_its_cases(
-    tiny_library: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_order_is_repeated_by_its_cases(tiny_library: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TINY_FAULT", "order")
     ids = ["diopiRelu/float32/recipe-1", "diopiLogicalNot/float32/recipe-1", "diopiSoftmax/float32/recipe-1"]
     command = ["conformance", "bisect-order", "--lib", str(tiny_library), "--runtime", str(runtime)]

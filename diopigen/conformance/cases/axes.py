@@ -132,9 +132,7 @@ class Maker:
         function = self.function
         return Case(f"{function.name}/{dtype}/{name}", function.name, function.family, dtype, axis, arguments)
 
-    def case(
-        self, axis: str, name: str, dtype: str, step: int, shape: tuple[int, ...] = _PLAIN
-    ) -> Iterator[Case]:
+    def case(self, axis: str, name: str, dtype: str, step: int, shape: tuple[int, ...] = _PLAIN) -> Iterator[Case]:
         try:
             yield self.created(axis, name, dtype, self.resolved({}, shape, Choice(dtype, step)))
         except RecipeError:

@@ -76,9 +76,7 @@ def _ways(function: Function, base: Case, legal: LegalCalls) -> Iterator[RowCall
         return
     (size,) = sizes
     read = [
-        p.name
-        for p in function.params
-        if p.is_read and p.name not in written and _rows(arguments.get(p.name)) == size
+        p.name for p in function.params if p.is_read and p.name not in written and _rows(arguments.get(p.name)) == size
     ][:_MOST_OPERANDS]
     reads_written = any(p.is_read for p in function.params if p.name in written)
     for count in range(len(read), -1 if reads_written else 0, -1):

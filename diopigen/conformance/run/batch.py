@@ -37,7 +37,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Invariance:
-    """What came of a function: its state, the operands with rows, how many calls were compared, and their differences;
+    """Result of a function: its state, the operands with rows, how many calls were compared, and their differences;
     `note` tells why a call was not compared. `declared` are the entries of the chip's file that these calls break, as
     file:line; `is_broken` holds where a call ended the process."""
 
@@ -59,9 +59,7 @@ class Invariance:
 class BatchCheck:
     """Compares calls with and without the other rows."""
 
-    def __init__(
-        self, interface: Interface, *, seed: int, limit: float, declared: Sequence[Declaration] = ()
-    ) -> None:
+    def __init__(self, interface: Interface, *, seed: int, limit: float, declared: Sequence[Declaration] = ()) -> None:
         """`limit` is seconds for a call, `declared` what the chip's file declares."""
         self.interface, self.seed, self.limit, self.declared = interface, seed, limit, declared
         self.preparer = Preparer(interface, seed=seed)
@@ -109,15 +107,11 @@ class BatchCheck:
             for one, two in pairs
         )
 
-    def _part(
-        self, function: Function, way: RowCall, whole: Prepared, first: int, last: int
-    ) -> tuple[Frame, Prepared]:
+    def _part(self, function: Function, way: RowCall, whole: Prepared, first: int, last: int) -> tuple[Frame, Prepared]:
         """The call of some rows, with the operands that the whole call has."""
         frame, ready = self.preparer.frame(way.part(last - first), function)
         for param in function.params:
-            for block, origin in zip(
-                ready.blocks.get(param.name, ()), whole.blocks.get(param.name, ()), strict=True
-            ):
+            for block, origin in zip(ready.blocks.get(param.name, ()), whole.blocks.get(param.name, ()), strict=True):
                 if block is None or origin is None or not param.is_read:
                     continue
                 elements = origin.elements(origin.before)
@@ -144,11 +138,12 @@ class BatchCheck:
                 if before.tobytes() != now.tobytes()
             ]
         entry = invariance_of(self.declared, function, way.case.dtype) if differences else None
+        broken = {*found.declared, *((entry.where,) if entry is not None else ())}
         state = VARIES if differences or found.state == VARIES else INVARIANT
         return replace(
             found, state=state, batched=found.batched or way.batched, calls=found.calls + 1,
             differences=(*found.differences, *differences),
-            declared=(*found.declared, *((entry.where,) if entry is not None and entry.where not in found.declared else ())),
+            declared=tuple(sorted(broken)),
         )  # fmt: skip
 
     def _succeeds(self, function: Function, frame: Frame, ready: Prepared, calls: Calls) -> bool:
@@ -157,9 +152,7 @@ class BatchCheck:
         return answer.status == self.success and answer.late == self.success
 
 
-def _elements(
-    whole: Prepared, part: Prepared, name: str, first: int, last: int
-) -> Sequence[tuple[Array, Array, str]]:
+def _elements(whole: Prepared, part: Prepared, name: str, first: int, last: int) -> Sequence[tuple[Array, Array, str]]:
     blocks = zip(whole.blocks[name], part.blocks[name], strict=True)
     return [
         (

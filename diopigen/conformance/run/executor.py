@@ -80,7 +80,8 @@ class Rejected(Exception):
 class Opening:
     """The library and its runtime as paths of the machine that opens them, and the names of the functions.
 
-    `memory_limit` is in bytes, 0 for none; `confinement` has bits of frames.py; `writable` are files and folders that a confined process may write to."""
+    `memory_limit` is in bytes, 0 for none; `confinement` has bits of frames.py; `writable` are
+    files and folders that a confined process may write to."""
 
     library: str
     runtime: str

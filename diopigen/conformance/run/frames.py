@@ -182,9 +182,9 @@ class Slot:
 
 @dataclass(slots=True)
 class Answer:
-    """Status of a call, status of the work that it enqueued, seconds, text of an error; the state of the process that it
-    has changed, as text; writes to memory that is not for writing, as storages and bytes from their starts; and what is
-    there afterwards: storages, numbers, allocated tensors and states of generators, each in the order of the frame."""
+    """Status of a call, status of the work that it enqueued, seconds, text of an error; the state of the process that
+    it has changed, as text; writes to memory that is not for writing, as storages and bytes from their starts; and what
+    is there afterwards: storages, numbers, allocated tensors, states of generators, in the order of the frame."""
 
     status: int
     late: int

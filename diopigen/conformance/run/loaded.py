@@ -51,7 +51,7 @@ class _Mapping:
         """The names that the file defines. One without a name here, as in memory or below a mount of the process, is
         read there: it has the names between zero bytes."""
         try:
-            if os.stat(path).st_ino == self.inode:
+            if Path(path).stat().st_ino == self.inode:
                 return _defined(path)
         except OSError:
             pass

@@ -70,9 +70,7 @@ def _last(cases: Sequence[Case], start: Benches) -> CaseResult:
     return [result for result, _ in results_in_order(cases, start)][-1]
 
 
-def _reduced(
-    failing: CaseResult, before: Sequence[Case], start: Benches, note: Callable[[str], None]
-) -> Dependence:
+def _reduced(failing: CaseResult, before: Sequence[Case], start: Benches, note: Callable[[str], None]) -> Dependence:
     def fails(some: Sequence[Case]) -> bool:
         note(f"{len(some)} cases before it")
         return _last([*some, failing.case], start).outcome == failing.outcome

@@ -205,9 +205,9 @@ class CaseRunner:
         `Setup`."""
         paths = paths_of(library, runtime, execution, caller)
         setup = Setup(
-            slim(interface, (case.function for case in cases)), *paths, seed, time_limit, memory_limit, environment or {}, stays, acts,
-            accuracy=tuple(accuracy), repeat=repeat, shows_all=True, execution=execution,
-            caller=caller,
+            slim(interface, (case.function for case in cases)), *paths, seed, time_limit, memory_limit,
+            environment or {}, stays, acts, accuracy=tuple(accuracy), repeat=repeat, shows_all=True,
+            execution=execution, caller=caller,
         )  # fmt: skip
         self._session = Session(setup)
         self._session.open = True
