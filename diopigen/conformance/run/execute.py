@@ -96,6 +96,7 @@ class Checker:
         self.preparer = Preparer(interface, seed=seed)
         self.others = Preparer(interface, seed=seed + 1)
         self.rehearsed: set[str] = set()
+        self.rehearsal: Prepared | None = None
         self.before = ""
         """The case before, which is not called with other numbers when it is repeated."""
 
@@ -139,7 +140,7 @@ class Checker:
     def _check(self, case: Case, function: Function, calls: Calls) -> tuple[str, list[Fault]]:
         frame, ready = self.preparer.frame(case, function)
         self.values = ready.values
-        rehearsal = self._rehearsed(case, function, calls)
+        self.rehearsal = self._rehearsed(case, function, calls)
         before = None if self.counters is None else int(self.counters.sum())
         done = self._called(case.called, frame, ready, calls)
         if self.counters is not None and int(self.counters.sum()) == before:
@@ -180,8 +181,8 @@ class Checker:
             faults += self._undetermined(function, ready)
             return ("failed" if faults else "uncovered"), faults
         faults += self.verdict.faults
-        if rehearsal is not None:
-            faults = [*self._remembered(case, rehearsal, ready, validator.compared), *faults]
+        if self.rehearsal is not None:
+            faults = [*self._remembered(case, self.rehearsal, ready, validator.compared), *faults]
         if function.tolerance == "random" and not faults:
             varying = validator.varying if case.axis == "distribution" else set()
             faults += self._again(case, done, calls, validator.compared, varying)
