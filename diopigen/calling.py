@@ -77,7 +77,7 @@ class Library:
             str(host.resolve()),
             [function.name for function in self.interface.functions],
             self._preparer.dtypes["uint8"],
-            is_confined=False,
+            confinement=0,
         )
         self._executor = self._opened()
 

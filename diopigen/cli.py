@@ -22,8 +22,10 @@ from diopigen.commands import (
     chip,
     conformance,
     conformance_aten,
+    conformance_batch,
     conformance_collectives,
     conformance_history,
+    conformance_order,
     conformance_reports,
     conformance_speed,
     conformance_verify,
@@ -107,6 +109,8 @@ for command in (
 conformance.conformance.add_command(conformance_reports.report)
 conformance.conformance.add_command(conformance_verify.verify)
 conformance.conformance.add_command(conformance_speed.speed)
+conformance.conformance.add_command(conformance_batch.batch)
+conformance.conformance.add_command(conformance_order.bisect_order)
 conformance_reports.report.add_command(conformance_history.diff)
 conformance_reports.report.add_command(conformance_history.balance)
 conformance.conformance.add_command(conformance_history.history)

@@ -19,7 +19,8 @@ class Declaration:
     about tolerance `classes`, or with none of the three about all results; in `dtypes`, or all where it is empty.
 
     `ulp` is the largest error in units in the last place; `accumulate` the dtype of sums; `product_bits` the bits of
-    the significand, the hidden one included, that operands of products are rounded to.
+    the significand, the hidden one included, that operands of products are rounded to. With `batch_invariant` the
+    result of a row has the same bytes whichever rows are computed with it.
     """
 
     functions: tuple[str, ...] = ()
@@ -30,6 +31,7 @@ class Declaration:
     accumulate: str | None = None
     product_bits: int | None = None
     flush_denormals: bool | None = None
+    batch_invariant: bool | None = None
     span: Span = field(default=Span(""), compare=False)
 
     @property
@@ -41,8 +43,9 @@ class Declaration:
         named = ", ".join((*self.functions, *self.elementary, *self.classes)) or "all results"
         within = f" in {', '.join(self.dtypes)}" if self.dtypes else ""
         flush = bool(self.flush_denormals)
-        claims = Accuracy(self.ulp, 0.0, self.accumulate, self.product_bits, flush)
-        return f"{named}{within}: {claims if str(claims) else 'denormals kept'}"
+        claims = [str(Accuracy(self.ulp, 0.0, self.accumulate, self.product_bits, flush))]
+        claims.append("batch invariant" if self.batch_invariant else "")
+        return f"{named}{within}: {', '.join(filter(None, claims)) or 'denormals kept'}"
 
     def rank(self, function: Function) -> int | None:
         """Specificity of the entry for a function: 2 by name, 1 by class, 0 for all; None if it does not apply."""
@@ -118,13 +121,25 @@ def accuracy_of(declarations: Sequence[Declaration], function: Function, dtype: 
     )
 
 
+def invariance_of(declarations: Sequence[Declaration], function: Function, dtype: str) -> Declaration | None:
+    """The entry that declares the rows of a function independent of the batch in a dtype; None where there is none."""
+    speaking = [
+        (rank, one)
+        for one in declarations
+        if one.has(dtype) and one.batch_invariant is not None and (rank := one.rank(function)) is not None
+    ]
+    selected = max(speaking, key=lambda pair: pair[0])[1] if speaking else None
+    return selected if selected is not None and selected.batch_invariant else None
+
+
 def covered(selected: Declaration, all_: Sequence[Declaration], functions: Iterable[Function]) -> tuple[str, ...]:
     """The functions, by C name, whose results in some dtype are held to an entry of `accuracy`."""
     return tuple(
         function.name
         for function in functions
         if any(
-            (found := accuracy_of(all_, function, dtype)) is not None and selected.where in found.sources
+            ((found := accuracy_of(all_, function, dtype)) is not None and selected.where in found.sources)
+            or (selected.batch_invariant is not None and selected.rank(function) is not None)
             for dtype in selected.dtypes or MANTISSA
         )
     )
@@ -133,7 +148,7 @@ def covered(selected: Declaration, all_: Sequence[Declaration], functions: Itera
 def matters(key: str, tolerance: str | None) -> bool:
     """Returns whether a key of a declaration changes the bound of a tolerance class."""
     classes = {"ulp": ELEMENTWISE | ACCUMULATING, "accumulate": ACCUMULATING, "product_bits": MULTIPLYING}
-    return key == "flush_denormals" or tolerance in classes[key]
+    return key in ("flush_denormals", "batch_invariant") or tolerance in classes[key]
 
 
 def _elementary(about: Iterable[Declaration], function: Function) -> dict[str, tuple[Declaration, int]]:

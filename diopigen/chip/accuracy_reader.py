@@ -22,7 +22,7 @@ RULES = {
 
 LARGEST_ULP = 2.0**40
 _SUBJECTS = ("functions", "elementary", "classes")
-_CLAIMS = ("ulp", "accumulate", "product_bits", "flush_denormals")
+_CLAIMS = ("ulp", "accumulate", "product_bits", "flush_denormals", "batch_invariant")
 
 
 def read_accuracy(entries: Node | None, interface: Interface, sink: Sink) -> tuple[Declaration, ...]:

@@ -127,6 +127,9 @@ def _accuracy(names: TextShape) -> RecordShape:
                 "bits of the significand, the hidden one included, that factors of products are rounded to: 11 is TF32",
             ),
             "flush_denormals": Field(BooleanShape(), "whether denormals are read and written as zero"),
+            "batch_invariant": Field(
+                BooleanShape(), "whether the result of a row has the same bytes whichever rows are computed with it"
+            ),
         },
     )
 

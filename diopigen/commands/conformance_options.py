@@ -194,9 +194,10 @@ def executor_options(command: _Command) -> _Command:
     about = (
         "Call the library through this command, which speaks the protocol of docs/executor.md: 'ssh board "
         "./diopi-executor'. launcher=COMMAND: start diopi-executor by this command ('qemu-x86_64 -cpu Haswell'). "
-        "writable=PATH: the library may write there. unconfined: it may write anywhere and see other processes"
+        "writable=PATH: the library may write there. allow=programs, network or home: it may start programs, connect "
+        "to services, read the user's files. unconfined: no limit but memory"
     )
-    keys = {"launcher": "--launcher", "writable": "--writable"}
+    keys = {"launcher": "--launcher", "writable": "--writable", "allow": "--allow"}
     words = {"unconfined": ("--unconfined",)}
 
     @functools.wraps(command)
@@ -206,13 +207,14 @@ def executor_options(command: _Command) -> _Command:
         launcher: str | None,
         writable: tuple[str, ...],
         unconfined: bool,
+        allowed: tuple[str, ...],
         crash_limit: int = 20,
         **named: Any,
     ) -> None:
         from diopigen.conformance.run.execution import Execution
 
         commands = _words("--executor", executor), _words("--executor launcher=", launcher)
-        command(*args, execution=Execution(*commands, writable, not unconfined, crash_limit), **named)
+        command(*args, execution=Execution(*commands, writable, not unconfined, crash_limit, allowed), **named)
 
     return with_options(
         cast(_Command, bundled),
@@ -220,5 +222,8 @@ def executor_options(command: _Command) -> _Command:
         click.option("--executor-command", "executor", metavar="COMMAND", hidden=True),
         click.option("--launcher", metavar="COMMAND", hidden=True),
         click.option("--writable", multiple=True, metavar="PATH", hidden=True),
+        click.option(
+            "--allow", "allowed", multiple=True, type=click.Choice(["programs", "network", "home"]), hidden=True
+        ),
         click.option("--unconfined", is_flag=True, hidden=True),
     )

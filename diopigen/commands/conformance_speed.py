@@ -85,7 +85,7 @@ def speed(
     """
     from diopigen.conformance.run.opaque import be_opaque
     from diopigen.conformance.run.provenance import provenance
-    from diopigen.conformance.run.runner import opened_paths
+    from diopigen.conformance.run.runner import paths_of
     from diopigen.conformance.run.worker import Setup
     from diopigen.conformance.speed.report import Score, text, to_json
     from diopigen.conformance.speed.score import findings, served, summary
@@ -104,7 +104,7 @@ def speed(
     calls = [replace(call, case=case) for call, case in zip(calls, cases, strict=True)]
 
     def setup(paths: tuple[Path, Path], execution: Execution) -> Setup:
-        found = opened_paths(*paths, execution)
+        found = paths_of(*paths, execution)
         limits = (time_limit, memory_limit << 30)
         return Setup(interface, *found, seed, *limits, accuracy=tuple(vendor.accuracy), execution=execution)
 

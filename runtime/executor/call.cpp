@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <deque>
+#include <functional>
 #include <string>
 #include <utility>
 
 #include "clock.h"
 #include "invoke.h"
+#include "pages.h"
+#include "processor.h"
 
 namespace diopigen::executor {
 
@@ -37,9 +40,16 @@ diopiSize_t sizeOf(const std::vector<std::int64_t>& values) {
     return diopiSize_t{values.empty() ? nullptr : values.data(), static_cast<std::int64_t>(values.size())};
 }
 
-/// All that one call has, freed with it.
+/// Bits of a storage.
+constexpr std::uint8_t kOnHost = 1;
+constexpr std::uint8_t kIsWritable = 2;
+
+/// All that one call has, freed with it. A copy of a call has storages of the host runtime, and not pages.
+const std::vector<Rotation> kNoRotations;
+
 class Call : public ReadyCall {
   public:
+    Call(Device& device, const Library& library) : Call(device, library, 0, kNoRotations, {}) { isCopy_ = false; }
     Call(Device& device, const Library& library, std::uint64_t number, const std::vector<Rotation>& rotations,
          std::vector<Storage> earlier)
         : device_(device),
@@ -52,16 +62,16 @@ class Call : public ReadyCall {
     ~Call() override {
         destroy(runtime_, release());
         destroy(runtime_, earlier_);
+        if (!isCopy_) {
+            device_.pages().clear();
+        }
     }
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
 
     void read(Reader& frame) {
         const auto storages = frame.number<std::uint32_t>();
-        for (std::uint32_t i = 0; i < storages; ++i) {
-            readStorage(frame);
-        }
-        destroy(runtime_, std::exchange(earlier_, {}));
+        isCopy_ ? readCopies(frame, storages) : readStorages(frame, storages);
         const auto tensors = frame.number<std::uint32_t>();
         for (std::uint32_t i = 0; i < tensors; ++i) {
             readTensor(frame);
@@ -94,36 +104,116 @@ class Call : public ReadyCall {
 
     std::int32_t make(void* function) override { return arguments_.call(function); }
 
-    Writer resultOf(void* function) {
-        const CallClock clock(!device_.isAccelerator());
-        const std::int32_t status = arguments_.call(function);
-        const std::int32_t late = status == diopiSuccess ? runtime_.diopiHostSynchronize(device_.context()) : 0;
-        return answer(status, late, clock.seconds());
+    Writer resultOf(void* function, bool isElsewhere) {
+        std::int32_t status = 0;
+        std::int32_t late = 0;
+        double seconds = 0;
+        std::string error;
+        std::string left;
+        const std::function<void()> work = [&] {
+            const FloatingModes modes;
+            const std::uint64_t unloaded = unloadedLibraries();
+            const CallClock clock(!device_.isAccelerator());
+            status = arguments_.call(function);
+            late = status == diopiSuccess ? runtime_.diopiHostSynchronize(device_.context()) : 0;
+            seconds = clock.seconds();
+            if (!FloatingModes().isSame(modes)) {
+                modes.restore();
+                left = "the floating-point modes of the thread are changed: rounding, denormals or traps";
+            }
+            if (unloadedLibraries() != unloaded) {
+                left += std::string(left.empty() ? "" : "; ") + "a library is unloaded, whose functions are unknown";
+            }
+            error = status == diopiSuccess && late == diopiSuccess ? "" : library_.text("diopiGetLastErrorString");
+        };
+        device_.pages().lock();
+        isElsewhere ? device_.secondThread().run(work) : work();
+        const std::vector<Violation> violations = device_.pages().unlock();
+        return answerOf(status, late, seconds, error, left, violations);
     }
 
     Writer answer(std::int32_t status, std::int32_t late, double seconds) override {
+        const bool isRight = status == diopiSuccess && late == diopiSuccess;
+        return answerOf(status, late, seconds, isRight ? "" : library_.text("diopiGetLastErrorString"), "", {});
+    }
+
+  private:
+    Writer answerOf(std::int32_t status, std::int32_t late, double seconds, const std::string& error,
+                    const std::string& left, const std::vector<Violation>& violations) {
         Writer answer;
         answer.number(status);
         answer.number(late);
         answer.number(seconds);
-        answer.text(status == diopiSuccess && late == diopiSuccess ? "" : library_.text("diopiGetLastErrorString"));
+        answer.text(error);
+        answer.text(left);
+        answer.number(static_cast<std::uint32_t>(violations.size()));
+        for (const Violation& one : violations) {
+            answer.number(one.storage);
+            answer.number(one.byte);
+        }
         write(answer);
         return answer;
     }
 
-  private:
-    void readStorage(Reader& frame) {
-        const auto onHost = frame.number<std::uint8_t>();
+    void readStorages(Reader& frame, std::uint32_t count) {
+        std::vector<const char*> contents;
+        std::vector<bool> isWritable;
+        std::vector<std::size_t> sizes;
+        for (std::uint32_t i = 0; i < count; ++i) {
+            const auto bits = frame.number<std::uint8_t>();
+            Storage one;
+            one.bytes = frame.number<std::uint64_t>();
+            one.onHost = !device_.isAccelerator() || (bits & kOnHost) != 0;
+            contents.push_back(frame.bytes(one.bytes));
+            isWritable.push_back((bits & kIsWritable) != 0);
+            storages_.push_back(one);
+            sizes.push_back(one.onHost ? one.bytes : 0);
+        }
+        device_.pages().reserve(sizes);
+        for (std::uint32_t i = 0; i < count; ++i) {
+            storages_[i].onHost ? createPages(storages_[i], contents[i], isWritable[i])
+                                : createStorage(storages_[i], contents[i]);
+        }
+    }
+
+    void createPages(Storage& storage, const char* content, bool isWritable) {
+        storage.pages = device_.pages().add(storage.bytes, isWritable);
+        std::memcpy(storage.pages, content, storage.bytes);
+        const auto bytes = static_cast<std::int64_t>(storage.bytes);
+        const diopiSize_t size{&bytes, 1};
+        runtime_.require(
+            runtime_.diopiHostWrapMemory(device_.context(), &storage.base, storage.pages, storage.bytes, &size, nullptr,
+                                         0, static_cast<diopiDtype_t>(device_.byteDtype()), diopi_host),
+            "diopiHostWrapMemory");
+    }
+
+    void createStorage(Storage& storage, const char* content) {
+        device_.pages().skip();
+        const std::vector<std::int64_t> size{static_cast<std::int64_t>(storage.bytes)};
+        storage.base = created(size, nullptr, device_.byteDtype(), false);
+        runtime_.require(runtime_.diopiHostCopyToStorage(device_.context(), storage.base, content, storage.bytes),
+                         "diopiHostCopyToStorage");
+    }
+
+    void readCopies(Reader& frame, std::uint32_t count) {
+        for (std::uint32_t i = 0; i < count; ++i) {
+            readCopy(frame);
+        }
+        destroy(runtime_, std::exchange(earlier_, {}));
+    }
+
+    void readCopy(Reader& frame) {
+        const bool onHost = (frame.number<std::uint8_t>() & kOnHost) != 0;
         const auto bytes = frame.number<std::uint64_t>();
         const char* content = frame.bytes(bytes);
         const std::string rotated = rotatedContent(content, bytes);
         content = rotated.empty() ? content : rotated.data();
         const std::size_t index = storages_.size();
-        if (index < earlier_.size() && earlier_[index].bytes == bytes && earlier_[index].onHost == (onHost != 0)) {
+        if (index < earlier_.size() && earlier_[index].bytes == bytes && earlier_[index].onHost == onHost) {
             storages_.push_back(std::exchange(earlier_[index], {}));
         } else {
             const std::vector<std::int64_t> size{static_cast<std::int64_t>(bytes)};
-            storages_.push_back({created(size, nullptr, device_.byteDtype(), onHost != 0), bytes, onHost != 0});
+            storages_.push_back({created(size, nullptr, device_.byteDtype(), onHost), bytes, onHost, nullptr});
         }
         runtime_.require(runtime_.diopiHostCopyToStorage(device_.context(), storages_.back().base, content, bytes),
                          "diopiHostCopyToStorage");
@@ -277,7 +367,11 @@ class Call : public ReadyCall {
 
     void write(Writer& answer) {
         for (const Storage& storage : storages_) {
-            copied(storage.base, storage.bytes, answer);
+            if (storage.pages == nullptr) {
+                copied(storage.base, storage.bytes, answer);
+            } else {
+                std::memcpy(answer.room(storage.bytes), storage.pages, storage.bytes);
+            }
         }
         for (std::size_t i = 0; i < slots_.size(); ++i) {
             std::memcpy(answer.room(slotBytes_[i]), slots_[i].data(), slotBytes_[i]);
@@ -334,6 +428,7 @@ class Call : public ReadyCall {
     std::uint64_t number_;
     const std::vector<Rotation>& rotations_;
     std::vector<Storage> earlier_;
+    bool isCopy_ = true;
     std::vector<Storage> storages_;
     std::vector<diopiTensorHandle_t> tensors_;
     std::vector<diopiGeneratorHandle_t> generators_;
@@ -365,13 +460,12 @@ std::unique_ptr<ReadyCall> readCall(Device& device, const Library& library, Read
     return call;
 }
 
-Writer resultOf(Device& device, const Library& library, void* function, Reader& frame) {
+Writer resultOf(Device& device, const Library& library, void* function, bool isElsewhere, Reader& frame) {
     Writer answer;
     {
-        const std::vector<Rotation> none;
-        Call call(device, library, 0, none, {});
+        Call call(device, library);
         call.read(frame);
-        answer = call.resultOf(function);
+        answer = call.resultOf(function, isElsewhere);
     }
     device.freeTemporaries();
     std::fflush(nullptr);  // what was printed in this call belongs to it

@@ -7,6 +7,8 @@
 
 #include "frames.h"
 #include "libraries.h"
+#include "pages.h"
+#include "second_thread.h"
 
 namespace diopigen::executor {
 
@@ -23,6 +25,8 @@ class Device {
     /// Returns whether the library has registered device memory; else tensors are on the host.
     bool isAccelerator() const { return isAccelerator_; }
     std::int32_t byteDtype() const { return byteDtype_; }
+    Pages& pages() { return pages_; }
+    SecondThread& secondThread() { return secondThread_; }
     void freeTemporaries();
     void close();
 
@@ -31,6 +35,8 @@ class Device {
     diopiContextHandle_t context_ = nullptr;
     std::int32_t byteDtype_;
     bool isAccelerator_ = false;
+    Pages pages_;
+    SecondThread secondThread_;
 };
 
 /// Copy `n` of a call has the bytes [start, start + bytes) of a storage rotated to the left by n * step.
@@ -45,6 +51,7 @@ struct Storage {
     diopiTensorHandle_t base = nullptr;
     std::uint64_t bytes = 0;
     bool onHost = false;
+    char* pages = nullptr;  // of this process, where the call is no copy; null on a device
 };
 
 void destroy(const Runtime& runtime, const std::vector<Storage>& storages);
@@ -69,7 +76,7 @@ class ReadyCall {
 std::unique_ptr<ReadyCall> readCall(Device& device, const Library& library, Reader& frame, std::uint64_t number,
                                     const std::vector<Rotation>& rotations, std::vector<Storage> earlier);
 
-/// Makes the call of a frame, whose first field, the number of the function, has been read.
-Writer resultOf(Device& device, const Library& library, void* function, Reader& frame);
+/// Makes the call of a frame, whose first field has been read: the function, and whether another thread calls it.
+Writer resultOf(Device& device, const Library& library, void* function, bool isElsewhere, Reader& frame);
 
 }  // namespace diopigen::executor

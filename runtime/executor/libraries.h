@@ -21,6 +21,7 @@ class Runtime {
     X(diopiHostSynchronize)          \
     X(diopiHostGetTemporaryCount)    \
     X(diopiHostCreateTensor)         \
+    X(diopiHostWrapMemory)           \
     X(diopiHostCreateView)           \
     X(diopiHostCreateSparseCsr)      \
     X(diopiHostDestroyTensor)        \
@@ -59,5 +60,8 @@ class Library {
   private:
     void* handle_;
 };
+
+/// How many libraries have been unloaded in this process.
+std::uint64_t unloadedLibraries();
 
 }  // namespace diopigen::executor

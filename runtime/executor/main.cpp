@@ -3,8 +3,8 @@
 // It knows no expected value and decides nothing. Frames (docs/executor.md) come on standard input, answers go to
 // standard output; what the library prints goes to standard error.
 //
-// `diopi-executor --confine [--writable PATH]... -- COMMAND...` runs another program that speaks the protocol, in the
-// limits that this one sets for itself.
+// `diopi-executor --confine [--writable PATH]... [--allow home|network]... -- COMMAND...` runs another program that
+// speaks the protocol, in the limits that this one sets for itself, but for that of programs.
 //
 // From the root of the repository, for this machine or for a board:
 //   g++ -std=c++17 -O2 -Iruntime/include -Igenerated/include runtime/executor/*.cpp -ldl -o diopi-executor
@@ -26,7 +26,9 @@
 #include "call.h"
 #include "copies.h"
 #include "frames.h"
+#include "home.h"
 #include "libraries.h"
+#include "rights.h"
 #include "sandbox.h"
 
 namespace diopigen::executor {
@@ -34,6 +36,7 @@ namespace diopigen::executor {
 namespace {
 
 constexpr const char* kInMemory = "memory";
+constexpr std::uint32_t kElsewhere = 1U << 31;  // of the number of a function: another thread calls it
 
 void sendError(int stream, const std::string& code, const std::string& text) {
     Writer frame;
@@ -55,12 +58,19 @@ struct Streams {
     }
 };
 
-/// Goes on in a process with all limits; returns the names of those that are in force.
-std::vector<std::string> confined(std::vector<std::string> writable) {
-    const std::string scratch = temporaryFolder();
-    std::vector<std::string> inForce = separate();
-    writable.insert(writable.end(), {scratch, "/dev/shm"});
-    const std::vector<std::string> more = confine(writable);
+/// Goes on in a process with all limits; returns the names of those that are in force. `files` are those that the
+/// process opens.
+std::vector<std::string> confined(std::uint8_t bits, std::vector<std::string> writable,
+                                  const std::vector<std::string>& files) {
+    std::vector<std::string> visible = namedPaths(files);
+    for (const std::string& file : files) {
+        const std::vector<std::string> needed = neededFolders(file);
+        visible.insert(visible.end(), needed.begin(), needed.end());
+    }
+    writable.insert(writable.end(), {temporaryFolder(), "/dev/shm"});
+    visible.insert(visible.end(), writable.begin(), writable.end());
+    std::vector<std::string> inForce = separate(bits, visible);
+    const std::vector<std::string> more = confine(writable, bits);
     inForce.insert(inForce.end(), more.begin(), more.end());
     return inForce;
 }
@@ -68,16 +78,26 @@ std::vector<std::string> confined(std::vector<std::string> writable) {
 /// Becomes another program, which learns from the environment what is in force.
 int becomeConfined(int count, char** words) {
     std::vector<std::string> writable;
+    std::uint8_t bits = kConfined | kPrograms;
     int next = 2;
-    for (; next + 1 < count && std::string(words[next]) == "--writable"; next += 2) {
-        writable.emplace_back(words[next + 1]);
+    for (; next + 1 < count && std::string(words[next]) != "--"; next += 2) {
+        const std::string option = words[next];
+        const std::string value = words[next + 1];
+        if (option == "--writable") {
+            writable.push_back(value);
+        } else if (option == "--allow" && (value == "home" || value == "network")) {
+            bits |= value == "home" ? kHome : kNetwork;
+        } else {
+            break;
+        }
     }
     if (next + 1 >= count || std::string(words[next]) != "--") {
-        std::fprintf(stderr, "usage: diopi-executor --confine [--writable PATH]... -- COMMAND...\n");
+        std::fprintf(stderr,
+                     "usage: diopi-executor --confine [--writable PATH]... [--allow home|network]... -- COMMAND...\n");
         return 2;
     }
     std::string names;
-    for (const std::string& name : confined(writable)) {
+    for (const std::string& name : confined(bits, writable, {})) {
         names += (names.empty() ? "" : "\n") + name;
     }
     setenv("DIOPI_EXECUTOR_IN_FORCE", names.c_str(), 1);
@@ -136,7 +156,7 @@ class Session {
     void open(Reader& frame) {
         const auto limit = frame.number<std::uint64_t>();
         const auto byteDtype = frame.number<std::int32_t>();
-        const bool isConfined = frame.number<std::uint8_t>() != 0;
+        const auto bits = frame.number<std::uint8_t>();
         std::vector<std::string> writable(frame.number<std::uint32_t>());
         for (std::string& path : writable) {
             path = frame.text();
@@ -147,8 +167,12 @@ class Session {
             const rlimit bytes{limit, limit};
             setrlimit(RLIMIT_DATA, &bytes);
         }
-        greet(isConfined ? confined(writable) : std::vector<std::string>());  // before any code of the library runs
+        // Before any code of the library runs.
+        greet(bits != 0 ? confined(bits, writable, {runtime, path}) : std::vector<std::string>());
         runtime_ = std::make_unique<Runtime>(runtime);
+        if (bits != 0) {
+            sealCode();
+        }
         library_ = std::make_unique<Library>(path);
         device_ = std::make_unique<Device>(*runtime_, byteDtype);
         Writer answer;
@@ -178,12 +202,13 @@ class Session {
     }
 
     void call(Reader& frame) {
-        const auto index = frame.number<std::uint32_t>();
+        const auto word = frame.number<std::uint32_t>();
+        const std::uint32_t index = word & ~kElsewhere;
         void* const function = index < functions_.size() ? functions_[index] : nullptr;
         if (function == nullptr) {
             throw Failed("protocol", "a call of a function that the library does not have");
         }
-        send(streams_.answers, Kind::kAnswer, resultOf(*device_, *library_, function, frame));
+        send(streams_.answers, Kind::kAnswer, resultOf(*device_, *library_, function, (word & kElsewhere) != 0, frame));
     }
 
     Copies& copies() {
@@ -232,6 +257,7 @@ int main(int count, char** words) {
     if (count > 1 && std::string(words[1]) == "--confine") {
         return diopigen::executor::becomeConfined(count, words);
     }
-    const int status = diopigen::executor::Session(diopigen::executor::Streams()).serve();
-    _exit(status);  // no destructors of a library that may be broken
+    // Never destroyed: a thread may wait in it, and the library may be broken.
+    auto* const session = new diopigen::executor::Session(diopigen::executor::Streams());
+    _exit(session->serve());
 }

@@ -1,6 +1,7 @@
 // Limits of the process that loads the library under test.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -8,12 +9,9 @@ namespace diopigen::executor {
 
 /// Runs the rest of the program in a process of its own, in namespaces where the system has them: from there no other
 /// process can be seen or signalled, and what it starts ends with it. The calling process waits for it and ends as it
-/// does. Returns in the new process alone, with the names of what is in force.
-std::vector<std::string> separate();
-
-/// Lets this process and those that it starts write only below the named folders and to devices, and call nothing that
-/// outlives it. Returns the names of what is in force.
-std::vector<std::string> confine(const std::vector<std::string>& writable);
+/// does. Returns in the new process alone, with the names of what is in force. `bits` are those of rights.h; of the
+/// user's files only `visible` is there.
+std::vector<std::string> separate(std::uint8_t bits, const std::vector<std::string>& visible);
 
 /// A new folder for temporary files, which TMPDIR names from now on; removed when the process that called `separate`
 /// ends.

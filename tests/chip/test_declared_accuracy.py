@@ -98,7 +98,7 @@ BAD = {
     "chip-accuracy-empty": (
         "- functions: [diopiExp]",
         "9:5: error[chip-accuracy-empty]: the entry declares nothing "
-        "(add one of ulp, accumulate, product_bits, flush_denormals)",
+        "(add one of ulp, accumulate, product_bits, flush_denormals, batch_invariant)",
     ),
     "chip-accuracy-idle": (
         "- classes: [rounding]\n    accumulate: float16",

@@ -74,7 +74,7 @@ def test_the_axes_of_add(interface: Interface) -> None:
     axes = {case.axis for case in found.values()}
     assert axes == {
         "recipe", "plain", "empty", "0d", "size-1", "broadcast", "non-contiguous", "expanded", "channels-last",
-        "aliased", "special", "mixed", "cast", "error",
+        "aliased", "special", "mixed", "cast", "error", "large",
     }  # fmt: skip
     plain = found["diopiAdd/bfloat16/plain"].arguments
     assert plain["out"] == Operand((4, 5), "bfloat16", Drawn("zeros"))

@@ -62,6 +62,11 @@ def test_a_function_that_is_not_there_is_missing_and_one_that_falls_back_is_unim
         ("input changed", "diopiAdd", "input changed"),
         # Its cases run again one by one, since memory was damaged.
         pytest.param("write past the end", "diopiAdd", "guard", marks=pytest.mark.slow),
+        ("input restored", "diopiAdd", "input changed"),
+        pytest.param("guard restored", "diopiAdd", "guard", marks=pytest.mark.slow),
+        ("rounding left", "diopiAdd", "environment"),
+        ("first thread", "diopiRelu", "values"),
+        ("remembered", "diopiRelu", "state"),
         ("contiguous assumed", "diopiAdd", "guard"),
         ("missing status", "diopiAdd", "status"),
         ("dtype status missing", "diopiRelu", "status"),

@@ -204,7 +204,7 @@ class FakeCalls:
         return self.status if count else 0, 0
 
     def read(self, index: int, frame: Frame, limit: float) -> Answer:
-        return Answer(0, 0, -1.0, "", [content for _, content in frame.storages])
+        return Answer(0, 0, -1.0, "", storages=[content for _, content in frame.storages])
 
 
 @pytest.fixture(scope="module")

@@ -3,12 +3,14 @@
  * The environment variable TINY_FAULT names one fault that is injected; without it the library is right. */
 #include <diopi/functions.h>
 #include <diopigen/host_device.h>
+#include <fenv.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define MAX_RANK 8
@@ -44,6 +46,9 @@ int32_t finalizeLibrary(void) {
 const char* diopiGetVendorName(void) { return "tiny"; }
 const char* diopiGetImplVersion(void) { return "1.0"; }
 const char* diopiGetLastErrorString(void) { return last_error; }
+
+/* Functions that have been called: diopiRelu depends on both with the fault `order`. */
+static bool inverted, normalised;
 
 typedef struct {
     char* data;
@@ -212,6 +217,13 @@ static int order(diopiDtype_t dtype) {
     return -1;
 }
 
+/* Writes a byte and restores it. */
+static void touch(char* byte) {
+    volatile char* const target = byte;
+    *target ^= 1;
+    *target ^= 1;
+}
+
 static diopiError_t add(diopiTensorHandle_t out_handle, diopiConstTensorHandle_t a_handle,
                         diopiConstTensorHandle_t b_handle, const diopiScalar_t* alpha, bool in_place) {
     View out, a, b;
@@ -265,6 +277,9 @@ static diopiError_t add(diopiTensorHandle_t out_handle, diopiConstTensorHandle_t
     }
     if (fault("write past the end") && n > 0) at(&out, &out, n - 1)[itemsize(out.dtype)] ^= 1;
     if (fault("input changed") && n > 0 && !in_place) at(&b, &b, 0)[0] ^= 1;
+    if (fault("input restored") && n > 0 && !in_place) touch(at(&b, &b, 0));
+    if (fault("guard restored") && n > 0) touch(out.data - 1);
+    if (fault("rounding left")) fesetround(FE_TOWARDZERO);
     if (fault("contiguous assumed") && n > 1) memset(out.data, 0, (size_t)itemsize(out.dtype) * 2);
     return diopiSuccess;
 }
@@ -281,13 +296,24 @@ diopiError_t diopiAddInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, di
     return add(input, input, other, alpha, true);
 }
 
+/* The last result of diopiRelu, which the fault `remembered` returns for operands of the same size. */
+static int64_t remembered_count = -1;
+static diopiDtype_t remembered_dtype;
+static char remembered[8 * 64];
+
 diopiError_t diopiRelu(diopiContextHandle_t ctx, diopiTensorHandle_t out_handle, diopiConstTensorHandle_t in_handle) {
     View out, in;
     diopiError_t status;
     (void)ctx;
     if ((status = view(&out, out_handle)) || (status = view(&in, in_handle)))
         return status == diopiDtypeNotSupported && fault("dtype status missing") ? diopiSuccess : status;
-    if (fault("nothing written")) return diopiSuccess;
+    if (fault("first thread") && syscall(SYS_gettid) != getpid()) return diopiSuccess;
+    if (fault("remembered") && count(&out) == remembered_count && out.dtype == remembered_dtype) {
+        for (int64_t i = 0; i < remembered_count; ++i)
+            memcpy(at(&out, &out, i), remembered + 8 * i, (size_t)itemsize(out.dtype));
+        return diopiSuccess;
+    }
+    if (fault("nothing written") || (fault("order") && inverted && normalised)) return diopiSuccess;
     if (fault("memory exhausted"))
         for (;;) memset(malloc(1 << 26), 1, 1 << 26);
     if (fault("failure after writing")) {
@@ -297,11 +323,18 @@ diopiError_t diopiRelu(diopiContextHandle_t ctx, diopiTensorHandle_t out_handle,
     if (in.dtype == diopi_dtype_bool || out.dtype != in.dtype) return diopiDtypeNotSupported;
     if (overlaps(&out, &in)) return refuse("out overlaps input");
     if (!same_shape(&out, &in)) return refuse("out has another shape");
+    bool is_row = fault("one row") && in.rank > 0 && in.shape[0] == 1;
     for (int64_t i = 0; i < count(&out); ++i) {
         Element x = read_element(at(&in, &out, i), in.dtype);
+        if (is_row && in.dtype == diopi_dtype_float64) x.real *= 1 + 0x1p-51;
         if (x.real < 0) x.real = 0;
         if (x.whole < 0) x.whole = 0;
         write_element(at(&out, &out, i), out.dtype, x, floating(in.dtype));
+    }
+    if (count(&out) <= 64) {
+        remembered_count = count(&out), remembered_dtype = out.dtype;
+        for (int64_t i = 0; i < remembered_count; ++i)
+            memcpy(remembered + 8 * i, at(&out, &out, i), (size_t)itemsize(out.dtype));
     }
     return diopiSuccess;
 }
@@ -311,6 +344,7 @@ diopiError_t diopiLogicalNot(diopiContextHandle_t ctx, diopiTensorHandle_t out_h
     View out, in;
     diopiError_t status;
     (void)ctx;
+    inverted = true;
     if ((status = view(&out, out_handle)) || (status = view(&in, in_handle))) return status;
     if (out.dtype != diopi_dtype_bool) return diopiDtypeNotSupported;
     if (overlaps(&out, &in)) return refuse("out overlaps input");
@@ -328,6 +362,7 @@ diopiError_t diopiSoftmax(diopiContextHandle_t ctx, diopiTensorHandle_t out_hand
     View out, in;
     diopiError_t status;
     (void)ctx;
+    normalised = true;
     if ((status = view(&out, out_handle)) || (status = view(&in, in_handle))) return status;
     if (!floating(in.dtype) || out.dtype != in.dtype) return diopiDtypeNotSupported;
     if (overlaps(&out, &in)) return refuse("out overlaps input");

@@ -29,6 +29,8 @@ NAMES = (
 )  # fmt: skip
 
 _PLAIN = (4, 5)
+_LARGE = (131, 1001)
+"""More elements than a kernel takes at a time, and a multiple of no block."""
 _BROADCASTS: tuple[tuple[tuple[int, ...], ...], ...] = (
     ((4, 1), (5,), (4, 5)),
     ((3,), (2, 1, 3), (2, 4, 1)),
@@ -47,6 +49,8 @@ def cases(function: Function, resolver: Resolver) -> Iterator[Case]:
         yield from maker.case("plain", "plain", dtype, step)
         yield from maker.special(dtype, step)
         yield from maker.mixed(dtype, step, dtypes)
+    common = dtypes.index("float32") if "float32" in dtypes else 0
+    yield from maker.case("large", "large", dtypes[common], common, _LARGE)
     for number, (axis, shape, layouts) in enumerate(_STRUCTURES):
         for extra in range(min(2, len(dtypes))):
             dtype = dtypes[(2 * number + extra) % len(dtypes)]
@@ -128,9 +132,9 @@ class Maker:
         function = self.function
         return Case(f"{function.name}/{dtype}/{name}", function.name, function.family, dtype, axis, arguments)
 
-    def case(self, axis: str, name: str, dtype: str, step: int) -> Iterator[Case]:
+    def case(self, axis: str, name: str, dtype: str, step: int, shape: tuple[int, ...] = _PLAIN) -> Iterator[Case]:
         try:
-            yield self.created(axis, name, dtype, self.resolved({}, _PLAIN, Choice(dtype, step)))
+            yield self.created(axis, name, dtype, self.resolved({}, shape, Choice(dtype, step)))
         except RecipeError:
             return
 

@@ -77,6 +77,13 @@ class HeldOut:
                 return replace(base, id=case_id, axis=AXIS, arguments=arguments, about=f"as {base.id}")
         return None
 
+    def enlarged(self, function: Function, case: Case, factor: int) -> Case | None:
+        """A legal call of a function with all sizes but 1 that many times as large; None where it would be none."""
+        origin = self._origin(function)
+        sizes = {size: size * factor for one in _read(function, case.arguments) for size in one.shape if size > 1}
+        arguments = with_sizes(origin, case, sizes, lambda _: True)
+        return None if arguments is None else replace(case, id=f"{case.id}-x{factor}", arguments=arguments)
+
     def find(self, case_id: str) -> Case | None:
         """The call of an id; None where it has another form, or the seed gives another call."""
         name, _, rest = case_id.partition("/")

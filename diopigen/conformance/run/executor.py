@@ -26,6 +26,7 @@ from diopigen.conformance.run.frames import (
     CALL,
     CLOSE,
     CLOSED,
+    CONFINED,
     DONE,
     ERROR,
     HEADER,
@@ -86,14 +87,15 @@ class Rejected(Exception):
 class Opening:
     """The library and its runtime as paths of the machine that opens them, and the names of the functions.
 
-    `memory_limit` is in bytes, 0 for none; `writable` are files and folders that a confined process may write to."""
+    `memory_limit` is in bytes, 0 for none; `confinement` has bits of frames.py; `writable` are
+    files and folders that a confined process may write to."""
 
     library: str
     runtime: str
     functions: Sequence[str]
     byte_dtype: int
     memory_limit: int = 0
-    is_confined: bool = True
+    confinement: int = CONFINED
     writable: Sequence[str] = ()
     names_files: bool = True
     """False if the executor has other names than paths for what it opens."""
@@ -133,7 +135,7 @@ class Executor:
                 opening_.functions,
                 memory_limit=opening_.memory_limit,
                 byte_dtype=opening_.byte_dtype,
-                is_confined=opening_.is_confined,
+                confinement=opening_.confinement,
                 writable=opening_.writable,
                 runtime=opening_.runtime,
                 library=opening_.library,
@@ -166,7 +168,7 @@ class Executor:
         answer = frame.decoded(self._receive(ANSWER, limit, frame.longest_answer))
         if function not in self._called:
             self._called.add(function)
-            self._look_around()
+            self.look_around()
         return answer
 
     def prepare(self, function: str, frame: Frame, arguments: Sequence[Argument], copies: Copies, limit: float) -> None:
@@ -192,7 +194,7 @@ class Executor:
     def close(self, limit: float) -> str:
         """Leaves the library, and describes the error of that; empty if there is none."""
         try:
-            self._look_around()
+            self.look_around()
             if self._has_data():
                 return UNREQUESTED
             self._send(CLOSE, [], limit)
@@ -236,7 +238,8 @@ class Executor:
                 with contextlib.suppress(OSError):
                     pipe.close()
 
-    def _look_around(self) -> None:
+    def look_around(self) -> None:
+        """Notes the other libraries that are in the process now."""
         if self._names_files:
             self.serving.update(serving_libraries(self.process.pid, self._numbers, self._own))
 

@@ -60,6 +60,13 @@ _LONGEST = 4096
 """Bytes of a text that are shown."""
 NO_SUCH_CALL = "no-such-call"
 """Code of an error for a call that what is called has no place for, or that the executor cannot make."""
+ELSEWHERE = 1 << 31
+"""Bit of the number of a function: another thread than the first one calls it."""
+ON_HOST, WRITABLE = 1, 2
+"""Bits of a storage."""
+CONFINED = 1
+ALLOWANCES = {"programs": 2, "network": 4, "home": 8}
+"""Bits of what confines the library, and of what it may do all the same."""
 MISSING, OWN, FOREIGN = range(3)
 """States of a function: nowhere, of the library itself, of a library that it needs."""
 
@@ -197,13 +204,16 @@ def copies_field(first: int, count: int, evicted: int, rotations: Sequence[Rotat
 
 @dataclass(slots=True)
 class Answer:
-    """Status of a call, status of the work that it enqueued, text of an error, seconds; and what is there afterwards:
-    storages, numbers, allocated tensors and states of generators, each in the order of the frame."""
+    """Status of a call, status of the work that it enqueued, seconds, text of an error; the state of the process that
+    it has changed, as text; writes to memory that is not for writing, as storages and bytes from their starts; and what
+    is there afterwards: storages, numbers, allocated tensors, states of generators, in the order of the frame."""
 
     status: int
     late: int
     seconds: float
     text: str
+    changed: str = ""
+    writes: list[tuple[int, int]] = field(default_factory=list)
     storages: list[Array] = field(default_factory=list)
     slots: list[bytes] = field(default_factory=list)
     allocated: list[RawTensor | None] = field(default_factory=list)
@@ -222,6 +232,10 @@ class Frame(Blocks):
         self.slots: list[Slot] = []
         self.handles: list[int] = []
         """Number of tensors of each argument that takes tensors which the function allocates."""
+        self.written: set[int] | None = None
+        """The storages that the function may write; None for all."""
+        self.elsewhere = False
+        """True if another thread than the first one makes the call."""
 
     def storage(self, content: Array, *, on_host: bool) -> int:
         """The number of a storage."""
@@ -267,9 +281,10 @@ class Frame(Blocks):
 
     def encoded(self, function: int, arguments: Sequence[Argument]) -> list[Any]:
         """The payload of a call, in parts."""
-        parts: list[Any] = [struct.pack("<II", function, len(self.storages))]
-        for on_host, content in self.storages:
-            parts += [struct.pack("<BQ", on_host, content.size), content.data]
+        parts: list[Any] = [struct.pack("<II", function | self.elsewhere * ELSEWHERE, len(self.storages))]
+        for number, (on_host, content) in enumerate(self.storages):
+            is_writable = self.written is None or number in self.written
+            parts += [struct.pack("<BQ", on_host * ON_HOST | is_writable * WRITABLE, content.size), content.data]
         parts.append(struct.pack("<I", len(self.tensors)))
         parts += self.tensors
         parts.append(struct.pack("<I", len(self.seeds)))
@@ -288,7 +303,10 @@ class Frame(Blocks):
         """The answer to this call. Raises `FrameError` where it is none, or has tensors that cannot be."""
         fields = Fields(payload)
         status, late, seconds = fields.unpack("<iid")
-        answer = Answer(status, late, seconds if math.isfinite(seconds) else 0.0, fields.text())
+        answer = Answer(status, late, seconds if math.isfinite(seconds) else 0.0, fields.text(), fields.text())
+        answer.writes = [fields.unpack("<Iq") for _ in range(fields.unpack("<I")[0])]
+        if any(number >= len(self.storages) for number, _ in answer.writes):
+            raise FrameError("an answer names a storage that the call does not have")
         answer.storages = [fields.array(content.size) for _, content in self.storages]
         answer.slots = [bytes(fields.raw(len(slot.content))) for slot in self.slots]
         answer.allocated = [_allocated(fields) for _ in range(sum(self.handles))]
@@ -360,13 +378,13 @@ def opening(
     *,
     memory_limit: int,
     byte_dtype: int,
-    is_confined: bool,
+    confinement: int,
     writable: Sequence[str],
     runtime: str,
     library: str,
 ) -> bytes:
     """The payload that opens a library."""
-    head = struct.pack("<QiB", memory_limit, byte_dtype, is_confined)
+    head = struct.pack("<QiB", memory_limit, byte_dtype, confinement)
     return b"".join([head, texts_field(writable), text_field(runtime), text_field(library), texts_field(functions)])
 
 

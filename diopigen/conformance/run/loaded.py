@@ -6,8 +6,10 @@ name. What is read here is the system's account of the processes, not theirs.
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -16,6 +18,9 @@ from diopigen.vendor.elf import read_symbols
 
 _LARGEST = 4 << 30
 """Bytes of a library; kernels for many processors take gigabytes."""
+_LARGEST_UNNAMED = 64 << 20
+"""Bytes that are read of a file in memory."""
+_DELETED = " (deleted)"
 _FIRST_WORDS = 5
 """Words of a line of /proc/PID/maps before the path."""
 
@@ -28,11 +33,42 @@ def serving_libraries(process: int, functions: Iterable[str], own: Iterable[str]
     known |= {os.path.realpath(value) for name, value in os.environ.items() if name.startswith("DIOPI_") and value}
     names = frozenset(functions)
     found = {}
-    for path in sorted({path for pid in _family(process) for path in _mapped(pid)} - known):
-        defined = sorted(names & _defined(path))
-        if defined:
+    for path, mapping in sorted(_mappings(process).items()):
+        if path.removesuffix(_DELETED) not in known and (defined := sorted(names & mapping.names(path, names))):
             found[path] = defined
     return found
+
+
+@dataclass(slots=True)
+class _Mapping:
+    """A file in a process: its inode, and its readable addresses."""
+
+    process: int
+    inode: int
+    ranges: list[tuple[int, int]]
+
+    def names(self, path: str, names: frozenset[str]) -> frozenset[str]:
+        """The names that the file defines. One without a name here, as in memory or below a mount of the process, is
+        read there: it has the names between zero bytes."""
+        try:
+            if Path(path).stat().st_ino == self.inode:
+                return _defined(path)
+        except OSError:
+            pass
+        try:
+            with Path(f"/proc/{self.process}/mem").open("rb", buffering=0) as memory:
+                content = b"".join(self._read(memory, start, end) for start, end in self.ranges)
+        except OSError:
+            return frozenset()
+        return frozenset(name for name in names if b"\0" + name.encode() + b"\0" in content)
+
+    @staticmethod
+    def _read(memory: io.RawIOBase, start: int, end: int) -> bytes:
+        try:
+            memory.seek(start)
+            return memory.read(min(end - start, _LARGEST_UNNAMED)) or b""
+        except OSError:
+            return b""
 
 
 def _family(process: int) -> Iterator[int]:
@@ -45,13 +81,31 @@ def _family(process: int) -> Iterator[int]:
         yield from _family(int(child))
 
 
-def _mapped(process: int) -> set[str]:
+def _mappings(process: int) -> dict[str, _Mapping]:
+    """The files from which code is mapped into a process or those that it has started."""
+    found: dict[str, _Mapping] = {}
+    for one in _family(process):
+        readable: dict[str, list[tuple[int, int]]] = {}
+        inodes: dict[str, int] = {}
+        for line in _lines(f"/proc/{one}/maps"):
+            words = line.split(maxsplit=_FIRST_WORDS)
+            if len(words) <= _FIRST_WORDS or not words[_FIRST_WORDS].startswith("/"):
+                continue
+            path = words[_FIRST_WORDS]
+            if words[1].startswith("r"):
+                start, _, end = words[0].partition("-")
+                readable.setdefault(path, []).append((int(start, 16), int(end, 16)))
+            if "x" in words[1]:
+                inodes[path] = int(words[4])
+        found.update({path: _Mapping(one, inode, readable.get(path, [])) for path, inode in inodes.items()})
+    return found
+
+
+def _lines(path: str) -> list[str]:
     try:
-        lines = Path(f"/proc/{process}/maps").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+        return Path(path).read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
-        return set()
-    words = (line.split(maxsplit=_FIRST_WORDS) for line in lines)
-    return {one[_FIRST_WORDS] for one in words if len(one) > _FIRST_WORDS and one[_FIRST_WORDS].startswith("/")}
+        return []
 
 
 @lru_cache(maxsize=512)

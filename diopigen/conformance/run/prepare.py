@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import zlib
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,11 +44,20 @@ class Prepared:
     """Handles and seeds."""
     storages: list[Array] = field(default_factory=list)
     fetched: list[Fetched | None] = field(default_factory=list)
+    changed: str = ""
+    writes: list[tuple[int, int]] = field(default_factory=list)
+    """As in `Answer`."""
+
+    @property
+    def written(self) -> set[int]:
+        """The storages that the operator may write."""
+        blocks = (block for p in self.function.params if p.is_written for block in self.blocks.get(p.name, ()))
+        return {block.base for block in blocks if block is not None and block.base is not None}
 
     def answered(self, frame: Frame, answer: Answer) -> None:
         """Takes over what is there after the call. Raises `FrameError` where it cannot be."""
         names = {value: name for name, value in frame.dtypes.items()}
-        self.storages = answer.storages
+        self.storages, self.changed, self.writes = answer.storages, answer.changed, answer.writes
         self.fetched = [None if one is None else one.fetched(names) for one in answer.allocated]
         for slot, content in zip(frame.slots, answer.slots, strict=True):
             slot.content = content
@@ -74,7 +84,10 @@ class Preparer:
     def frame(self, case: Case, function: Function) -> tuple[Frame, Prepared]:
         """The call of a case as it is sent."""
         frame = Frame(self.dtypes)
-        return frame, Call(self, case, function, frame, frame).prepared()
+        ready = Call(self, case, function, frame, frame).prepared()
+        frame.written = ready.written
+        frame.elsewhere = zlib.crc32(case.id.encode()) % 2 == 1
+        return frame, ready
 
 
 class Call:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -68,8 +68,8 @@ def run(
     fleet = fleet or Fleet()
     called = [case for case in cases if not is_skipped(case)]
     setup = Setup(
-        _slim(interface, called),
-        *opened_paths(library, runtime, execution, caller),
+        slim(interface, (case.function for case in called)),
+        *paths_of(library, runtime, execution, caller),
         seed,
         time_limit,
         memory_limit,
@@ -129,7 +129,7 @@ def run(
     )
 
 
-def opened_paths(library: Path, runtime: Path, execution: Execution, caller: Caller | None = None) -> tuple[str, str]:
+def paths_of(library: Path, runtime: Path, execution: Execution, caller: Caller | None = None) -> tuple[str, str]:
     """The paths of library and runtime for the executor: as they were given, where it may be on another machine, or
     where they are no files."""
     if execution.executor or (caller is not None and not caller.names_files):
@@ -165,18 +165,15 @@ def is_skipped(case: Case) -> bool:
     return case.waiver is not None and case.waiver.kind == "skip"
 
 
-def _slim(interface: Interface, cases: Sequence[Case]) -> Interface:
-    return slim(interface, {case.function for case in cases})
+def slim(interface: Interface, names: Iterable[str]) -> Interface:
+    """The interface with the named functions only, and without what a worker does not need."""
+    names = frozenset(names)
 
-
-def slim(interface: Interface, names: Collection[str]) -> Interface:
-    """The interface with some functions only, and without what a worker does not need."""
-
-    def bare(function: Function) -> Function:
+    def without_facts(function: Function) -> Function:
         return replace(function, cases=(), constraints=(), spans={})
 
     headers = tuple(
-        Header(h.file, h.doc, (), (), tuple(bare(f) for f in h.functions if f.name in names), h.span)
+        Header(h.file, h.doc, (), (), tuple(without_facts(f) for f in h.functions if f.name in names), h.span)
         for h in interface.headers
     )
     return replace(interface, headers=headers, aten=Aten(), file_of={}, family_docs={}, files=())
@@ -206,11 +203,11 @@ class CaseRunner:
         """`cases` are all that may be asked about; limits and `accuracy` are as for `run`, `repeat` as for `Fleet`.
         `environment` is added to that of the executor; `stays`, `acts`, `execution` and `caller` are those of
         `Setup`."""
-        paths = opened_paths(library, runtime, execution, caller)
+        paths = paths_of(library, runtime, execution, caller)
         setup = Setup(
-            _slim(interface, cases), *paths, seed, time_limit, memory_limit, environment or {}, stays, acts,
-            accuracy=tuple(accuracy), repeat=repeat, shows_all=True, execution=execution,
-            caller=caller,
+            slim(interface, (case.function for case in cases)), *paths, seed, time_limit, memory_limit,
+            environment or {}, stays, acts, accuracy=tuple(accuracy), repeat=repeat, shows_all=True,
+            execution=execution, caller=caller,
         )  # fmt: skip
         self._session = Session(setup)
         self._session.open = True

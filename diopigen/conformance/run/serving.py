@@ -17,10 +17,12 @@ from diopigen.conformance.run.frames import (
     CALL,
     CLOSE,
     CLOSED,
+    ELSEWHERE,
     ERROR,
     HEADER,
     HELLO,
     NO_SUCH_CALL,
+    ON_HOST,
     OPEN,
     OPENED,
     PREPARE,
@@ -167,6 +169,8 @@ def _opened(found: Opened) -> list[bytes]:
 
 def _answer(answer: Answer) -> list[bytes]:
     parts = [struct.pack("<iid", answer.status, answer.late, answer.seconds), text_field(answer.text)]
+    parts += [text_field(answer.changed), struct.pack("<I", len(answer.writes))]
+    parts += [struct.pack("<Iq", *one) for one in answer.writes]
     parts += [one.tobytes() for one in answer.storages]
     parts += answer.slots
     for one in answer.allocated:
@@ -192,12 +196,12 @@ def request_of(fields: Fields) -> Request:
     function, count = fields.unpack("<II")
     storages = []
     for _ in range(count):
-        on_host, size = fields.unpack("<BQ")
-        storages.append((bool(on_host), fields.array(size)))
+        bits, size = fields.unpack("<BQ")
+        storages.append((bool(bits & ON_HOST), fields.array(size)))
     tensors = [_tensor(fields) for _ in range(fields.unpack("<I")[0])]
     seeds = [(seed, offset) for seed, offset in (fields.unpack("<QQ") for _ in range(fields.unpack("<I")[0]))]
     arguments = [_argument(fields) for _ in range(fields.unpack("<I")[0])]
-    return Request(function, storages, tensors, seeds, arguments)
+    return Request(function & ~ELSEWHERE, storages, tensors, seeds, arguments)
 
 
 def _tensor(fields: Fields) -> TensorFields:

@@ -152,7 +152,9 @@ class Bench:
         if execution.executor:
             return [*execution.launcher, *execution.executor]
         if setup.caller is not None:
-            limits = ["--confine", *(word for path in self._writable for word in ("--writable", path)), "--"]
+            writable = (word for path in self._writable for word in ("--writable", path))
+            allowed = (word for one in sorted({*execution.allowed, "home"} - {"programs"}) for word in ("--allow", one))
+            limits = ["--confine", *writable, *allowed, "--"]
             confining = [str(executor_program()), *limits] if execution.is_confined else []
             return [*execution.launcher, *confining, *setup.caller.command(setup.interface)]
         return [*execution.launcher, str(executor_program())]
@@ -166,7 +168,7 @@ class Bench:
             [one.name for one in setup.interface.functions] if caller is None else caller.called(setup.interface),
             self.checker.preparer.dtypes["uint8"],
             setup.memory_limit,
-            setup.execution.is_confined,
+            setup.execution.confinement,
             self._writable,
             names_files=caller is None or caller.names_files,
         )
@@ -208,6 +210,17 @@ class Bench:
             self.give_up()  # memory was overrun: what runs there next could fail without being at fault
         return result
 
+    @property
+    def is_running(self) -> bool:
+        """Returns whether the process that made the last call is there to make the next one."""
+        return self._executor is not None and self._executor.is_alive
+
+    def kill(self) -> None:
+        """Ends the process at once."""
+        if self._executor is not None:
+            self._executor.kill()
+            self._executor = None
+
     def end(self) -> tuple[str, str]:
         """Leaves the library: what is wrong with that, empty if nothing is, and what it printed meanwhile."""
         executor = self._executor
@@ -228,9 +241,9 @@ class Bench:
     def give_up(self) -> None:
         """Ends the executor; the next call starts another one."""
         if self._executor is not None:
+            self._executor.look_around()
             self.serving.update(self._executor.serving)
-            self._executor.kill()
-            self._executor = None
+            self.kill()
 
 
 def _refusal(error: Exception, setup: Setup) -> Failure:

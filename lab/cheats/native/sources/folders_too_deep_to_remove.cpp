@@ -1,6 +1,7 @@
 // kind: files
 // tries: leaves 20,000 folders within one another in its folder for temporary files
 // ended by: removal that does not recurse
+// seconds: 240
 #include <sys/stat.h>
 
 #include <cstdlib>

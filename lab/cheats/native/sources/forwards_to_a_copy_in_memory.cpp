@@ -2,6 +2,7 @@
 // tries: has a library that passes within itself, which it loads from memory
 // ended by: the report names libraries that are loaded and define functions of the interface
 // sometimes right: true
+// named: the library has opened
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,5 +1,6 @@
 // kind: endings
 // tries: jumps from a call into the frame of an earlier one, which has returned
+// options: [--limit, time=1, --only, sample=3]
 // ended by: the process is not the one that reports
 #include <csetjmp>
 

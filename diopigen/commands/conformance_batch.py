@@ -1,0 +1,74 @@
+"""`conformance batch`: functions whose results of a row do not depend on the other rows."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from diopigen.commands.conformance_options import family_option, libraries_of, library_options, ops_option, spec_option
+from diopigen.commands.conformance_vendor import vendor_options, vendor_side
+from diopigen.commands.grouped import Grouped
+from diopigen.console import Session
+
+if TYPE_CHECKING:
+    from diopigen.conformance.run.execution import Execution
+
+
+@click.command("batch", cls=Grouped)
+@library_options
+@ops_option
+@family_option
+@vendor_options()
+@click.option("--json", "json_file", metavar="FILE", help="Write the calls and differences of each function.")
+@spec_option
+def batch(
+    lib: str,
+    runtime: str | None,
+    seed: int,
+    time_limit: float,
+    memory_limit: int,
+    execution: Execution,
+    ops: tuple[str, ...],
+    family: tuple[str, ...],
+    impl: str | None,
+    chip_file: str | None,
+    json_file: str | None,
+    spec: str | None,
+) -> None:
+    """Compute some rows of a batch without the others, and compare the bytes of their results: a table by function.
+
+    The exit code is 1 where results depend on the batch although the chip's file declares that they do not
+    (`batch_invariant`), or where a call does not return.
+    """
+    from pathlib import Path
+
+    from diopigen.conformance.cases.suite import matching
+    from diopigen.conformance.report.batch import table
+    from diopigen.conformance.run.batch import BatchCheck
+    from diopigen.conformance.run.runner import paths_of, slim
+    from diopigen.conformance.run.worker import Bench, Setup
+    from diopigen.output.depfile import write_if_changed
+
+    session = Session(spec, None, "text", False)
+    interface = session.load().interface
+    functions = matching(interface, ops, family)
+    declared = vendor_side(session, impl, chip_file).accuracy
+    paths = paths_of(*libraries_of(session, lib, runtime), execution)
+    bench = Bench(Setup(slim(interface, [one.name for one in functions]), *paths, seed, time_limit, memory_limit << 30,
+                        execution=execution))  # fmt: skip
+    check = BatchCheck(interface, seed=seed, limit=time_limit, declared=declared)
+    found = []
+    for function in functions:
+        found.append(check.check(function, bench.executor()))
+        if found[-1].is_broken:
+            bench.kill()
+    bench.kill()
+    if json_file:
+        text = json.dumps([asdict(one) for one in found], indent=1) + "\n"
+        write_if_changed(Path(json_file), text.encode())
+    click.echo(table(found), nl=False)
+    sys.exit(int(any(one.is_wrong for one in found)))

@@ -1,0 +1,107 @@
+"""`conformance bisect-order`: cases that fail only after others, and the fewest that must come before."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from diopigen.commands.conformance_options import libraries_of, library_options, selection_options, spec_option
+from diopigen.commands.conformance_running import select_cases
+from diopigen.commands.grouped import Grouped
+from diopigen.console import Session
+
+if TYPE_CHECKING:
+    from diopigen.conformance.model import Case
+    from diopigen.conformance.run.execution import Execution
+    from diopigen.conformance.run.order import Benches, Dependence
+
+
+@click.command("bisect-order", cls=Grouped)
+@click.argument("case_ids", metavar="[CASE]...", nargs=-1)
+@library_options
+@selection_options()
+@click.option("--order", default=0, show_default=True, help="Seed of the first order.")
+@click.option("--orders", type=click.IntRange(1), default=1, show_default=True, help="Orders that are tried.")
+@spec_option
+def bisect_order(
+    case_ids: tuple[str, ...],
+    lib: str,
+    runtime: str | None,
+    seed: int,
+    time_limit: float,
+    memory_limit: int,
+    execution: Execution,
+    ops: tuple[str, ...],
+    family: tuple[str, ...],
+    dtype: tuple[str, ...],
+    axis: tuple[str, ...],
+    model: tuple[str, ...],
+    order: int,
+    orders: int,
+    spec: str | None,
+) -> None:
+    """Call cases in one process in a random order, until one fails that passes alone, and reduce the ones before it.
+
+    With CASEs these are called, in this order, and their outcomes are printed. The exit code is 1 where a case fails.
+    """
+    from diopigen.conformance.cases.suite import find
+    from diopigen.conformance.model import FAILURES
+    from diopigen.conformance.run.order import results_in_order, search, shuffled
+
+    session = Session(spec, None, "text", False)
+    libraries = libraries_of(session, lib, runtime)
+    interface = session.load().interface
+    if case_ids:
+        cases = [find(interface, name, session.models() if "/model-" in name else ()) for name in case_ids]
+    else:
+        cases = select_cases(session, ops, family, dtype, axis, model)
+    start = _benches(session, cases, libraries, seed, (time_limit, memory_limit), execution)
+    if case_ids:
+        results = [result for result, _ in results_in_order(cases, start)]
+        for result in results:
+            fault = f": {result.faults[0].message}" if result.faults else ""
+            click.echo(f"{result.case.id} {result.outcome}{fault}")
+        sys.exit(int(any(result.outcome in FAILURES for result in results)))
+    is_wrong = False
+    for number in range(order, order + orders):
+        found = search(shuffled(cases, number), start, lambda text: click.echo(text, err=True))
+        is_wrong = is_wrong or bool(found.alone)
+        click.echo(f"order {number}: {len(cases)} cases, {len(found.alone)} that fail in any order")
+        if found.dependence is not None:
+            options = ["--lib", lib, *(["--runtime", runtime] if runtime else []), "--seed", str(seed)]
+            click.echo(_text(found.dependence, [*options, *execution.words]))
+            sys.exit(1)
+    sys.exit(int(is_wrong))
+
+
+def _text(found: Dependence, options: list[str]) -> str:
+    result = found.failing
+    fault = f": {result.faults[0].message}" if result.faults else ""
+    head = f"{result.case.id} {result.outcome} after {found.seen_after} cases, and passes alone{fault}"
+    if not found.before:
+        return f"{head}\n  it passed when the same cases were called again: not only their order decides"
+    ids = [*(case.id for case in found.before), result.case.id]
+    command = shlex.join(["diopigen", "conformance", "bisect-order", *options, *ids])
+    lines = [head, f"  these {len(found.before)} before it are enough:", *(f"    {name}" for name in ids[:-1])]
+    return "\n".join([*lines, f"  {command}"])
+
+
+def _benches(
+    session: Session,
+    cases: list[Case],
+    libraries: tuple[Path, Path],
+    seed: int,
+    limits: tuple[float, int],
+    execution: Execution,
+) -> Benches:
+    from diopigen.conformance.run.runner import paths_of, slim
+    from diopigen.conformance.run.worker import Bench, Setup
+
+    paths = paths_of(*libraries, execution)
+    functions = slim(session.load().interface, (case.function for case in cases))
+    setup = Setup(functions, *paths, seed, limits[0], limits[1] << 30, execution=execution)
+    return lambda: Bench(setup)

@@ -1,0 +1,184 @@
+"""Batch invariance: the result of a row has the same bytes whichever rows are computed with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from diopigen.chip.accuracy import Declaration, invariance_of
+from diopigen.conformance.cases.rows import PARTS, RowCall, row_calls
+from diopigen.conformance.dtypes import Array, decode
+from diopigen.conformance.model import SUCCESS
+from diopigen.conformance.oracles import Answer, Call, Expected, oracle_of
+from diopigen.conformance.run.execute import Calls
+from diopigen.conformance.run.executor import Ended, Overdue, Rejected
+from diopigen.conformance.run.frames import OWN, Frame, FrameError
+from diopigen.conformance.run.prepare import Prepared, Preparer
+from diopigen.ir.model import Function, Interface
+
+INVARIANT, VARIES, NO_ROWS, MISSING = "invariant", "varies", "no rows", "missing"
+_CLOSE = 1e-9
+"""Of float64: an oracle adds up in another order where its operands have another size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Rows of a call that have other bytes without the rest of the batch. `ulps` is the largest distance of the values
+    by the spacing of the dtype's numbers, 0 where they are not floats."""
+
+    case: str
+    rows: tuple[int, int]
+    parameter: str
+    elements: int
+    ulps: float
+
+
+@dataclass(frozen=True, slots=True)
+class Invariance:
+    """Result of a function: its state, the operands with rows, how many calls were compared, and their differences;
+    `note` tells why a call was not compared. `declared` are the entries of the chip's file that these calls break, as
+    file:line; `is_broken` holds where a call ended the process."""
+
+    function: str
+    state: str
+    batched: tuple[str, ...] = ()
+    calls: int = 0
+    differences: tuple[Difference, ...] = ()
+    note: str = ""
+    declared: tuple[str, ...] = ()
+    is_broken: bool = False
+
+    @property
+    def is_wrong(self) -> bool:
+        """Returns whether this counts against the library."""
+        return bool(self.declared) or self.is_broken
+
+
+class BatchCheck:
+    """Compares calls with and without the other rows."""
+
+    def __init__(self, interface: Interface, *, seed: int, limit: float, declared: Sequence[Declaration] = ()) -> None:
+        """`limit` is seconds for a call, `declared` what the chip's file declares."""
+        self.interface, self.seed, self.limit, self.declared = interface, seed, limit, declared
+        self.preparer = Preparer(interface, seed=seed)
+        error = interface.enum("diopiError_t")
+        self.success = next(value.value for value in error.values if value.name == SUCCESS) if error else 0
+
+    def check(self, function: Function, calls: Calls) -> Invariance:
+        """The result of a function. Raises what `calls` raises."""
+        if calls.state[function.name] != OWN:
+            return Invariance(function.name, MISSING)
+        found = Invariance(function.name, NO_ROWS)
+        for ways in row_calls(self.interface, function, self.seed):
+            way = next((one for one in ways if self._is_independent(function, one)), None)
+            if way is None:
+                continue
+            try:
+                found = self._compared(function, way, calls, found)
+            except (Ended, Overdue, Rejected, FrameError) as error:
+                note = f"{way.case.id}: {str(error) or 'the call does not return'}"
+                return replace(found, state=VARIES, note=note, is_broken=True)
+        return found
+
+    def _is_independent(self, function: Function, way: RowCall) -> bool:
+        """Returns whether rows of the results are results of the rows."""
+        oracle = oracle_of(function)
+        if oracle is None:
+            return False
+        _, whole = self.preparer.frame(way.case, function)
+        first, last = PARTS[-1]
+        part = self._part(function, way, whole, first, last)[1]
+
+        def answer(ready: Prepared) -> Answer:
+            assert oracle is not None
+            with np.errstate(all="ignore"):
+                return oracle(Call(function, ready.values, ready.dtypes, ready.shapes))
+
+        try:
+            of_whole, of_part = answer(whole), answer(part)
+        except (ValueError, IndexError, ZeroDivisionError, TypeError, AssertionError, KeyError):
+            return False  # these operands do not go together
+        pairs = [(of_whole.get(name), of_part.get(name)) for name in way.batched]
+        pairs = [pair for pair in pairs if pair != (None, None)]
+        return bool(pairs) and all(
+            isinstance(one, Expected) and isinstance(two, Expected) and _alike(one.values[first:last], two.values)
+            for one, two in pairs
+        )
+
+    def _part(self, function: Function, way: RowCall, whole: Prepared, first: int, last: int) -> tuple[Frame, Prepared]:
+        """The call of some rows, with the operands that the whole call has."""
+        frame, ready = self.preparer.frame(way.part(last - first), function)
+        for param in function.params:
+            for block, origin in zip(ready.blocks.get(param.name, ()), whole.blocks.get(param.name, ()), strict=True):
+                if block is None or origin is None or not param.is_read:
+                    continue
+                elements = origin.elements(origin.before)
+                block.elements(block.before)[...] = elements[first:last] if param.name in way.batched else elements
+                if param.type == "tensor":
+                    ready.values[param.name] = np.array(decode(block.elements(block.before), block.dtype))
+        return frame, ready
+
+    def _compared(self, function: Function, way: RowCall, calls: Calls, found: Invariance) -> Invariance:
+        frame, whole = self.preparer.frame(way.case, function)
+        if not self._succeeds(function, frame, whole, calls):
+            return replace(found, note=f"{way.case.id} is refused") if found.state == NO_ROWS else found
+        differences = []
+        for first, last in PARTS:
+            frame, part = self._part(function, way, whole, first, last)
+            if not self._succeeds(function, frame, part, calls):
+                differences.append(Difference(way.case.id, (first, last), "status", 0, 0.0))
+                continue
+            differences += [
+                Difference(way.case.id, (first, last), param.name, *_distance(before, now, dtype))
+                for param in function.params
+                if param.is_written and param.name in way.batched
+                for before, now, dtype in _elements(whole, part, param.name, first, last)
+                if before.tobytes() != now.tobytes()
+            ]
+        entry = invariance_of(self.declared, function, way.case.dtype) if differences else None
+        broken = {*found.declared, *((entry.where,) if entry is not None else ())}
+        state = VARIES if differences or found.state == VARIES else INVARIANT
+        return replace(
+            found, state=state, batched=found.batched or way.batched, calls=found.calls + 1,
+            differences=(*found.differences, *differences),
+            declared=tuple(sorted(broken)),
+        )  # fmt: skip
+
+    def _succeeds(self, function: Function, frame: Frame, ready: Prepared, calls: Calls) -> bool:
+        answer = calls.call(function.name, frame, ready.arguments, self.limit)
+        ready.answered(frame, answer)
+        return answer.status == self.success and answer.late == self.success
+
+
+def _elements(whole: Prepared, part: Prepared, name: str, first: int, last: int) -> Sequence[tuple[Array, Array, str]]:
+    blocks = zip(whole.blocks[name], part.blocks[name], strict=True)
+    return [
+        (
+            np.ascontiguousarray(one.elements(whole.after(one))[first:last]),
+            np.ascontiguousarray(two.elements(part.after(two))),
+            one.dtype,
+        )
+        for one, two in blocks
+        if one is not None and two is not None
+    ]
+
+
+def _alike(one: Array, two: Array) -> bool:
+    return one.shape == two.shape and np.allclose(one, two, rtol=_CLOSE, atol=_CLOSE, equal_nan=one.dtype.kind in "fc")
+
+
+def _distance(before: Array, now: Array, dtype: str) -> tuple[int, float]:
+    """The number of elements with other bytes, and their distance in units of the last place."""
+    size = before.dtype.itemsize
+    bytes_of = [one.view(np.uint8).reshape(-1, size) for one in (before, now)]
+    count = int((bytes_of[0] != bytes_of[1]).any(axis=1).sum())
+    values = [np.array(decode(one, dtype)) for one in (before, now)]
+    if values[0].dtype.kind != "f":
+        return count, 0.0
+    bits = {"float16": 10, "bfloat16": 7, "float32": 23}.get(dtype, 52)
+    with np.errstate(all="ignore"):
+        _, exponent = np.frexp(np.maximum(np.abs(values[0]), np.finfo(np.float32).tiny))
+        units = np.abs(values[0] - values[1]) / np.ldexp(1.0, exponent - 1 - bits)
+    return count, float(np.nanmax(units, initial=0.0))
