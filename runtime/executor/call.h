@@ -12,6 +12,8 @@
 
 namespace diopigen::executor {
 
+inline constexpr std::uint32_t kElsewhere = 1U << 31;  // of the number of a function: another thread calls it
+
 /// The context of all calls. A call that leaves temporaries behind gets none of them in the next one's way.
 class Device {
   public:

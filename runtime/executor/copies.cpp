@@ -25,7 +25,7 @@ void Copies::prepare(Reader& frame, const std::vector<void*>& functions) {
         rotation.bytes = frame.number<std::uint64_t>();
         rotation.step = frame.number<std::uint64_t>();
     }
-    const auto index = frame.number<std::uint32_t>();
+    const std::uint32_t index = frame.number<std::uint32_t>() & ~kElsewhere;  // copies run in the first thread
     void* const function = index < functions.size() ? functions[index] : nullptr;
     if (function == nullptr) {
         throw Failed("protocol", "a call of a function that the library does not have");

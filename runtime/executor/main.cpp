@@ -36,7 +36,6 @@ namespace diopigen::executor {
 namespace {
 
 constexpr const char* kInMemory = "memory";
-constexpr std::uint32_t kElsewhere = 1U << 31;  // of the number of a function: another thread calls it
 
 void sendError(int stream, const std::string& code, const std::string& text) {
     Writer frame;
