@@ -78,7 +78,7 @@ $(VENV)/torch: $(VENV)/ready
 	@touch $@
 
 # A file of each part of the backend, with every change.
-TORCH_SHARE := plumbing direct_calls schemas rules_of_pytorch device_module lazy_tensors compile_effects fused_rows \
+TORCH_SHARE := plumbing conformance_aten direct_calls schemas rules_of_pytorch device_module lazy_tensors compile_effects fused_rows \
 	custom_operators wheel
 torch-share: $(VENV)/torch
 	@$(BUILD) torch --target torch_droplet --target droplet_clean --target diopi_impl --target diopigen_runtime_shared

@@ -1,0 +1,114 @@
+"""`conformance aten` over torch's CPU and over droplet: a share of the cases, known faults, other ways to call."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import torch
+
+from diopigen.conformance.aten.known import Known, known, seen
+
+WORDS = [sys.executable, "-m", "diopigen", "conformance", "aten"]
+
+
+def _run(tmp_path: Path, *words: str, **variables: str) -> tuple[int, dict[str, Any]]:
+    file = tmp_path / "results.json"
+    command = [*WORDS, *words, "-j", "2", "--output", f"json={file}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **variables})
+    assert file.exists(), done.stdout + done.stderr
+    found: dict[str, Any] = json.loads(file.read_text())
+    return done.returncode, found
+
+
+def _failures(results: dict[str, Any]) -> list[str]:
+    return [one["id"] for one in results["cases"] if one["outcome"] in ("failed", "crashed", "hung")]
+
+
+def test_the_cpu_passes_a_sample_of_all_functions(tmp_path: Path) -> None:
+    code, results = _run(tmp_path, "--only", "sample=1")
+    assert _failures(results) == []
+    assert code == 0
+    assert results["counts"]["passed"] > 250
+    assert len(results["overloads"]["kernel"]) > 200
+
+
+def test_known_faults_count_where_they_are_asked_for(tmp_path: Path) -> None:
+    words = ["--ops", "diopiSoftmax", "--known-faults"]
+    code, results = _run(tmp_path, *words)
+    assert code == 1
+    assert "diopiSoftmax/float32/strided@_softmax.out" in _failures(results)
+    code, results = _run(tmp_path, *words[:2])
+    assert (code, _failures(results)) == (0, [])
+
+
+OPERATORS = """
+import torch
+library = torch.library.Library("sample_operators", "DEF")
+library.define("rms_norm(Tensor x, Tensor? weight, float eps) -> Tensor")
+def rms_norm(x, weight, eps):
+    wide = x.double()
+    y = wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + eps) * FACTOR
+    return (y if weight is None else y * weight.double()).to(x.dtype)
+library.impl("rms_norm", rms_norm, "CPU")
+library.impl("rms_norm", lambda x, weight, eps: torch.empty_like(x), "Meta")
+"""
+
+
+@pytest.mark.parametrize(("factor", "code"), [("1.0", 0), ("1.01", 1)])
+def test_operators_of_another_library_are_tested(tmp_path: Path, factor: str, code: int) -> None:
+    (tmp_path / "sample_operators.py").write_text(OPERATORS.replace("FACTOR", factor))
+    file = tmp_path / "operators.yaml"
+    file.write_text(
+        "operators:\n  diopiRMSNorm: [{overload: 'sample_operators::rms_norm', names: {input: x},\n"
+        "                  without: [inv_rms, normalized_shape, bias]}]\n"
+    )
+    words = ["--register", "sample_operators", "--operators", str(file), "--ops", "diopiRMSNorm"]
+    words += ["--only", "dtype=float32", "--only", "axis=recipe"]
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    _, results = _run(tmp_path, *words, PYTHONPATH=path)
+    # The case over two dimensions is no operator's of this form.
+    failed = [name for name in _failures(results) if "recipe-4" not in name]
+    assert results["counts"]["passed"] > 0 or code
+    assert bool(failed) == bool(code)
+
+
+def test_compiled_functions_are_tested(tmp_path: Path) -> None:
+    code, results = _run(tmp_path, "--compile", "eager", "--ops", "diopiRelu", "--only", "sample=4")
+    assert (code, _failures(results)) == (0, [])
+    assert results["counts"]["passed"] > 0
+
+
+def test_a_device_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    done = subprocess.run([*WORDS, "--device", "nothing"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "torch-missing" in done.stderr + done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def _ends(entry: Known) -> int:
+    program = "import warnings\nwarnings.simplefilter('ignore')\nimport torch\n" + textwrap.dedent(entry.script)
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, check=False).returncode
+
+
+@pytest.mark.parametrize("entry", [one for one in known() if one.is_fault], ids=lambda one: one.id)
+@pytest.mark.slow
+def test_the_program_of_a_known_fault_fails_where_the_fault_is(entry: Known) -> None:
+    release = torch.__version__.partition("+")[0]
+    if release not in seen()["releases"]:
+        pytest.skip(f"the faults of torch {release} are not recorded")
+    assert bool(_ends(entry)) == (release in (entry.releases or seen()["releases"]))
+
+
+def test_droplet_passes_a_sample(torch_droplet: ModuleType, tmp_path: Path) -> None:
+    words = ["--device", "droplet", "--register", torch_droplet.__name__, "--only", "sample=1", "--ops", "diopi[A-C]*"]
+    code, results = _run(tmp_path, *words, PYTHONPATH=os.pathsep.join(sys.path))
+    assert (code, _failures(results)) == (0, [])
+    assert results["counts"]["passed"] > 40
