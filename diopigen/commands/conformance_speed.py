@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import sys
 import time
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
 _REFERENCES = ("build/tests/released/libdiopi_impl.so", "build/tests/plain/libdiopi_impl.so")
 """The reference library of a checkout, the first that is built."""
 _NO_REFERENCE = "none"
-_CACHE = 64 << 20
-"""Bytes of the last-level cache, where neither the chip's file nor this machine tells."""
 
 
 @click.command(cls=Grouped)
@@ -90,6 +87,7 @@ def speed(
     from diopigen.conformance.speed.report import Score, text, to_json
     from diopigen.conformance.speed.score import findings, served, summary
     from diopigen.conformance.speed.session import Comparison
+    from diopigen.conformance.speed.timing import CACHE, last_level_cache
     from diopigen.output.depfile import write_if_changed
 
     names = _sizes(sizes)
@@ -109,7 +107,7 @@ def speed(
         return Setup(interface, *found, seed, *limits, accuracy=tuple(vendor.accuracy), execution=execution)
 
     other = _reference(reference)
-    cache = vendor.peaks.cache or (_CACHE if execution.executor else _last_level_cache())
+    cache = vendor.peaks.cache or (CACHE if execution.executor else last_level_cache())
     be_opaque()
     comparison = Comparison(
         setup(libraries, execution),
@@ -156,14 +154,6 @@ def _reference(path: str | None) -> str | None:
     if path is None:
         return next((one for one in _REFERENCES if Path(one).is_file()), None)
     return None if path == _NO_REFERENCE else path
-
-
-def _last_level_cache() -> int:
-    """Bytes of the last-level cache of this machine."""
-    try:
-        return max(os.sysconf("SC_LEVEL3_CACHE_SIZE"), os.sysconf("SC_LEVEL2_CACHE_SIZE")) or _CACHE
-    except (OSError, ValueError):
-        return _CACHE
 
 
 def _calls(

@@ -14,6 +14,7 @@ from diopigen.service.exports import unexported
 from diopigen.service.failures import failures
 from diopigen.service.report import FAILED, PASSED, SKIPPED, Report, failed
 from diopigen.service.state import State
+from diopigen.service.timing import timed
 
 SMOKE = 12
 """Cases of each function in the smoke stage, of as many axes as possible."""
@@ -71,8 +72,12 @@ def run_held_out(state: State) -> Report:
 
 
 def run_speed(state: State) -> Report:
-    """Measures calls. Speed is not yet a stage of its own: it takes this function, and no other change."""
-    return Report(SKIPPED, {"reason": "this version measures no speed"})
+    """Times calls of the functions, and compares the outputs of those that were timed."""
+    functions = state.functions  # which opens the library
+    rows, found = timed(state.suite.interface, functions, state.setup, lambda: state.has_time)
+    if not rows:
+        return Report(SKIPPED, {"reason": "no call of the functions has the sizes that are timed"})
+    return Report(FAILED if found else PASSED, {"times": rows}, found)
 
 
 def _run(state: State, cases: Sequence[Case]) -> Report:

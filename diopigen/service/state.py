@@ -51,13 +51,12 @@ class State:
                 str(self.library), self.request.runtime or None, lambda: Path(self.suite.runtime)
             )
             names = {function.name for function in self.selected()}
-            self._bench = Bench(
-                Setup(
-                    slim(self.suite.interface, names), str(library.resolve()), str(runtime.resolve()),
-                    self.request.seed, self.request.call_limit, self.request.memory_limit,
-                    execution=self.suite.execution,
-                )
+            self.setup = Setup(
+                slim(self.suite.interface, names), str(library.resolve()), str(runtime.resolve()),
+                self.request.seed, self.request.call_limit, self.request.memory_limit,
+                execution=self.suite.execution,
             )  # fmt: skip
+            self._bench = Bench(self.setup)
             self.in_force = self._bench.executor().in_force
         return self._bench
 

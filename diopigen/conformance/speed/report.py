@@ -115,12 +115,13 @@ def to_json(score: Score) -> str:
         },
         "findings": [{"kind": one.kind, "case": one.case, "message": one.message} for one in score.findings],
         "left_out": {size: list(names) for size, names in score.left_out.items()},
-        "rows": [_record(row, score.peaks) for row in score.rows],
+        "rows": [row_record(row, score.peaks) for row in score.rows],
     }  # fmt: skip
     return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
 
 
-def _record(row: Row, peaks: Peaks) -> dict[str, Any]:
+def row_record(row: Row, peaks: Peaks) -> dict[str, Any]:
+    """A row as one JSON object."""
     limit = row.limit(peaks)
     return {
         "case": row.case.id,

@@ -9,6 +9,7 @@ that is subtracted is measured without the library, and is never more than a twe
 from __future__ import annotations
 
 import math
+import os
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -268,3 +269,15 @@ def _answers(cold: Run, warm: Run | None) -> list[tuple[int, Answer]]:
     """The answers to compare, those of the fastest runs first."""
     runs = [cold] if warm is None else [cold, warm]
     return [answer for run in runs for answer in run.answers] + [answer for run in runs for answer in run.others]
+
+
+CACHE = 64 << 20
+"""Bytes of the last-level cache of a machine that does not tell."""
+
+
+def last_level_cache() -> int:
+    """Bytes of the last-level cache of this machine."""
+    try:
+        return max(os.sysconf("SC_LEVEL3_CACHE_SIZE"), os.sysconf("SC_LEVEL2_CACHE_SIZE")) or CACHE
+    except (OSError, ValueError):
+        return CACHE
