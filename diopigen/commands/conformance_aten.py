@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
 import secrets
-import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
@@ -38,10 +35,8 @@ from diopigen.commands.conformance_running import (
 )
 from diopigen.commands.grouped import Grouped
 from diopigen.console import Session
-from diopigen.diagnostics import failure
 
 if TYPE_CHECKING:
-    from diopigen.conformance.aten.caller import AtenCaller
     from diopigen.conformance.model import Case
     from diopigen.ir.model import Interface
 
@@ -137,6 +132,7 @@ def aten(
     from diopigen.conformance.aten.custom import with_operators
     from diopigen.conformance.aten.forms import through_overloads
     from diopigen.conformance.aten.known import known_text, with_known
+    from diopigen.conformance.aten.origins import ask_origins, origins_of
     from diopigen.conformance.report.results import text
     from diopigen.conformance.run.execution import Execution
     from diopigen.conformance.run.identity import settings_digest, spec_digest
@@ -152,7 +148,7 @@ def aten(
     workers = jobs or os.cpu_count() or 1
     threads = max(1, (os.cpu_count() or 1) // workers)
     caller = AtenCaller(device, modules, compiler, python or sys.executable, threads)
-    asked = _asked(caller, interface)
+    asked = ask_origins(caller, interface)
     if case_id is not None:
         selected = [_case(session, interface, case_id, seed)]
     elif held_out is None:
@@ -168,7 +164,7 @@ def aten(
     cases = waived(session, selection.cases, known)
     entries = [(one.waiver.kind, one.waiver.factor, one.glob, sorted(one.dtypes)) for one in known]
     words = (*caller.words, *(("--operators", operators) if operators else ()))
-    coverage = _coverage(asked, caller, cases)
+    coverage = origins_of(asked, caller, cases)
     results = run_with_progress(
         session, cases, (Path(device), Path()), seed, (time_limit, memory_limit),
         Execution(is_confined=False, crash_limit=crash_limit), processes, workers, caller=caller,
@@ -221,35 +217,3 @@ def _case(session: Session, interface: Interface, case_id: str, seed: int) -> Ca
     if overload not in known:
         raise click.UsageError(f"the spec has no overload '{overload}' for {function.name}: {', '.join(known)}")
     return replace(case, id=case_id, overload=overload)
-
-
-def _asked(caller: AtenCaller, interface: Interface) -> subprocess.Popen[str]:
-    """A process that finds the origins of all overloads, while cases are derived here."""
-    words = [word for module in caller.modules for word in ("--register", module)]
-    command = [caller.python, "-m", "diopigen.conformance.aten.coverage", caller.device, *words]
-    try:
-        process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-    except OSError as error:
-        raise failure("torch-missing", f"'{caller.python}' cannot be started: {error.strerror}", fix=_FIX) from None
-    assert process.stdin is not None
-    with contextlib.suppress(BrokenPipeError):
-        process.stdin.write("\n".join({one.name for function in interface.functions for one in function.aten}))
-        process.stdin.close()
-    process.stdin = None
-    return process
-
-
-def _coverage(process: subprocess.Popen[str], caller: AtenCaller, cases: list[Case]) -> dict[str, tuple[str, ...]]:
-    """The overloads of the cases by the origin of their kernels. Raises `Failure` where torch has no such device."""
-    output, errors = process.communicate()
-    if process.returncode:
-        said = (errors.strip().splitlines() or [f"exit status {process.returncode}"])[-1]
-        message = f"torch or its device '{caller.device}' cannot be used: {said}"
-        raise failure("torch-missing", message, fix=_FIX)
-    called = {case.overload for case in cases}
-    return {kind: tuple(name for name in names if name in called) for kind, names in json.loads(output).items()}
-
-
-_FIX = "pip install torch, and name the package of the device by --register"

@@ -229,10 +229,6 @@ class Results:
     """The host runtime, for commands that repeat a case; empty where it is found in the library's folder."""
     options: tuple[str, ...] = ()
     """Further words of commands that repeat a case: what the run took into account of the vendor's side."""
-    binding: str = ""
-    """`aten` where overloads of ATen were called; empty for the C interface."""
-    coverage: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The overloads by the origin of their kernels, where these were called; see `aten/coverage.py`."""
     shard: str = ""
     """The part of all cases that was run, as I/N; empty for all of them."""
     endings: tuple[Ending, ...] = ()
@@ -261,6 +257,10 @@ class Results:
     """Versions, machine, commit, time and the digest of the host runtime; see run/provenance.py."""
     requires_all: bool = False
     """True if a function that is missing or not implemented counts against the library."""
+    binding: str = ""
+    """`aten` where overloads of ATen were called; empty for the C interface."""
+    coverage: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The overloads by the origin of their kernels, where these were called; see `aten/coverage.py`."""
 
     @property
     def failures(self) -> tuple[CaseResult, ...]:

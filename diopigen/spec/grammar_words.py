@@ -42,7 +42,7 @@ def overload_list(name: TextShape, **more: Field) -> ListShape:
     """A list of overloads, each by its name, or with what it fixes, how its arguments are called, and `more`."""
     about = "parameters with the names of their arguments, where neither names nor order tell"
     fields = {
-        "overload": Field(name, "the overload", required=True),
+        "overload": Field(name, f"the {name.what.partition(' ')[2].partition(' such')[0]}", required=True),
         "bind": Field(MapShape(LiteralShape()), "parameters that it fixes, with values"),
         "names": Field(MapShape(WORD), about),
         **more,

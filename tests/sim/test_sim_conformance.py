@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -78,8 +79,10 @@ def test_a_leak_fails_a_run_in_which_no_case_fails(plain: Path, tmp_path: Path) 
     found = report_of(plain, tmp_path, "--dtype", "float32", "--axis", "recipe", RELU_FAULT="leak", DIOPI_SIM_DEBUG="1")
     assert failures(found) == []
     (ending,) = found["endings"]
-    leaks = len(found["cases"])
     assert ending["message"].startswith("finalizeLibrary returns ")
-    assert f"(leak: {leaks} allocations with {640 * leaks} bytes were never freed)" in ending["message"]
+    leak = re.search(r"\(leak: (\d+) allocations with (\d+) bytes were never freed\)", ending["message"])
+    assert leak is not None
+    assert int(leak[1]) >= len(found["cases"]), "some calls come twice, with other numbers first"
+    assert int(leak[2]) == 640 * int(leak[1])
     assert "diopi-sim: leak: memory was never freed" in ending["printed"]
     assert "diopiRelu" in ending["printed"], "where it was allocated"
