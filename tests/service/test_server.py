@@ -46,7 +46,7 @@ class Connection:
 
     async def event(self) -> Any:
         """The next event; None at the end."""
-        line = await asyncio.wait_for(self.reader.readline(), 60)
+        line = await asyncio.wait_for(self.reader.readline(), 600)
         return decoded(line) if line else None
 
     async def events(self) -> list[Any]:
