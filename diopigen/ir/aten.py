@@ -33,6 +33,9 @@ FOR_ALL_DEVICES: Mapping[str, str] = {
 }
 """Overloads that torch calls on devices of its PrivateUse1 key alone, with those that lead to them on any device."""
 
+ROUNDING_MODES: Mapping[str, str | None] = {"RoundModeNone": None, "RoundModeTrunc": "trunc", "RoundModeFloor": "floor"}
+"""Enumerators of the interface with the words of ATen."""
+
 
 @dataclass(frozen=True, slots=True)
 class AtenArgument:

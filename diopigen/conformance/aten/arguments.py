@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from diopigen.conformance.aten.pairing import ALLOCATED
 from diopigen.conformance.run.binding import Types
 from diopigen.conformance.run.frames import Form
 from diopigen.conformance.run.serving import ArgumentFields, Request
 from diopigen.contract.dtypes import kind
 from diopigen.header.signature import c_type
+from diopigen.ir.aten import ROUNDING_MODES
+from diopigen.ir.enumerators import dtype_codes
 from diopigen.ir.model import Function, Interface, Parameter
-
-_ROUNDING: Mapping[str, str | None] = {
-    "RoundModeNone": None,
-    "RoundModeTrunc": "trunc",
-    "RoundModeFloor": "floor",
-}
 
 
 class Reader:
@@ -27,8 +22,7 @@ class Reader:
     def __init__(self, interface: Interface) -> None:
         self.types = Types(interface)
         self.enums = {enum.name: {value.value: value.name for value in enum.values} for enum in interface.enums}
-        codes = {value.name: value.value for enum in interface.enums for value in enum.values}
-        self.dtypes = {info.name: codes[info.enum] for info in interface.dtypes}
+        self.dtypes = dtype_codes(interface)
         self.names = {code: name for name, code in self.dtypes.items()}
 
     def arguments(self, function: Function, request: Request) -> dict[str, ArgumentFields]:
@@ -72,10 +66,5 @@ class Reader:
         if param.type == "bool":
             return bool(value)
         if param.type == "diopiRoundMode_t":
-            return _ROUNDING.get(self.enums[param.type].get(value, ""), "unknown")
+            return ROUNDING_MODES.get(self.enums[param.type].get(value, ""), "unknown")
         return value
-
-
-def is_allocated(param: Parameter) -> bool:
-    """Returns whether the function hands out the tensor."""
-    return param.type in ALLOCATED

@@ -14,8 +14,6 @@ from diopigen.emit.torch.binding import matched
 from diopigen.ir.aten import AtenArgument, AtenSchema
 from diopigen.ir.model import Function, Parameter
 
-ALLOCATED = ("new_tensor", "new_tensors")
-
 
 class Seen(Protocol):
     """A tensor of a call, as rules see it."""

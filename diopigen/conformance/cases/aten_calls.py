@@ -21,7 +21,7 @@ from diopigen.contract.arguments import Tensor, Undefined
 from diopigen.contract.evaluate import Arguments
 from diopigen.emit.torch.binding import matched
 from diopigen.emit.torch.schema import schema_of
-from diopigen.ir.aten import FOR_ALL_DEVICES
+from diopigen.ir.aten import FOR_ALL_DEVICES, ROUNDING_MODES
 from diopigen.ir.model import Function, Interface, Parameter
 from diopigen.ir.recipe import Drawn, Literal, TensorRecipe, drawn_of
 from diopigen.ir.types import TENSORS
@@ -236,7 +236,7 @@ def _arguments(
         if param.type == "diopiReduction_t":
             value = _REDUCTIONS[value]
         elif param.type == "diopiRoundMode_t":
-            value = {None: "RoundModeNone", "floor": "RoundModeFloor", "trunc": "RoundModeTrunc"}[value]
+            value = next(name for name, word in ROUNDING_MODES.items() if word == value)
         elif value is None and not param.nullable:
             continue
         elif param.type == "tensor" and not isinstance(value, (Seen, type(None))):

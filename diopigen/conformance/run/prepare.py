@@ -19,6 +19,7 @@ from diopigen.conformance.run.blocks import Block, Blocks
 from diopigen.conformance.run.frames import Answer, Argument, Fetched, Frame, Slot
 from diopigen.contract.dtypes import kind
 from diopigen.header.signature import c_type
+from diopigen.ir.enumerators import dtype_codes, enumerators
 from diopigen.ir.model import Function, Interface, Parameter
 
 ALLOCATED = ("new_tensor", "new_tensors")
@@ -78,8 +79,8 @@ class Preparer:
     def __init__(self, interface: Interface, *, seed: int = 0) -> None:
         self.types = Types(interface)
         self.seed = seed
-        self.enum_values = {value.name: value.value for enum in interface.enums for value in enum.values}
-        self.dtypes = {info.name: self.enum_values[info.enum] for info in interface.dtypes}
+        self.enum_values = enumerators(interface)
+        self.dtypes = dtype_codes(interface)
 
     def frame(self, case: Case, function: Function) -> tuple[Frame, Prepared]:
         """The call of a case as it is sent."""

@@ -32,6 +32,7 @@ from diopigen.conformance.run.tvm_ffi_values import (
 )
 from diopigen.emit.tvm_ffi.arguments import is_choice, passed, returned
 from diopigen.header.signature import c_type
+from diopigen.ir.enumerators import dtype_codes, enumerators
 from diopigen.ir.model import Function, Interface, Parameter
 
 _SAFE_CALL = (ctypes.c_void_p, ctypes.POINTER(Any_), ctypes.c_int32, ctypes.POINTER(Any_))
@@ -48,10 +49,10 @@ class FfiLibrary(Library):
         self._packed = load_shared(packed, "the library of packed functions", os.RTLD_LOCAL | os.RTLD_NOW)
         self._host = host
         self._failure = ""
-        enum = {value.name: value.value for one in interface.enums for value in one.values}
-        self._statuses = {name: value for name, value in enum.items() if name.startswith("diopi") and "_" not in name}
-        self._codes = {info.name: enum[info.enum] for info in interface.dtypes}
-        self._dtypes = {enum[info.enum]: info.name for info in interface.dtypes}
+        values = enumerators(interface)
+        self._statuses = {name: value for name, value in values.items() if name.startswith("diopi") and "_" not in name}
+        self._codes = dtype_codes(interface)
+        self._dtypes = {code: name for name, code in self._codes.items()}
         opened = self.call("diopi_open", *_opening(path))
         self._handle = opened.v_ptr
         self._device_type = int(self.call("diopi_device_type", Values().pointer(self._handle)).v_int64)

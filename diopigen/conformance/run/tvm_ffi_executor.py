@@ -18,6 +18,7 @@ from diopigen.conformance.run.serving import ArgumentFields, HostFailure, Opened
 from diopigen.conformance.run.tvm_ffi_binding import FfiLibrary
 from diopigen.diagnostics import Failure
 from diopigen.header.signature import c_type
+from diopigen.ir.enumerators import dtype_codes
 from diopigen.ir.model import Interface, Parameter
 
 
@@ -37,8 +38,7 @@ class PackedCalls:
         except (Failure, HostError, RuntimeError) as error:
             code = error.diagnostics[0].code if isinstance(error, Failure) else "library-init"
             raise HostFailure(code, str(error)) from None
-        enums = {value.name: value.value for one in self.interface.enums for value in one.values}
-        self.arena = Arena(self.host, {info.name: enums[info.enum] for info in self.interface.dtypes})
+        self.arena = Arena(self.host, dtype_codes(self.interface))
         self.names = request.functions
         states = [
             OWN if name in self.library.functions else FOREIGN if name in self.library.foreign else MISSING

@@ -17,6 +17,7 @@ from diopigen.emit.c_text import COLUMNS, call_lines
 from diopigen.emit.constraint_forms import plain_condition
 from diopigen.emit.cpu.kernels import rule_operands
 from diopigen.emit.escaping import c_string
+from diopigen.ir.enumerators import dtype_codes
 from diopigen.ir.model import FROM_KERNEL, DtypeList, DtypeRule, Function, Interface, Parameter
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary
 
@@ -91,8 +92,7 @@ def _demands(function: Function, out: Parameter, interface: Interface) -> Iterat
 
 def _mask(dtypes: DtypeList, interface: Interface) -> str:
     """A bit for each dtype, at the place that the enumeration gives it."""
-    values = {value.name: value.value for enum in interface.enums for value in enum.values}
-    found = {info.name: values[info.enum] for info in interface.dtypes}
+    found = dtype_codes(interface)
     return f"0x{sum(1 << found[name] for name in dtypes.dtypes):x}"
 
 

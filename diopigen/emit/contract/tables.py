@@ -20,6 +20,7 @@ from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.sources import spec_files
 from diopigen.emit.templates import render
 from diopigen.ir.c_types import EnumType
+from diopigen.ir.enumerators import dtype_codes, enumerators
 from diopigen.ir.model import Constraint, DtypeList, DtypeRule, Function, Interface, Parameter, ShapeList, ShapeRule
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary
 
@@ -240,11 +241,10 @@ def _rows(values: Sequence[int], per_line: int = 16) -> Iterator[str]:
 def emit(interface: Interface, templates: Path) -> Plan:
     """`contract/contracts.h` with the number of each operator, `contract/contracts.cpp` with the tables."""
     functions = [function for function in interface.functions if is_operator(function)]
-    enum_values = {value.name: value.value for enum in interface.enums for value in enum.values}
     tables = Tables(
-        enum_values,
+        enumerators(interface),
         enums={enum.name: enum for enum in interface.enums},
-        dtype_bits={info.name: enum_values[info.enum] for info in interface.dtypes},
+        dtype_bits=dtype_codes(interface),
     )
     for function in functions:
         tables.add(function)

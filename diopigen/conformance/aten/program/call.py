@@ -9,12 +9,13 @@ from typing import Any
 
 import torch
 
-from diopigen.conformance.aten.arguments import Reader, is_allocated
+from diopigen.conformance.aten.arguments import Reader
 from diopigen.conformance.aten.forms import UNLIKE
 from diopigen.conformance.aten.pairing import Pairing, Position
 from diopigen.conformance.aten.program.random_states import RandomStates
 from diopigen.conformance.aten.program.tensors import Tensors, raw, torch_dtypes
 from diopigen.conformance.run.frames import NO_SUCH_CALL, Answer, Form, RawTensor
+from diopigen.conformance.run.prepare import ALLOCATED
 from diopigen.conformance.run.serving import ArgumentFields, HostFailure, Request
 from diopigen.ir.model import Function, Parameter
 
@@ -77,7 +78,7 @@ class AtenCall:
 
     def output(self, index: int = 0) -> Any:
         """The tensor of an output of the call; None where the call has none for it."""
-        requested = [param for param in self.outputs if not is_allocated(param)]
+        requested = [param for param in self.outputs if param.type not in ALLOCATED]
         fields = self.fields[requested[index].name] if index < len(requested) else None
         if fields is None or fields.form not in (Form.TENSOR, Form.TENSORS):
             return None
@@ -175,7 +176,7 @@ class AtenCall:
 
     def _copied(self, value: Any) -> Any:
         """The output with the elements of an operand that an overload overwrites and the function does not."""
-        output = next((p for p in self.outputs if self.is_requested(p) and not is_allocated(p)), None)
+        output = next((p for p in self.outputs if self.is_requested(p) and p.type not in ALLOCATED), None)
         found = None if output is None else self._tensor_of(output)
         if output is None or not isinstance(found, torch.Tensor) or not isinstance(value, torch.Tensor):
             raise NoSuchCallError("the overload works in place, and the call has several operands or none")
@@ -236,7 +237,7 @@ class AtenCall:
                 if _without_ones(expected) != _without_ones(actual):
                     return f"{UNLIKE} '{param.name}' has the shape {actual}, not {expected}"
         for name, value in self.results.items():
-            position = None if is_allocated(self.params[name]) else self._tensor_of(self.params[name])
+            position = None if self.params[name].type in ALLOCATED else self._tensor_of(self.params[name])
             if position is None or value is None:
                 continue
             pairs = zip(position, value, strict=False) if isinstance(position, list) else [(position, _only(value))]
