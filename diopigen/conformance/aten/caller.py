@@ -28,9 +28,14 @@ class AtenCaller:
     names_files: bool = False
 
     @property
+    def registering(self) -> list[str]:
+        """The options of the programs that import the modules."""
+        return [word for module in self.modules for word in ("--register", module)]
+
+    @property
     def words(self) -> tuple[str, ...]:
         """The options of `conformance aten` that say this."""
-        words = ["--device", self.device, *(word for module in self.modules for word in ("--register", module))]
+        words = ["--device", self.device, *self.registering]
         words += ["--compile", self.compiler] if self.compiler else []
         words += ["--python", self.python] if self.python != sys.executable else []
         return tuple(words)
@@ -38,7 +43,7 @@ class AtenCaller:
     def command(self, interface: Interface) -> list[str]:
         """The words that start the program."""
         words = [self.python, "-m", "diopigen.conformance.aten.program.executor", interface_file(interface)]
-        words += [word for module in self.modules for word in ("--register", module)]
+        words += self.registering
         words += ["--compile", self.compiler] if self.compiler else []
         words += ["--threads", str(self.threads)]
         return forking(words) if self.device == "cpu" and not self.modules else words

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
 from diopigen.conformance.aten.pairing import Pairing, PairingError, paired
 from diopigen.conformance.model import Case, Number
@@ -21,9 +23,13 @@ def through_overloads(interface: Interface, cases: Iterable[Case]) -> Iterator[C
     """The cases through overloads, case by case: `diopiAdd/float32/recipe-1@add.out`. Cases of functions for which
     the spec names no overload are left out."""
     functions = {function.name: function for function in interface.functions}
-    pairings = {name: list(_pairings(interface, function)) for name, function in functions.items()}
+
+    @functools.cache
+    def pairings(name: str) -> list[tuple[Overload, Pairing | None]]:
+        return list(_pairings(interface, functions[name]))
+
     for case in cases:
-        for one, pairing in pairings[case.function]:
+        for one, pairing in pairings(case.function):
             if _has_position(case, functions[case.function], one, pairing):
                 yield replace(case, id=f"{case.id}@{one.name}", overload=one.name)
 
@@ -53,8 +59,7 @@ def _has_position(case: Case, function: Function, overload: Overload, pairing: P
     """Returns whether an overload has a position for every argument of a case."""
 
     def value(name: str) -> object:
-        param = function.param(name)
-        found = case.arguments.get(name, param.default.value if param is not None and param.default else None)
+        found = case.arguments.get(name, _usual(function.param(name)))
         return found.value if isinstance(found, Number) else found
 
     if any(value(name) != constant.value for name, constant in overload.constants.items()):
@@ -67,5 +72,5 @@ def _has_position(case: Case, function: Function, overload: Overload, pairing: P
     return all(case.arguments.get(param.name, True) is not None for param in needed)
 
 
-def _usual(param: Parameter) -> object:
-    return param.default.value if param.default is not None else None
+def _usual(param: Parameter | None) -> Any:
+    return param.default.value if param is not None and param.default is not None else None

@@ -17,8 +17,7 @@ _FIX = "pip install torch, and name the package of the device by --register"
 
 def ask_origins(caller: AtenCaller, interface: Interface) -> subprocess.Popen[str]:
     """A process that finds the origins of all overloads, while cases are derived here."""
-    words = [word for module in caller.modules for word in ("--register", module)]
-    command = [caller.python, "-m", "diopigen.conformance.aten.coverage", caller.device, *words]
+    command = [caller.python, "-m", "diopigen.conformance.aten.coverage", caller.device, *caller.registering]
     try:
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

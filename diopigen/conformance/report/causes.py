@@ -11,12 +11,24 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from diopigen.conformance.cases.values import POISON
 from diopigen.conformance.dtypes import STORAGE, decode
-from diopigen.conformance.model import ABSENT, FAILURES, SUCCESS, Case, CaseResult, Fault, Number, Operand, operands_of
+from diopigen.conformance.model import (
+    ABSENT,
+    FAILURES,
+    SUCCESS,
+    Case,
+    CaseResult,
+    Fault,
+    Number,
+    Operand,
+    Value,
+    operands_of,
+)
 from diopigen.conformance.report.cause_table import CAUSE_OF, Cause
 from diopigen.contract.dtypes import kind
 
@@ -145,7 +157,7 @@ class _Strides:
 
 def _dtypes(failing: Sequence[Case]) -> Iterator[tuple[Cause, Has]]:
     for name in sorted(set.intersection(*map(_dtypes_in, failing))):
-        yield _named("dtype", name), lambda case, name=name: name in _dtypes_in(case)  # type: ignore[misc]
+        yield _named("dtype", name), partial(_has_dtype, name)
 
 
 def _arguments(failing: Sequence[Case], passing: Sequence[Case]) -> Iterator[tuple[Cause, Has]]:
@@ -154,17 +166,11 @@ def _arguments(failing: Sequence[Case], passing: Sequence[Case]) -> Iterator[tup
         values = [case.arguments.get(name) for case in (*failing, *passing)]
         if any(isinstance(value, (Operand, tuple)) and _operands_in(value) for value in values):
             if any(value is None for value in values):
-                yield _named("null", name), lambda case, name=name: case.arguments.get(name) is None  # type: ignore[misc]
-                yield (
-                    _named("ignored-tensor", name),
-                    lambda case, name=name: case.arguments.get(name) is not None,  # type: ignore[misc]
-                )
+                yield _named("null", name), partial(_is_null, name)
+                yield _named("ignored-tensor", name), partial(_is_there, name)
             continue
         usual = Counter(_plain(case, name) for case in passing).most_common(1)[0][0]
-        yield (
-            _named("ignored-argument", name),
-            lambda case, name=name, usual=usual: _plain(case, name) != usual,  # type: ignore[misc]
-        )
+        yield _named("ignored-argument", name), partial(_is_unusual, name, usual)
 
 
 def _dtypes_in(case: Case) -> set[str]:
@@ -184,8 +190,24 @@ def _operands(case: Case) -> Iterable[Operand]:
     return operands_of(case.arguments.values())
 
 
-def _operands_in(value: object) -> bool:
-    return any(True for _ in operands_of([value]))  # type: ignore[list-item]
+def _operands_in(value: Value) -> bool:
+    return any(True for _ in operands_of([value]))
+
+
+def _has_dtype(name: str, case: Case) -> bool:
+    return name in _dtypes_in(case)
+
+
+def _is_null(name: str, case: Case) -> bool:
+    return case.arguments.get(name) is None
+
+
+def _is_there(name: str, case: Case) -> bool:
+    return case.arguments.get(name) is not None
+
+
+def _is_unusual(name: str, usual: object, case: Case) -> bool:
+    return _plain(case, name) != usual
 
 
 def _is_strided(operand: Operand) -> bool:

@@ -14,7 +14,7 @@ from diopigen.conformance.cases.resolve import Resolver
 from diopigen.conformance.cases.suite import recipe_cases, recipes_of
 from diopigen.conformance.model import SUCCESS, Case, operands_of
 from diopigen.conformance.speed.work import work_of
-from diopigen.ir.model import Function, Interface
+from diopigen.ir.model import Function, Interface, Parameter
 
 SIZES = {"small": 1 << 12, "medium": 1 << 20, "large": 1 << 24}
 """Elements of the largest tensor of a call, about."""
@@ -87,8 +87,8 @@ def _scaled(origin: Origin, bases: Sequence[Case], elements: int) -> Case | None
         if _is_near(base, elements):
             return base
         for sizes in _ways(base, elements):
-            for follows in (True, False):
-                arguments = with_sizes(origin, base, sizes, lambda _, follows=follows: follows)  # type: ignore[misc]
+            for follows in (_follows, _stays):
+                arguments = with_sizes(origin, base, sizes, follows)
                 if arguments is None:
                     continue
                 case = replace(base, arguments=arguments)
@@ -118,3 +118,12 @@ def _ways(base: Case, elements: int) -> Iterator[dict[int, int]]:
 
 def _rounded(size: float) -> int:
     return max(_MULTIPLE, round(size / _MULTIPLE) * _MULTIPLE) if size >= _MULTIPLE else max(2, round(size))
+
+
+def _follows(_param: Parameter) -> bool:
+    """The shape of an operand is scaled as those that it follows from."""
+    return True
+
+
+def _stays(_param: Parameter) -> bool:
+    return False

@@ -13,7 +13,7 @@ from diopigen.conformance.aten.arguments import Reader
 from diopigen.conformance.aten.forms import UNLIKE
 from diopigen.conformance.aten.pairing import Pairing, Position
 from diopigen.conformance.aten.program.random_states import RandomStates
-from diopigen.conformance.aten.program.tensors import Tensors, raw, torch_dtypes
+from diopigen.conformance.aten.program.tensors import Tensors, raw, store
 from diopigen.conformance.run.frames import NO_SUCH_CALL, Answer, Form, RawTensor
 from diopigen.conformance.run.prepare import ALLOCATED
 from diopigen.conformance.run.serving import ArgumentFields, HostFailure, Request
@@ -55,13 +55,21 @@ _LISTED = frozenset({"Tensor", "int", "SymInt", "Scalar", "float"})
 class AtenCall:
     """A call of an overload on a device. `outputs` are the parameters that are written."""
 
-    def __init__(self, overload: Overload, request: Request, reader: Reader, device: Any, states: RandomStates) -> None:
+    def __init__(
+        self,
+        overload: Overload,
+        request: Request,
+        reader: Reader,
+        dtypes: Mapping[int, Any],
+        device: Any,
+        states: RandomStates,
+    ) -> None:
         self.overload, self.request, self.reader, self.device = overload, request, reader, device
         self.states = states
         self.outputs = overload.pairing.outputs
         self.fields = reader.arguments(overload.function, request)
         self.params = {param.name: param for param in overload.function.params}
-        self.tensors = Tensors(device, torch_dtypes(reader.dtypes), [content for _, content in request.storages])
+        self.tensors = Tensors(device, dtypes, [content for _, content in request.storages])
         self.in_place: set[str] = set()
         """Outputs that an overload which works in place has as its operand."""
         self.results: dict[str, Any] = {}
@@ -278,9 +286,7 @@ class AtenCall:
             tensor = self.request.tensors[number] if number >= 0 else None
             if tensor is None or one is None or one.numel() == 0:
                 continue
-            # Several results may be in one storage: each is written to what is there by then.
-            now = Tensors(torch.device("cpu"), self.tensors.dtypes, [answer.storages[tensor.base]])
-            answer.storages[tensor.base] = now.stored(0, tensor, one)
+            store(answer.storages[tensor.base], self.tensors.dtypes[tensor.dtype], tensor, one)
 
     def _slot(self, param: Parameter, content: bytes, value: Any) -> bytes:
         if value is None:

@@ -23,6 +23,7 @@ from diopigen.conformance.aten.forms import CPU, META
 from diopigen.conformance.aten.pairing import PairingError, paired
 from diopigen.conformance.aten.program.call import AtenCall, Invoke, NoSuchCallError, Overload, Statuses, first_line
 from diopigen.conformance.aten.program.random_states import RandomStates
+from diopigen.conformance.aten.program.tensors import torch_dtypes
 from diopigen.conformance.run.frames import FOREIGN, MISSING, OWN, Answer
 from diopigen.conformance.run.serving import HostFailure, Opened, OpenRequest, Request, serve
 from diopigen.ir.aten import parse_schema
@@ -40,6 +41,7 @@ class AtenCalls:
     def __init__(self, interface: Interface, compiler: str = "") -> None:
         self.compiler = compiler
         self.reader = Reader(interface)
+        self.dtypes = torch_dtypes(self.reader.dtypes)
         self.functions = {function.name: function for function in interface.functions}
         status = self.reader.enums["diopiError_t"]
         codes = {name: code for code, name in status.items()}
@@ -68,9 +70,9 @@ class AtenCalls:
         if isinstance(known, str):
             raise NoSuchCallError(known)
         if other:
-            call = AtenCall(known, request, self.reader, *self.elsewhere[other[0]])
+            call = AtenCall(known, request, self.reader, self.dtypes, *self.elsewhere[other[0]])
             return call.answer(_plainly, _nothing, self.statuses)
-        call = AtenCall(known, request, self.reader, self.device, self.states)
+        call = AtenCall(known, request, self.reader, self.dtypes, self.device, self.states)
         return call.answer(self._invoke, self._synchronize, self.statuses)
 
     def close(self) -> str:
@@ -130,9 +132,8 @@ def _nothing() -> None:
 def _synchronizer(device: Any) -> Callable[[], None]:
     if device.type == "cpu":
         return _nothing
-    module = torch.get_device_module(device)
-    found = getattr(module, "synchronize", None)
-    return _nothing if found is None else lambda: found()
+    found: Callable[[], None] = getattr(torch.get_device_module(device), "synchronize", _nothing)
+    return found
 
 
 def main() -> int:

@@ -21,7 +21,7 @@ class RandomStates:
         if not seeds or self.generator is None:
             return None
         seed, offset = seeds[0]
-        self.generator.manual_seed(_SMALLEST + (seed + _SMALLEST) % 2**64 if seed >= 2**63 else seed)
+        self.generator.manual_seed(seed)
         if offset and (seed, offset) in self._states:
             self.generator.set_state(self._states[(seed, offset)])
         return seed, offset
@@ -31,14 +31,12 @@ class RandomStates:
         if entered is None:
             return [(0, 0)] * count
         seed, offset = entered
-        before = len(self._states)
         self._states[(seed, offset + 1)] = self.generator.get_state()
-        if before > _MOST:
+        if len(self._states) > _MOST:
             self._states.pop(next(iter(self._states)))
         return [(seed, offset + 1)] * count
 
 
-_SMALLEST = -(2**63)
 _MOST = 64
 """States that are remembered."""
 

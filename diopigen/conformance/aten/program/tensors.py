@@ -22,14 +22,14 @@ class Tensors:
     """The tensors of one call. On the meta device they have no bytes."""
 
     def __init__(self, device: Any, dtypes: Mapping[int, Any], contents: Sequence[Array]) -> None:
-        self.device, self.dtypes, self.contents = device, dtypes, contents
+        self.device, self.dtypes = device, dtypes
         self.storages = [self._storage(content) for content in contents]
         self.tensors: list[Any] = []
 
     def _storage(self, content: Array) -> Any:
         if self.device.type == "meta":
             return torch.empty(content.size, dtype=torch.uint8, device="meta")
-        return torch.from_numpy(content.copy()).to(self.device, copy=True)
+        return torch.from_numpy(content).to(self.device, copy=True)
 
     def add(self, fields: TensorFields) -> None:
         """Makes the next tensor of the request. Raises `KeyError` for a dtype that torch lacks, and `RuntimeError` or
@@ -51,21 +51,23 @@ class Tensors:
         found: Array = self.storages[number].cpu().numpy().copy()
         return found
 
-    def stored(self, number: int, fields: TensorFields, result: Any) -> Array:
-        """The bytes of a storage with a result written to a tensor of it."""
-        host = torch.from_numpy(self.bytes_of(number))
-        view = _view(host, self.dtypes[fields.dtype], fields.offset, fields.shape, fields.strides)
-        view.copy_(result.detach().cpu().resolve_conj().resolve_neg().reshape(view.shape))
-        content: Array = host.numpy()
-        return content
+
+def store(content: Array, dtype: Any, fields: TensorFields, result: Any) -> None:
+    """Writes a result to the tensor that `fields` describe in the bytes of a storage."""
+    view = _view(torch.from_numpy(content), dtype, fields.offset, fields.shape, fields.strides)
+    view.copy_(_on_host(result).reshape(view.shape))
 
 
 def raw(tensor: Any, codes: Mapping[Any, int]) -> RawTensor:
     """A tensor that a call returns. Raises `KeyError` where the interface has no such dtype."""
-    host = tensor.detach().cpu().resolve_conj().resolve_neg().contiguous()
+    host = _on_host(tensor).contiguous()
     shape = tuple(host.shape)
     content = host.reshape(-1).view(torch.uint8).numpy() if host.numel() else np.empty(0, dtype=np.uint8)
     return RawTensor(codes[tensor.dtype], shape, tuple(host.stride()), 0, content)
+
+
+def _on_host(tensor: Any) -> Any:
+    return tensor.detach().cpu().resolve_conj().resolve_neg()
 
 
 def _view(base: Any, dtype: Any, offset: int, shape: Sequence[int], strides: Sequence[int]) -> Any:
