@@ -11,16 +11,34 @@ from diopigen.conformance.aten.forms import through_overloads
 from diopigen.conformance.aten.known import with_known
 from diopigen.conformance.model import Case, Results
 from diopigen.conformance.run.execution import Execution
-from diopigen.conformance.run.runner import run
+from diopigen.conformance.run.runner import CaseRunner, run
 from diopigen.ir.model import Interface
+
+_UNCONFINED = Execution(is_confined=False)
 
 
 def torch_results(interface: Interface, cases: Iterable[Case], jobs: int = 1) -> Results:
     """The results of cases through all overloads of their functions; known failures are excepted."""
     called = list(through_overloads(interface, cases))
-    execution, caller = Execution(is_confined=False), AtenCaller("cpu")
-    found = run(called, interface, Path("cpu"), Path(), jobs=jobs, memory_limit=0, caller=caller, execution=execution)
+    caller = AtenCaller("cpu")
+    found = run(called, interface, Path("cpu"), Path(), jobs=jobs, memory_limit=0, caller=caller, execution=_UNCONFINED)
     return with_known(found, "cpu")[0]
+
+
+class TorchRunner:
+    """The same for one case after the other, in a process that stays."""
+
+    def __init__(self, interface: Interface) -> None:
+        every = [Case("", function.name, function.family, "", "", {}) for function in interface.functions]
+        self.interface = interface
+        self.runner = CaseRunner(
+            every, interface, Path("cpu"), Path(), memory_limit=0, caller=AtenCaller("cpu"), execution=_UNCONFINED
+        )
+
+    def results(self, case: Case) -> Results:
+        """The results of a case through all overloads of its function; known failures are excepted."""
+        found = self.runner.check_all(list(through_overloads(self.interface, [case])))
+        return with_known(Results(tuple(found), 0.0, 0, "cpu"), "cpu")[0]
 
 
 def failures(results: Results) -> dict[str, Sequence[Any]]:

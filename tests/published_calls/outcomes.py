@@ -141,14 +141,24 @@ def sparse_inputs(function: Function) -> bool:
     return any(param.sparse for param in function.params)
 
 
+_runners: list[Any] = []
+
+
+def _torch(interface: Interface) -> Any:
+    """The process with torch, one for all calls."""
+    if not _runners:
+        from aten_runs import TorchRunner  # torch is optional
+
+        _runners.append(TorchRunner(interface))
+    return _runners[0]
+
+
 def torch_asked(case: Any, call: Call, interface: Interface) -> str:
     """Returns whether PyTorch's results are those of the oracle: empty, or why they are not or cannot be had."""
-    from aten_runs import torch_results  # torch is optional
-
     if call.function.tolerance == "random" or sparse_inputs(call.function):
         return "not asked: random numbers, or compressed rows"
     filled = {name: _filled(value, call.values.get(name)) for name, value in case.arguments.items()}
-    results = torch_results(interface, [dataclasses.replace(case, arguments=filled)])
+    results = _torch(interface).results(dataclasses.replace(case, arguments=filled))
     if any(result.outcome in ("passed", "excepted") for result in results.results):
         return ""
     for result in results.failures:
@@ -160,6 +170,10 @@ def _filled(value: Any, elements: Any) -> Any:
     """An operand with the elements that the call has."""
     if isinstance(value, tuple) and isinstance(elements, (list, tuple)):
         return tuple(map(_filled, value, elements))
-    if not isinstance(value, Operand) or not isinstance(elements, np.ndarray):
+    if not isinstance(value, Operand) or not isinstance(elements, np.ndarray) or not elements.size:
         return value
-    return dataclasses.replace(value, values=tuple(elements.ravel().tolist()))
+    return dataclasses.replace(value, values=_nested(elements.tolist()))
+
+
+def _nested(value: Any) -> Any:
+    return tuple(map(_nested, value)) if isinstance(value, list) else value
