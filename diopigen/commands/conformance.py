@@ -6,7 +6,6 @@ import importlib.util
 import itertools
 import json
 import os
-import secrets
 import subprocess
 import sys
 from dataclasses import replace
@@ -15,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
 from diopigen.collection import no_collection
 from diopigen.commands.combinations import combinations, needs
@@ -27,6 +25,7 @@ from diopigen.commands.conformance_options import (
     selection_options,
     shard_options,
     spec_option,
+    unknown_seed,
 )
 from diopigen.commands.conformance_running import (
     known_exceptions,
@@ -34,6 +33,7 @@ from diopigen.commands.conformance_running import (
     run_with_progress,
     select_cases,
     select_held_out,
+    show_results,
     started_ahead,
     waived,
     with_smallest,
@@ -172,7 +172,6 @@ def run(
         os.environ.update(switches, DIOPI_VENDOR_LIBRARY=str(Path(lib).absolute()))
     processes = started_ahead()
     from diopigen.conformance.model import Results
-    from diopigen.conformance.report.results import text
     from diopigen.conformance.run.exceptions import unneeded
     from diopigen.conformance.run.factors import free_factors
     from diopigen.conformance.run.identity import library_digest, settings_digest, spec_digest
@@ -186,8 +185,7 @@ def run(
     if held_out is None:
         selected = select_cases(session, ops, family, dtype, axis, model)
     else:
-        source = click.get_current_context().get_parameter_source("seed")
-        seed = secrets.randbits(48) if source is ParameterSource.DEFAULT else seed
+        seed = unknown_seed(seed)
         selected = select_held_out(session, ops, family, dtype, seed, held_out)
     selection = parts_of(selected, shard, costs_file, failures_file, sample)
     known = known_exceptions(session, exceptions_file)
@@ -250,8 +248,7 @@ def run(
     free_factors(known, session.load().interface, afterwards)
     if len(afterwards):
         show_findings(afterwards.sorted(), "text")
-    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    click.echo(text(results, colour=colour, failures=failures, by=by, accuracy=accuracy), nl=False)
+    show_results(results, failures, by, accuracy)
     sys.exit(exit_code(results))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import sys
 from dataclasses import replace
 from functools import partial
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
 from diopigen.commands.combinations import combinations, needs
 from diopigen.commands.conformance import exit_code
@@ -23,12 +21,14 @@ from diopigen.commands.conformance_options import (
     selection_options,
     shard_options,
     spec_option,
+    unknown_seed,
 )
 from diopigen.commands.conformance_running import (
     known_exceptions,
     run_with_progress,
     select_cases,
     select_held_out,
+    show_results,
     started_ahead,
     waived,
     write_reports,
@@ -133,7 +133,6 @@ def aten(
     from diopigen.conformance.aten.forms import through_overloads
     from diopigen.conformance.aten.known import known_text, with_known
     from diopigen.conformance.aten.origins import ask_origins, origins_of
-    from diopigen.conformance.report.results import text
     from diopigen.conformance.run.execution import Execution
     from diopigen.conformance.run.identity import settings_digest, spec_digest
     from diopigen.conformance.run.provenance import provenance, sign
@@ -154,8 +153,7 @@ def aten(
     elif held_out is None:
         selected = select_cases(session, ops, family, dtype, axis, model)
     else:
-        source = click.get_current_context().get_parameter_source("seed")
-        seed = secrets.randbits(48) if source is ParameterSource.DEFAULT else seed
+        seed = unknown_seed(seed)
         selected = select_held_out(session, ops, family, dtype, seed, held_out)
     if case_id is None:
         selected = list(through_overloads(interface, selected))
@@ -197,8 +195,7 @@ def aten(
 
         click.echo(failure_text(results.results[0], results))
     else:
-        colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        click.echo(text(results, colour=colour, failures=failures, by=by, accuracy=accuracy), nl=False)
+        show_results(results, failures, by, accuracy)
         click.echo("\n".join(["", *known_text(explained)]) + "\n" if explained else "", nl=False)
     sys.exit(exit_code(results))
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from diopigen.commands.conformance_options import family_option, libraries_of, library_options, ops_option, spec_option
+from diopigen.commands.conformance_running import one_setup
 from diopigen.commands.conformance_vendor import vendor_options, vendor_side
 from diopigen.commands.grouped import Grouped
 from diopigen.console import Session
@@ -49,17 +50,16 @@ def batch(
     from diopigen.conformance.cases.suite import matching
     from diopigen.conformance.report.batch import table
     from diopigen.conformance.run.batch import BatchCheck
-    from diopigen.conformance.run.runner import paths_of, slim
-    from diopigen.conformance.run.worker import Bench, Setup
+    from diopigen.conformance.run.worker import Bench
     from diopigen.output.depfile import write_if_changed
 
     session = Session(spec, None, "text", False)
     interface = session.load().interface
     functions = matching(interface, ops, family)
     declared = vendor_side(session, impl, chip_file).accuracy
-    paths = paths_of(*libraries_of(session, lib, runtime), execution)
-    bench = Bench(Setup(slim(interface, [one.name for one in functions]), *paths, seed, time_limit, memory_limit << 30,
-                        execution=execution))  # fmt: skip
+    names = [one.name for one in functions]
+    libraries = libraries_of(session, lib, runtime)
+    bench = Bench(one_setup(session, libraries, names, seed, (time_limit, memory_limit), execution))
     check = BatchCheck(interface, seed=seed, limit=time_limit, declared=declared)
     found = []
     for function in functions:

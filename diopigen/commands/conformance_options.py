@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
+from click.core import ParameterSource
 
 from diopigen.commands import completion
 from diopigen.commands.grouped import group
@@ -140,6 +141,14 @@ seed_option = click.option(
     show_default=True,
     help="Seed of the drawn values; random: one that is drawn now and named at the end.",
 )
+
+
+def unknown_seed(seed: int) -> int:
+    """A seed that is not known before the run, unless --seed sets it."""
+    source = click.get_current_context().get_parameter_source("seed")
+    return secrets.randbits(48) if source is ParameterSource.DEFAULT else seed
+
+
 _crash_limit = click.option("--crash-limit", type=click.IntRange(1), default=20, hidden=True)
 
 

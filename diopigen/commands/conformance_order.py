@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import shlex
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from diopigen.commands.conformance_options import libraries_of, library_options, selection_options, spec_option
-from diopigen.commands.conformance_running import select_cases
+from diopigen.commands.conformance_running import one_setup, select_cases
 from diopigen.commands.grouped import Grouped
 from diopigen.console import Session
 
 if TYPE_CHECKING:
-    from diopigen.conformance.model import Case
     from diopigen.conformance.run.execution import Execution
-    from diopigen.conformance.run.order import Benches, Dependence
+    from diopigen.conformance.run.order import Dependence
 
 
 @click.command("bisect-order", cls=Grouped)
@@ -51,6 +49,7 @@ def bisect_order(
     from diopigen.conformance.cases.suite import find
     from diopigen.conformance.model import FAILURES
     from diopigen.conformance.run.order import results_in_order, search, shuffled
+    from diopigen.conformance.run.worker import Bench
 
     session = Session(spec, None, "text", False)
     libraries = libraries_of(session, lib, runtime)
@@ -59,7 +58,12 @@ def bisect_order(
         cases = [find(interface, name, session.models() if "/model-" in name else ()) for name in case_ids]
     else:
         cases = select_cases(session, ops, family, dtype, axis, model)
-    start = _benches(session, cases, libraries, seed, (time_limit, memory_limit), execution)
+    names = (case.function for case in cases)
+    setup = one_setup(session, libraries, names, seed, (time_limit, memory_limit), execution)
+
+    def start() -> Bench:
+        return Bench(setup)
+
     if case_ids:
         results = [result for result, _ in results_in_order(cases, start)]
         for result in results:
@@ -88,20 +92,3 @@ def _text(found: Dependence, options: list[str]) -> str:
     command = shlex.join(["diopigen", "conformance", "bisect-order", *options, *ids])
     lines = [head, f"  these {len(found.before)} before it are enough:", *(f"    {name}" for name in ids[:-1])]
     return "\n".join([*lines, f"  {command}"])
-
-
-def _benches(
-    session: Session,
-    cases: list[Case],
-    libraries: tuple[Path, Path],
-    seed: int,
-    limits: tuple[float, int],
-    execution: Execution,
-) -> Benches:
-    from diopigen.conformance.run.runner import paths_of, slim
-    from diopigen.conformance.run.worker import Bench, Setup
-
-    paths = paths_of(*libraries, execution)
-    functions = slim(session.load().interface, (case.function for case in cases))
-    setup = Setup(functions, *paths, seed, limits[0], limits[1] << 30, execution=execution)
-    return lambda: Bench(setup)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,12 +12,12 @@ import click
 
 from diopigen.commands.conformance import exit_code
 from diopigen.commands.conformance_options import report_options, selection_options, spec_option, with_options
-from diopigen.commands.conformance_running import write_reports
+from diopigen.commands.conformance_running import show_results, write_reports
 from diopigen.commands.grouped import Grouped
 from diopigen.console import Session, show_findings
 
 if TYPE_CHECKING:
-    from diopigen.conformance.model import Results
+    pass
 
 
 class _Reports(click.Group):
@@ -66,7 +65,8 @@ def show(
     results = read_results(Path(file))
     results = without_times(results) if no_times else results
     write_reports(session, results, json_file, junit_file, html_file)
-    _show(results, failures, by, accuracy)
+    show_results(results, failures, by, accuracy)
+    sys.exit(exit_code(results))
 
 
 @report.command(cls=Grouped)
@@ -100,14 +100,7 @@ def merge(
         show_findings(session.sink.sorted(), "text")
     results = without_times(results) if no_times else results
     write_reports(session, results, json_file, junit_file, html_file)
-    _show(results, failures, by, accuracy)
-
-
-def _show(results: Results, failures: int, by: str, accuracy: bool) -> None:
-    from diopigen.conformance.report.results import text
-
-    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    click.echo(text(results, colour=colour, failures=failures, by=by, accuracy=accuracy), nl=False)
+    show_results(results, failures, by, accuracy)
     sys.exit(exit_code(results))
 
 

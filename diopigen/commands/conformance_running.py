@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from diopigen.conformance.run.execution import Execution
     from diopigen.conformance.run.processes import Processes
     from diopigen.conformance.run.runner import Fleet
+    from diopigen.conformance.run.worker import Setup
     from diopigen.ir.model import Interface
 
 _FEW = 20
@@ -136,6 +138,30 @@ def write_reports(
         from diopigen.conformance.report.html import to_html
 
         _write(Path(html_file), to_html(results, session.load().interface, session.workspace().templates))
+
+
+def one_setup(
+    session: Session,
+    libraries: tuple[Path, Path],
+    functions: Iterable[str],
+    seed: int,
+    limits: tuple[float, int],
+    execution: Execution,
+) -> Setup:
+    """The settings of a process that calls some functions one after the other, for commands that have no workers."""
+    from diopigen.conformance.run.runner import paths_of, slim
+    from diopigen.conformance.run.worker import Setup
+
+    interface = slim(session.load().interface, functions)
+    return Setup(interface, *paths_of(*libraries, execution), seed, limits[0], limits[1] << 30, execution=execution)
+
+
+def show_results(results: Results, failures: int, by: str, accuracy: bool) -> None:
+    """Prints results as text, in colour on a terminal."""
+    from diopigen.conformance.report.results import text
+
+    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    click.echo(text(results, colour=colour, failures=failures, by=by, accuracy=accuracy), nl=False)
 
 
 def run_with_progress(

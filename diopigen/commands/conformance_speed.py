@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
 from diopigen.commands import completion
 from diopigen.commands.conformance_options import (
@@ -20,6 +18,7 @@ from diopigen.commands.conformance_options import (
     library_options,
     ops_option,
     spec_option,
+    unknown_seed,
 )
 from diopigen.commands.conformance_vendor import vendor_options, vendor_side
 from diopigen.commands.grouped import Grouped, group
@@ -94,8 +93,7 @@ def speed(
     session = Session(spec, None, "text", False)
     interface = session.load().interface
     libraries = libraries_of(session, lib, runtime)
-    if click.get_current_context().get_parameter_source("seed") is ParameterSource.DEFAULT:
-        seed = secrets.randbits(48)
+    seed = unknown_seed(seed)
     vendor = vendor_side(session, impl, chip_file)
     calls, left_out = _calls(session, ops, family, dtype, names)
     cases = vendor.converted([call.case for call in calls], interface)

@@ -11,7 +11,7 @@ from diopigen.service.protocol import RequestError, decoded
 from diopigen.service.request import STAGES, parsed
 
 LIMITS = Limits(time=100.0, memory=4 << 30)
-LIBRARY = {"library": "/tmp/libdiopi_impl.so"}
+LIBRARY = {"library": "/of/a/client/libdiopi_impl.so"}
 SOURCES = {"sources": {"a.c": "int a;"}, "build": "cc -shared a.c -o libdiopi_impl.so"}
 
 
@@ -37,7 +37,7 @@ def test_sources_are_built_first_and_stages_run_in_their_order() -> None:
         ({**LIBRARY, **SOURCES}, "library"),
         ({**LIBRARY, "opps": []}, "opps"),
         ({"library": "libdiopi_impl.so"}, "library"),
-        ({"library": "/tmp/a\0b"}, "library"),
+        ({"library": "/of/a\0b"}, "library"),
         ({**LIBRARY, "build": "make"}, "build"),
         ({"sources": {"a.c": ""}}, "build"),
         ({**SOURCES, "sources": {"../a.c": ""}}, "sources.../a.c"),
