@@ -73,8 +73,7 @@ def run_held_out(state: State) -> Report:
 
 def run_speed(state: State) -> Report:
     """Times calls of the functions, and compares the outputs of those that were timed."""
-    functions = state.functions  # which opens the library
-    rows, found = timed(state.suite.interface, functions, state.setup, lambda: state.has_time)
+    rows, found = timed(state.suite.interface, state.functions, state.setup, lambda: state.has_time)
     if not rows:
         return Report(SKIPPED, {"reason": "no call of the functions has the sizes that are timed"})
     return Report(FAILED if found else PASSED, {"times": rows}, found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -43,19 +44,22 @@ class State:
         self.in_force: tuple[str, ...] = ()
         """Names of what confines the library."""
 
+    @functools.cached_property
+    def setup(self) -> Setup:
+        """The settings of processes that call the library. Raises `Failure` where it is not there."""
+        library, runtime = library_and_runtime(
+            str(self.library), self.request.runtime or None, lambda: Path(self.suite.runtime)
+        )
+        return Setup(
+            slim(self.suite.interface, {function.name for function in self.selected()}),
+            str(library.resolve()), str(runtime.resolve()), self.request.seed, self.request.call_limit,
+            self.request.memory_limit, execution=self.suite.execution,
+        )  # fmt: skip
+
     @property
     def bench(self) -> Bench:
         """The checker, with the library open. Raises `Failure` where it does not load."""
         if self._bench is None:
-            library, runtime = library_and_runtime(
-                str(self.library), self.request.runtime or None, lambda: Path(self.suite.runtime)
-            )
-            names = {function.name for function in self.selected()}
-            self.setup = Setup(
-                slim(self.suite.interface, names), str(library.resolve()), str(runtime.resolve()),
-                self.request.seed, self.request.call_limit, self.request.memory_limit,
-                execution=self.suite.execution,
-            )  # fmt: skip
             self._bench = Bench(self.setup)
             self.in_force = self._bench.executor().in_force
         return self._bench

@@ -9,6 +9,7 @@ import numpy as np
 
 from diopigen.chip.accuracy import Declaration, invariance_of
 from diopigen.conformance.cases.rows import PARTS, RowCall, row_calls
+from diopigen.conformance.compare.ulp import unit
 from diopigen.conformance.dtypes import Array, decode
 from diopigen.conformance.model import SUCCESS
 from diopigen.conformance.oracles import Answer, Call, Expected, oracle_of
@@ -177,8 +178,6 @@ def _distance(before: Array, now: Array, dtype: str) -> tuple[int, float]:
     values = [np.array(decode(one, dtype)) for one in (before, now)]
     if values[0].dtype.kind != "f":
         return count, 0.0
-    bits = {"float16": 10, "bfloat16": 7, "float32": 23}.get(dtype, 52)
     with np.errstate(all="ignore"):
-        _, exponent = np.frexp(np.maximum(np.abs(values[0]), np.finfo(np.float32).tiny))
-        units = np.abs(values[0] - values[1]) / np.ldexp(1.0, exponent - 1 - bits)
+        units = np.abs(values[0] - values[1]) / unit(values[0], dtype)
     return count, float(np.nanmax(units, initial=0.0))
