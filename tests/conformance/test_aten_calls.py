@@ -184,11 +184,13 @@ def test_forks_have_the_streams_and_the_ending_of_their_client(tmp_path: Path) -
         done = subprocess.run(client, input="word\n", capture_output=True, text=True, check=False)
         assert (done.returncode, done.stdout) == (3, "ready\nword\n")
         assert subprocess.run(client, input="crash\n", text=True, check=False).returncode == -signal.SIGSEGV
-        waiting = subprocess.Popen(client, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        assert waiting.stdout is not None
-        waiting.stdout.readline()
-        waiting.terminate()
-        assert waiting.wait() == -signal.SIGKILL
+        for number in (signal.SIGTERM, signal.SIGKILL):  # a client that can ask for the end, and one that cannot
+            waiting = subprocess.Popen(client, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            assert waiting.stdout is not None
+            waiting.stdout.readline()
+            waiting.send_signal(number)
+            assert waiting.wait() == -signal.SIGKILL
+            assert waiting.stdout.read() == b""  # which ends with the last process that can write
         process.stdin.close()
         assert process.wait() == 0
 

@@ -7,8 +7,10 @@ The server ends with the process that has started it, whose end closes its stand
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import select
+import signal
 import socket
 import struct
 import subprocess
@@ -37,58 +39,63 @@ def forking(command: Sequence[str]) -> list[str]:
 
 
 def serve_forks(path: str, run: Callable[[], int]) -> None:
-    """Forks for each connection, until the standard input ends; `run` is what the new process does."""
+    """Forks for each connection, until the standard input ends; `run` is what the new process does. A connection whose
+    client has ended, or sends nothing more, ends its process."""
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(path)
         listening.listen()
         os.write(1, b"\n")
         waiting: dict[int, socket.socket] = {}
+        clients: dict[socket.socket, int] = {}
         ends, signalled = os.pipe()
         os.set_blocking(signalled, False)
         _wake_by_children(signalled)
         while True:
-            readable, _, _ = select.select([listening, sys.stdin, ends], [], [])
+            readable, _, _ = select.select([listening, sys.stdin, ends, *clients], [], [])
             if sys.stdin in readable:
                 return
+            for connection in clients.keys() & set(readable):
+                os.kill(clients.pop(connection), signal.SIGKILL)
             if ends in readable:
                 os.read(ends, 1 << 10)
-                _report(waiting)
+                _report(waiting, clients)
             if listening in readable:
                 connection, _ = listening.accept()
-                child = _forked(connection, listening, run)
-                connection.sendall(struct.pack("<i", child))
+                _, streams, _, _ = socket.recv_fds(connection, 1, 3)
+                if not streams:  # the client has ended meanwhile
+                    connection.close()
+                    continue
+                child = _forked(streams, [connection, listening, *waiting.values()], run)
                 waiting[child] = connection
+                clients[connection] = child
 
 
 def _wake_by_children(pipe: int) -> None:
-    import signal
-
     signal.set_wakeup_fd(pipe, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
 
 
-def _report(waiting: dict[int, socket.socket]) -> None:
+def _report(waiting: dict[int, socket.socket], clients: dict[socket.socket, int]) -> None:
     """Tells those whose processes have ended how they did."""
     for child in list(waiting):
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
-            with waiting.pop(child) as connection:
+            with waiting.pop(child) as connection, contextlib.suppress(BrokenPipeError):
+                clients.pop(connection, None)
                 connection.sendall(struct.pack("<i", status))
 
 
-def _forked(connection: socket.socket, listening: socket.socket, run: Callable[[], int]) -> int:
-    _, streams, _, _ = socket.recv_fds(connection, 1, 3)
+def _forked(streams: Sequence[int], others: Sequence[socket.socket], run: Callable[[], int]) -> int:
+    """A copy of this process with other standard streams and without the sockets of this one: its number."""
     child = os.fork()
     if child == 0:
-        import signal
-
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
             os.close(stream)
-        connection.close()
-        listening.close()
+        for one in others:
+            one.close()
         code = 1
         try:
             code = run()

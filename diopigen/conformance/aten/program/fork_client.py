@@ -12,13 +12,12 @@ def main() -> None:
     """Entry of the program."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(sys.argv[1])
+        signal.signal(signal.SIGTERM, lambda *_: connection.shutdown(socket.SHUT_WR))  # the server ends the process
         socket.send_fds(connection, [b"0"], [0, 1, 2])
         os.close(0)  # the process reads until the last writer of its input has closed it
         os.close(1)
-        (child,) = struct.unpack("<i", connection.recv(4, socket.MSG_WAITALL))
-        signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGKILL))
         answer = connection.recv(4, socket.MSG_WAITALL)
-    status = struct.unpack("<i", answer)[0] if len(answer) == 4 else 1
+    status = struct.unpack("<i", answer)[0] if len(answer) == 4 else 1 << 8
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         signal.signal(number, signal.SIG_DFL) if number != signal.SIGKILL else None
