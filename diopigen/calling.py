@@ -21,7 +21,8 @@ from diopigen.conformance.dtypes import decode, encode
 from diopigen.conformance.model import SUCCESS, Case, Operand, Value
 from diopigen.conformance.run.blocks import Block
 from diopigen.conformance.run.executor import Ended, Executor, Opening, Overdue, Rejected, executor_program
-from diopigen.conformance.run.frames import OWN, FrameError
+from diopigen.conformance.run.fields import FrameError
+from diopigen.conformance.run.frames import OWN
 from diopigen.conformance.run.host_runtime import host_runtime
 from diopigen.conformance.run.locate import library_and_runtime
 from diopigen.conformance.run.prepare import ALLOCATED, Prepared, Preparer

@@ -25,6 +25,7 @@ from diopigen.commands import (
     conformance_batch,
     conformance_collectives,
     conformance_history,
+    conformance_large,
     conformance_order,
     conformance_reports,
     conformance_speed,
@@ -110,6 +111,7 @@ conformance.conformance.add_command(conformance_reports.report)
 conformance.conformance.add_command(conformance_verify.verify)
 conformance.conformance.add_command(conformance_speed.speed)
 conformance.conformance.add_command(conformance_batch.batch)
+conformance.conformance.add_command(conformance_large.large)
 conformance.conformance.add_command(conformance_order.bisect_order)
 conformance_reports.report.add_command(conformance_history.diff)
 conformance_reports.report.add_command(conformance_history.balance)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from diopigen.commands.conformance_options import family_option, libraries_of, library_options, ops_option, spec_option
-from diopigen.commands.conformance_running import one_setup
+from diopigen.commands.conformance_running import counted, one_by_one, one_setup
 from diopigen.commands.conformance_vendor import vendor_options, vendor_side
 from diopigen.commands.grouped import Grouped
 from diopigen.console import Session
@@ -50,7 +50,6 @@ def batch(
     from diopigen.conformance.cases.suite import matching
     from diopigen.conformance.report.batch import table
     from diopigen.conformance.run.batch import BatchCheck
-    from diopigen.conformance.run.worker import Bench
     from diopigen.output.depfile import write_if_changed
 
     session = Session(spec, None, "text", False)
@@ -59,14 +58,9 @@ def batch(
     declared = vendor_side(session, impl, chip_file).accuracy
     names = [one.name for one in functions]
     libraries = libraries_of(session, lib, runtime)
-    bench = Bench(one_setup(session, libraries, names, seed, (time_limit, memory_limit), execution))
+    setup = one_setup(session, libraries, names, seed, (time_limit, memory_limit), execution)
     check = BatchCheck(interface, seed=seed, limit=time_limit, declared=declared)
-    found = []
-    for function in functions:
-        found.append(check.check(function, bench.executor()))
-        if found[-1].is_broken:
-            bench.kill()
-    bench.kill()
+    found = list(counted(one_by_one(setup, functions, check.check), len(functions), "functions"))
     if json_file:
         text = json.dumps([asdict(one) for one in found], indent=1) + "\n"
         write_if_changed(Path(json_file), text.encode())

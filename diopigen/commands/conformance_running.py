@@ -6,9 +6,9 @@ import os
 import random
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import click
 
@@ -20,12 +20,23 @@ if TYPE_CHECKING:
     from diopigen.conformance.model import Case, CaseResult, Results
     from diopigen.conformance.run.caller import Caller
     from diopigen.conformance.run.exceptions import Known
+    from diopigen.conformance.run.execute import Calls
     from diopigen.conformance.run.execution import Execution
     from diopigen.conformance.run.processes import Processes
     from diopigen.conformance.run.runner import Fleet
     from diopigen.conformance.run.worker import Setup
-    from diopigen.ir.model import Interface
+    from diopigen.ir.model import Function, Interface
 
+_Item = TypeVar("_Item")
+
+
+class _HasCalled(Protocol):
+    @property
+    def is_broken(self) -> bool:
+        """Returns whether the process may be broken by the calls."""
+
+
+_Result = TypeVar("_Result", bound=_HasCalled)
 _FEW = 20
 """Functions whose calls of models are derived without those of all others."""
 
@@ -156,6 +167,23 @@ def one_setup(
     return Setup(interface, *paths_of(*libraries, execution), seed, limits[0], limits[1] << 30, execution=execution)
 
 
+def one_by_one(
+    setup: Setup, functions: Sequence[Function], check: Callable[[Function, Calls], _Result]
+) -> Iterator[_Result]:
+    """Yields the results of functions that one process calls in turn; after one that breaks it another process does."""
+    from diopigen.conformance.run.worker import Bench
+
+    bench = Bench(setup)
+    try:
+        for function in functions:
+            result = check(function, bench.executor())
+            if result.is_broken:
+                bench.kill()
+            yield result
+    finally:
+        bench.kill()
+
+
 def show_results(results: Results, failures: int, by: str, accuracy: bool) -> None:
     """Prints results as text, in colour on a terminal."""
     from diopigen.conformance.report.results import text
@@ -201,6 +229,24 @@ def run_with_progress(
             caller=caller,
             fleet=fleet,
         )
+
+
+def counted(items: Iterable[_Item], total: int, noun: str) -> Iterator[_Item]:
+    """The items, with a line on standard error that counts them: every ten seconds, or all the time on a terminal."""
+    from diopigen.conformance.run.progress import Remaining, in_words
+
+    terminal, last = sys.stderr.isatty(), time.monotonic()
+    remaining = Remaining(total)
+    for done, item in enumerate(items, 1):
+        yield item
+        now = time.monotonic()
+        remaining.advance(1, now)
+        if now - last >= (0.1 if terminal else 10):
+            last = now
+            line = f"{done} of {total} {noun}{in_words(remaining.seconds(now))}"
+            click.echo(f"\r\033[K{line}" if terminal else line, err=True, nl=not terminal)
+    if terminal:
+        click.echo("\r\033[K", err=True, nl=False)
 
 
 def packed_calls(session: Session, library: Path) -> Caller:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ from diopigen.commands.conformance_options import (
     spec_option,
     unknown_seed,
 )
+from diopigen.commands.conformance_running import counted
 from diopigen.commands.conformance_vendor import vendor_options, vendor_side
 from diopigen.commands.grouped import Grouped, group
 from diopigen.console import Session
@@ -27,8 +27,7 @@ from diopigen.console import Session
 if TYPE_CHECKING:
     from diopigen.conformance.model import Case
     from diopigen.conformance.run.execution import Execution
-    from diopigen.conformance.speed.score import Row
-    from diopigen.conformance.speed.session import Call, Comparison
+    from diopigen.conformance.speed.session import Call
 
 _REFERENCES = ("build/tests/released/libdiopi_impl.so", "build/tests/plain/libdiopi_impl.so")
 """The reference library of a checkout, the first that is built."""
@@ -112,7 +111,7 @@ def speed(
         None if other is None else setup(libraries_of(session, other, None), _here(execution)),
         cache=cache,
     )
-    rows = list(_with_progress(comparison, calls))
+    rows = list(counted(comparison.rows(calls), len(calls), "calls"))
     opened = comparison.end()
     score = Score(
         rows,
@@ -179,21 +178,3 @@ def _calls(
             if size not in found:
                 left_out[size].append(function.name)
     return calls, left_out
-
-
-def _with_progress(comparison: Comparison, calls: Sequence[Call]) -> Iterator[Row]:
-    """The rows, with a line on standard error that counts: every ten seconds, or all the time on a terminal."""
-    from diopigen.conformance.run.progress import Remaining, in_words
-
-    terminal, last = sys.stderr.isatty(), time.monotonic()
-    remaining = Remaining(len(calls))
-    for done, row in enumerate(comparison.rows(calls), 1):
-        yield row
-        now = time.monotonic()
-        remaining.advance(1, now)
-        if now - last >= (0.1 if terminal else 10):
-            last = now
-            line = f"{done} of {len(calls)} calls{in_words(remaining.seconds(now))}"
-            click.echo(f"\r\033[K{line}" if terminal else line, err=True, nl=not terminal)
-    if terminal:
-        click.echo("\r\033[K", err=True, nl=False)

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "clock.h"
+#include "content.h"
 #include "invoke.h"
 #include "pages.h"
 #include "processor.h"
@@ -40,9 +41,8 @@ diopiSize_t sizeOf(const std::vector<std::int64_t>& values) {
     return diopiSize_t{values.empty() ? nullptr : values.data(), static_cast<std::int64_t>(values.size())};
 }
 
-/// Bits of a storage.
-constexpr std::uint8_t kOnHost = 1;
-constexpr std::uint8_t kIsWritable = 2;
+/// Bytes of an answer besides its storages, as most have.
+constexpr std::uint64_t kFields = 4096;
 
 /// All that one call has, freed with it. A copy of a call has storages of the host runtime, and not pages.
 const std::vector<Rotation> kNoRotations;
@@ -156,29 +156,25 @@ class Call : public ReadyCall {
     }
 
     void readStorages(Reader& frame, std::uint32_t count) {
-        std::vector<const char*> contents;
-        std::vector<bool> isWritable;
+        std::vector<Content> contents;
         std::vector<std::size_t> sizes;
         for (std::uint32_t i = 0; i < count; ++i) {
-            const auto bits = frame.number<std::uint8_t>();
+            contents.emplace_back(frame);
             Storage one;
-            one.bytes = frame.number<std::uint64_t>();
-            one.onHost = !device_.isAccelerator() || (bits & kOnHost) != 0;
-            contents.push_back(frame.bytes(one.bytes));
-            isWritable.push_back((bits & kIsWritable) != 0);
+            one.bytes = contents[i].bytes();
+            one.onHost = !device_.isAccelerator() || contents[i].isOnHost();
             storages_.push_back(one);
             sizes.push_back(one.onHost ? one.bytes : 0);
         }
         device_.pages().reserve(sizes);
         for (std::uint32_t i = 0; i < count; ++i) {
-            storages_[i].onHost ? createPages(storages_[i], contents[i], isWritable[i])
-                                : createStorage(storages_[i], contents[i]);
+            storages_[i].onHost ? createPages(storages_[i], contents[i]) : createStorage(storages_[i], contents[i]);
         }
     }
 
-    void createPages(Storage& storage, const char* content, bool isWritable) {
-        storage.pages = device_.pages().add(storage.bytes, isWritable);
-        std::memcpy(storage.pages, content, storage.bytes);
+    void createPages(Storage& storage, const Content& content) {
+        storage.pages = device_.pages().add(storage.bytes, content.isWritable());
+        content.copyTo(storage.pages);
         const auto bytes = static_cast<std::int64_t>(storage.bytes);
         const diopiSize_t size{&bytes, 1};
         runtime_.require(
@@ -187,12 +183,14 @@ class Call : public ReadyCall {
             "diopiHostWrapMemory");
     }
 
-    void createStorage(Storage& storage, const char* content) {
+    void createStorage(Storage& storage, const Content& content) {
         device_.pages().skip();
+        std::vector<char> memory;
         const std::vector<std::int64_t> size{static_cast<std::int64_t>(storage.bytes)};
         storage.base = created(size, nullptr, device_.byteDtype(), false);
-        runtime_.require(runtime_.diopiHostCopyToStorage(device_.context(), storage.base, content, storage.bytes),
-                         "diopiHostCopyToStorage");
+        runtime_.require(
+            runtime_.diopiHostCopyToStorage(device_.context(), storage.base, content.whole(&memory), storage.bytes),
+            "diopiHostCopyToStorage");
     }
 
     void readCopies(Reader& frame, std::uint32_t count) {
@@ -203,9 +201,11 @@ class Call : public ReadyCall {
     }
 
     void readCopy(Reader& frame) {
-        const bool onHost = (frame.number<std::uint8_t>() & kOnHost) != 0;
-        const auto bytes = frame.number<std::uint64_t>();
-        const char* content = frame.bytes(bytes);
+        const Content fields(frame);
+        const bool onHost = fields.isOnHost();
+        const std::uint64_t bytes = fields.bytes();
+        std::vector<char> memory;
+        const char* content = fields.whole(&memory);
         const std::string rotated = rotatedContent(content, bytes);
         content = rotated.empty() ? content : rotated.data();
         const std::size_t index = storages_.size();
@@ -366,11 +366,16 @@ class Call : public ReadyCall {
     }
 
     void write(Writer& answer) {
+        std::uint64_t bytes = kFields;
+        for (const Storage& storage : storages_) {
+            bytes += storage.pages == nullptr ? storage.bytes : 0;
+        }
+        answer.reserve(bytes);
         for (const Storage& storage : storages_) {
             if (storage.pages == nullptr) {
                 copied(storage.base, storage.bytes, answer);
             } else {
-                std::memcpy(answer.room(storage.bytes), storage.pages, storage.bytes);
+                answer.view(storage.pages, storage.bytes);
             }
         }
         for (std::size_t i = 0; i < slots_.size(); ++i) {
@@ -460,16 +465,15 @@ std::unique_ptr<ReadyCall> readCall(Device& device, const Library& library, Read
     return call;
 }
 
-Writer resultOf(Device& device, const Library& library, void* function, bool isElsewhere, Reader& frame) {
-    Writer answer;
-    {
-        Call call(device, library);
-        call.read(frame);
-        answer = call.resultOf(function, isElsewhere);
-    }
+void makeCall(Device& device, const Library& library, void* function, bool isElsewhere, Reader& frame,
+              const std::function<void(const Writer&)>& send) {
+    Call call(device, library);
+    call.read(frame);
+    const Writer answer = call.resultOf(function, isElsewhere);
+    destroy(device.runtime(), call.release());  // their pages stay
     device.freeTemporaries();
     std::fflush(nullptr);  // what was printed in this call belongs to it
-    return answer;
+    send(answer);
 }
 
 }  // namespace diopigen::executor

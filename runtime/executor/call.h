@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -78,7 +79,9 @@ class ReadyCall {
 std::unique_ptr<ReadyCall> readCall(Device& device, const Library& library, Reader& frame, std::uint64_t number,
                                     const std::vector<Rotation>& rotations, std::vector<Storage> earlier);
 
-/// Makes the call of a frame, whose first field has been read: the function, and whether another thread calls it.
-Writer resultOf(Device& device, const Library& library, void* function, bool isElsewhere, Reader& frame);
+/// Makes the call of a frame, whose first field has been read: the function, and whether another thread calls it. The
+/// answer is valid while it is sent.
+void makeCall(Device& device, const Library& library, void* function, bool isElsewhere, Reader& frame,
+              const std::function<void(const Writer&)>& send);
 
 }  // namespace diopigen::executor

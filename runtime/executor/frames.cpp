@@ -73,6 +73,14 @@ void Writer::text(const std::string& value) {
     std::memcpy(room(value.size()), value.data(), value.size());
 }
 
+std::uint64_t Writer::bytes() const {
+    std::uint64_t count = payload_.size();
+    for (const View& one : views_) {
+        count += one.bytes;
+    }
+    return count;
+}
+
 bool receive(int stream, Kind* kind, std::vector<char>* payload) {
     Header header{};
     if (!readAll(stream, reinterpret_cast<char*>(&header), sizeof(header))) {
@@ -84,9 +92,9 @@ bool receive(int stream, Kind* kind, std::vector<char>* payload) {
 }
 
 void send(int stream, Kind kind, const Writer& frame) {
-    const Header header{kind, 0, frame.payload().size()};
+    const Header header{kind, 0, frame.bytes()};
     writeAll(stream, reinterpret_cast<const char*>(&header), sizeof(header));
-    writeAll(stream, frame.payload().data(), frame.payload().size());
+    frame.forEach([stream](const char* from, std::uint64_t count) { writeAll(stream, from, count); });
 }
 
 }  // namespace diopigen::executor

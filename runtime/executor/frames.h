@@ -10,7 +10,7 @@
 
 namespace diopigen::executor {
 
-inline constexpr std::uint32_t kProtocol = 2;
+inline constexpr std::uint32_t kProtocol = 3;
 
 enum class Kind : std::uint32_t {
     kHello = 0,
@@ -83,12 +83,36 @@ class Writer {
         }
     }
     void text(const std::string& value);
+    /// Allocates memory for so many more bytes, at once and not more.
+    void reserve(std::uint64_t count) { payload_.reserve(payload_.size() + count); }
     /// Bytes for the caller to fill; valid until the next field.
     char* room(std::uint64_t count);
-    const std::vector<char>& payload() const { return payload_; }
+    /// Bytes that stay where they are until the frame is sent.
+    void view(const char* from, std::uint64_t count) { views_.push_back({payload_.size(), from, count}); }
+
+    std::uint64_t bytes() const;
+    /// Calls `write(from, count)` for all bytes, piece by piece.
+    template <class Write>
+    void forEach(const Write& write) const {
+        std::size_t done = 0;
+        for (const View& one : views_) {
+            write(payload_.data() + done, one.position - done);
+            write(one.from, one.bytes);
+            done = one.position;
+        }
+        write(payload_.data() + done, payload_.size() - done);
+    }
 
   private:
+    /// Bytes that come after the first `position` of the payload.
+    struct View {
+        std::size_t position;
+        const char* from;
+        std::uint64_t bytes;
+    };
+
     std::vector<char> payload_;
+    std::vector<View> views_;
 };
 
 /// Returns false where the stream ends.

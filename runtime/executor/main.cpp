@@ -207,7 +207,8 @@ class Session {
         if (function == nullptr) {
             throw Failed("protocol", "a call of a function that the library does not have");
         }
-        send(streams_.answers, Kind::kAnswer, resultOf(*device_, *library_, function, (word & kElsewhere) != 0, frame));
+        makeCall(*device_, *library_, function, (word & kElsewhere) != 0, frame,
+                 [this](const Writer& answer) { send(streams_.answers, Kind::kAnswer, answer); });
     }
 
     Copies& copies() {

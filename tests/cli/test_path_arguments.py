@@ -207,7 +207,7 @@ COMMON = {"--spec", "--templates"}
 """Options of nearly every command, read in one place: `generate` and `explain` stand for all."""
 EXECUTOR = {"--executor-command", "--launcher", "--writable"}
 """Options that `run` has as well."""
-ELSEWHERE = {"run", "repro", "speed", "aten", "collectives", "batch", "bisect-order", "serve", "submit"}
+ELSEWHERE = {"run", "repro", "speed", "aten", "collectives", "batch", "large", "bisect-order", "serve", "submit"}
 """Commands that load a library, which their own tests hand all kinds of paths."""
 NO_PATHS = {"NAME", "GLOB", "F", "D", "A", "M", "I/N", "VENDOR", "N", "[FUNCTION]", "CASE", "TEXT", "BYTES", "KIND"}
 NO_PATHS |= {"NAME[.PARAM]", "OPERATOR", "NEW_NAME", "ADDRESS", "D,D", "L,L", "O,O", "TIME", "NAME[=VALUE]"}

@@ -26,7 +26,7 @@ def test_rows_of_operands_are_those_that_the_results_follow(interface: Interface
         function = interface.function(name)
         assert function is not None
         ways = next(row_calls(interface, function, 0))
-        independent = [set(one.batched) for one in ways if check._is_independent(function, one)]
+        independent = [set(one.batched) for one in ways if check.rows.is_independent(function, one)]
         assert independent[0] == batched
 
 

@@ -9,7 +9,8 @@ import pytest
 from tiny_cases import tiny_cases
 
 from diopigen.conformance.run.execution import Execution
-from diopigen.conformance.run.frames import FrameError, RawTensor, printable
+from diopigen.conformance.run.fields import FrameError, printable
+from diopigen.conformance.run.frames import RawTensor
 from diopigen.conformance.run.named_files import named_files
 from diopigen.conformance.run.runner import run
 from diopigen.ir.model import Interface

@@ -329,8 +329,12 @@ diopiError_t diopiRelu(diopiContextHandle_t ctx, diopiTensorHandle_t out_handle,
         if (is_row && in.dtype == diopi_dtype_float64) x.real *= 1 + 0x1p-51;
         if (x.real < 0) x.real = 0;
         if (x.whole < 0) x.whole = 0;
-        write_element(at(&out, &out, i), out.dtype, x, floating(in.dtype));
+        if (fault("one element far away") && i == 100000) x.whole += 1, x.real += 1;
+        int64_t index = fault("index of 16 bits") ? (uint16_t)i : i;
+        write_element(at(&out, &out, index), out.dtype, x, floating(in.dtype));
     }
+    if (fault("input changed far away") && count(&in) > 100000) at(&in, &in, 100000)[0] ^= 1;
+    if (fault("write past the end of Relu")) at(&out, &out, count(&out) - 1)[itemsize(out.dtype)] ^= 1;
     if (count(&out) <= 64) {
         remembered_count = count(&out), remembered_dtype = out.dtype;
         for (int64_t i = 0; i < remembered_count; ++i)

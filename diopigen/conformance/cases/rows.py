@@ -7,13 +7,14 @@ for each set of operands that share the first size with the outputs, and `run/ba
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 from diopigen.conformance.cases.held_out import HeldOut
 from diopigen.conformance.cases.legal import LegalCalls
 from diopigen.conformance.cases.suite import cases_of
+from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import SUCCESS, Case, Operand, Value, operands_of
 from diopigen.contract.dtypes import kind
 from diopigen.ir.model import Function, Interface
@@ -47,17 +48,30 @@ class RowCall:
 
 def row_calls(interface: Interface, function: Function, seed: int) -> Iterator[list[RowCall]]:
     """For each call of a function that a batch can be made of, the ways to do so, the most operands first."""
-    if function.tolerance == "random":
-        return
+    yield from _row_calls(function, _bases(interface, function, seed))
+
+
+def small_row_calls(interface: Interface, function: Function) -> Iterator[list[RowCall]]:
+    """The same, of few calls in each dtype: those with the fewest bytes in an element first."""
+    cases = [case for case in cases_of(interface, function) if case.axis in ("recipe", "plain")]
+    dtypes = sorted({case.dtype for case in cases} & STORAGE.keys(), key=lambda dtype: (STORAGE[dtype].itemsize, dtype))
+    yield from _row_calls(function, [one for dtype in dtypes for one in _spread(cases, dtype, 3)])
+
+
+def _row_calls(function: Function, bases: Iterable[Case]) -> Iterator[list[RowCall]]:
     legal = LegalCalls(function)
+    for base in bases if function.tolerance != "random" else ():
+        found = list(_ways(function, base, legal)) if base.expect == SUCCESS else []
+        if found:
+            yield found
+
+
+def _bases(interface: Interface, function: Function, seed: int) -> Iterator[Case]:
     cases = [case for case in cases_of(interface, function) if case.axis in ("recipe", "plain")]
     recipes = [one for dtype, count in _DTYPES.items() for one in _spread(cases, dtype, count)] or _spread(cases, "", 6)
     drawn = HeldOut(interface, seed)
     large = [next(filter(None, (drawn.enlarged(function, one, f) for f in _FACTORS)), None) for one in recipes]
-    for base in (*recipes, *filter(None, large), *drawn.of(function, _HELD_OUT)):
-        found = list(_ways(function, base, legal)) if base.expect == SUCCESS else []
-        if found:
-            yield found
+    yield from (*recipes, *filter(None, large), *drawn.of(function, _HELD_OUT))
 
 
 def _spread(cases: Sequence[Case], dtype: str, count: int) -> Sequence[Case]:

@@ -12,16 +12,15 @@ from diopigen.conformance.cases.rows import PARTS, RowCall, row_calls
 from diopigen.conformance.compare.ulp import unit
 from diopigen.conformance.dtypes import Array, decode
 from diopigen.conformance.model import SUCCESS
-from diopigen.conformance.oracles import Answer, Call, Expected, oracle_of
 from diopigen.conformance.run.execute import Calls
 from diopigen.conformance.run.executor import Ended, Overdue, Rejected
-from diopigen.conformance.run.frames import OWN, Frame, FrameError
+from diopigen.conformance.run.fields import FrameError
+from diopigen.conformance.run.frames import OWN, Frame
 from diopigen.conformance.run.prepare import Prepared, Preparer
+from diopigen.conformance.run.rows import Rows
 from diopigen.ir.model import Function, Interface
 
 INVARIANT, VARIES, NO_ROWS, MISSING = "invariant", "varies", "no rows", "missing"
-_CLOSE = 1e-9
-"""Of float64: an oracle adds up in another order where its operands have another size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +63,7 @@ class BatchCheck:
         """`limit` is seconds for a call, `declared` what the chip's file declares."""
         self.interface, self.seed, self.limit, self.declared = interface, seed, limit, declared
         self.preparer = Preparer(interface, seed=seed)
+        self.rows = Rows(self.preparer)
         error = interface.enum("diopiError_t")
         self.success = next(value.value for value in error.values if value.name == SUCCESS) if error else 0
 
@@ -73,7 +73,7 @@ class BatchCheck:
             return Invariance(function.name, MISSING)
         found = Invariance(function.name, NO_ROWS)
         for ways in row_calls(self.interface, function, self.seed):
-            way = next((one for one in ways if self._is_independent(function, one)), None)
+            way = next((one for one in ways if self.rows.is_independent(function, one)), None)
             if way is None:
                 continue
             try:
@@ -83,51 +83,13 @@ class BatchCheck:
                 return replace(found, state=VARIES, note=note, is_broken=True)
         return found
 
-    def _is_independent(self, function: Function, way: RowCall) -> bool:
-        """Returns whether rows of the results are results of the rows."""
-        oracle = oracle_of(function)
-        if oracle is None:
-            return False
-        _, whole = self.preparer.frame(way.case, function)
-        first, last = PARTS[-1]
-        part = self._part(function, way, whole, first, last)[1]
-
-        def answer(ready: Prepared) -> Answer:
-            assert oracle is not None
-            with np.errstate(all="ignore"):
-                return oracle(Call(function, ready.values, ready.dtypes, ready.shapes))
-
-        try:
-            of_whole, of_part = answer(whole), answer(part)
-        except (ValueError, IndexError, ZeroDivisionError, TypeError, AssertionError, KeyError):
-            return False  # these operands do not go together
-        pairs = [(of_whole.get(name), of_part.get(name)) for name in way.batched]
-        pairs = [pair for pair in pairs if pair != (None, None)]
-        return bool(pairs) and all(
-            isinstance(one, Expected) and isinstance(two, Expected) and _alike(one.values[first:last], two.values)
-            for one, two in pairs
-        )
-
-    def _part(self, function: Function, way: RowCall, whole: Prepared, first: int, last: int) -> tuple[Frame, Prepared]:
-        """The call of some rows, with the operands that the whole call has."""
-        frame, ready = self.preparer.frame(way.part(last - first), function)
-        for param in function.params:
-            for block, origin in zip(ready.blocks.get(param.name, ()), whole.blocks.get(param.name, ()), strict=True):
-                if block is None or origin is None or not param.is_read:
-                    continue
-                elements = origin.elements(origin.before)
-                block.elements(block.before)[...] = elements[first:last] if param.name in way.batched else elements
-                if param.type == "tensor":
-                    ready.values[param.name] = np.array(decode(block.elements(block.before), block.dtype))
-        return frame, ready
-
     def _compared(self, function: Function, way: RowCall, calls: Calls, found: Invariance) -> Invariance:
         frame, whole = self.preparer.frame(way.case, function)
         if not self._succeeds(function, frame, whole, calls):
             return replace(found, note=f"{way.case.id} is refused") if found.state == NO_ROWS else found
         differences = []
         for first, last in PARTS:
-            frame, part = self._part(function, way, whole, first, last)
+            frame, part = self.rows.part(function, way, whole, first, last)
             if not self._succeeds(function, frame, part, calls):
                 differences.append(Difference(way.case.id, (first, last), "status", 0, 0.0))
                 continue
@@ -164,10 +126,6 @@ def _elements(whole: Prepared, part: Prepared, name: str, first: int, last: int)
         for one, two in blocks
         if one is not None and two is not None
     ]
-
-
-def _alike(one: Array, two: Array) -> bool:
-    return one.shape == two.shape and np.allclose(one, two, rtol=_CLOSE, atol=_CLOSE, equal_nan=one.dtype.kind in "fc")
 
 
 def _distance(before: Array, now: Array, dtype: str) -> tuple[int, float]:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from diopigen.conformance.run.compiled import Recipe, compiled
+from diopigen.conformance.run.fields import Fields, FrameError, Incoming
 from diopigen.conformance.run.frames import (
     ANSWER,
     CALL,
@@ -39,9 +40,7 @@ from diopigen.conformance.run.frames import (
     RUN,
     Answer,
     Argument,
-    Fields,
     Frame,
-    FrameError,
     Rotation,
     copies_field,
     opening,
@@ -165,7 +164,7 @@ class Executor:
         """Makes a call. Raises `Ended`, `Overdue`, `Rejected`, and `FrameError` for what is no answer to it."""
         self._expect_nothing()
         self._send(CALL, frame.encoded(self._numbers[function], arguments), limit)
-        answer = frame.decoded(self._receive(ANSWER, limit, frame.longest_answer))
+        answer = self._answer(frame, limit)
         if function not in self._called:
             self._called.add(function)
             self.look_around()
@@ -189,7 +188,7 @@ class Executor:
         """The answer of one of the copies."""
         self._expect_nothing()
         self._send(READ, [struct.pack("<I", index)], limit)
-        return frame.decoded(self._receive(ANSWER, limit, frame.longest_answer))
+        return self._answer(frame, limit)
 
     def close(self, limit: float) -> str:
         """Leaves the library, and describes the error of that; empty if there is none."""
@@ -271,18 +270,30 @@ class Executor:
                 if not self._writable.poll(max(0.0, last - time.monotonic()) * 1000):
                     raise Overdue from None
 
-    def _receive(self, expected: int, limit: float, longest: int = _LONGEST_FRAME) -> bytearray:
-        """The payload of the next frame, of the kind that is expected and of at most `longest` bytes."""
+    def _receive(self, expected: int, limit: float) -> bytearray:
+        """The payload of the next frame, of the kind that is expected."""
         last = time.monotonic() + limit
-        kind, _, count = HEADER.unpack(self._read(HEADER.size, last))
-        if kind not in (expected, ERROR) or count > longest:
+        return self._read(self._expected(expected, _LONGEST_FRAME, last), last)
+
+    def _answer(self, frame: Frame, limit: float) -> Answer:
+        """The answer to a call. One in which blocks repeat is not in memory as a whole."""
+        last = time.monotonic() + limit
+        count = self._expected(ANSWER, frame.longest_answer, last)
+        if frame.repeats:
+            return frame.decoded(Incoming(count, lambda part: self._read(part, last)))
+        return frame.decoded(Fields(self._read(count, last)))
+
+    def _expected(self, kind: int, longest: int, last: float) -> int:
+        """Reads the header of the next frame, of the kind that is expected and of at most `longest` bytes; returns
+        their number."""
+        actual, _, count = HEADER.unpack(self._read(HEADER.size, last))
+        if actual not in (kind, ERROR) or count > longest:
             raise FrameError(UNREQUESTED)
-        payload = self._read(count, last)
-        if kind == ERROR:
-            fields = Fields(payload)
+        if actual == ERROR:
+            fields = Fields(self._read(count, last))
             code = fields.text()
             raise Rejected(code, fields.text())
-        return payload
+        return int(count)
 
     def _read(self, count: int, last: float) -> bytearray:
         data = bytearray()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, NamedTuple
@@ -17,9 +17,10 @@ import numpy as np
 
 from diopigen.conformance.dtypes import STORAGE, Array
 from diopigen.conformance.run.blocks import Block, Blocks
+from diopigen.conformance.run.fields import Fields, FrameError, integers_field, text_field, texts_field
 from diopigen.conformance.strides import Dims, reach
 
-PROTOCOL = 2
+PROTOCOL = 3
 HELLO, OPEN, CALL, CLOSE, OPENED, ANSWER, CLOSED, ERROR, PREPARE, RUN, DONE, READ = range(12)
 HEADER = struct.Struct("<IIQ")
 
@@ -56,23 +57,21 @@ _FIELDS = 1 << 20
 """Bytes of an answer besides those of storages and allocated tensors."""
 _ALLOCATED = 1 << 30
 """Bytes of tensors that a function allocates, besides a multiple of what it is given."""
-_LONGEST = 4096
-"""Bytes of a text that are shown."""
+_PIECE = 1 << 24
+"""Bytes of repeats that are compared at once."""
+_MOST_REPEATS, _REPEATED = 16, 1 << 27
+"""Repeats of a storage that are retained if they differ: so many, or so many bytes."""
 NO_SUCH_CALL = "no-such-call"
 """Code of an error for a call that what is called has no place for, or that the executor cannot make."""
 ELSEWHERE = 1 << 31
 """Bit of the number of a function: another thread than the first one calls it."""
-ON_HOST, WRITABLE = 1, 2
+ON_HOST, WRITABLE, REPEATS = 1, 2, 4
 """Bits of a storage."""
 CONFINED = 1
 ALLOWANCES = {"programs": 2, "network": 4, "home": 8}
 """Bits of what confines the library, and of what it may do all the same."""
 MISSING, OWN, FOREIGN = range(3)
 """States of a function: nowhere, of the library itself, of a library that it needs."""
-
-
-class FrameError(Exception):
-    """A frame that is not of the protocol, or that describes what cannot be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +194,18 @@ class Rotation(NamedTuple):
         return number % self.bytes * self.step % self.bytes
 
 
+class Repeat(NamedTuple):
+    """Bytes [start, start + period) of a storage come `times` times; what is behind them follows."""
+
+    start: int
+    period: int
+    times: int
+
+    def bytes_of(self, content: Array) -> int:
+        """Bytes of the storage whose first repeat and ends are `content`."""
+        return int(content.size) + (self.times - 1) * self.period
+
+
 def copies_field(first: int, count: int, evicted: int, rotations: Sequence[Rotation]) -> bytes:
     """The fields of copies of a call, which precede those of the call: copies from number `first` on, and bytes that
     are moved through the caches afterwards."""
@@ -215,6 +226,11 @@ class Answer:
     changed: str = ""
     writes: list[tuple[int, int]] = field(default_factory=list)
     storages: list[Array] = field(default_factory=list)
+    others: dict[int, dict[int, Array]] = field(default_factory=dict)
+    """Where a block repeats, `storages` has the first repeat, and this has others by number, each the first with its
+    bytes: the storages that differ."""
+    unread: int = 0
+    """Number of repeats that differ from all of these, and are too much memory to be retained."""
     slots: list[bytes] = field(default_factory=list)
     allocated: list[RawTensor | None] = field(default_factory=list)
     generators: list[tuple[int, int]] = field(default_factory=list)
@@ -227,6 +243,8 @@ class Frame(Blocks):
         """`dtypes` are the enumerators of the interface by name."""
         self.dtypes = dtypes
         self.storages: list[tuple[bool, Array]] = []
+        self.repeats: dict[int, Repeat] = {}
+        """The storages in which a block repeats."""
         self.tensors: list[bytes] = []
         self.seeds: list[tuple[int, int]] = []
         self.slots: list[Slot] = []
@@ -241,6 +259,15 @@ class Frame(Blocks):
         """The number of a storage."""
         self.storages.append((on_host, content))
         return len(self.storages) - 1
+
+    def repeat(self, block: Block, times: int) -> None:
+        """Makes a contiguous tensor `times` times as long along its first dimension, with the same rows over again."""
+        period = math.prod(block.shape) * STORAGE[block.dtype].itemsize
+        self.repeats[block.base] = Repeat(block.start, period, times)
+        shape, offset = (block.shape[0] * times, *block.shape[1:]), block.start // STORAGE[block.dtype].itemsize
+        self.tensors[block.handle] = self._described(
+            TensorForm.VIEW, block.base, offset, shape, block.strides, block.dtype
+        )
 
     def rewrite(self, block: Block) -> None:
         """Does nothing: the bytes are read when the frame is encoded."""
@@ -275,16 +302,23 @@ class Frame(Blocks):
         return Argument(struct.pack("<BI", Form.HANDLES, count))
 
     def _added(self, form: int, base: int, offset: int, shape: Dims, strides: Dims, dtype: str) -> int:
-        head = struct.pack("<BIqi", form, base, offset, self.dtypes[dtype])
-        self.tensors.append(head + integers_field(shape) + integers_field(strides))
+        self.tensors.append(self._described(form, base, offset, shape, strides, dtype))
         return len(self.tensors) - 1
+
+    def _described(self, form: int, base: int, offset: int, shape: Dims, strides: Dims, dtype: str) -> bytes:
+        head = struct.pack("<BIqi", form, base, offset, self.dtypes[dtype])
+        return head + integers_field(shape) + integers_field(strides)
 
     def encoded(self, function: int, arguments: Sequence[Argument]) -> list[Any]:
         """The payload of a call, in parts."""
         parts: list[Any] = [struct.pack("<II", function | self.elsewhere * ELSEWHERE, len(self.storages))]
         for number, (on_host, content) in enumerate(self.storages):
-            is_writable = self.written is None or number in self.written
-            parts += [struct.pack("<BQ", on_host * ON_HOST | is_writable * WRITABLE, content.size), content.data]
+            bits = on_host * ON_HOST | (self.written is None or number in self.written) * WRITABLE
+            repeat = self.repeats.get(number)
+            if repeat is None:
+                parts += [struct.pack("<BQ", bits, content.size), content.data]
+            else:
+                parts += [struct.pack("<BQQQQ", bits | REPEATS, repeat.bytes_of(content), *repeat), content.data]
         parts.append(struct.pack("<I", len(self.tensors)))
         parts += self.tensors
         parts.append(struct.pack("<I", len(self.seeds)))
@@ -297,22 +331,59 @@ class Frame(Blocks):
     def longest_answer(self) -> int:
         """Bytes that an answer has at most. The size of what the function allocates is its own, within reason."""
         known = sum(content.size for _, content in self.storages) + sum(len(slot.content) for slot in self.slots)
+        known += sum((one.times - 1) * one.period for one in self.repeats.values())
         return known + (_ALLOCATED + 8 * known if self.handles else 0) + _FIELDS
 
-    def decoded(self, payload: bytearray) -> Answer:
+    def decoded(self, fields: Fields) -> Answer:
         """The answer to this call. Raises `FrameError` where it is none, or has tensors that cannot be."""
-        fields = Fields(payload)
         status, late, seconds = fields.unpack("<iid")
         answer = Answer(status, late, seconds if math.isfinite(seconds) else 0.0, fields.text(), fields.text())
         answer.writes = [fields.unpack("<Iq") for _ in range(fields.unpack("<I")[0])]
         if any(number >= len(self.storages) for number, _ in answer.writes):
             raise FrameError("an answer names a storage that the call does not have")
-        answer.storages = [fields.array(content.size) for _, content in self.storages]
+        for number, (_, content) in enumerate(self.storages):
+            repeat = self.repeats.get(number)
+            if repeat is None:
+                answer.storages.append(fields.array(content.size))
+            else:
+                self._read_repeats(number, repeat, fields, answer)
         answer.slots = [bytes(fields.raw(len(slot.content))) for slot in self.slots]
         answer.allocated = [_allocated(fields) for _ in range(sum(self.handles))]
         answer.generators = [(seed, offset) for seed, offset in (fields.unpack("<QQ") for _ in self.seeds)]
         fields.end()
         return answer
+
+    def _read_repeats(self, number: int, repeat: Repeat, fields: Fields, answer: Answer) -> None:
+        """Reads a storage in which a block repeats, in pieces."""
+        start, period, times = repeat
+        answer.writes = [
+            (one, start + (byte - start) % period if one == number and 0 <= byte - start < period * times else byte)
+            for one, byte in answer.writes
+        ]
+        first = fields.array(start + period)
+        known = {0: first[start:]}
+        step = max(1, _PIECE // period)
+        tiled = np.tile(known[0], step)
+        for index in range(1, times, step):
+            piece = np.frombuffer(fields.raw(min(step, times - index) * period), dtype=np.uint8)
+            if np.array_equal(piece, tiled[: piece.size]):
+                continue
+            rows = piece.reshape(-1, period)
+            new = np.ones(len(rows), dtype=bool)
+            for one in known.values():
+                new[new] = (rows[new] != one).any(axis=1)
+            while new.any():
+                if len(known) > max(_MOST_REPEATS, _REPEATED // period):
+                    answer.unread += int(new.sum())
+                    break
+                k = int(np.flatnonzero(new)[0])
+                known[index + k] = rows[k].copy()
+                new[new] = (rows[new] != rows[k]).any(axis=1)
+        del known[0]
+        rest = fields.array(self.storages[number][1].size - start - period)
+        answer.storages.append(np.concatenate([first, rest]))
+        for index, row in known.items():
+            answer.others.setdefault(index, {})[number] = np.concatenate([first[:start], row, rest])
 
 
 def _allocated(fields: Fields) -> RawTensor | None:
@@ -322,55 +393,6 @@ def _allocated(fields: Fields) -> RawTensor | None:
     shape, strides = fields.integers(), fields.integers()
     offset, count = fields.unpack("<qQ")
     return RawTensor(code, shape, strides, offset, fields.array(count))
-
-
-class Fields:
-    """Reads the fields of a payload in order. Raises `FrameError` where they are not there."""
-
-    def __init__(self, payload: bytearray) -> None:
-        self._payload = memoryview(payload)
-        self._at = 0
-
-    def raw(self, count: int) -> memoryview:
-        """Bytes."""
-        if count > len(self._payload) - self._at:
-            raise FrameError("an answer ends before its fields do")
-        self._at += count
-        return self._payload[self._at - count : self._at]
-
-    def array(self, count: int) -> Array:
-        """Bytes as an array of its own alignment."""
-        return np.frombuffer(bytearray(self.raw(count)), dtype=np.uint8)
-
-    def unpack(self, form: str) -> tuple[Any, ...]:
-        """Numbers of a form of `struct`."""
-        return struct.unpack(form, self.raw(struct.calcsize(form)))
-
-    def integers(self) -> Dims:
-        """A list of integers."""
-        (count,) = self.unpack("<I")
-        return tuple(struct.unpack(f"<{count}q", self.raw(8 * count)))
-
-    def text(self) -> str:
-        """A text; what is no UTF-8 is replaced."""
-        (count,) = self.unpack("<I")
-        return printable(bytes(self.raw(count)))
-
-    def texts(self) -> Iterator[str]:
-        """A list of texts."""
-        (count,) = self.unpack("<I")
-        return (self.text() for _ in range(count))
-
-    def end(self) -> None:
-        """Checks that nothing is left."""
-        if self._at != len(self._payload):
-            raise FrameError("an answer has bytes behind its fields")
-
-
-def printable(text: bytes) -> str:
-    """A text of a library in one line: no control characters, which a terminal would follow, and not endless."""
-    shown = text[:_LONGEST].decode(errors="replace")
-    return "".join(one if one.isprintable() else " " for one in shown).strip()
 
 
 def opening(
@@ -386,16 +408,3 @@ def opening(
     """The payload that opens a library."""
     head = struct.pack("<QiB", memory_limit, byte_dtype, confinement)
     return b"".join([head, texts_field(writable), text_field(runtime), text_field(library), texts_field(functions)])
-
-
-def text_field(value: str) -> bytes:
-    raw = value.encode(errors="surrogateescape")
-    return struct.pack("<I", len(raw)) + raw
-
-
-def texts_field(values: Sequence[str]) -> bytes:
-    return struct.pack("<I", len(values)) + b"".join(map(text_field, values))
-
-
-def integers_field(values: Sequence[int]) -> bytes:
-    return struct.pack(f"<I{len(values)}q", len(values), *values)

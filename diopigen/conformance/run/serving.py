@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, Protocol
 
 from diopigen.conformance.dtypes import Array
+from diopigen.conformance.run.fields import Fields, FrameError, integers_field, text_field
 from diopigen.conformance.run.frames import (
     ANSWER,
     CALL,
@@ -28,14 +29,11 @@ from diopigen.conformance.run.frames import (
     PREPARE,
     PROTOCOL,
     READ,
+    REPEATS,
     RUN,
     Answer,
-    Fields,
     Form,
-    FrameError,
     TensorForm,
-    integers_field,
-    text_field,
 )
 from diopigen.conformance.strides import Dims
 
@@ -197,6 +195,8 @@ def request_of(fields: Fields) -> Request:
     storages = []
     for _ in range(count):
         bits, size = fields.unpack("<BQ")
+        if bits & REPEATS:
+            raise HostFailure(NO_SUCH_CALL, "this executor makes no calls with tensors in which a block repeats")
         storages.append((bool(bits & ON_HOST), fields.array(size)))
     tensors = [_tensor(fields) for _ in range(fields.unpack("<I")[0])]
     seeds = [(seed, offset) for seed, offset in (fields.unpack("<QQ") for _ in range(fields.unpack("<I")[0]))]

@@ -28,7 +28,7 @@ from diopigen.conformance.run.caller import Caller
 from diopigen.conformance.run.execute import Checker
 from diopigen.conformance.run.execution import DEFAULT, Execution
 from diopigen.conformance.run.executor import Ended, Executor, Opening, Overdue, Rejected, executor_program
-from diopigen.conformance.run.frames import FrameError
+from diopigen.conformance.run.fields import FrameError
 from diopigen.conformance.run.named_files import named_files
 from diopigen.conformance.run.opaque import be_opaque
 from diopigen.conformance.run.repeat import check_repeated

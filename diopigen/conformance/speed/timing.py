@@ -23,7 +23,8 @@ from diopigen.conformance.model import Case, Operand
 from diopigen.conformance.run.blocks import Block
 from diopigen.conformance.run.execute import ELSEWHERE
 from diopigen.conformance.run.executor import Copies, Ended, Overdue, Rejected
-from diopigen.conformance.run.frames import NO_SUCH_CALL, Answer, Argument, Frame, FrameError, Rotation
+from diopigen.conformance.run.fields import FrameError
+from diopigen.conformance.run.frames import NO_SUCH_CALL, Answer, Argument, Frame, Rotation
 from diopigen.conformance.run.prepare import Prepared, Preparer
 from diopigen.ir.model import Function, Parameter
 

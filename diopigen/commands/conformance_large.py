@@ -1,0 +1,75 @@
+"""`conformance large`: calls with more elements than an index of 32 bits counts."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from diopigen.commands.conformance_options import family_option, libraries_of, library_options, ops_option, spec_option
+from diopigen.commands.conformance_running import counted, one_by_one, one_setup
+from diopigen.commands.grouped import Grouped, group
+from diopigen.console import Session
+
+if TYPE_CHECKING:
+    from diopigen.conformance.run.execution import Execution
+
+
+@click.command("large", cls=Grouped)
+@library_options
+@ops_option
+@family_option
+@click.option(
+    "--elements",
+    default=1 << 31,
+    show_default=True,
+    type=click.IntRange(1, 1 << 40),
+    metavar="N",
+    help="A tensor of each call has more than N elements.",
+)
+@group("--output", "Write all results: json=FILE", {"json": "--json"}, metavar="FORM=FILE")
+@click.option("--json", "json_file", metavar="FILE", hidden=True)
+@spec_option
+def large(
+    lib: str,
+    runtime: str | None,
+    seed: int,
+    time_limit: float,
+    memory_limit: int,
+    execution: Execution,
+    ops: tuple[str, ...],
+    family: tuple[str, ...],
+    elements: int,
+    json_file: str | None,
+    spec: str | None,
+) -> None:
+    """Call each function once with a tensor of more than 2^31 elements, of the dtype that needs the least memory.
+
+    The rows of a small call repeat, so that its expected values are those of each repeat. --limit memory=GIB is the
+    memory that such a call may take: in bytes, at least twice the elements of an elementwise function.
+
+    The exit code is 1 if a result is wrong or a call does not return.
+    """
+    from pathlib import Path
+
+    from diopigen.conformance.cases.suite import matching
+    from diopigen.conformance.report.large import table
+    from diopigen.conformance.run.large import LargeCheck
+    from diopigen.output.depfile import write_if_changed
+
+    session = Session(spec, None, "text", False)
+    interface = session.load().interface
+    functions = matching(interface, ops, family)
+    libraries = libraries_of(session, lib, runtime)
+    names = [one.name for one in functions]
+    setup = one_setup(session, libraries, names, seed, (time_limit, memory_limit), execution)
+    check = LargeCheck(interface, seed=seed, elements=elements, memory=memory_limit << 30, limit=time_limit)
+    results = list(counted(one_by_one(setup, functions, check.check), len(functions), "functions"))
+    if json_file:
+        text = json.dumps([asdict(one) for one in results], indent=1) + "\n"
+        write_if_changed(Path(json_file), text.encode())
+    click.echo(table(results), nl=False)
+    sys.exit(int(any(one.is_broken for one in results)))
