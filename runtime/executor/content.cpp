@@ -6,7 +6,7 @@
 namespace diopigen::executor {
 
 Content::Content(Reader& frame) : bits_(frame.number<std::uint8_t>()), bytes_(frame.number<std::uint64_t>()) {
-    std::uint64_t given = bytes_;
+    std::uint64_t stored = bytes_;
     if ((bits_ & kRepeats) != 0) {
         start_ = frame.number<std::uint64_t>();
         period_ = frame.number<std::uint64_t>();
@@ -14,18 +14,18 @@ Content::Content(Reader& frame) : bits_(frame.number<std::uint8_t>()), bytes_(fr
         if (period_ == 0 || count_ == 0 || start_ > bytes_ || count_ > (bytes_ - start_) / period_) {
             throw Failed("protocol", "a block repeats beyond its storage");
         }
-        given -= (count_ - 1) * period_;
+        stored -= (count_ - 1) * period_;
     }
-    given_ = frame.bytes(given);
+    source_ = frame.bytes(stored);
 }
 
 void Content::copyTo(char* to) const {
     const std::uint64_t head = start_ + period_;
     if (count_ == 0) {
-        std::memcpy(to, given_, bytes_);
+        std::memcpy(to, source_, bytes_);
         return;
     }
-    std::memcpy(to, given_, head);
+    std::memcpy(to, source_, head);
     // What is there already is copied behind itself, twice as much each time.
     char* const block = to + start_;
     const std::uint64_t all = count_ * period_;
@@ -34,12 +34,12 @@ void Content::copyTo(char* to) const {
         std::memcpy(block + done, block, next);
         done += next;
     }
-    std::memcpy(block + all, given_ + head, bytes_ - start_ - all);
+    std::memcpy(block + all, source_ + head, bytes_ - start_ - all);
 }
 
 const char* Content::whole(std::vector<char>* memory) const {
     if (count_ == 0) {
-        return given_;
+        return source_;
     }
     memory->resize(bytes_);
     copyTo(memory->data());

@@ -34,7 +34,7 @@ class Content {
     std::uint64_t start_ = 0;
     std::uint64_t period_ = 0;
     std::uint64_t count_ = 0;
-    const char* given_ = nullptr;
+    const char* source_ = nullptr;
 };
 
 }  // namespace diopigen::executor

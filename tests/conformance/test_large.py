@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from diopigen.cli import cli
 from diopigen.conformance.run.blocks import Block
-from diopigen.conformance.run.fields import FrameError, Incoming
+from diopigen.conformance.run.fields import FrameError, StreamedFields
 from diopigen.conformance.run.frames import Frame
 from diopigen.ir.enumerators import dtype_codes
 from diopigen.ir.model import Interface
@@ -56,7 +56,7 @@ def test_a_fault_is_found_in_whichever_rows(
     assert ("repeat " in found.output) == (fault != "write past the end of Relu")
 
 
-def test_a_call_that_needs_more_memory_than_allowed_is_not_made(tiny_library: Path, runtime: Path) -> None:
+def test_a_call_that_needs_more_memory_than_allowed_is_not_started(tiny_library: Path, runtime: Path) -> None:
     found = run(tiny_library, runtime, "--elements", str(1 << 40), "--limit", "memory=8")
     assert found.exit_code == 0, found.output
     assert "too large" in found.output and "GiB" in found.output
@@ -75,7 +75,7 @@ def answered(frame: Frame, content: bytes) -> bytes:
     return bytes(4 + 4 + 8) + bytes(4) + bytes(4) + bytes(4) + content
 
 
-def incoming(payload: bytes) -> Incoming:
+def streamed(payload: bytes) -> StreamedFields:
     left = bytearray(payload)
 
     def receive(count: int) -> bytearray:
@@ -83,7 +83,7 @@ def incoming(payload: bytes) -> Incoming:
         del left[:count]
         return taken
 
-    return Incoming(len(payload), receive)
+    return StreamedFields(len(payload), receive)
 
 
 def test_repeats_that_differ_are_returned_by_number(interface: Interface) -> None:
@@ -92,14 +92,14 @@ def test_repeats_that_differ_are_returned_by_number(interface: Interface) -> Non
     rows[2][4] = rows[3][4] = 99
     ends = bytes(block.before[: block.start]), bytes(block.before[block.start + 6 :])
     payload = answered(frame, ends[0] + b"".join(rows) + ends[1])
-    answer = frame.decoded(incoming(payload))
+    answer = frame.decoded(streamed(payload))
     assert bytes(answer.storages[0]) == bytes(block.before)
     assert list(answer.others) == [2] and answer.unread == 0
     assert block.elements(answer.others[2][0]).tolist() == [[0, 1, 2], [3, 99, 5]]
     assert frame.longest_answer > len(payload)
     for wrong, message in ((payload[:-1], "ends before"), (payload + b"x", "behind its fields")):
         with pytest.raises(FrameError, match=message):
-            frame.decoded(incoming(wrong))
+            frame.decoded(streamed(wrong))
 
 
 def test_more_repeats_than_are_retained_are_counted(interface: Interface) -> None:
@@ -109,5 +109,5 @@ def test_more_repeats_than_are_retained_are_counted(interface: Interface) -> Non
     frame.repeat(block, 20)
     rows = [np.full(period, number, dtype=np.uint8).tobytes() for number in range(20)]
     ends = bytes(block.before[: block.start]), bytes(block.before[block.start + period :])
-    answer = frame.decoded(incoming(answered(frame, ends[0] + b"".join(rows) + ends[1])))
+    answer = frame.decoded(streamed(answered(frame, ends[0] + b"".join(rows) + ends[1])))
     assert list(answer.others) == list(range(1, 17)) and answer.unread == 3

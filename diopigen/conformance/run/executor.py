@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from diopigen.conformance.run.compiled import Recipe, compiled
-from diopigen.conformance.run.fields import Fields, FrameError, Incoming
+from diopigen.conformance.run.fields import Fields, FrameError, StreamedFields
 from diopigen.conformance.run.frames import (
     ANSWER,
     CALL,
@@ -280,7 +280,7 @@ class Executor:
         last = time.monotonic() + limit
         count = self._expected(ANSWER, frame.longest_answer, last)
         if frame.repeats:
-            return frame.decoded(Incoming(count, lambda part: self._read(part, last)))
+            return frame.decoded(StreamedFields(count, lambda part: self._read(part, last)))
         return frame.decoded(Fields(self._read(count, last)))
 
     def _expected(self, kind: int, longest: int, last: float) -> int:

@@ -62,7 +62,7 @@ class Fields:
             raise FrameError("an answer has bytes behind its fields")
 
 
-class Incoming(Fields):
+class StreamedFields(Fields):
     """Reads the fields of a payload of `count` bytes while they come: `receive` returns the next ones."""
 
     def __init__(self, count: int, receive: Callable[[int], bytearray]) -> None:

@@ -227,8 +227,8 @@ class Answer:
     writes: list[tuple[int, int]] = field(default_factory=list)
     storages: list[Array] = field(default_factory=list)
     others: dict[int, dict[int, Array]] = field(default_factory=dict)
-    """Where a block repeats, `storages` has the first repeat, and this has others by number, each the first with its
-    bytes: the storages that differ."""
+    """Repeats with other bytes than the first one, which is in `storages`: their storages that differ, by number of the
+    repeat, once for all that are alike."""
     unread: int = 0
     """Number of repeats that differ from all of these, and are too much memory to be retained."""
     slots: list[bytes] = field(default_factory=list)

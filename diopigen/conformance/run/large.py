@@ -1,7 +1,7 @@
 """Calls with more elements than an index of 32 bits counts: rows that repeat, so that a small call tells the results.
 
 Only the executor has the tensors as a whole. It gets the rows of a small call and how often they come, and the repeats
-of what it returns are compared with one another; each that differs is judged as the result of the small call.
+of what it returns are compared with one another; each that differs is compared as the result of the small call.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ELEMENTS = 1 << 18
 _SPARE = 1 << 30
 """Bytes of a process besides its tensors."""
 _BYTES_PER_SECOND = 1 << 26
-"""What a slow machine writes, reads and sends in a second."""
+"""Bytes that a slow machine writes, reads and sends in a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class LargeResult:
 
 
 class LargeCheck:
-    """Makes such calls and judges them."""
+    """Makes such calls and checks their results."""
 
     def __init__(self, interface: Interface, *, seed: int, elements: int, memory: int, limit: float) -> None:
         """`elements` is how many a tensor has at least, `memory` the bytes that the process with the library may have,
@@ -93,10 +93,10 @@ class LargeCheck:
         try:
             small = self.checker.check(call.case, calls)
             if small.outcome != "passed":
-                is_refused = small.outcome != "failed" or all(fault.kind == "status" for fault in small.faults)
-                outcome = NOT_SMALL if is_refused else "failed"
+                is_rejected = small.outcome != "failed" or all(fault.kind == "status" for fault in small.faults)
+                outcome = NOT_SMALL if is_rejected else "failed"
                 return LargeResult(function.name, outcome, call, faults=small.faults, note=small.reason)
-            return self._judged(function, call, calls)
+            return self._compared(function, call, calls)
         except Overdue:
             return LargeResult(function.name, "hung", call, note="the call does not return")
         except Ended as error:
@@ -131,7 +131,7 @@ class LargeCheck:
         others = sum(count * STORAGE[one.dtype].itemsize for one, count in counts) - repeated
         return LargeCall(case, way.batched, times, times * rows * row, times * repeated + others)
 
-    def _judged(self, function: Function, call: LargeCall, calls: Calls) -> LargeResult:
+    def _compared(self, function: Function, call: LargeCall, calls: Calls) -> LargeResult:
         frame, ready = self.checker.preparer.frame(call.case, function)
         for name in call.batched:
             (block,) = ready.blocks[name]
@@ -145,14 +145,14 @@ class LargeCheck:
             if outcome != "passed":
                 return replace(found, outcome=outcome, repeat=repeat, faults=tuple(faults), note=self.checker.reason)
         if answer.unread:
-            note = f"{answer.unread} more repeats differ from these, and were not judged"
+            note = f"{answer.unread} more repeats differ from these, and were not compared"
             return replace(found, outcome="failed", note=note)
         return found
 
 
 def _answers(answer: Answer) -> Iterator[tuple[int, Answer]]:
-    """The answer of each repeat, once for all that are alike: its number, and what a small call would answer. The first
-    repeat is last: a write to an input that has changed another repeat is a fault of that one."""
+    """Yields a repeat for all that are alike, by number, and the answer of a small call with its bytes. The first one is
+    last: a write to an input that has changed another repeat is a fault of that one."""
     for repeat, storages in sorted(answer.others.items()):
         changed = [storages.get(number, content) for number, content in enumerate(answer.storages)]
         yield repeat, replace(answer, storages=changed)
