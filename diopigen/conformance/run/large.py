@@ -151,7 +151,7 @@ class LargeCheck:
 
 
 def _answers(answer: Answer) -> Iterator[tuple[int, Answer]]:
-    """Yields a repeat for all that are alike, by number, and the answer of a small call with its bytes. The first one is
+    """Yields a repeat for all that are alike, by number, and the answer of a small call with its bytes. The first is
     last: a write to an input that has changed another repeat is a fault of that one."""
     for repeat, storages in sorted(answer.others.items()):
         changed = [storages.get(number, content) for number, content in enumerate(answer.storages)]
