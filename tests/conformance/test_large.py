@@ -10,9 +10,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from diopigen.cli import cli
+from diopigen.conformance.cases.rows import small_row_calls
 from diopigen.conformance.run.blocks import Block
 from diopigen.conformance.run.fields import FrameError, StreamedFields
 from diopigen.conformance.run.frames import Frame
+from diopigen.conformance.run.prepare import Preparer
+from diopigen.conformance.run.rows import Rows
 from diopigen.ir.enumerators import dtype_codes
 from diopigen.ir.model import Interface
 
@@ -54,6 +57,15 @@ def test_a_fault_is_found_in_whichever_rows(
     assert found.exit_code == 1, found.output
     assert words in found.output and "1 functions: 1 failed" in found.output
     assert ("repeat " in found.output) == (fault != "write past the end of Relu")
+
+
+@pytest.mark.parametrize(("name", "has_rows"), [("diopiRelu", True), ("diopiTriu", False), ("diopiTriuInp", False)])
+def test_rows_that_depend_on_their_number_do_not_repeat(interface: Interface, name: str, has_rows: bool) -> None:
+    function = interface.function(name)
+    assert function is not None
+    rows = Rows(Preparer(interface))
+    ways = [way for ways in small_row_calls(interface, function) for way in ways]
+    assert ways and any(rows.is_repeatable(function, way) for way in ways) == has_rows
 
 
 def test_a_call_that_needs_more_memory_than_allowed_is_not_started(tiny_library: Path, runtime: Path) -> None:

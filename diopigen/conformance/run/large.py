@@ -108,7 +108,7 @@ class LargeCheck:
         """A call for each dtype, the one with the fewest bytes; ordered by them."""
         legal, smallest = LegalCalls(function), dict[str, LargeCall]()
         for ways in small_row_calls(self.interface, function):
-            way = next((one for one in ways if self.rows.is_independent(function, one)), None)
+            way = next((one for one in ways if self.rows.is_repeatable(function, one)), None)
             call = None if way is None else self._enlarged(way)
             if call is None or not legal.admits(_whole(call)):
                 continue
