@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -44,8 +45,8 @@ class Session:
         self.sink = _sink()
         self._loaded: Loaded | None = None
         self._keys: dict[str, str] = {}
-        self._digests: dict[tuple[Sequence[Path], Sequence[str]], str] = {}
-        """Keys of the cache by what they are digests of: reading all that takes as long as many commands do."""
+        self._digests: dict[tuple[Path, ...], str] = {}
+        """Digests of folders: reading them takes as long as many commands do."""
 
     def workspace(self) -> Workspace:
         from diopigen import api
@@ -71,6 +72,23 @@ class Session:
             if self.sink.has_errors or (self.strict and self.sink.count(Severity.WARNING)):
                 self.finish()
         return self._loaded
+
+    def load_some(self, ops: Sequence[str]) -> None:
+        """Lets `load` return the functions that match one of the globs, and the others of their operators: they are
+        cached by themselves, so that a command on one function does not read all. Raises `Failure` for a name that
+        nothing has."""
+        from diopigen.conformance.cases.suite import narrowed
+
+        where = self.workspace()
+        folders, words = (where.spec,), (where.spec_name,)
+
+        def work() -> Loaded:
+            loaded = self.load()
+            return replace(loaded, interface=narrowed(loaded.interface, ops))
+
+        self._loaded = self.cached("some-functions", folders, (*words, *sorted(ops)), work)
+        with contextlib.suppress(OSError):
+            self._keys["interface"] = self._digest(folders, words)
 
     def _extend_with_drafts_counted(self, found: Sink) -> None:
         """Takes over findings, and in place of what is open in drafts one note: only `check` is about that."""
@@ -155,10 +173,10 @@ class Session:
         """The key of the cache when this session first asked for it. Raises `OSError`."""
         from diopigen.output import cache
 
-        of = (tuple(folders), tuple(words))
+        of = tuple(folders)
         if of not in self._digests:
-            self._digests[of] = cache.key_of(folders, words)
-        return self._digests[of]
+            self._digests[of] = cache.digest_of(folders)
+        return cache.keyed(self._digests[of], words)
 
     @property
     def interface_key(self) -> str | None:

@@ -180,6 +180,8 @@ def run(
 
     session = Session(spec, None, "text", False)
     libraries = libraries_of(session, lib, runtime)
+    if ops and not (family or model or impl or exceptions_file):
+        session.load_some(ops)
     if validated:
         libraries = dispatch_library(libraries[0]), libraries[1]
     if held_out is None:

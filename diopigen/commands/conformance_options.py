@@ -33,12 +33,14 @@ def _seed(_context: click.Context, _param: click.Parameter, value: str) -> int:
 def libraries_of(session: Session, lib: str, runtime: str | None) -> tuple[Path, Path]:
     """The library under test and the host runtime: the one that is named, else the one nearest to the library, else one
     built from the sources that diopigen brings along. Raises `Failure`."""
-    from diopigen.conformance.run.host_runtime import host_runtime
     from diopigen.conformance.run.locate import library_and_runtime
 
-    return library_and_runtime(
-        lib, runtime, lambda: host_runtime(session.load().interface, session.workspace().templates)
-    )
+    def built() -> Path:
+        from diopigen.conformance.run.host_runtime import host_runtime
+
+        return host_runtime(session.load().interface, session.workspace().templates)
+
+    return library_and_runtime(lib, runtime, built)
 
 
 def with_options(command: _Command, *options: Callable[[_Command], _Command]) -> _Command:

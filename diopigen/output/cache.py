@@ -35,11 +35,21 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def key_of(folders: Iterable[Path], words: Iterable[str] = ()) -> str:
+    """A key for work on `folders` and `words`. Raises `OSError` where a file or folder cannot be read."""
+    return keyed(digest_of(folders), words)
+
+
+def keyed(digest: str, words: Iterable[str]) -> str:
+    """A key for work on folders with this digest and on `words`."""
+    return hashlib.blake2b(repr((digest, *words)).encode(), digest_size=_DIGEST).hexdigest()
+
+
+def digest_of(folders: Iterable[Path]) -> str:
     """A digest over diopigen's own sources, the versions of Python and of the libraries that read specs and templates,
-    the names of all entries below `folders`, the bytes of those that are regular files, and `words`. Raises
-    `OSError` where a file or folder cannot be read."""
+    the names of all entries below `folders`, and the bytes of those that are regular files. Raises `OSError` where a
+    file or folder cannot be read."""
     digest = hashlib.blake2b(digest_size=_DIGEST)
-    digest.update(repr((sys.version, *(version(library) for library in _LIBRARIES), *words)).encode())
+    digest.update(repr((sys.version, *(version(library) for library in _LIBRARIES))).encode())
     for folder in (_PACKAGE, *folders):
         digest.update(b"folder")
         for found in entries_below(folder):

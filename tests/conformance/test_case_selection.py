@@ -14,7 +14,7 @@ import pytest
 from calls import call_of
 
 from diopigen.conformance.cases.choices import primary_dtypes
-from diopigen.conformance.cases.suite import AXES, cases_of, find, select
+from diopigen.conformance.cases.suite import AXES, cases_of, find, narrowed, select
 from diopigen.conformance.cases.suite import tested as functions_of
 from diopigen.conformance.cases.values import RecipeError, draw, seed_of, specials
 from diopigen.conformance.compare.results import compare
@@ -152,6 +152,12 @@ def test_selection(interface: Interface) -> None:
     with pytest.raises(Failure) as error:
         find(interface, "diopiAdd/float32/plian")
     assert error.value.diagnostics[0].fix == "did you mean 'diopiAdd/float32/plain'?"
+
+
+def test_the_cases_of_a_function_follow_from_its_operator_alone(interface: Interface) -> None:
+    for function in functions_of(interface)[::23]:
+        few = narrowed(interface, [function.name])
+        assert cases_of(few, function) == cases_of(interface, function), function.name
 
 
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float16", "bfloat16", "float64", "complex64"])

@@ -14,6 +14,7 @@ import pytest
 from sampling import first
 
 from diopigen import api
+from diopigen.conformance.cases.suite import tested
 from diopigen.console import Session
 from diopigen.diagnostics import Sink
 from diopigen.output import cache
@@ -208,3 +209,20 @@ def test_what_follows_from_the_interface_is_cached_under_its_own_key(
     (spec / "later.txt").write_text("changed")
     assert session.interface_key == before
     assert cache.key_of((session.workspace().spec,), (session.workspace().spec_name,)) != before
+
+
+def test_a_command_on_one_function_reads_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = tmp_path / "specs"
+    shutil.copytree(ROOT / "tests/data/miniature", spec)
+    whole = Session(str(spec)).load().interface
+    name = tested(whole)[0].name
+    Session(str(spec)).load_some([name])
+    monkeypatch.setattr(api, "load", lambda *_, **__: pytest.fail("the spec is read"))
+    monkeypatch.setattr(
+        cache, "read", lambda kind, key, read=cache.read: read(kind, key) if kind != "interface" else None
+    )
+    session = Session(str(spec))
+    session.load_some([name])
+    assert name in [function.name for function in session.load().interface.functions]
+    assert len(session.load().interface.functions) < len(whole.functions)
+    assert session.interface_key == cache.key_of((session.workspace().spec,), (session.workspace().spec_name,))

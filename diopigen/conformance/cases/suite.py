@@ -62,6 +62,17 @@ def matching(interface: Interface, ops: Sequence[str], families: Sequence[str]) 
     return [f for f in found if not families or f.family in families]
 
 
+def narrowed(interface: Interface, ops: Sequence[str]) -> Interface:
+    """The interface with the functions that match one of the globs and the others of their operators: their cases are
+    the same as with all functions. Raises `Failure` for a name that nothing has."""
+    operators = {function.operator for function in matching(interface, ops, ())}
+    headers = tuple(
+        replace(header, functions=tuple(f for f in header.functions if f.operator in operators))
+        for header in interface.headers
+    )
+    return replace(interface, headers=headers)
+
+
 def select(
     interface: Interface,
     *,
