@@ -22,10 +22,11 @@ from diopigen.spec.expression import Call, Expression
 
 
 class Contract:
-    """Contract of one function, translated once for many calls."""
+    """Contract of one function, translated once for many calls. A strict one admits no input whose rule gives no shape
+    for the operands; else that is for another check."""
 
-    def __init__(self, function: Function) -> None:
-        self.function = function
+    def __init__(self, function: Function, *, is_strict: bool = False) -> None:
+        self.function, self.is_strict = function, is_strict
         self.shapes = Shapes(function)
         self.plain = tuple(param.name for param in function.params if param.type not in TENSORS)
         self._compiler = Compiler.of(function)
@@ -162,7 +163,7 @@ def _follows(param: Parameter, rule: Expression) -> Callable[[Arguments], bool]:
         try:
             forms = list(arguments.shapes.alternatives(param))
         except (ShapeError, ArithmeticError):
-            return True
+            return not arguments.contract.is_strict
         expected: Any = forms[0]
         if expected is None or value.shape == (0,) or value.shape in map(tuple, forms):
             return True

@@ -3861,6 +3861,7 @@ class Operators:
         sparse: Whether the framework asked for a sparse gradient; out is dense in any case. Default: false.
 
         C1: every value of indices is in [0, num_weights - 1] (else diopiErrorOccurred).
+        C2: grad has a row for each of indices (else diopiErrorOccurred).
         """
 
     def tril(self, input: T, diagonal: int = 0, *, out: T | None = None) -> T:

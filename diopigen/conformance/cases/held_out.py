@@ -128,7 +128,8 @@ class HeldOut:
 
 def bound_calls(function: Function) -> LegalCalls:
     """The calls of a function whose tensors have the shapes of the spec, also where a library may take others."""
-    return LegalCalls(replace(function, params=tuple(_with_shape(param) for param in function.params)))
+    params = tuple(_with_shape(param) for param in function.params)
+    return LegalCalls(replace(function, params=params), is_strict=True)
 
 
 def smallest(held_out: HeldOut, case: Case, fails: Callable[[Case], bool], checks: int = 60) -> Case:
@@ -168,14 +169,16 @@ def _with_shape(param: Parameter) -> Parameter:
     return replace(param, free=tuple(one for one in param.free if one != "shape"))
 
 
-def _is_one(operand: Operand) -> bool:
-    return math.prod(operand.shape) == 1
+def _becomes_one(function: Function, before: Mapping[str, Value], after: Mapping[str, Value]) -> bool:
+    """Returns whether a tensor has one element only now, which is a form of its own in some contracts."""
+    pairs = zip(_read(function, before), _read(function, after), strict=True)
+    return any(math.prod(two.shape) == 1 and math.prod(one.shape) != 1 for one, two in pairs)
 
 
 def _resolved(origin: Origin, case: Case, sizes: Sizes, follows: Callable[[Parameter], bool]) -> Iterator[Case]:
     """The case with other sizes, where that is a legal call. `follows` chooses the numbers that are sizes too."""
     arguments = with_sizes(origin, case, sizes, follows)
-    if arguments is not None:
+    if arguments is not None and not _becomes_one(origin.function, case.arguments, arguments):
         laid_out = {name: _as_before(value, case.arguments.get(name)) for name, value in arguments.items()}
         yield replace(case, arguments=laid_out)
 
@@ -188,16 +191,25 @@ def _as_before(value: Value, before: Value) -> Value:
     return replace(value, layout=before.layout) if keeps else value
 
 
-def with_sizes(origin: Origin, case: Case, sizes: Sizes, follows: Callable[[Parameter], bool]) -> Arguments | None:
-    """The arguments with other sizes, outputs as they follow; None where that is no legal call."""
+def with_sizes(
+    origin: Origin, case: Case, sizes: Sizes, follows: Callable[[Parameter], bool], lead: int = 0
+) -> Arguments | None:
+    """The arguments with other sizes, outputs as they follow; None where that is no legal call. Tensors of the highest
+    rank have one more dimension of size `lead` in front, if this is not 0."""
     counts = {param.count for param in origin.function.params}
+    rank = max((len(one.shape) for one in _read(origin.function, case.arguments)), default=0)
+
+    def shape_of(shape: Sequence[int]) -> tuple[int, ...]:
+        more = (lead,) if lead and len(shape) == rank else ()
+        return (*more, *(sizes.get(size, size) for size in shape))
+
     recipe: dict[str, Argument] = {}
     try:
         for param in origin.function.params:
             name = param.name
             if name not in case.arguments or (param.direction == "out" and _has_tensor(case.arguments[name])):
                 continue
-            recipe[name] = _sized(case.arguments[name], sizes, is_size=name not in counts and follows(param))
+            recipe[name] = _sized(case.arguments[name], sizes, shape_of, name not in counts and follows(param))
         found = origin.resolver.resolve(recipe, Choice(case.dtype))
         return found if origin.legal.admits(found) else None
     except (RecipeError, ArithmeticError, TypeError, AssertionError, MemoryError, IndexError):
@@ -208,14 +220,14 @@ def _has_tensor(value: Value) -> bool:
     return any(True for _ in operands_of([value]))
 
 
-def _sized(value: Value, sizes: Sizes, *, is_size: bool) -> Argument:
+def _sized(value: Value, sizes: Sizes, shape_of: Callable[[Sequence[int]], tuple[int, ...]], is_size: bool) -> Argument:
     if isinstance(value, Operand):
-        shape = tuple(sizes.get(size, size) for size in value.shape)
+        shape = shape_of(value.shape)
         return TensorRecipe(shape, value.dtype, _values(value, shape, sizes))
     if isinstance(value, Number):
         return bool(value.value) if value.dtype == "bool" else value.value
     if isinstance(value, tuple):
-        return tuple(_sized(item, sizes, is_size=is_size) for item in value)
+        return tuple(_sized(item, sizes, shape_of, is_size) for item in value)
     if is_size and type(value) is int:
         return sizes.get(value, value)
     return value
@@ -242,12 +254,12 @@ class _Change:
 
     def arguments(self) -> Arguments | None:
         """The arguments of the new call; None where the draw is no legal call."""
-        found = with_sizes(self.origin, self.base, self._sizes(), lambda _: self._chance(2))
+        sizes, lead = self._sizes(), int(self.draw.integers(1, 6)) if self._chance(6) else 0
+        found = with_sizes(self.origin, self.base, sizes, lambda _: self._chance(2), lead)
         if found is None or any(math.prod(one.shape) > _ELEMENTS for one in operands_of(found.values())):
             return None
-        before, after = (list(_read(self.origin.function, one)) for one in (self.base.arguments, found))
-        if any(_is_one(two) and not _is_one(one) for one, two in zip(before, after, strict=True)):
-            return None  # one element is a form of its own in some contracts
+        if _becomes_one(self.origin.function, self.base.arguments, found):
+            return None
         changed = {**found, **self._numbers(found)}
         changed = {name: self._operand(name, value) for name, value in changed.items()}
         return changed if self.origin.legal.admits(changed) else None

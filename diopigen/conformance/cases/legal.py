@@ -14,8 +14,9 @@ class LegalCalls:
     """The calls that a function's shapes and constraints admit. Results are kept by what a predicate can see of a call:
     one in another layout, or checked again after a case is derived from it, is not evaluated twice."""
 
-    def __init__(self, function: Function) -> None:
-        self.contract = Contract(function)
+    def __init__(self, function: Function, *, is_strict: bool = False) -> None:
+        """`is_strict` is as for `Contract`."""
+        self.contract = Contract(function, is_strict=is_strict)
         self._known: dict[Hashable, bool] = {}
 
     def admits(self, arguments: Mapping[str, Value]) -> bool:

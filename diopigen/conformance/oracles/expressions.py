@@ -92,7 +92,8 @@ def _latitude(call: Call, name: str, evaluation: Evaluation) -> tuple[Array | No
 
     # A multiple of the largest number of a dtype is no infinity: terms are measured in float64.
     free = value(latitude.free, evaluation.compute)
-    return value(latitude.terms, "float64"), None if free is None else np.asarray(free != 0)
+    double = "complex128" if kind(evaluation.compute) == "complex" else "float64"
+    return value(latitude.terms, double), None if free is None else np.asarray(free != 0)
 
 
 def _cast(call: Call, name: str, values: Any, compute: str, scale: Any) -> Expected:

@@ -4414,6 +4414,7 @@ DIOPI_API diopiError_t diopiEmbedding(diopiContextHandle_t ctx, diopiTensorHandl
 /**
  * @brief Gradient of Embedding for the table: each row of grad is added to the row of the table that it came from.
  * @note C1: every value of indices is in [0, num_weights - 1] (else diopiErrorOccurred).
+ * @note C2: grad has a row for each of indices (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out Gradient with respect to the table, dense; rows that were not looked up are zero. Dtype: same(grad).
  *         Shape: [num_weights, D].
