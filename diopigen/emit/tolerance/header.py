@@ -1,8 +1,13 @@
-"""`include/diopigen/tolerance.h`: the bounds of `contract/tolerance.py`, and the tolerance class of each function."""
+"""`include/diopigen/tolerance.h`: the bounds of `contract/tolerance.py`, and the tolerance class of each function.
+
+`tolerance/tolerance.json` has the same bounds for Python without diopigen (optools), and the class of each overload of
+ATen.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from diopigen.contract.dtypes import MANTISSA
@@ -11,7 +16,7 @@ from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.sources import spec_files
 from diopigen.emit.templates import render
 from diopigen.ir.c_types import DtypeInfo
-from diopigen.ir.model import Interface
+from diopigen.ir.model import Function, Interface
 from diopigen.spec.grammar_operators import TOLERANCES
 
 TARGET = "tolerance"
@@ -19,7 +24,7 @@ _CLASSES = (*TOLERANCES, "none")
 
 
 def emit(interface: Interface, templates: Path) -> Plan:
-    """The header; no file for an interface without dtypes."""
+    """The header and the table; no file for an interface without dtypes."""
     if not interface.dtypes:
         return Plan()
     functions = sorted(interface.functions, key=lambda function: function.name)
@@ -31,7 +36,26 @@ def emit(interface: Interface, templates: Path) -> Plan:
     template = "tolerance/tolerance.h.j2"
     inputs = (*spec_files(interface, functions), "specs/types.yaml", f"templates/{template}")
     content = render(templates, template, values)
-    return Plan((PlannedFile("include/diopigen/tolerance.h", content, inputs, TARGET),))
+    table = {
+        "bounds": {name: {info.name: _bound(name, info) for info in interface.dtypes} for name in TOLERANCES},
+        "overloads": _classes_of_overloads(functions),
+    }
+    return Plan(
+        (
+            PlannedFile("include/diopigen/tolerance.h", content, inputs, TARGET),
+            PlannedFile("tolerance/tolerance.json", (json.dumps(table, indent=1) + "\n").encode(), inputs[:-1], TARGET),
+        )
+    )
+
+
+def _classes_of_overloads(functions: Iterable[Function]) -> dict[str, str]:
+    """The class of each overload that a function serves; of several classes the one that permits most."""
+    found: dict[str, str] = {}
+    for function in functions:
+        for overload in function.aten if function.tolerance else ():
+            classes = [function.tolerance or "", found.get(overload.name, TOLERANCES[0])]
+            found[overload.name] = max(classes, key=list(TOLERANCES).index)
+    return dict(sorted(found.items()))
 
 
 def _bound(tolerance: str, info: DtypeInfo) -> Sequence[float]:
