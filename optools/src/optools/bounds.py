@@ -37,9 +37,9 @@ def class_of(name: str) -> str:
 
 @dataclass(frozen=True)
 class Rule:
-    """Permitted error of an operator: its class, how many terms it adds up for an element at most, and the largest number
-    that it reads. The terms follow from the sizes of the operands: a product of matrices has m * k and k * n numbers
-    for m * n results, and no operator adds up more than its largest operand has."""
+    """Permitted error of an operator: its class, how many terms it adds up for an element at most, and the largest
+    number that it reads. The terms follow from the sizes of the operands: a product of matrices has m * k and k * n
+    numbers for m * n results, and no operator adds up more than its largest operand has."""
 
     tolerance: str
     first: float = 0.0
