@@ -1,5 +1,5 @@
-"""Attention in plain operators: a product of queries and keys, a scale, a mask, a softmax, a product with the values. Where it
-is no whole attention, a softmax of masked scores."""
+"""Attention in plain operators: a product of queries and keys, a scale, a mask, a softmax, a product with the values.
+Where it is no whole attention, a softmax of masked scores."""
 
 from __future__ import annotations
 
