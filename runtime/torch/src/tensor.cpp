@@ -212,8 +212,8 @@ void copyWithin(at::Tensor& target, const at::Tensor& source) {
     call("diopiCopyInp", diopiCopyInp, handle(source), handle(target));
 }
 
-// Returns whether a copy between a tensor of the host and the device may be done later. A graph whose capture records it
-// owns the tensor; other copies cannot be captured.
+// Returns whether a copy between a tensor of the host and the device may be done later. A graph whose capture records
+// it owns the tensor; other copies cannot be captured.
 bool isCopiedLater(const at::Tensor& host, diopiStreamHandle_t stream, bool isAsynchronous) {
     const bool isLater = isAsynchronous && isPinned(host.const_data_ptr());
     if (C10_UNLIKELY(isCapturing(stream))) {

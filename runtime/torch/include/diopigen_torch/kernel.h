@@ -33,8 +33,8 @@ void raiseFailure(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 /// Exception type of the next raiseFailure() of this thread.
 void noteFailure(const Failed& failure);
 
-/// Returns whether a function can use the memory of a tensor as it is. Tensors that are conjugated or negated lazily, or
-/// zero without memory, come here through operators such as `mm`, for which PyTorch leaves that to the kernel.
+/// Returns whether a function can use the memory of a tensor as it is. Tensors that are conjugated or negated lazily,
+/// or zero without memory, come here through operators such as `mm`, for which PyTorch leaves that to the kernel.
 inline bool isPlain(const at::Tensor& tensor) {
     constexpr c10::DispatchKeySet kLazy{c10::DispatchKey::Conjugate, c10::DispatchKey::Negative,
                                         c10::DispatchKey::ZeroTensor};
