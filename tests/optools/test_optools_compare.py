@@ -179,6 +179,13 @@ def test_terms_of_a_product_follow_from_the_sizes_of_its_operands() -> None:
     assert relative == eps and fixed == pytest.approx((8 + 2 * math.sqrt(100)) * eps * 300, rel=1e-6)
 
 
+def test_an_output_that_is_passed_does_not_widen_the_bound(device: str) -> None:
+    x, y = torch.ones(4, 4, device=device), torch.ones(4, 4, device=device)
+    out = torch.full((4, 4), 1e30, device=device)
+    with Injected("mm.out", plainly(lambda values: values + 0.01)):
+        assert kinds(compared(lambda: torch.mm(x, y, out=out))) == [("mm.out", "values")]
+
+
 def test_classes_of_overloads() -> None:
     names = ("add.Tensor", "add_.Tensor", "gelu", "gelu_", "_softmax", "convolution", "silu", "torchvision::nms")
     assert [class_of(name) for name in names] == [

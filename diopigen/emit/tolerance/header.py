@@ -7,7 +7,7 @@ ATen.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from diopigen.contract.dtypes import MANTISSA
@@ -16,7 +16,7 @@ from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.sources import spec_files
 from diopigen.emit.templates import render
 from diopigen.ir.c_types import DtypeInfo
-from diopigen.ir.model import Function, Interface
+from diopigen.ir.model import Interface
 from diopigen.spec.grammar_operators import TOLERANCES
 
 TARGET = "tolerance"
@@ -38,23 +38,30 @@ def emit(interface: Interface, templates: Path) -> Plan:
     content = render(templates, template, values)
     table = {
         "bounds": {name: {info.name: _bound(name, info) for info in interface.dtypes} for name in TOLERANCES},
-        "overloads": _classes_of_overloads(functions),
+        "overloads": _classes_of_overloads(interface),
     }
+    text = (json.dumps(table, indent=1) + "\n").encode()
+    read = (*inputs[:-1], *(("specs/torch.yaml",) if interface.aten.handwritten else ()))
     return Plan(
         (
             PlannedFile("include/diopigen/tolerance.h", content, inputs, TARGET),
-            PlannedFile("tolerance/tolerance.json", (json.dumps(table, indent=1) + "\n").encode(), inputs[:-1], TARGET),
+            PlannedFile("tolerance/tolerance.json", text, read, TARGET),
         )
     )
 
 
-def _classes_of_overloads(functions: Iterable[Function]) -> dict[str, str]:
-    """The class of each overload that a function serves; of several classes the one that permits most."""
+def _classes_of_overloads(interface: Interface) -> dict[str, str]:
+    """The class of each overload that functions serve; of several classes the one that permits most."""
+    classes = {function.name: function.tolerance for function in interface.functions}
+    served = [(one.name, function.name) for function in interface.functions for one in function.aten]
+    for kernel in interface.aten.handwritten:
+        served += [(name, called) for name in (kernel.overload, *kernel.also) for called in kernel.calls]
     found: dict[str, str] = {}
-    for function in functions:
-        for overload in function.aten if function.tolerance else ():
-            classes = [function.tolerance or "", found.get(overload.name, TOLERANCES[0])]
-            found[overload.name] = max(classes, key=list(TOLERANCES).index)
+    for overload, function in served:
+        # PyTorch's own name of what it hands to a new device.
+        name, tolerance = overload.removesuffix("_overrideable"), classes.get(function)
+        if tolerance:
+            found[name] = max(tolerance, found.get(name, TOLERANCES[0]), key=TOLERANCES.index)
     return dict(sorted(found.items()))
 
 

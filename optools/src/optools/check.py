@@ -62,7 +62,9 @@ def check(func: Any, facts: Facts, before: Frozen, device: Results, after: Mappi
     if own is not None:
         wrong += list(_aliases(device.aliases, own.aliases))
     sensitivity = functools.cache(lambda: _sensitivity(func, facts, before))
-    rule = Rule.of(facts.name, tensors_of(list(before.thaw("cpu"))))
+    args, kwargs = before.thaw("cpu")
+    read = [args, {name: value for name, value in kwargs.items() if name not in facts.written}]
+    rule = Rule.of(facts.name, tensors_of(read))
     worst = local = cpu = 0.0
     reference_of = own if own is not None else wide
     assert reference_of is not None
