@@ -51,7 +51,7 @@ def emit(interface: Interface, templates: Path) -> Plan:
 
 
 def _classes_of_overloads(interface: Interface) -> dict[str, str]:
-    """The class of each overload that functions serve; of several classes the one that permits most."""
+    """The class of each overload that functions serve; of several classes the last one in the order of the grammar."""
     classes = {function.name: function.tolerance for function in interface.functions}
     served = [(one.name, function.name) for function in interface.functions for one in function.aten]
     for kernel in interface.aten.handwritten:

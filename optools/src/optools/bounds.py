@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 UNKNOWN = "attention"
-"""Class of operators that the spec does not have: the widest one."""
+"""Class of operators that the spec does not have: sums of products, with an intermediate result in the dtype."""
 _HERE = Path(__file__).with_name("tolerance.json")
 _CHECKOUT = Path(__file__).resolve().parents[3] / "generated/tolerance/tolerance.json"
 
