@@ -115,7 +115,7 @@ conformance: $(VENV)/ready
 	@mkdir -p build
 	@$(BIN)/diopigen conformance coverage --strict >build/coverage.txt || { cat build/coverage.txt; exit 1; }
 	@$(BUILD) released
-	@$(BUILD) --target diopigen_runtime_shared --target diopi_impl --target shims_over_cpu --target pool_std --target pool_openmp --target philox_program
+	@$(BUILD) --target diopigen_runtime_shared --target diopi_impl --target pool_std --target pool_openmp --target philox_program
 	@DIOPI_CPU_TEST_BUILD=released $(BIN)/python -m pytest -q tests/cpu
 	@$(BIN)/diopigen conformance run $(UNDER_TEST)
 	@$(BIN)/diopigen conformance run $(UNDER_TEST) --only axis=exhaustive

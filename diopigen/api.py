@@ -161,9 +161,6 @@ def check_targets(interface: Interface, where: Workspace, sink: Sink) -> None:
         merge_plans(plans, sink)
     except Failure as fault:
         sink.extend(fault.diagnostics)
-    from diopigen.emit.adaptor.library import check_composites
-
-    check_composites(interface, sink)
 
 
 def plan(interface: Interface, where: Workspace, sink: Sink, selected: Iterable[str] = ()) -> Plan:

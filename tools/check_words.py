@@ -5,6 +5,7 @@ An entry of the list has one of these keys:
   a line.
 - `names`: in identifiers of code below `paths`, not in comments and texts; names with `in_place` are exempt.
 - `docstrings`: as the first word of a docstring of Python.
+- `comments`: as the first word of a line in a comment of C++, in files below `paths`.
 - `added`: as `words`, but only with `--staged`, in lines that the staged change adds.
 `except` exempts files, by the start of their path or a pattern with `*`. `words: allow WORD` on a line permits the word
 there; a waiver that nothing needs is a finding. Without file names all handwritten files of the repository are read.
@@ -49,7 +50,9 @@ NO_NAMES = re.compile(
 """Texts and comments of C++ and, but for comments, of Python."""
 FIELD = re.compile(r"in_place|[iI]nPlace")
 """Names of the field that have a word of the list within them."""
-KINDS = ("words", "names", "docstrings", "added")
+KINDS = ("words", "names", "docstrings", "comments", "added")
+BELOW = ("names", "comments")
+"""Kinds of words in code below `paths`."""
 
 
 class Word(NamedTuple):
@@ -66,7 +69,7 @@ class Word(NamedTuple):
         """Returns whether the word applies to the file of this name."""
         if any(fnmatchcase(name, one) if "*" in one else name.startswith(one) for one in self.exempt):
             return False
-        return self.kind != "names" or (name.startswith(self.paths) and name.endswith(CODE))
+        return self.kind not in BELOW or (name.startswith(self.paths) and name.endswith(CODE))
 
 
 def pattern_of(text: str) -> re.Pattern[str]:
@@ -89,15 +92,16 @@ def read_list(path: Path) -> list[Word]:
     for number, entry in enumerate(entries if isinstance(entries, list) else [entries], start=1):
         keys = set(entry) if isinstance(entry, dict) else set()
         kind = next((one for one in KINDS if one in keys), "")
-        form = {kind, "term"} | ({"paths"} if kind == "names" else set())
+        form = {kind, "term"} | ({"paths"} if kind in BELOW else set())
         if not kind or keys - {"except"} != form or not all(isinstance(entry[key], list) for key in keys - {"term"}):
             raise ValueError(
                 f"{path.name}: entry {number} is neither {{words: [...], term: ...}}, nor the same with `docstrings` "
-                "or `added`, nor {names: [...], paths: [...], term: ...}; each may have `except: [...]`"
+                "or `added`, nor {names: [...], paths: [...], term: ...}, nor this with `comments`; each may have "
+                "`except: [...]`"
             )
         paths, exempt = (tuple(map(str, entry.get(key, ()))) for key in ("paths", "except"))
         for word in map(str, entry[kind]):
-            pattern = docstring_of(word) if kind == "docstrings" else pattern_of(word)
+            pattern = FIRST[kind](word) if kind in FIRST else pattern_of(word)
             words.append(Word(word.lower(), pattern, str(entry["term"]), kind, paths, exempt))
     return words
 
@@ -105,6 +109,14 @@ def read_list(path: Path) -> list[Word]:
 def docstring_of(word: str) -> re.Pattern[str]:
     """Matches the word as the first one of a docstring."""
     return re.compile(rf'(?<="""){word}\b')
+
+
+def comment_of(word: str) -> re.Pattern[str]:
+    """Matches the word as the first one of a line in a comment of C++."""
+    return re.compile(rf"(?<=// ){word}\b")
+
+
+FIRST = {"docstrings": docstring_of, "comments": comment_of}
 
 
 def added_lines(names: list[str]) -> dict[str, set[int]]:

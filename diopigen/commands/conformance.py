@@ -19,7 +19,9 @@ from diopigen.collection import no_collection
 from diopigen.commands.combinations import combinations, needs
 from diopigen.commands.conformance_cards import CardOptions, card_options, parts_of, repeat_option, resumed
 from diopigen.commands.conformance_options import (
-    libraries_of,
+    Report,
+    Selection,
+    Tested,
     library_options,
     report_options,
     selection_options,
@@ -31,13 +33,10 @@ from diopigen.commands.conformance_running import (
     known_exceptions,
     packed_calls,
     run_with_progress,
-    select_cases,
     select_held_out,
-    show_results,
     started_ahead,
     waived,
     with_smallest,
-    write_reports,
 )
 from diopigen.commands.conformance_vendor import vendor_options, vendor_side
 from diopigen.commands.grouped import Grouped, group
@@ -74,11 +73,7 @@ def conformance() -> None:
 @spec_option
 @combinations(needs("costs_file", "shard"))
 def list_cases(
-    ops: tuple[str, ...],
-    family: tuple[str, ...],
-    dtype: tuple[str, ...],
-    axis: tuple[str, ...],
-    model: tuple[str, ...],
+    selection: Selection,
     shard: str | None,
     costs_file: str | None,
     failures_file: str | None,
@@ -87,7 +82,7 @@ def list_cases(
 ) -> None:
     """List the cases."""
     with no_collection():
-        selected = select_cases(Session(spec, None, "text", False), ops, family, dtype, axis, model)
+        selected = selection.cases(Session(spec, None, "text", False))
         cases = parts_of(selected, shard, costs_file, failures_file).cases
     if output_format == "json":
         from diopigen.conformance.report.results import case_record
@@ -124,20 +119,11 @@ def list_cases(
 @vendor_options("device", "exceptions")
 @click.option("-j", "--jobs", type=click.IntRange(1), help="Worker processes (default: the number of processors).")
 @partial(report_options, signed=True)
-@click.option("--sign", "sign_key", metavar="KEY", hidden=True)
 @spec_option
 @combinations(needs("costs_file", "shard"), needs("sign_key", "json_file"))
 def run(
-    lib: str,
-    runtime: str | None,
-    seed: int,
-    time_limit: float,
-    memory_limit: int,
-    ops: tuple[str, ...],
-    family: tuple[str, ...],
-    dtype: tuple[str, ...],
-    axis: tuple[str, ...],
-    model: tuple[str, ...],
+    tested: Tested,
+    selection: Selection,
     shard: str | None,
     costs_file: str | None,
     failures_file: str | None,
@@ -153,13 +139,7 @@ def run(
     chip_file: str | None,
     exceptions_file: str | None,
     jobs: int | None,
-    by: str,
-    failures: int,
-    accuracy: bool,
-    json_file: str | None,
-    junit_file: str | None,
-    html_file: str | None,
-    sign_key: str | None,
+    report: Report,
     spec: str | None,
 ) -> None:
     """Run cases and print what came of them, function by function or family by family.
@@ -169,29 +149,29 @@ def run(
     if validated:
         # The dispatch library reads its switches from the environment of the processes that run cases.
         switches = {"DIOPI_VALIDATE": "refuse", "DIOPI_VALIDATE_VALUES": "1", "DIOPI_FALLBACK": "off"}
-        os.environ.update(switches, DIOPI_VENDOR_LIBRARY=str(Path(lib).absolute()))
+        os.environ.update(switches, DIOPI_VENDOR_LIBRARY=str(Path(tested.lib).absolute()))
     processes = started_ahead()
     from diopigen.conformance.model import Results
     from diopigen.conformance.run.exceptions import unneeded
     from diopigen.conformance.run.factors import free_factors
     from diopigen.conformance.run.identity import library_digest, settings_digest, spec_digest
     from diopigen.conformance.run.locate import dispatch_library
-    from diopigen.conformance.run.provenance import provenance, sign
+    from diopigen.conformance.run.provenance import provenance
 
     session = Session(spec, None, "text", False)
-    libraries = libraries_of(session, lib, runtime)
-    if ops and not (family or model or impl or exceptions_file):
-        session.load_some(ops)
+    libraries, seed = tested.libraries(session), tested.seed
+    if selection.ops and binding == "c" and not (selection.family or selection.model or impl or exceptions_file):
+        session.load_some(selection.ops)
     if validated:
         libraries = dispatch_library(libraries[0]), libraries[1]
     if held_out is None:
-        selected = select_cases(session, ops, family, dtype, axis, model)
+        selected = selection.cases(session)
     else:
         seed = unknown_seed(seed)
-        selected = select_held_out(session, ops, family, dtype, seed, held_out)
-    selection = parts_of(selected, shard, costs_file, failures_file, sample)
+        selected = select_held_out(session, selection.ops, selection.family, selection.dtype, seed, held_out)
+    part = parts_of(selected, shard, costs_file, failures_file, sample)
     known = known_exceptions(session, exceptions_file)
-    cases = waived(session, selection.cases, known)
+    cases = waived(session, part.cases, known)
     vendor = vendor_side(session, impl, chip_file)
     cases = vendor.converted(cases, session.load().interface)
     entries = [(one.waiver.kind, one.waiver.factor, one.glob, sorted(one.dtypes)) for one in known]
@@ -203,7 +183,7 @@ def run(
         0.0,
         seed,
         str(libraries[0]),
-        runtime=runtime or "",
+        runtime=tested.runtime or "",
         options=(*vendor.options, *execution.words),
         requires_all=require_all,
         provenance=provenance(libraries[1], session.workspace().spec),
@@ -214,7 +194,7 @@ def run(
             "spec": spec_digest(session.workspace().spec),
             "settings": settings_digest(settings),
         },
-        plan=selection.plan,
+        plan=part.plan,
         expected=tuple(case.id for case in cases),
     )
 
@@ -224,7 +204,7 @@ def run(
             these,
             libraries,
             seed,
-            (time_limit, memory_limit),
+            tested.limits,
             execution,
             processes,
             jobs or os.cpu_count() or 1,
@@ -241,16 +221,14 @@ def run(
     fleet = replace(fleet, plan=replace(fleet.plan, sentinels=tuple(sentinels)))
     results = resumed(cards, head, cases, run_these, fleet)
     if held_out is not None:
-        results = with_smallest(session, results, libraries, (time_limit, memory_limit), execution, vendor.accuracy)
-    write_reports(session, results, json_file, junit_file, html_file)
-    if sign_key and json_file:
-        sign(Path(json_file), Path(sign_key))
+        results = with_smallest(session, results, libraries, tested.limits, execution, vendor.accuracy)
+    report.write(session, results)
     afterwards = Sink()
     unneeded(known, results.results, afterwards)
     free_factors(known, session.load().interface, afterwards)
     if len(afterwards):
         show_findings(afterwards.sorted(), "text")
-    show_results(results, failures, by, accuracy)
+    report.show(results)
     sys.exit(exit_code(results))
 
 
@@ -281,11 +259,7 @@ def _saved_call(_context: click.Context, _param: click.Parameter, value: str) ->
 def repro(
     case_id: str,
     repeat: int,
-    lib: str,
-    runtime: str | None,
-    seed: int,
-    time_limit: float,
-    memory_limit: int,
+    tested: Tested,
     execution: Execution,
     impl: str | None,
     chip_file: str | None,
@@ -303,17 +277,17 @@ def repro(
     from diopigen.conformance.run.runner import Fleet
 
     session = Session(spec, None, "text", False)
-    libraries = libraries_of(session, lib, runtime)
-    drawn = HeldOut(session.load().interface, seed).find(case_id)
+    libraries = tested.libraries(session)
+    drawn = HeldOut(session.load().interface, tested.seed).find(case_id)
     case = drawn or find(session.load().interface, case_id, session.models())
     vendor = vendor_side(session, impl, chip_file)
     cases = vendor.converted([case], session.load().interface)
     fleet = Fleet(repeat=repeat)
-    limits = (time_limit, memory_limit)
     results = run_with_progress(
-        session, cases, libraries, seed, limits, execution, processes, accuracy=vendor.accuracy, fleet=fleet
-    )
-    results = replace(results, runtime=runtime or "", options=(*vendor.options, *execution.words))
+        session, cases, libraries, tested.seed, tested.limits, execution, processes, accuracy=vendor.accuracy,
+        fleet=fleet,
+    )  # fmt: skip
+    results = replace(results, runtime=tested.runtime or "", options=(*vendor.options, *execution.words))
     if results.not_run:
         raise KeyboardInterrupt
     click.echo(failure_text(results.results[0], results))

@@ -15,6 +15,8 @@ from diopigen.commands.combinations import combinations, needs
 from diopigen.commands.conformance import exit_code
 from diopigen.commands.conformance_cards import parts_of, repeat_option
 from diopigen.commands.conformance_options import (
+    Report,
+    Selection,
     limit_options,
     report_options,
     seed_option,
@@ -26,12 +28,9 @@ from diopigen.commands.conformance_options import (
 from diopigen.commands.conformance_running import (
     known_exceptions,
     run_with_progress,
-    select_cases,
     select_held_out,
-    show_results,
     started_ahead,
     waived,
-    write_reports,
 )
 from diopigen.commands.grouped import Grouped
 from diopigen.console import Session
@@ -84,7 +83,6 @@ if TYPE_CHECKING:
 )
 @click.option("-j", "--jobs", type=click.IntRange(1), help="Worker processes (default: the number of processors).")
 @partial(report_options, signed=True)
-@click.option("--sign", "sign_key", metavar="KEY", hidden=True)
 @spec_option
 @combinations(needs("costs_file", "shard"), needs("sign_key", "json_file"))
 def aten(
@@ -99,11 +97,7 @@ def aten(
     time_limit: float,
     memory_limit: int,
     crash_limit: int,
-    ops: tuple[str, ...],
-    family: tuple[str, ...],
-    dtype: tuple[str, ...],
-    axis: tuple[str, ...],
-    model: tuple[str, ...],
+    selection: Selection,
     shard: str | None,
     costs_file: str | None,
     failures_file: str | None,
@@ -114,13 +108,7 @@ def aten(
     exceptions_file: str | None,
     with_known_faults: bool,
     jobs: int | None,
-    by: str,
-    failures: int,
-    accuracy: bool,
-    json_file: str | None,
-    junit_file: str | None,
-    html_file: str | None,
-    sign_key: str | None,
+    report: Report,
     spec: str | None,
 ) -> None:
     """Run the cases on a device of PyTorch: each through every overload of ATen that the spec names for its function.
@@ -135,7 +123,7 @@ def aten(
     from diopigen.conformance.aten.origins import ask_origins, origins_of
     from diopigen.conformance.run.execution import Execution
     from diopigen.conformance.run.identity import settings_digest, spec_digest
-    from diopigen.conformance.run.provenance import provenance, sign
+    from diopigen.conformance.run.provenance import provenance
     from diopigen.conformance.run.runner import Fleet
 
     session = Session(spec, None, "text", False)
@@ -151,15 +139,15 @@ def aten(
     if case_id is not None:
         selected = [_case(session, interface, case_id, seed)]
     elif held_out is None:
-        selected = select_cases(session, ops, family, dtype, axis, model)
+        selected = selection.cases(session)
     else:
         seed = unknown_seed(seed)
-        selected = select_held_out(session, ops, family, dtype, seed, held_out)
+        selected = select_held_out(session, selection.ops, selection.family, selection.dtype, seed, held_out)
     if case_id is None:
         selected = list(through_overloads(interface, selected))
-    selection = parts_of(selected, shard, costs_file, failures_file, sample)
+    part = parts_of(selected, shard, costs_file, failures_file, sample)
     known = known_exceptions(session, exceptions_file)
-    cases = waived(session, selection.cases, known)
+    cases = waived(session, part.cases, known)
     entries = [(one.waiver.kind, one.waiver.factor, one.glob, sorted(one.dtypes)) for one in known]
     words = (*caller.words, *(("--operators", operators) if operators else ()))
     coverage = origins_of(asked, caller, cases)
@@ -180,22 +168,20 @@ def aten(
             "spec": spec_digest(session.workspace().spec),
             "settings": settings_digest((words, repeat, entries)),
         },
-        plan=selection.plan,
+        plan=part.plan,
         expected=tuple(case.id for case in cases),
         provenance=provenance(Path(), session.workspace().spec),
     )
     explained: dict[str, int] = {}
     if not with_known_faults:
         results, explained = with_known(results, device)
-    write_reports(session, results, json_file, junit_file, html_file)
-    if sign_key and json_file:
-        sign(Path(json_file), Path(sign_key))
+    report.write(session, results)
     if case_id is not None:
         from diopigen.conformance.report.results import failure_text
 
         click.echo(failure_text(results.results[0], results))
     else:
-        show_results(results, failures, by, accuracy)
+        report.show(results)
         click.echo("\n".join(["", *known_text(explained)]) + "\n" if explained else "", nl=False)
     sys.exit(exit_code(results))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from diopigen.commands.conformance_options import family_option, libraries_of, library_options, ops_option, spec_option
+from diopigen.commands.conformance_options import Tested, family_option, library_options, ops_option, spec_option
 from diopigen.commands.conformance_running import counted, one_by_one, one_setup
 from diopigen.commands.conformance_vendor import vendor_options, vendor_side
 from diopigen.commands.grouped import Grouped
@@ -27,11 +27,7 @@ if TYPE_CHECKING:
 @click.option("--json", "json_file", metavar="FILE", help="Write the calls and differences of each function.")
 @spec_option
 def batch(
-    lib: str,
-    runtime: str | None,
-    seed: int,
-    time_limit: float,
-    memory_limit: int,
+    tested: Tested,
     execution: Execution,
     ops: tuple[str, ...],
     family: tuple[str, ...],
@@ -57,9 +53,8 @@ def batch(
     functions = matching(interface, ops, family)
     declared = vendor_side(session, impl, chip_file).accuracy
     names = [one.name for one in functions]
-    libraries = libraries_of(session, lib, runtime)
-    setup = one_setup(session, libraries, names, seed, (time_limit, memory_limit), execution)
-    check = BatchCheck(interface, seed=seed, limit=time_limit, declared=declared)
+    setup = one_setup(session, tested.libraries(session), names, tested.seed, tested.limits, execution)
+    check = BatchCheck(interface, seed=tested.seed, limit=tested.time_limit, declared=declared)
     found = list(counted(one_by_one(setup, functions, check.check), len(functions), "functions"))
     if json_file:
         text = json.dumps([asdict(one) for one in found], indent=1) + "\n"

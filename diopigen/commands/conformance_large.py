@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from diopigen.commands.conformance_options import family_option, libraries_of, library_options, ops_option, spec_option
+from diopigen.commands.conformance_options import Tested, family_option, library_options, ops_option, spec_option
 from diopigen.commands.conformance_running import counted, one_by_one, one_setup
 from diopigen.commands.grouped import Grouped, group
 from diopigen.console import Session
@@ -34,11 +34,7 @@ if TYPE_CHECKING:
 @click.option("--json", "json_file", metavar="FILE", hidden=True)
 @spec_option
 def large(
-    lib: str,
-    runtime: str | None,
-    seed: int,
-    time_limit: float,
-    memory_limit: int,
+    tested: Tested,
     execution: Execution,
     ops: tuple[str, ...],
     family: tuple[str, ...],
@@ -63,10 +59,10 @@ def large(
     session = Session(spec, None, "text", False)
     interface = session.load().interface
     functions = matching(interface, ops, family)
-    libraries = libraries_of(session, lib, runtime)
-    names = [one.name for one in functions]
-    setup = one_setup(session, libraries, names, seed, (time_limit, memory_limit), execution)
-    check = LargeCheck(interface, seed=seed, elements=elements, memory=memory_limit << 30, limit=time_limit)
+    libraries, names = tested.libraries(session), [one.name for one in functions]
+    setup = one_setup(session, libraries, names, tested.seed, tested.limits, execution)
+    memory = tested.memory_limit << 30
+    check = LargeCheck(interface, seed=tested.seed, elements=elements, memory=memory, limit=tested.time_limit)
     results = list(counted(one_by_one(setup, functions, check.check), len(functions), "functions"))
     if json_file:
         text = json.dumps([asdict(one) for one in results], indent=1) + "\n"

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import functools
+import os
 import secrets
 import shlex
+import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -16,8 +19,11 @@ from diopigen.commands import completion
 from diopigen.commands.grouped import group
 
 if TYPE_CHECKING:
+    from diopigen.conformance.model import Case, Results
     from diopigen.console import Session
 
+_FEW = 20
+"""Functions whose calls of models are derived without those of all others."""
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -48,6 +54,104 @@ def with_options(command: _Command, *options: Callable[[_Command], _Command]) ->
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def as_one(name: str, kind: Callable[..., Any]) -> Callable[[_Command], _Command]:
+    """Passes the options that are fields of a dataclass to the command as one argument."""
+
+    def add(command: _Command) -> _Command:
+        @functools.wraps(command)
+        def called(*args: Any, **named: Any) -> Any:
+            own = {one.name: named.pop(one.name) for one in fields(cast(Any, kind)) if one.name in named}
+            return command(*args, **{name: kind(**own)}, **named)
+
+        return cast(_Command, called)
+
+    return add
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The options that select cases."""
+
+    ops: tuple[str, ...]
+    family: tuple[str, ...]
+    dtype: tuple[str, ...]
+    axis: tuple[str, ...]
+    model: tuple[str, ...]
+
+    def cases(self, session: Session) -> list[Case]:
+        """The selected cases."""
+        from diopigen.conformance.cases.stored import StoredCases
+        from diopigen.conformance.cases.suite import matching, select
+
+        interface = session.load().interface
+        functions = [function.name for function in matching(interface, self.ops, self.family)]
+        return select(
+            interface, ops=self.ops, families=self.family, dtypes=self.dtype, axes=self.axis, models=self.model,
+            tables=session.models() if self.model else (),
+            small=None if self.model else session.small_calls(functions if len(functions) <= _FEW else None),
+            derived=StoredCases(interface, session.interface_key).of,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Tested:
+    """The options that name the library under test, and the limits of a call."""
+
+    lib: str
+    runtime: str | None
+    seed: int
+    time_limit: float
+    memory_limit: int
+
+    def libraries(self, session: Session) -> tuple[Path, Path]:
+        """The library and the host runtime. Raises `Failure`."""
+        return libraries_of(session, self.lib, self.runtime)
+
+    @property
+    def limits(self) -> tuple[float, int]:
+        """Seconds of a call, and GiB of a process."""
+        return self.time_limit, self.memory_limit
+
+
+@dataclass(frozen=True)
+class Report:
+    """The options that show results and write them to files."""
+
+    by: str
+    failures: int
+    accuracy: bool
+    json_file: str | None
+    junit_file: str | None
+    html_file: str | None
+    sign_key: str | None = None
+
+    def write(self, session: Session, results: Results) -> None:
+        """Writes results in the forms that have a file, and signs the JSON."""
+        from diopigen.conformance.report.results import to_json, to_junit
+        from diopigen.output.depfile import write_if_changed
+
+        if self.json_file:
+            write_if_changed(Path(self.json_file), to_json(results).encode())
+        if self.junit_file:
+            write_if_changed(Path(self.junit_file), to_junit(results).encode())
+        if self.html_file:
+            from diopigen.conformance.report.html import to_html
+
+            page = to_html(results, session.load().interface, session.workspace().templates)
+            write_if_changed(Path(self.html_file), page.encode())
+        if self.sign_key and self.json_file:
+            from diopigen.conformance.run.provenance import sign
+
+            sign(Path(self.json_file), Path(self.sign_key))
+
+    def show(self, results: Results) -> None:
+        """Prints results as text, in colour on a terminal."""
+        from diopigen.conformance.report.results import text
+
+        colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        click.echo(text(results, colour=colour, failures=self.failures, by=self.by, accuracy=self.accuracy), nl=False)
 
 
 def ops_option(command: _Command) -> _Command:
@@ -94,7 +198,10 @@ def selection_options(*more: str) -> Callable[[_Command], _Command]:
         about += "; sample=N: at most N of each function"
     keys = {name: _OPTIONS.get(name, f"--{name}") for name in names}
     return lambda command: with_options(
-        command, ops_option, group("--only", about, keys), *(_SELECTED[name] for name in names)
+        as_one("selection", Selection)(command),
+        ops_option,
+        group("--only", about, keys),
+        *(_SELECTED[name] for name in names),
     )
 
 
@@ -123,7 +230,7 @@ def report_options(command: _Command, *, signed: bool = False) -> _Command:
         output += "; sign=KEY: sign the JSON with this private key of SSH, as FILE.sig"
         forms["sign"] = "--sign"
     return with_options(
-        command,
+        as_one("report", Report)(command),
         group("--show", show, {"failures": "--failures"}, words, metavar="WHAT"),
         group("--output", output, forms, metavar="FORM=FILE"),
         click.option("--by", type=click.Choice(rows), default="family", hidden=True),
@@ -132,6 +239,7 @@ def report_options(command: _Command, *, signed: bool = False) -> _Command:
         click.option("--json", "json_file", metavar="FILE", hidden=True),
         click.option("--junit", "junit_file", metavar="FILE", hidden=True),
         click.option("--html", "html_file", metavar="FILE", hidden=True),
+        *([click.option("--sign", "sign_key", metavar="KEY", hidden=True)] if signed else ()),
     )
 
 
@@ -189,7 +297,7 @@ def limit_options(command: _Command, memory: int = 8) -> _Command:
 
 def library_options(command: _Command) -> _Command:
     """The options that name what is tested and how."""
-    return with_options(command, named_options, limit_options, executor_options)
+    return with_options(as_one("tested", Tested)(command), named_options, limit_options, executor_options)
 
 
 def _words(option: str, text: str | None) -> tuple[str, ...]:

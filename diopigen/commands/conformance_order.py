@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from diopigen.commands.conformance_options import libraries_of, library_options, selection_options, spec_option
-from diopigen.commands.conformance_running import one_setup, select_cases
+from diopigen.commands.conformance_options import Selection, Tested, library_options, selection_options, spec_option
+from diopigen.commands.conformance_running import one_setup
 from diopigen.commands.grouped import Grouped
 from diopigen.console import Session
 
@@ -27,17 +27,9 @@ if TYPE_CHECKING:
 @spec_option
 def bisect_order(
     case_ids: tuple[str, ...],
-    lib: str,
-    runtime: str | None,
-    seed: int,
-    time_limit: float,
-    memory_limit: int,
+    tested: Tested,
     execution: Execution,
-    ops: tuple[str, ...],
-    family: tuple[str, ...],
-    dtype: tuple[str, ...],
-    axis: tuple[str, ...],
-    model: tuple[str, ...],
+    selection: Selection,
     order: int,
     orders: int,
     spec: str | None,
@@ -52,14 +44,14 @@ def bisect_order(
     from diopigen.conformance.run.worker import Bench
 
     session = Session(spec, None, "text", False)
-    libraries = libraries_of(session, lib, runtime)
+    libraries = tested.libraries(session)
     interface = session.load().interface
     if case_ids:
         cases = [find(interface, name, session.models() if "/model-" in name else ()) for name in case_ids]
     else:
-        cases = select_cases(session, ops, family, dtype, axis, model)
+        cases = selection.cases(session)
     names = (case.function for case in cases)
-    setup = one_setup(session, libraries, names, seed, (time_limit, memory_limit), execution)
+    setup = one_setup(session, libraries, names, tested.seed, tested.limits, execution)
 
     def start() -> Bench:
         return Bench(setup)
@@ -76,7 +68,8 @@ def bisect_order(
         is_wrong = is_wrong or bool(found.alone)
         click.echo(f"order {number}: {len(cases)} cases, {len(found.alone)} that fail in any order")
         if found.dependence is not None:
-            options = ["--lib", lib, *(["--runtime", runtime] if runtime else []), "--seed", str(seed)]
+            runtime = ["--runtime", tested.runtime] if tested.runtime else []
+            options = ["--lib", tested.lib, *runtime, "--seed", str(tested.seed)]
             click.echo(_text(found.dependence, [*options, *execution.words]))
             sys.exit(1)
     sys.exit(int(is_wrong))

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from diopigen.commands.conformance import exit_code
-from diopigen.commands.conformance_options import report_options, selection_options, spec_option, with_options
-from diopigen.commands.conformance_running import show_results, write_reports
+from diopigen.commands.conformance_options import (
+    Report,
+    Selection,
+    report_options,
+    selection_options,
+    spec_option,
+    with_options,
+)
 from diopigen.commands.grouped import Grouped
 from diopigen.console import Session, show_findings
 
@@ -48,12 +53,7 @@ def _forms(command: click.decorators.FC) -> click.decorators.FC:
 @_forms
 def show(
     file: str,
-    by: str,
-    failures: int,
-    accuracy: bool,
-    json_file: str | None,
-    junit_file: str | None,
-    html_file: str | None,
+    report: Report,
     no_times: bool,
     spec: str | None,
 ) -> None:
@@ -64,8 +64,8 @@ def show(
     session = Session(spec, None, "text", False)
     results = read_results(Path(file))
     results = without_times(results) if no_times else results
-    write_reports(session, results, json_file, junit_file, html_file)
-    show_results(results, failures, by, accuracy)
+    report.write(session, results)
+    report.show(results)
     sys.exit(exit_code(results))
 
 
@@ -76,12 +76,7 @@ def show(
 def merge(
     files: tuple[str, ...],
     allow_missing: bool,
-    by: str,
-    failures: int,
-    accuracy: bool,
-    json_file: str | None,
-    junit_file: str | None,
-    html_file: str | None,
+    report: Report,
     no_times: bool,
     spec: str | None,
 ) -> None:
@@ -99,8 +94,8 @@ def merge(
     if len(session.sink):
         show_findings(session.sink.sorted(), "text")
     results = without_times(results) if no_times else results
-    write_reports(session, results, json_file, junit_file, html_file)
-    show_results(results, failures, by, accuracy)
+    report.write(session, results)
+    report.show(results)
     sys.exit(exit_code(results))
 
 
@@ -112,11 +107,7 @@ def merge(
 @click.option("--strict", is_flag=True, help="Let holes without a known reason fail the command.")
 @spec_option
 def coverage(
-    ops: Sequence[str],
-    family: Sequence[str],
-    dtype: Sequence[str],
-    axis: Sequence[str],
-    model: Sequence[str],
+    selection: Selection,
     by: str,
     output_format: str,
     holes: bool,
@@ -131,10 +122,13 @@ def coverage(
     session = Session(spec, None, "text", False)
     interface = session.load().interface
     tables = session.models()
-    cases = select(interface, ops=ops, families=family, dtypes=dtype, axes=axis, tables=tables, models=model)
+    cases = select(
+        interface, ops=selection.ops, families=selection.family, dtypes=selection.dtype, axes=selection.axis,
+        tables=tables, models=selection.model,
+    )  # fmt: skip
     # A function without cases counts where it is named: that it has none is the hole.
-    functions = matching(interface, ops, family)
-    if dtype or axis or model:
+    functions = matching(interface, selection.ops, selection.family)
+    if selection.dtype or selection.axis or selection.model:
         reached = {case.function for case in cases}
         functions = [function for function in functions if function.name in reached]
     found = coverage_of(functions, cases, interface.not_covered)

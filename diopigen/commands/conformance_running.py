@@ -1,8 +1,7 @@
-"""Runs of the suite by commands: cases chosen, processes started ahead, progress shown, reports written."""
+"""Runs of the suite by commands: held-out cases, processes started ahead, progress."""
 
 from __future__ import annotations
 
-import os
 import random
 import sys
 import time
@@ -37,8 +36,6 @@ class _HasCalled(Protocol):
 
 
 _Result = TypeVar("_Result", bound=_HasCalled)
-_FEW = 20
-"""Functions whose calls of models are derived without those of all others."""
 
 
 def started_ahead() -> Processes:
@@ -49,28 +46,6 @@ def started_ahead() -> Processes:
     processes.prepare()
     click.get_current_context().call_on_close(processes.dismiss)
     return processes
-
-
-def select_cases(
-    session: Session,
-    ops: tuple[str, ...],
-    family: tuple[str, ...],
-    dtype: tuple[str, ...],
-    axis: tuple[str, ...],
-    model: tuple[str, ...],
-) -> list[Case]:
-    from diopigen.conformance.cases.stored import StoredCases
-    from diopigen.conformance.cases.suite import matching, select
-
-    interface = session.load().interface
-    tables = session.models() if model else ()
-    functions = [function.name for function in matching(interface, ops, family)]
-    small = None if model else session.small_calls(functions if len(functions) <= _FEW else None)
-    derived = StoredCases(interface, session.interface_key).of
-    return select(
-        interface, ops=ops, families=family, dtypes=dtype, axes=axis, tables=tables, models=model, small=small,
-        derived=derived,
-    )  # fmt: skip
 
 
 def select_held_out(
@@ -135,22 +110,6 @@ def waived(session: Session, cases: list[Case], known: Sequence[Known]) -> list[
     return found
 
 
-def write_reports(
-    session: Session, results: Results, json_file: str | None, junit_file: str | None, html_file: str | None
-) -> None:
-    """Writes results in the forms that have a file."""
-    from diopigen.conformance.report.results import to_json, to_junit
-
-    if json_file:
-        _write(Path(json_file), to_json(results))
-    if junit_file:
-        _write(Path(junit_file), to_junit(results))
-    if html_file:
-        from diopigen.conformance.report.html import to_html
-
-        _write(Path(html_file), to_html(results, session.load().interface, session.workspace().templates))
-
-
 def one_setup(
     session: Session,
     libraries: tuple[Path, Path],
@@ -182,14 +141,6 @@ def one_by_one(
             yield result
     finally:
         bench.kill()
-
-
-def show_results(results: Results, failures: int, by: str, accuracy: bool) -> None:
-    """Prints results as text, in colour on a terminal."""
-    from diopigen.conformance.report.results import text
-
-    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    click.echo(text(results, colour=colour, failures=failures, by=by, accuracy=accuracy), nl=False)
 
 
 def run_with_progress(
@@ -259,12 +210,6 @@ def packed_calls(session: Session, library: Path) -> Caller:
     require_installed()
     found = packed_library(library) or tvm_ffi_library(session.load().interface, session.workspace().templates)
     return PackedCaller(found)
-
-
-def _write(path: Path, content: str) -> None:
-    from diopigen.output.depfile import write_if_changed
-
-    write_if_changed(path, content.encode())
 
 
 class _Progress:

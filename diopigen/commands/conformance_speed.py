@@ -12,6 +12,7 @@ import click
 
 from diopigen.commands import completion
 from diopigen.commands.conformance_options import (
+    Tested,
     family_option,
     libraries_of,
     library_options,
@@ -56,11 +57,7 @@ _NO_REFERENCE = "none"
 @click.option("--json", "json_file", metavar="FILE", hidden=True)
 @spec_option
 def speed(
-    lib: str,
-    runtime: str | None,
-    seed: int,
-    time_limit: float,
-    memory_limit: int,
+    tested: Tested,
     execution: Execution,
     reference: str | None,
     ops: tuple[str, ...],
@@ -91,8 +88,8 @@ def speed(
     names = _sizes(sizes)
     session = Session(spec, None, "text", False)
     interface = session.load().interface
-    libraries = libraries_of(session, lib, runtime)
-    seed = unknown_seed(seed)
+    libraries = tested.libraries(session)
+    seed = unknown_seed(tested.seed)
     vendor = vendor_side(session, impl, chip_file)
     calls, left_out = _calls(session, ops, family, dtype, names)
     cases = vendor.converted([call.case for call in calls], interface)
@@ -100,7 +97,7 @@ def speed(
 
     def setup(paths: tuple[Path, Path], execution: Execution) -> Setup:
         found = paths_of(*paths, execution)
-        limits = (time_limit, memory_limit << 30)
+        limits = (tested.time_limit, tested.memory_limit << 30)
         return Setup(interface, *found, seed, *limits, accuracy=tuple(vendor.accuracy), execution=execution)
 
     other = _reference(reference)

@@ -63,7 +63,6 @@ def _facts(
 ) -> Facts:
     from diopigen.conformance.cases.stored import StoredCases
     from diopigen.conformance.report.reference import case_counts, oracle_names, samples
-    from diopigen.emit.adaptor.library import composite_functions
     from diopigen.emit.docs.facts import Facts
     from diopigen.rulebook.rules import all_rules
     from diopigen.vendor.coverage import STATES
@@ -75,7 +74,6 @@ def _facts(
     return Facts(
         rules=all_rules(),
         models=session.models(),
-        composites=composite_functions(interface),
         samples=session.cached("samples", (where.spec,), (where.spec_name,), lambda: samples(interface)),
         oracles=oracle_names(interface),
         cases=case_counts(interface, StoredCases(interface, session.interface_key).of) if counted else None,

@@ -45,13 +45,12 @@ def coverage(
     output_format: str,
     strict: bool,
 ) -> None:
-    """Show who serves each operator of a vendor's tree (impl/NAME): its own kernels, composites, the fallback, or none.
+    """Show who serves each operator of a vendor's tree (impl/NAME): its own kernels, the fallback, or none.
 
     Which models run with that, what is in the way of the others, and which operators are worth writing next. With a
     chip's file in the tree also by dtype and layout: native, converted by a shim, or on the fallback. With --fallbacks
     also which calls of a program fell back, and why. `--format json` prints the report with the findings in it.
     """
-    from diopigen.emit.adaptor.library import composite_functions
     from diopigen.findings.render import render
     from diopigen.output.disk import write_file
     from diopigen.vendor.chip_config import chip_of
@@ -71,8 +70,7 @@ def coverage(
     tree = read_tree(public, where, Path(directory), session.sink)
     if tree is None:
         session.finish()
-    composites = composite_functions(interface)
-    report = cover(interface, tree.name, tree.implemented, tree.skeletons, tree.rules, composites, selected, left)
+    report = cover(interface, tree.name, tree.implemented, tree.skeletons, tree.rules, selected, left)
     chip = chip_of(tree.directory, tree.name, interface, session.sink)
     if each and chip is None:
         raise click.UsageError(f"--functions needs the chip's file: {tree.name}.yaml in {directory} or in its tree")

@@ -72,14 +72,6 @@ class ContiguousSetting:
 
 
 @dataclass(frozen=True, slots=True)
-class FlagSetting:
-    """`supportComposite: true`."""
-
-    value: bool
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
 class Settings:
     """Settings of one entry; None for keys that it does not set."""
 
@@ -87,13 +79,11 @@ class Settings:
     tensor_dtype: tuple[ParameterDtype, ...] = ()
     layout: LayoutSetting | None = None
     contiguous: ContiguousSetting | None = None
-    composite: FlagSetting | None = None
 
     @property
     def is_empty(self) -> bool:
         """Returns whether nothing is said at all."""
-        spoken = self.dtype or self.tensor_dtype or self.layout or self.contiguous or self.composite
-        return not spoken
+        return not (self.dtype or self.tensor_dtype or self.layout or self.contiguous)
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ def explain_function(resolved: ResolvedConfig, interface: Interface, name: str) 
 
 def explain_all(resolved: ResolvedConfig, interface: Interface) -> str:
     """Each tensor of each function that gets a shim, a row for each, and a line that counts the others."""
-    shims = [rule for rule in resolved.functions if _has_shim(rule, resolved)]
+    shims = [rule for rule in resolved.functions if rule.function in resolved.implemented]
     functions = _functions(interface)
     rows: list[tuple[str, ...]] = [("function", *_HEADS)]
     for rule in shims:
@@ -67,8 +67,6 @@ def as_json(resolved: ResolvedConfig, interface: Interface, name: str | None = N
             {
                 "name": rule.function,
                 "implemented": rule.function in resolved.implemented,
-                "composite": rule.composite,
-                "composite_from": _json_location(rule.composite_span),
                 "tensors": [_json_tensor(tensor, _param(functions, rule, tensor)) for tensor in rule.tensors],
             }
             for rule in rules
@@ -80,16 +78,10 @@ def _rule(resolved: ResolvedConfig, name: str) -> FunctionRule:
     return next((rule for rule in resolved.functions if rule.function == name), FunctionRule(name, ()))
 
 
-def _has_shim(rule: FunctionRule, resolved: ResolvedConfig) -> bool:
-    return rule.function in resolved.implemented or rule.composite
-
-
 def _fate(rule: FunctionRule, resolved: ResolvedConfig) -> str:
     if rule.function in resolved.implemented:
         passed = "" if rule.converts else "; its tensors are passed on as they are"
         return f"implemented by {resolved.vendor}{passed}{_limits(rule)}"
-    if rule.composite:
-        return f"not implemented by {resolved.vendor}; {_location(rule.composite_span)} allows its composite"
     return f"not implemented by {resolved.vendor}, so that it gets no shim"
 
 

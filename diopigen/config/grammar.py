@@ -40,7 +40,7 @@ KEYS = {
     TENSOR_DTYPE: "the same for single parameters: a mapping from parameter to conversions",
     LAYOUT: "the layouts that the kernels take, best first; ND for any; input(NHWC) for one tensor",
     CONTIGUOUS: "true where tensors must be dense and in order; or the parameters that must be",
-    COMPOSITE: "whether the composite implementation serves where the vendor has none",
+    COMPOSITE: "accepted in older files, without effect",
 }
 """The keys of an entry, with what each is for."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from diopigen.config.entries import ContiguousSetting, DtypeSetting, Entry, FlagSetting, LayoutSetting, Settings, Word
+from diopigen.config.entries import ContiguousSetting, DtypeSetting, Entry, LayoutSetting, Settings, Word
 from diopigen.config.grammar import convertible
 from diopigen.config.model import LAYOUTS, Cast, FunctionRule, TensorRule
 from diopigen.config.subject import cannot_convert
@@ -25,7 +25,6 @@ def merge(earlier: Settings, later: Settings) -> Settings:
         tensor_dtype=tuple(dtypes.values()),
         layout=_merge_layouts(earlier.layout, later.layout),
         contiguous=_merge_contiguous(earlier.contiguous, later.contiguous),
-        composite=later.composite or earlier.composite,
     )
 
 
@@ -100,13 +99,7 @@ class RuleMaker:
         names = convertible(function)
         if cannot_convert(function):
             return FunctionRule(function.name, tuple(TensorRule(name) for name in names))
-        flag = _first_flag(said)
-        return FunctionRule(
-            function.name,
-            tuple(self._tensor_rule(name, said) for name in names),
-            composite=bool(flag and flag.value),
-            composite_span=flag.span if flag else None,
-        )
+        return FunctionRule(function.name, tuple(self._tensor_rule(name, said) for name in names))
 
     def _tensor_rule(self, name: str, said: Sequence[Settings]) -> TensorRule:
         selected = _layouts(name, said)
@@ -135,10 +128,6 @@ class RuleMaker:
             seen = (setting, tuple(found.values()))
             self._effective[id(setting)] = seen
         return seen[1]
-
-
-def _first_flag(said: Sequence[Settings]) -> FlagSetting | None:
-    return next((settings.composite for settings in said if settings.composite), None)
 
 
 def _dtype_setting(name: str, said: Sequence[Settings]) -> DtypeSetting | None:

@@ -44,12 +44,10 @@ class TensorRule:
 
 @dataclass(frozen=True, slots=True)
 class FunctionRule:
-    """Resolved settings of one function. `composite`: use the composite implementation where the vendor has none."""
+    """Resolved settings of one function."""
 
     function: str
     tensors: tuple[TensorRule, ...]
-    composite: bool = False
-    composite_span: Span | None = None
 
     @property
     def converts(self) -> bool:

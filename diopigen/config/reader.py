@@ -14,7 +14,6 @@ from diopigen.config.entries import (
     ContiguousSetting,
     DtypeSetting,
     Entry,
-    FlagSetting,
     LayoutSetting,
     ParameterDtype,
     Settings,
@@ -35,6 +34,7 @@ RULES: Rules = {
     "config-many-names": Rule(WARNING, "an entry has one name"),
     "config-unknown-key": Rule(ERROR, "settings have only keys that the grammar knows"),
     "config-wrong-kind": Rule(ERROR, "a value is of the kind that its key asks for"),
+    "config-composite": Rule(WARNING, "a configuration has no 'supportComposite', which shims no longer read"),
     "config-says-nothing": Rule(WARNING, "an entry and a key of it say something"),
 }
 
@@ -255,7 +255,10 @@ class _Reader:
             message = f"'{entry.key}' takes true or false, not {kind_of(entry.value)}"
             self.report("config-wrong-kind", message, self.span(entry.value), fix="write true or false")
             return settings
-        return replace(settings, composite=FlagSetting(flag, self.key(entry).span))
+        message = f"'{entry.key}' has no effect: a function without a kernel runs on the reference library"
+        fix = "remove it; docs/adaptors.md#functions-without-a-kernel says how it runs on the device"
+        self.report("config-composite", message, self.key(entry).span, fix=fix)
+        return settings
 
     def _truth(self, value: Node) -> bool | None:
         if not isinstance(value, ScalarNode):

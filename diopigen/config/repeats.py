@@ -105,11 +105,10 @@ def _changes(
 
 def _what_it_does(rule: FunctionRule) -> object:
     """A rule without places and without the order of casts, which has no meaning."""
-    tensors = [
+    return [
         (
             frozenset((cast.source, cast.target) for cast in tensor.casts),
             replace(tensor, casts=(), layouts_span=None, common_spans=(), contiguous_span=None),
         )
         for tensor in rule.tensors
     ]
-    return rule.composite, tensors

@@ -27,18 +27,16 @@ def resolve(
     implemented: Collection[str],
     sink: Sink,
     *,
-    composites: Collection[str] | None = None,
     outermost: Mapping[str, Settings] | None = None,
     renamed: Mapping[str, str] = MappingProxyType({}),
 ) -> ResolvedConfig:
     """The table of a vendor that implements the functions `implemented`; all findings go to `sink`.
 
-    `composites` are the functions with a composite implementation, where that is known; `outermost` is what holds for
-    a function where the file says nothing (vendor/chip_config.py), `renamed` old names of functions to new ones. What
-    is in error in the file is left out of the table. Places in the table name the file without its folder, so that what
-    is generated from it is the same on every machine.
+    `outermost` is what holds for a function where the file says nothing (vendor/chip_config.py), `renamed` old names of
+    functions to new ones. Entries in error are left out of the table. Positions in the table name the file without its
+    folder, so that what is generated from it is the same on every machine.
     """
-    subject = Subject(config, interface, vendor_name, implemented, composites, renamed)
+    subject = Subject(config, interface, vendor_name, implemented, renamed)
     file = PurePath(config.file).name
     said = levels(_in_file(entry, file) for entry in config.entries)
     maker = RuleMaker(subject.dtypes)

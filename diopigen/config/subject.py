@@ -21,8 +21,7 @@ ABOUT_FORMATS = frozenset({"diopiNativeMemoryFormatCast", "diopiGetNativeMemoryF
 
 
 class Subject:
-    """A configuration under check. `composites` are the functions with a composite implementation, if known; `renamed`
-    old names of functions to new ones."""
+    """A configuration under check. `renamed` are old names of functions to new ones."""
 
     def __init__(
         self,
@@ -30,7 +29,6 @@ class Subject:
         interface: Interface,
         vendor: str,
         implemented: Collection[str],
-        composites: Collection[str] | None,
         renamed: Mapping[str, str],
     ) -> None:
         self.renamed = renamed
@@ -38,7 +36,6 @@ class Subject:
         self.interface = interface
         self.vendor = vendor
         self.implemented = frozenset(implemented)
-        self.composites = None if composites is None else frozenset(composites)
 
     @cached_property
     def operators(self) -> Mapping[str, Function]:

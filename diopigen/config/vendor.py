@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import PurePath
 
 from diopigen.config.entries import Entry
-from diopigen.config.grammar import COMPOSITE
 from diopigen.config.model import FunctionRule
 from diopigen.config.subject import HELPERS, Subject, cannot_convert
 from diopigen.diagnostics import Sink, Span
@@ -16,8 +15,6 @@ from diopigen.ir.model import Function
 RULES: Rules = {
     "config-not-implemented": Rule(WARNING, "an entry is about an operator that the vendor implements"),
     "config-not-convertible": Rule(WARNING, "a rule is about an operator whose tensors can be converted"),
-    "config-composite-unused": Rule(WARNING, "a composite is asked for where the vendor has no implementation"),
-    "config-no-composite": Rule(WARNING, "a composite that is asked for exists"),
     "config-missing-helper": Rule(WARNING, "the vendor implements the operators that conversions need"),
 }
 
@@ -31,39 +28,21 @@ def check(subject: Subject, rules: dict[str, FunctionRule], sink: Sink) -> None:
     for entry in subject.config.entries:
         function = subject.function_of(entry)
         if function is not None:
-            _entry(entry, function, subject, rules.get(function.name), report)
+            _entry(entry, function, subject, report)
     _helpers(subject, rules, report)
 
 
-def _entry(entry: Entry, function: Function, subject: Subject, rule: FunctionRule | None, report: Reporter) -> None:
-    implemented = function.name in subject.implemented
-    composite = rule is not None and rule.composite
-    if not implemented:
-        _not_implemented(entry, function, subject, composite, report)
+def _entry(entry: Entry, function: Function, subject: Subject, report: Reporter) -> None:
+    if function.name not in subject.implemented:
+        if entry.settings.is_empty:
+            return
+        message = f"{subject.vendor} does not implement {function.name}"
+        report("config-not-implemented", message, entry.name.span, fix="remove the entry, or implement the operator")
+        return
     reason = cannot_convert(function)
-    if reason and implemented and not entry.settings.is_empty:
+    if reason and not entry.settings.is_empty:
         message = f"{function.name} cannot be converted: {reason}"
         report("config-not-convertible", message, entry.name.span, fix="remove the entry")
-    flag = entry.settings.composite
-    if flag is not None and flag.value and implemented and not reason:
-        message = f"{subject.vendor} implements {function.name}, so that its composite is never used"
-        report("config-composite-unused", message, flag.span, fix=f"remove '{COMPOSITE}'")
-
-
-def _not_implemented(entry: Entry, function: Function, subject: Subject, composite: bool, report: Reporter) -> None:
-    exists = subject.composites is None or function.name in subject.composites
-    flag = entry.settings.composite
-    if composite and exists:
-        return
-    if flag is not None and flag.value:
-        message = f"there is no composite implementation of {function.name}, and {subject.vendor} has none"
-        report("config-no-composite", message, flag.span, fix="implement the operator, or remove the entry")
-        return
-    fix = "remove the entry, or implement the operator"
-    if subject.composites is not None and exists:
-        fix += f"; '{COMPOSITE}: true' makes it from others"
-    message = f"{subject.vendor} does not implement {function.name}"
-    report("config-not-implemented", message, entry.name.span, fix=fix)
 
 
 def _helpers(subject: Subject, rules: dict[str, FunctionRule], report: Reporter) -> None:

@@ -1,4 +1,4 @@
-"""Forms of predicates of elementwise operators, for targets whose calls no contract checks (skeletons, composites).
+"""Forms of predicates of elementwise operators, for targets whose calls no contract checks (skeletons).
 
 A predicate over plain arguments is printed as it is. One that asks for dtypes or elements is known by its form: it
 concerns integers alone, or whether a result can be cast to its output. A capital letter stands for any parameter,

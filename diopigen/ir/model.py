@@ -22,8 +22,6 @@ from diopigen.spec.expression import Expression
 from diopigen.spec.interval import Interval
 from diopigen.spec.nodes import Node, Scalar, inside
 
-FROM_KERNEL = "kernel"
-"""Value of `Function.composite` if the kernel expression is composed."""
 BASE = "base"
 COLLECTIVE = "collective"
 """The family of functions that processes call together."""
@@ -338,8 +336,6 @@ class Function:
     """The function of torch.nn.functional that computes the same; empty where there is none."""
     planned: bool = False
     """True if a rule of the planner of compiled graphs calls it."""
-    composite: str = ""
-    """Implementation for vendors without a kernel: `kernel` or a C++ function; empty if there is none."""
     tolerance: str | None = None
     starter: str = ""
     """Why a new vendor starts with it; empty where none does."""

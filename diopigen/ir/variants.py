@@ -22,7 +22,7 @@ from diopigen.ir.lower import (
     optional_text,
     text_of,
 )
-from diopigen.ir.model import BASE, FROM_KERNEL, Function, Kernel, Parameter
+from diopigen.ir.model import BASE, Function, Kernel, Parameter
 from diopigen.ir.naming import DIOPI, Naming
 from diopigen.ir.promotion import promoted
 from diopigen.ir.types import TYPES
@@ -81,7 +81,6 @@ def _function(
         found = variant.get(key)
         return found if found is not None else operator.get(key)
 
-    composite = text_of(operator.get("composite"))
     params = tuple(with_direction(lowering.parameter(param)) for param in param_nodes)
     return Function(
         name=section.naming.full(name),
@@ -101,7 +100,6 @@ def _function(
         fused=lower_fused(operator.get("fused")) if kind == BASE else (),
         functional=text_of(operator.get("functional")) if kind == BASE else "",
         planned=kind == BASE and flag_of(operator.get("planned")),
-        composite=composite if kind == BASE or composite == FROM_KERNEL else "",
         tolerance=optional_text(operator.get("tolerance")),
         starter=text_of(operator.get("starter")),
         unspecified=tuple(text_of(item) for item in items_of(operator.get("unspecified"))),

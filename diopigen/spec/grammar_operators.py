@@ -218,10 +218,6 @@ OPERATOR = RecordShape(
         ),
         "functional": Field(WORD, "the function of torch.nn.functional that computes the same"),
         "planned": Field(FLAG, "true where a rule of the planner of compiled graphs calls it"),
-        "composite": Field(
-            TextShape(r"[a-z][A-Za-z0-9]*", what="kernel, or the name of a C++ function"),
-            "how a vendor's gap is filled: 'kernel' from the expression, else by a function of composite/operators.h",
-        ),
         "tolerance": Field(TextShape(choices=TOLERANCES), "how results are compared"),
         "starter": Field(TEXT, "why it is among the operators that a new vendor starts with"),
         "unspecified": Field(

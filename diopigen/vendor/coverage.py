@@ -16,7 +16,6 @@ from diopigen.vendor.fallbacks import Fallback
 STATES: Mapping[str, str] = {
     "native": "a kernel of the vendor, called as it is",
     "shim": "a kernel of the vendor, behind conversions of dtype or layout",
-    "composite": "made of other operators",
     "fallback": "the reference library, through host memory",
     "missing": "none: the interface lacks what a model calls, or the vendor a collective",
 }
@@ -135,12 +134,11 @@ def cover(
     implemented: Collection[str],
     skeletons: Collection[str],
     rules: Mapping[str, FunctionRule],
-    composites: Collection[str],
     models: Sequence[Model],
     fallbacks: Sequence[Fallback] = (),
 ) -> Coverage:
     """The coverage of a vendor that defines `implemented`, of which `skeletons` do nothing yet, under the conversion
-    rules of its configuration. `composites` are the functions that have a composite implementation."""
+    rules of its configuration."""
     written = frozenset(implemented) - frozenset(skeletons)
     functions = []
     for function in interface.functions:
@@ -149,8 +147,6 @@ def cover(
         rule = rules.get(function.name)
         if function.name in written:
             state = "shim" if rule is not None and rule.converts else "native"
-        elif rule is not None and rule.composite and function.name in composites:
-            state = "composite"
         elif function.is_collective:
             state = "missing"
         else:
@@ -184,7 +180,7 @@ def _suggestions(models: Iterable[Model], states: Mapping[str, str]) -> tuple[Su
         calls = {name: sum(phases.values()) for name, phases in model.functions().items()}
         total = sum(calls.values())
         for name, number in calls.items():
-            if states.get(name, "missing") in ("composite", "fallback", "missing"):
+            if states.get(name, "missing") in ("fallback", "missing"):
                 fractions[name] = fractions.get(name, 0.0) + number / total
                 users.setdefault(name, []).append(model.name)
     order = sorted(fractions, key=lambda name: (-fractions[name], name))

@@ -16,7 +16,7 @@ from diopigen.config.model import ResolvedConfig
 from diopigen.config.reader import read_config
 from diopigen.config.resolve import resolve
 from diopigen.diagnostics import Note, Sink, Span
-from diopigen.emit.adaptor.library import composite_functions, emit_adaptors
+from diopigen.emit.adaptor.library import emit_adaptors
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.header.compare import count
 from diopigen.header.rules import ERROR, NOTE, WARNING, Reporter, Rule, Rules
@@ -97,8 +97,7 @@ def resolved_for(
     `renamed` are old names of functions to new ones."""
     names = tuple(implemented)
     outermost = None if chip is None else settings_of(chip, interface)
-    composites = composite_functions(interface)
-    found = resolve(config, interface, vendor, names, sink, composites=composites, outermost=outermost, renamed=renamed)
+    found = resolve(config, interface, vendor, names, sink, outermost=outermost, renamed=renamed)
     if chip is not None:
         found = replace(found, functions=limited(found.functions, chip, interface))
         check_chip(chip, {rule.function: rule for rule in found.functions}, found.implemented, sink)

@@ -20,23 +20,13 @@ from diopigen.emit.adaptor.library import emit_adaptors
 from diopigen.header.signature import c_function
 from diopigen.ir.model import Function, Interface
 
-HERE = Path(__file__).resolve().parent
-MOCK = HERE / "mock"
 SPAN = Span("convert_config.yaml", 1, 1)
 SANITIZED = os.environ.get("DIOPIGEN_ADAPTOR_SANITIZED") == "1"
-FLAGS = ["g++", "-std=c++17", "-O1", "-g1", "-fPIC"]
 INCLUDES = [f"-I{ROOT / name}" for name in ("runtime/adaptor/include", "runtime/include", "generated/include")]
 DTYPES = (
     *("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64"),
     *("bool", "bfloat16", "tfloat32", "complex32", "complex64", "complex128"),
 )
-ITEMSIZE = {
-    **dict.fromkeys(("int8", "uint8", "bool"), 1),
-    **dict.fromkeys(("int16", "uint16", "float16", "bfloat16"), 2),
-    **dict.fromkeys(("int32", "uint32", "float32", "tfloat32", "complex32"), 4),
-    **dict.fromkeys(("int64", "uint64", "float64", "complex64"), 8),
-    "complex128": 16,
-}
 SUCCESS, ERROR, NO_IMPLEMENT, DTYPE_NOT_SUPPORTED = 0, 1, 13, 1000
 HOST, DEVICE = 0, 1
 

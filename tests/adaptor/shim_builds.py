@@ -14,20 +14,12 @@ from adaptor_helpers import DTYPES, SPAN, cast, config, uniform
 from mock_vendor import BUILT_IN, mocked
 from shim_cases import NARROW, USED
 
-from diopigen.config.grammar import convertible, is_operator
+from diopigen.config.grammar import convertible
 from diopigen.config.model import LAYOUTS, Cast, FunctionRule, ResolvedConfig, TensorRule
 from diopigen.ir.model import Interface
 
 COMPLEX = ("complex32", "complex64", "complex128")
 REAL = tuple(name for name in DTYPES if name not in COMPLEX and name != "bool")
-PRIMITIVES = frozenset(
-    f"diopi{name}"
-    for name in (
-        *("Mul", "MulScalar", "Add", "AddScalar", "Sub", "Div", "DivScalar", "Abs", "Sqrt", "Exp", "Log", "Erf"),
-        *("Sigmoid", "Minimum", "Maximum", "Lt", "NeScalar", "Where", "Fill", "CastDtype", "CopyInp", "Sum", "Amax"),
-        *("Permute", "Transpose", "Matmul", "NLLLoss", "Arange", "Expand", "IndexSelect", "Dropout"),
-    )
-)
 
 
 @dataclass(frozen=True)
@@ -37,7 +29,7 @@ class ShimBuild:
     resolved: Callable[[Interface], ResolvedConfig]
     names: str = "renamed.h"
     kernels: str = ""
-    """`arithmetic`: the mock's primitives, seen by the probes; `arithmetic_apart`: compiled by themselves."""
+    """`arithmetic`: linked with mock/arithmetic.cpp."""
     texts: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -95,11 +87,6 @@ def _promises(interface: Interface) -> ResolvedConfig:
     return config(rules.values(), USED | BUILT_IN)
 
 
-def _composites(primitives: frozenset[str], vendor: str) -> Callable[[Interface], ResolvedConfig]:
-    """A vendor that has the primitives and nothing else, with everything made of them that can be."""
-    return lambda interface: config([replace(rule, composite=True) for rule in uniform(interface)], primitives, vendor)
-
-
 def _row_major(
     implemented: frozenset[str], vendor: str, layouts: tuple[str, ...] = ("NCHW",)
 ) -> Callable[[Interface], ResolvedConfig]:
@@ -112,16 +99,6 @@ def _adam(interface: Interface) -> ResolvedConfig:
     """A vendor whose kernel refuses everything but dense float32."""
     rules = uniform(interface, casts=(cast("float64", "float32"),), layouts=("NCHW",), common_layouts=("NCHW",))
     return config(rules, {"diopiAdam", "diopiCastDtype", "diopiCopyInp"}, "mini")
-
-
-def _over_cpu(interface: Interface) -> ResolvedConfig:
-    """Nothing but composites, made of the functions of the CPU library."""
-    rules = tuple(
-        replace(FunctionRule(f.name, tuple(TensorRule(name) for name in convertible(f))), composite=True)
-        for f in interface.functions
-        if is_operator(f) and convertible(f)
-    )
-    return ResolvedConfig("composed", "convert_config.yaml", rules, frozenset())
 
 
 def _limits(interface: Interface) -> ResolvedConfig:
@@ -173,8 +150,6 @@ BUILDS: Mapping[str, ShimBuild] = {
     "drawn_2_asked": ShimBuild(_sampled(2), names="asked.h"),
     "absent": ShimBuild(lambda i: config([], {function.name for function in mocked(i)}, vendor="absent")),
     "promises": ShimBuild(_promises),
-    "composites": ShimBuild(_composites(PRIMITIVES, "mini"), kernels="arithmetic_apart"),
-    "no_primitives": ShimBuild(_composites(frozenset(), "none")),
     "limits": ShimBuild(_limits),
     "limits_asked": ShimBuild(_limits, names="asked.h"),
     "adam": ShimBuild(_adam, kernels="arithmetic"),
@@ -182,5 +157,4 @@ BUILDS: Mapping[str, ShimBuild] = {
     "reader": ShimBuild(_row_major(frozenset({"diopiMax"}), "reader", ("NHWC",)), texts={"reader.cpp": READER}),
     "asked": ShimBuild(_row_major(USED | BUILT_IN, "mock"), names="asked.h"),
     "bare": ShimBuild(lambda i: config(uniform(i, casts=NARROW), USED | BUILT_IN), names="bare.h"),
-    "over_cpu": ShimBuild(_over_cpu, names="", kernels="cpu"),
 }

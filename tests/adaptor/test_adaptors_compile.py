@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from diopigen.config.model import ResolvedConfig
 from diopigen.config.reader import parse_config
 from diopigen.config.resolve import resolve
 from diopigen.diagnostics import Sink
-from diopigen.emit.adaptor.library import composite_functions, emit_adaptors
+from diopigen.emit.adaptor.library import emit_adaptors
 from diopigen.emit.adaptor.shim import RESERVED
 from diopigen.ir.model import Interface
 
@@ -36,22 +35,20 @@ def real(vendor: str, interface: Interface) -> ResolvedConfig:
     sink = Sink()
     parsed = parse_config((DATA / f"vendors/{vendor}.yaml").read_text(encoding="utf-8"), "convert_config.yaml", sink)
     assert parsed is not None
-    composites = composite_functions(interface)
-    resolved = resolve(parsed, interface, vendor, frozenset(implemented), sink, composites=composites)
+    resolved = resolve(parsed, interface, vendor, frozenset(implemented), sink)
     assert not sink.has_errors
     return resolved
 
 
 def whole(interface: Interface) -> ResolvedConfig:
-    """Every function, half of them as composites where there is one."""
+    """Every function, each with conversions."""
     rules = uniform(
         interface,
         casts=(cast("int64", "int32"), cast("float64", "float32")),
         layouts=("NHWC", "NCHW"),
         common_layouts=("NCHW",),
     )
-    implemented = {function.name for function in interface.functions} - composite_functions(interface)
-    return config([replace(rule, composite=True) for rule in rules], implemented, "whole")
+    return config(rules, {function.name for function in interface.functions}, "whole")
 
 
 def _cases() -> Iterator[Any]:
@@ -94,7 +91,7 @@ def test_worked_example_becomes_a_library(tmp_path: Path) -> None:
     public = {name for name in defined if name.startswith("diopi")}
     assert len(kernels) == 50
     # Those of the kernels, and what the configuration makes of others.
-    assert public == kernels | {"diopiLinear", "diopiGetLastErrorString", "diopigenShimLayouts"}
+    assert public == kernels | {"diopiGetLastErrorString", "diopigenShimLayouts"}
 
 
 def test_a_library_says_which_layouts_it_converts_to() -> None:
@@ -134,16 +131,3 @@ def test_two_vendors_share_no_name(interface: Interface) -> None:
 def test_no_parameter_hides_a_name_that_shims_use(interface: Interface) -> None:
     names = {param.name for function in interface.functions for param in function.params}
     assert not names & RESERVED
-
-
-def test_only_what_the_configuration_allows_is_composed(interface: Interface) -> None:
-    rules = uniform(interface)
-    allowed = [replace(rule, composite=rule.function == "diopiSilu") for rule in rules]
-    text = emit_adaptors(interface, config(allowed, {"diopiMul"}), ROOT / "templates")["adaptor.cpp"].decode()
-    assert "diopiError_t diopiSilu(" in text
-    assert "diopiError_t diopiSoftmax(" not in text
-    # What the vendor has is its own, composite or not.
-    both = [replace(rule, composite=True) for rule in rules]
-    text = emit_adaptors(interface, config(both, {"diopiSilu"}), ROOT / "templates")["adaptor.cpp"].decode()
-    assert "return pass(impl::mock::diopiSilu, ctx, out, input);" in text
-    assert 'Composite c(helpers, ctx, "diopiSilu"' not in text

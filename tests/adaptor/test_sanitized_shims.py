@@ -1,4 +1,4 @@
-"""The tests of shims and composites again, with AddressSanitizer and UndefinedBehaviorSanitizer."""
+"""The tests of shims again, with AddressSanitizer and UndefinedBehaviorSanitizer."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from adaptor_helpers import SANITIZED
 HERE = Path(__file__).parent
 # Two processes, about equally long: most of the time is the compiler's.
 FILES = (
-    ("test_every_operator.py", "test_attention_composite.py"),
-    ("test_shims.py", "test_shim_surroundings.py", "test_composites.py"),
+    ("test_every_operator.py",),
+    ("test_shims.py", "test_shim_surroundings.py"),
 )
 
 

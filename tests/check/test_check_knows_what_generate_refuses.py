@@ -42,7 +42,7 @@ def checked(interface: Interface, where: api.Workspace) -> list[str]:
     return [found.message for found in sink.sorted() if found.severity is Severity.ERROR]
 
 
-# Of glue, composites, attention, a kernel alone, and the queries of tensors.
+# Of glue, attention, a kernel alone, and the queries of tensors.
 @pytest.mark.parametrize("operator", first(["FlashAttention", "Abs", "Addcmul", "Sign"]))
 @pytest.mark.parametrize("renamed", first([False, True]))
 def test_an_operator_that_is_gone_or_renamed(
@@ -55,13 +55,6 @@ def test_an_operator_that_is_gone_or_renamed(
             change[function.name] = replace(function, name=other, operator=f"{operator}Anew") if renamed else None
     broken = with_functions(interface, change)
     assert set(refusals(broken, workspace)) <= set(checked(broken, workspace))
-
-
-def test_a_composite_that_loses_its_kernel_is_known(interface: Interface, workspace: api.Workspace) -> None:
-    function = interface.function("diopiSilu")
-    assert function is not None
-    broken = with_functions(interface, {"diopiSilu": replace(function, kernel=None)})
-    assert "diopiSilu is composed from its kernel, and has none" in checked(broken, workspace)
 
 
 def test_the_spec_as_it_is_has_neither(interface: Interface, workspace: api.Workspace) -> None:

@@ -31,8 +31,6 @@ CONFIG = """\
     tensor_dtype:
       input: (float16, bfloat16)->float32
     layout: NHWC
-- diopiLinear:
-    supportComposite: true
 """
 IMPLEMENTED = ("diopiAdd", "diopiConvolution2d", "diopiIndexSelect", "diopiMaxPool2d")
 

@@ -138,7 +138,6 @@ def test_the_examples_in_the_default_configuration_are_right(tmp_path: Path, ada
     assert {line.split("[")[1].split("]")[0] for line in err.split("\n") if "config-" in line} <= {
         "config-narrowing",
         "config-not-implemented",
-        "config-no-composite",
     }
 
 

@@ -75,8 +75,6 @@ def test_explain_as_json(vendor: Path, adaptors: Adaptors) -> None:
             {
                 "name": "diopiSoftmax",
                 "implemented": True,
-                "composite": False,
-                "composite_from": None,
                 "tensors": [
                     {
                         "name": "out",

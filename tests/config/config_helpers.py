@@ -15,7 +15,6 @@ from diopigen.ir.model import Interface
 
 DATA = Path(__file__).parent / "data"
 FILE = "convert_config.yaml"
-COMPOSITES = frozenset({"diopiLinear", "diopiSoftmax"})
 NOT_IMPLEMENTED = frozenset({"diopiLinear", "diopiErfinv"})
 
 VENDORS = ("ascend", "camb", "kunlunxin", "muxi", "topsrider", "torch")
@@ -37,7 +36,7 @@ def run(
         return None, sink
     if implemented is None:
         implemented = {function.name for function in interface.functions} - NOT_IMPLEMENTED
-    return resolve(config, interface, vendor, implemented, sink, composites=COMPOSITES), sink
+    return resolve(config, interface, vendor, implemented, sink), sink
 
 
 def findings(text: str, interface: Interface, implemented: Collection[str] | None = None) -> str:

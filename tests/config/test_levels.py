@@ -154,18 +154,6 @@ def test_contiguous_for_all_for_some_and_for_none(interface: Interface) -> None:
     }
 
 
-def test_composites_are_allowed_by_the_innermost_level_too(interface: Interface) -> None:
-    resolved = table(
-        "- common_config: {supportComposite: true}\n- family: {name: norm, supportComposite: false}\n"
-        "- diopiLayerNorm: {supportComposite: true}\n",
-        interface,
-    )
-    assert function_rule(resolved, "diopiAdd").composite
-    assert not function_rule(resolved, "diopiBatchNorm").composite
-    assert function_rule(resolved, "diopiLayerNorm").composite
-    assert function_rule(resolved, "diopiLayerNorm").composite_span == Span("convert_config.yaml", 3, 20, 3, 36)
-
-
 @pytest.mark.parametrize("name", ["diopiCastDtype", "diopiCopyInp", "diopiContiguous", "diopiNativeMemoryFormatCast"])
 def test_what_shims_convert_with_is_never_converted(name: str, interface: Interface) -> None:
     resolved = table("- common_config: {dtype: (int8)->int16, layout: NHWC, contiguous: true}\n", interface)

@@ -81,5 +81,5 @@ def test_flags_as_yaml_1_1_writes_them(value: str, flag: bool, interface: Interf
 
 @pytest.mark.parametrize("value", ["'yes'", '"true"'])
 def test_a_quoted_flag_is_a_text(value: str, interface: Interface) -> None:
-    _, sink = run(f"- diopiLinear:\n    supportComposite: {value}\n", interface)
+    _, sink = run(f"- diopiAdd:\n    supportComposite: {value}\n", interface)
     assert [finding.code for finding in sink.sorted() if finding.severity.value == "error"] == ["config-wrong-kind"]

@@ -129,6 +129,20 @@ def test_a_first_word_of_a_docstring(text: str, columns: list[str], tmp_path: Pa
     assert check_names(tmp_path, "b.py", text, "- {docstrings: [What, Which], term: a verb, except: ['b*']}\n") == []
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("code/a.h", "/// What it is.\nint a;  // Which one\n", ["1:5", "2:12"]),
+        ("code/a.cpp", "// Whatever is what.\nauto text = 1;\n", []),
+        ("code/a.py", "# What\n", []),
+        ("a.cpp", "// What\n", []),
+    ],
+)
+def test_a_first_word_of_a_comment_of_cpp(name: str, text: str, found: list[str], tmp_path: Path) -> None:
+    entry = "- {comments: [What, Which], paths: [code/], term: a verb}\n"
+    assert check_names(tmp_path, name, text, entry) == found
+
+
 def test_words_of_added_lines_count_with_staged_alone(tmp_path: Path) -> None:
     """The line that was committed before passes, and so does the added one without `--staged`."""
     entry = "- {added: [so far], term: until then}\n"
@@ -147,7 +161,14 @@ def test_words_of_added_lines_count_with_staged_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "entry", ["{names: [a], term: b}", "{words: [a], names: [b], paths: [c], term: d}", "{words: a, term: b}", "a"]
+    "entry",
+    [
+        "{names: [a], term: b}",
+        "{comments: [a], term: b}",
+        "{words: [a], names: [b], paths: [c], term: d}",
+        "{words: a, term: b}",
+        "a",
+    ],
 )
 def test_a_list_that_is_none_is_an_error(entry: str, tmp_path: Path) -> None:
     (tmp_path / "list.yaml").write_text(f"- {entry}\n")

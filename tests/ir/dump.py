@@ -93,9 +93,8 @@ def function_lines(function: Function) -> Iterator[str]:
         yield f"    by hand: {f.by_hand}"
     if f.starter:
         yield f"    starter: {f.starter}"
-    if f.planned or f.composite or f.functional:
-        known = f"composite: {f.composite or 'none'}, functional: {f.functional or 'none'}"
-        yield f"    planned: {f.planned}, {known}"
+    if f.planned or f.functional:
+        yield f"    planned: {f.planned}, functional: {f.functional or 'none'}"
     yield from map(param_line, f.params)
     if f.kernel is not None:
         yield from (f"    let {name} = {to_text(formula.expression)}" for name, formula in f.kernel.lets)

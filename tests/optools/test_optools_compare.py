@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import torch
 from faults import Injected, altered, overwrite, plainly, scaled
 from networks import MODELS
+from optools.bounds import UNKNOWN, Rule, class_of, table
 from optools.comparing import Compare
 from optools.errors import compare_results, kolmogorov
 from optools.mode import Call, Proceed, quiet
@@ -130,24 +132,67 @@ def test_float64_of_the_cpu_decides_for_half_precision() -> None:
     exact = torch.linspace(1, 2, 1000, dtype=torch.float64)
     same = exact.half()
     device = torch.nextafter(same, torch.full_like(same, 9))
-    assert compare_results("0", device, same, exact).kind == ""
-    assert compare_results("0", device + 0.01, same, exact).kind == "values"
+    rule = Rule("rounding", 1000, 0, 2.0)
+    assert compare_results("0", device, same, exact, rule).kind == ""
+    assert compare_results("0", device + 0.01, same, exact, rule).kind == "values"
 
 
 def test_a_fault_of_small_elements_is_not_hidden_by_large_ones() -> None:
     exact = torch.cat([torch.linspace(1e-6, 2e-6, 100).double(), torch.tensor([12345.678], dtype=torch.float64)])
     same = exact.float()
     device = torch.cat([same[:100] * 1.001, same[100:]])
-    assert compare_results("0", device, same, exact).kind == "most values"
-    assert compare_results("0", same, same, exact).kind == ""
+    rule = Rule("reduction", 101, 0, 12345.678)
+    assert compare_results("0", device, same, exact, rule).kind == "most values"
+    assert compare_results("0", same, same, exact, rule).kind == ""
 
 
-def test_the_sensitivity_of_the_inputs_widens_the_bound() -> None:
-    exact = torch.tensor([1e-4, 1.0], dtype=torch.float64)
+def test_the_sensitivity_of_the_inputs_widens_the_bound_of_most_values() -> None:
+    exact = torch.full((32,), 1e-4, dtype=torch.float64)
     same = exact.float()
-    device = same + torch.tensor([3e-5, 0])
-    assert compare_results("0", device, same, exact).kind == "values"
-    assert compare_results("0", device, same, exact, lambda: exact + torch.tensor([1e-5, 0])).kind == ""
+    device = same + 3e-10
+    rule = Rule("reduction", 32, 0, 1.0)
+    assert compare_results("0", device, same, exact, rule).kind == "most values"
+    assert compare_results("0", device, same, exact, rule, lambda: exact + 1e-10).kind == ""
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "units"), [("exact", 0), ("rounding", 2), ("transcendental", 4), ("approximate", 128)]
+)
+def test_a_number_is_within_the_bound_of_its_class(tolerance: str, units: int) -> None:
+    """Of 1.0 in float32: relative and scaled part, in units in the last place (docs/conformance.md)."""
+    exact = torch.ones(1, dtype=torch.float64)
+    eps = torch.finfo(torch.float32).eps
+    rule = Rule(tolerance, 1, 0, 1.0)
+    for off, kind in ((units, ""), (units + 1, "values")):
+        device = torch.ones(1) + off * eps
+        assert compare_results("0", device, torch.ones(1), exact, rule).kind == kind
+        twice = torch.ones(1) + 2 * off * eps  # without an exact result both may be off
+        assert compare_results("0", twice, torch.ones(1), None, rule).kind == kind
+
+
+def test_terms_of_a_product_follow_from_the_sizes_of_its_operands() -> None:
+    operands = [torch.ones(4, 100), torch.full((100, 6), 3.0)]
+    rule = Rule.of("mm", operands)
+    assert (rule.tolerance, rule.first, rule.second, rule.largest) == ("matmul", 600, 400, 3.0)
+    relative, fixed = rule.limits(torch.float32, 300.0, 24)
+    eps = torch.finfo(torch.float32).eps
+    assert relative == eps and fixed == pytest.approx((8 + 2 * math.sqrt(100)) * eps * 300, rel=1e-6)
+
+
+def test_an_output_that_is_passed_does_not_widen_the_bound(device: str) -> None:
+    x, y = torch.ones(4, 4, device=device), torch.ones(4, 4, device=device)
+    out = torch.full((4, 4), 1e30, device=device)
+    with Injected("mm.out", plainly(lambda values: values + 0.01)):
+        assert kinds(compared(lambda: torch.mm(x, y, out=out))) == [("mm.out", "values")]
+
+
+def test_classes_of_overloads() -> None:
+    names = ("add.Tensor", "add_.Tensor", "gelu", "gelu_", "_softmax", "convolution", "silu", "torchvision::nms")
+    assert [class_of(name) for name in names] == [
+        *("rounding", "rounding", "transcendental", "transcendental", "reduction", "convolution", "transcendental"),
+        UNKNOWN,
+    ]
+    assert set(table()["overloads"].values()) <= set(table()["bounds"])
 
 
 def test_distributions_of_equal_samples_agree() -> None:

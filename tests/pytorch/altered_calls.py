@@ -15,7 +15,7 @@ from sample_runs import CPU, called, first, place, tensors, widened
 from torch.utils import _pytree as pytree
 
 LIMITS = {False: (1, 12), True: (3, None)}
-"""How many samples, and how many changed calls of each, by run: the sampled one, and the whole one."""
+"""Numbers of samples, and of changed calls of each, by run: sampled and complete."""
 UNCHECKED = frozenset(
     {"_batch_norm_with_update", "_native_batch_norm_legit", "_segment_reduce", "lu_unpack", "native_batch_norm"}
 )
@@ -97,7 +97,7 @@ def changes(leaf: Any) -> Iterator[tuple[str, Any]]:
 
 
 def is_right(op: Any, sample: Any, own: Any) -> bool:
-    """Whether the device computed what the CPU does in float64."""
+    """Returns whether the device computed what the CPU does in float64."""
     wide = called(op, widened_all(sample), CPU)
     if wide.error is not None:
         return False

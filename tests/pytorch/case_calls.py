@@ -116,7 +116,7 @@ class OperatorCall:
         return listed(self.operator(*self.arguments))
 
     def complaints(self, results: Sequence[torch.Tensor]) -> list[str]:
-        """What the suite has against the results."""
+        """Errors that the suite reports for the results."""
         position = 0
         for result in dict.fromkeys(self.custom.results):
             param = result.param
@@ -154,7 +154,7 @@ class OperatorCall:
 
 
 def listed(results: Any) -> list[torch.Tensor]:
-    """What an operator returns, as a list."""
+    """Results of an operator, as a list."""
     if results is None:
         return []
     return [results] if isinstance(results, torch.Tensor) else list(results)
@@ -197,8 +197,8 @@ def _size(case: Case) -> int:
 
 
 def _is_expressible(custom: Custom, case: Case) -> bool:
-    """Whether the operator can make the call: results have memory of their own, and are never absent; torch has no
-    tensors that share memory only in part, and no bool with another byte."""
+    """Returns whether the operator can make the call: results have memory of their own, and are never absent; torch has
+    no tensors that share memory only in part, and no bool with another byte."""
     if case.expect != SUCCESS or case.waiver is not None or case.axis == "distribution":
         return False
     operands = list(operands_of(case.arguments.values()))

@@ -129,7 +129,7 @@ def fresh_compiler(torch_droplet: ModuleType) -> Iterator[None]:
 
 @pytest.fixture
 def fallbacks(torch_droplet: ModuleType) -> Iterator[Any]:
-    """What ran on the CPU since the test began: a function that gives calls by overload."""
+    """Calls that ran on the CPU since the test began: a function that gives calls by overload."""
     torch_droplet.reset_fallback_report()
     yield torch_droplet.fallback_report
 

@@ -1,4 +1,4 @@
-"""Whether a result of the device is the CPU's.
+"""Comparison of results of the device with the CPU's.
 
 Whole numbers must be equal, infinities and NaN in the same places. Other numbers may differ as much as PyTorch lets two
 devices differ in its own tests (`torch.testing.assert_close`). Where one differs by more, float64 decides: see
@@ -28,7 +28,7 @@ SHAKES = 4
 
 
 def differences(own: Any, expected: Any, truth: Callable[[int], Any], *, values: bool = True) -> Iterator[str]:
-    """What is not alike in two results: structure, shape, dtype and, unless told otherwise, values.
+    """Differences of two results: structure, shape, dtype and, unless told otherwise, values.
 
     `truth(0)` gives the results of a computation in float64, `truth(1)`, `truth(2)`, ... those for inputs that a
     roundoff moved; either may be None. It is asked only where the CPU is not near.
@@ -126,7 +126,7 @@ def value_differences(own: torch.Tensor, expected: torch.Tensor, truth: Callable
 
 
 def movement(exact: torch.Tensor, finite: torch.Tensor, truth: Callable[..., Any]) -> float:
-    """How far the rounding of inputs moves a result in float64."""
+    """Change of a float64 result by the rounding of its inputs."""
     found = 0.0
     for shake in range(1, SHAKES + 1):
         other = truth(shake)

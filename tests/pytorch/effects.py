@@ -1,4 +1,4 @@
-"""What the passes of the compiler replace, in stages, and writes in place that may come between them.
+"""Programs that the compiler's passes replace, in stages, with in-place writes between these.
 
 A form is a list of stages over named tensors; a write changes one of them, or a view of it, in place.
 """
@@ -168,7 +168,7 @@ def inputs(dtype: str, device: Any) -> Tensors:
 
 
 def _latest(tensors: Tensors) -> Any:
-    """What was made last, but numbers of classes and masks."""
+    """Latest value other than class indices and masks."""
     values = [value[0] if isinstance(value, (list, tuple)) else value for value in tensors.values()]
     return next(value for value in reversed(values) if value.is_floating_point() and value.dim() > 0)
 

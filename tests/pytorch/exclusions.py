@@ -1,4 +1,4 @@
-"""What exclusions.yaml leaves out of the comparison with the CPU."""
+"""Exclusions from the comparison with the CPU (exclusions.yaml)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What tests of fused kernels share: a function is compiled, compared with eager mode, and its kernels are named."""
+"""Helpers of the tests of fused kernels: a function is compiled, compared with eager mode, and its kernels are
+named."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import Any
 
 
 def planned(graphs: ModuleType, function: Callable[..., Any], *arguments: Any) -> tuple[list[Any], list[Any]]:
-    """What a function gives when it is compiled, and the documents of its plans."""
+    """Results of a compiled function, and the documents of its plans."""
     import torch
     from diopi_torch.planner import plan
     from torch._dynamo.backends.common import aot_autograd

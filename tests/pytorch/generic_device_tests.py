@@ -37,7 +37,7 @@ CHOSEN = [op for op in op_db if op.full_name in NAMED]
 
 
 class TestGeneric(TestCase):
-    """What a test of PyTorch may ask of a device."""
+    """Functions of a device that tests of PyTorch call."""
 
     @ops(CHOSEN, dtypes=OpDTypes.supported, allowed_dtypes=(torch.float32, torch.bfloat16, torch.int64))
     def test_operator(self, device: str, dtype: torch.dtype, op: Any) -> None:

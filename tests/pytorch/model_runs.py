@@ -19,7 +19,7 @@ from torch import nn
 
 STEPS = 10
 FACTOR = 4.0
-"""How much farther from the float64 run than the CPU's run: sums are made in another order."""
+"""Permitted distance from the float64 run in units of that of the CPU's run: sums have another order."""
 FLOOR = {torch.float32: 2e-5, torch.float16: 4e-3, torch.bfloat16: 3e-2}
 """And where the CPU happens to be nearer than this, this much: some units of the precision, over ten steps."""
 
@@ -146,7 +146,7 @@ def joined(tensors: Iterable[torch.Tensor]) -> torch.Tensor:
 
 
 def distances(run: Run, truth: Run) -> dict[str, float]:
-    """How far a run is from the true one: losses relative to the largest, parameters relative to the way that they
+    """Distances of a run from the exact one: losses relative to the largest, parameters relative to the way that they
     went, running statistics relative to themselves."""
     found = {
         "losses": (run.losses - truth.losses).abs().max() / truth.losses.abs().max(),

@@ -86,7 +86,7 @@ PARTS = ("results", "gradients", "buffers")
 
 
 class InFloat64:
-    """What the module gives in float64, for its inputs or nearby ones, made once for each, if it is asked for."""
+    """Results of the module in float64, for its inputs or nearby ones, computed on demand and cached."""
 
     def __init__(self, module: Any, given: Any, rounding: list[torch.dtype]) -> None:
         self._made: dict[int, Outcome] = {}
@@ -122,7 +122,7 @@ def ran(
 
 
 def errors(info: Any, dtype: torch.dtype, training: bool, way: Way) -> Iterator[str]:
-    """What PyTorch's tests expect to be refused is refused, with an error of the same type."""
+    """Rejects the calls that PyTorch's tests expect to be rejected, with an error of the same type."""
     if info.module_error_inputs_func is None:
         return
     wrong = info.module_error_inputs_func(info, device="cpu", dtype=dtype, requires_grad=False, training=training)

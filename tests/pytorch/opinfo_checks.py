@@ -21,7 +21,7 @@ SAMPLES = {False: 2, True: None}
 
 @dataclass(frozen=True)
 class Way:
-    """How to check: on which device, all samples or a few, and whether values count, which random ones do not."""
+    """Kind of check: device, all samples or a few, and whether values are compared, which is not so for random ones."""
 
     device: torch.device
     whole: bool
@@ -117,7 +117,7 @@ def true_values(op: Any, sample: Any, shake: int) -> Any:
 
 
 def true_inputs(op: Any, sample: Any, shake: int) -> Any:
-    """What a computation in float64 leaves in its inputs."""
+    """Inputs after a computation in float64."""
     wide = widened(sample, shake)
     with float64_by_default():
         called(op, wide, CPU)
@@ -136,7 +136,7 @@ def true_gradients(op: Any, sample: Any, rounding: list[torch.dtype], shake: int
 
 @contextmanager
 def float64_by_default() -> Iterator[None]:
-    """What is made of integers is float64 here."""
+    """Results of integers are float64 here."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     try:
@@ -146,7 +146,7 @@ def float64_by_default() -> Iterator[None]:
 
 
 def after(here: Any, there: Any, truth: Callable[[int], Any], way: Way) -> Iterator[str]:
-    """What an operator writes into its inputs, by design or by mistake."""
+    """Inputs that an operator writes, by design or by mistake."""
     yield from differences(inputs(there), inputs(here), truth, values=way.values)
 
 
@@ -203,7 +203,8 @@ FORMS = {"full": full, "transposed": transposed, "empty": nothing}
 
 
 def errors(op: Any, way: Way) -> Iterator[str]:
-    """What PyTorch's tests expect to be refused is refused, with an error of the same type; altered calls too."""
+    """Rejects the calls that PyTorch's tests expect to be rejected, with an error of the same type; altered calls
+    too."""
     yield from altered(op, way.whole, way.device)
     for index, _, here, own in refused(op, way):
         if own is None:

@@ -88,7 +88,7 @@ def compared(
 
 
 def refused_by_all(info: Any, dtype: torch.dtype, config: Config) -> bool:
-    """Whether the CPU refuses these arguments as well."""
+    """Returns whether the CPU refuses these arguments as well."""
     given = {name: value for name, value in config.arguments.items() if name != "capturable"}
     try:
         trained(info, dtype, CPU, Config(given))

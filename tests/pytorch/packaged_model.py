@@ -1,4 +1,4 @@
-"""What a model of a package is to the runs of test_packaged_models.py."""
+"""Description of a model of a package for the runs of test_packaged_models.py."""
 
 from __future__ import annotations
 

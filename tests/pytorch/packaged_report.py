@@ -28,7 +28,7 @@ def rows() -> list[Row]:
 
 
 def fallen(row: Row) -> str:
-    """What ran on the CPU, how often, and why."""
+    """Calls that ran on the CPU, with counts and reasons."""
     return ", ".join(f"{name} {count}x: {'; '.join(reasons)}" for name, (count, reasons) in row["fallbacks"].items())
 
 
@@ -46,7 +46,7 @@ def line(row: Row) -> str:
 
 
 def unexplained(found: Sequence[Row]) -> list[str]:
-    """What is wrong with the runs, in words."""
+    """Errors of the runs, as text."""
     wrong = [f"{row['model']} in {row['precision']} differs: {row['differs']}" for row in found if row.get("differs")]
     names = {name for row in found for name in row["fallbacks"]}
     wrong += [f"{name} runs on the CPU, and packaged_fallbacks.yaml has no reason" for name in names - set(EXPLAINED)]

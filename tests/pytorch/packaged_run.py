@@ -16,7 +16,7 @@ STEPS = 4
 
 @dataclass(frozen=True)
 class Trained:
-    """What a run gave, in float64 on the CPU: the outputs before training, the losses of all steps, the gradients of
+    """Results of a run, in float64 on the CPU: the outputs before training, the losses of all steps, the gradients of
     the first one, the parameters before and after, the tokens that were generated after training (empty where none
     were), and the seconds of the fastest step."""
 
@@ -97,7 +97,7 @@ def _relative(own: torch.Tensor, other: torch.Tensor, size: torch.Tensor) -> flo
 
 
 def distances(own: Trained, other: Trained) -> dict[str, float]:
-    """How far a run is from another: by the norm of the difference, relative to the norm of the other; parameters
+    """Distance between two runs: by the norm of the difference, relative to the norm of the other; parameters
     relative to the way that they went."""
     return {
         "outputs": _relative(own.outputs, other.outputs, other.outputs),

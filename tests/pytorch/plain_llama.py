@@ -1,4 +1,4 @@
-"""A decoder block as Llama has it, in plain operators: norms, rotary positions and attention spelt out."""
+"""A decoder block as Llama has it, in plain operators, its norms, rotary positions and attention too."""
 
 from __future__ import annotations
 

@@ -290,8 +290,8 @@ class _Rounded(torch.autograd.Function):  # type: ignore[misc]  # torch counts a
 
 
 def _is_undefined(operands: Sequence[Any]) -> bool:
-    """Whether the result of a write depends on the order of elements: several of them share memory, or an operand that
-    is read has some in another position. PyTorch rejects what it sees of this."""
+    """Returns whether the result of a write depends on the order of elements: several of them share memory, or an
+    operand that is read has some in another position. PyTorch rejects what it sees of this."""
     if any(stride == 0 and size > 1 for one in operands for size, stride in zip(one.shape, one.stride(), strict=True)):
         return True
     first, *others = operands

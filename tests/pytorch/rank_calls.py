@@ -25,7 +25,8 @@ DEVICE = "droplet"
 
 
 def calls() -> dict[str, list[float]]:
-    """What training does not call: lists, gather, scatter, uneven all-to-all, groups, futures, coalescing."""
+    """Collectives that training does not call: lists, gather, scatter, uneven all-to-all, groups, futures,
+    coalescing."""
     rank, size = dist.get_rank(), dist.get_world_size()
     found: list[float] = []
     mine = torch.full((2,), float(rank), device=DEVICE)
@@ -126,7 +127,7 @@ def gaps() -> dict[str, list[float]]:
 
 
 def futures() -> dict[str, list[float]]:
-    """What is chained to a call runs behind it, on a stream that waits for it."""
+    """Callbacks of a call run after it, on a stream that waits for it."""
     rank, size = dist.get_rank(), dist.get_world_size()
     tensor = torch.full((2000,), float(rank), device=DEVICE)
     work = dist.all_reduce(tensor, async_op=True)

@@ -25,7 +25,7 @@ def entries(kind: str) -> dict[str, Any]:
 
 
 def ran(entry: dict[str, Any]) -> str:
-    """Where an entry ran, in words."""
+    """Device on which an entry ran, as text."""
     words = [f"{kind} on the CPU: {', '.join(entry[kind])}" for kind in ("operators", "functions") if entry[kind]]
     return "; ".join(words) or "the device alone"
 

@@ -1,4 +1,4 @@
-"""Which run this is: `make test-torch` runs everything, `make test` a few samples of each."""
+"""Kind of run: `make test-torch` runs everything, `make test` a few samples of each."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ WIDE = {
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What an operator gave: tensors and numbers, or the error that it raised."""
+    """Outcome of an operator: tensors and numbers, or the error that it raised."""
 
     values: Any = None
     error: Exception | None = None
@@ -132,7 +132,7 @@ def widened_leaf(leaf: Any, generator: torch.Generator | None = None) -> Any:
 
 
 def one_policy(leaf: Any) -> Any:
-    """Where PyTorch would choose by the device how to accumulate, what it chooses for the CPU."""
+    """Makes PyTorch accumulate as on the CPU where it would decide by the device."""
     if not isinstance(leaf, LinearCrossEntropyOptions):
         return leaf
     method = leaf.chunking_method if leaf.batch_chunk_size or leaf.chunking_method != "auto" else "aspect_ratio"

@@ -1,4 +1,4 @@
-"""Which operators autocast computes in which dtype: those of PyTorch's list for CUDA, and no others.
+"""Operators by the dtype in which autocast computes them: those of PyTorch's list for CUDA, and no others.
 
 The list is read off the dispatcher, and off calls: tensors that have a device and a dtype, but no elements
 (FakeTensor), tell the dtype of a result on CUDA too, without a device of CUDA.

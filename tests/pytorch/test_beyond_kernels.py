@@ -1,4 +1,4 @@
-"""What reached no kernel of the device, or one that did not expect it: the derivatives of derivatives, counts and
+"""Calls that reach no kernel of the device, or an unsuitable one: the derivatives of derivatives, counts and
 reductions by index, layers that PyTorch calls as one operator, kinds of tensors and compilers that there are not."""
 
 from __future__ import annotations

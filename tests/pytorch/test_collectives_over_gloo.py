@@ -10,7 +10,7 @@ from artefacts import artefact
 from collective_runs import axes, run_collectives
 
 LACKING = "DtypeNotSupported"
-"""What gloo does not reduce: unsigned integers of more than a byte, products of complex numbers."""
+"""Reductions that gloo does not have: unsigned integers of more than a byte, products of complex numbers."""
 
 
 def run(tmp_path: Path, *options: str) -> tuple[int, str, list[dict[str, Any]]]:

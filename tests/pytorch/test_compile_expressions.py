@@ -24,7 +24,7 @@ def symbolic(torch_droplet: ModuleType) -> ModuleType:
 
 
 def evaluated(symbolic: ModuleType, table: Any, number: Any, symbols: list[int]) -> Any:
-    """What the library makes of a number for these values of the symbols."""
+    """Value of a number that the library computes for these values of the symbols."""
     import torch
 
     encoder = symbolic.Encoder(table)

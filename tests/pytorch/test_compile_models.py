@@ -69,7 +69,7 @@ def _resnet() -> tuple[Callable[[], Any], Any]:
 
 
 DISPATCHED = {"_bert": {"arange"}, "_unet": {"_unsafe_index.Tensor", "_unsafe_index_put"}}
-"""What no function serves as it is: an index list with gaps, and positions that the backward graph needs too."""
+"""Calls without a matching function: an index list with gaps, and positions that the backward graph needs too."""
 
 
 @pytest.mark.parametrize("amp", [False, True], ids=["float32", "bfloat16"])

@@ -47,7 +47,8 @@ def _copies(inputs: list[Any]) -> list[Any]:
 
 
 def differences(graphs: ModuleType, operator: Any, device: Any) -> list[str] | None:
-    """Where compiled samples of an operator differ from eager; None where eager or the tracing rejects all of them."""
+    """Differences between compiled and eager samples of an operator; None where eager or the tracing rejects all of
+    them."""
     import torch
     from torch._functorch.aot_autograd import aot_function
     from torch.utils._pytree import tree_flatten, tree_unflatten
@@ -89,7 +90,7 @@ def differences(graphs: ModuleType, operator: Any, device: Any) -> list[str] | N
 
 
 UNSPECIFIED = frozenset({"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided"})
-"""What is in their results is not said."""
+"""Operators with uninitialised results."""
 
 
 def _call(operator: Any, *arguments: Any, **keywords: Any) -> Any:

@@ -24,7 +24,7 @@ def all_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_value_that_only_a_constant_was_computed_from(graphs: ModuleType, droplet: Any) -> None:
-    """What looks at its dtype alone does not need it."""
+    """Operators that read only the dtype do not need the value."""
     x = torch.arange(6.0).to(droplet)
     compiled = torch.compile(lambda x: (x > 2).logical_not().new_ones(()) * x, backend=graphs.backend)
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""What compiled graphs call without the dispatcher: overloads with a rule of their own, numbers, and constants."""
+"""Calls of compiled graphs without the dispatcher: overloads with a rule of their own, numbers, and constants."""
 
 from __future__ import annotations
 
@@ -278,7 +278,7 @@ def test_numbers_assigned_to_slices_of_one(graphs: ModuleType, droplet: Any) -> 
 
 
 def test_a_checkpoint_with_dropout(graphs: ModuleType, droplet: Any) -> None:
-    """What it computes again draws the same numbers."""
+    """Recomputed calls sample the same numbers."""
     import torch
     from torch.utils.checkpoint import checkpoint
 
@@ -324,7 +324,7 @@ def test_modes_and_options(droplet: Any) -> None:
 
 
 def test_the_backend_has_a_name_without_an_installed_package(backend: Any, torch_droplet: ModuleType) -> None:
-    """Where the package is on PYTHONPATH alone, whether PyTorch has looked for backends before or not."""
+    """Finds the package if it is only on PYTHONPATH, whether PyTorch has looked for backends before or not."""
     import os
     import subprocess
     import sys

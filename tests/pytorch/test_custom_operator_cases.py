@@ -46,7 +46,7 @@ def test_values(droplet: torch.device, name: str) -> None:
 
 @pytest.mark.parametrize("name", CUSTOMS)
 def test_schemas(droplet: torch.device, name: str) -> None:
-    """What the schema says of written and shared memory."""
+    """Written and shared memory as the schema declares it."""
     call = calls_of(name, droplet)[0]
     torch.library.opcheck(call.operator, tuple(call.arguments), test_utils="test_schema")
 
@@ -152,7 +152,7 @@ def test_wrong_results_are_seen(droplet: torch.device) -> None:
 
 
 def test_every_operator_is_here(torch_droplet: Any) -> None:
-    """What has a kernel, what the spec has, and what the page says are one list."""
+    """Kernels, spec and page list the same operators."""
     names = [name for name in torch._C._dispatch_get_all_op_names() if name.startswith("diopi::")]
     kernels = [name for name in names if torch._C._dispatch_has_kernel_for_dispatch_key(name, "PrivateUse1")]
     assert {name.partition("::")[2] for name in kernels} == set(CUSTOMS)

@@ -226,7 +226,7 @@ def test_gradients_by_differences(droplet: torch.device, name: str) -> None:
 
 @pytest.mark.parametrize(("name", "arguments", "_"), CASES, ids=IDENTIFIERS)
 def test_what_the_compiler_asks_for(droplet: torch.device, name: str, arguments: tuple[Any, ...], _: Any) -> None:
-    """What the schema says of aliases, and the fake kernel's sizes and dtypes, against a call."""
+    """Compares a call with the aliases of the schema, and with the sizes and dtypes of the fake kernel."""
     torch.library.opcheck(
         getattr(torch.ops.diopi, name).default,
         tuple(moved(list(arguments), droplet)),

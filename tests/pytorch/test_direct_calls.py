@@ -76,7 +76,7 @@ def no_tensor(x: Any, y: Any) -> Any:
 def test_what_is_called_directly(
     graphs: ModuleType, droplet: Any, function: Callable[..., Any], is_direct: bool, has_gradients: bool
 ) -> None:
-    """Whether gradients are enabled makes no difference: nothing asks for them."""
+    """Returns whether gradients are enabled makes no difference: nothing asks for them."""
     import torch
 
     x, y = torch.randn(3, 4).to(droplet), torch.randn(3, 4).to(droplet)

@@ -1,5 +1,5 @@
-"""What PyTorch's databases of tests found once, each alone: dtypes outside of the interface, nothing to reduce, and the
-end of the process."""
+"""Errors that PyTorch's databases of tests found, one test each: dtypes outside of the interface, nothing to reduce,
+and the end of the process."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def run(backend: Any, program: str = ADD, **switches: str) -> subprocess.Complet
 
 
 def read(table: Any, switches: Any) -> None:
-    """What the import does with the environment."""
+    """Effects of the environment on the import."""
     table.prepare()
     switches.read()
 

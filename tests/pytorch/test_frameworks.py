@@ -263,13 +263,13 @@ def printed(done: subprocess.CompletedProcess[str]) -> tuple[str, list[float]]:
 
 
 APART = ROOT / "build/models"
-"""Where tools/install_models.py installs torchvision."""
+"""Folder in which tools/install_models.py installs torchvision."""
 DECLARED = "import packaged_pictures\n"
 """Declares the operators of a torchvision whose wheel is for another torch."""
 
 
 NAMED = {"ACCELERATE_TORCH_DEVICE": "droplet"}
-"""How accelerate is told the name of a device."""
+"""Registers the name of a device with accelerate."""
 
 
 def paths() -> list[str]:
@@ -283,7 +283,7 @@ def need(name: str) -> None:
 
 
 def close(precision: str) -> float:
-    """How near losses must be, relative to them: bfloat16 has 8 bits."""
+    """Permitted relative difference of losses: bfloat16 has 8 bits."""
     return 1e-4 if precision in ("no", "32-true") else 1e-2
 
 

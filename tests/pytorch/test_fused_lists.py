@@ -74,7 +74,7 @@ def test_rows_of_many_tensors(graphs: ModuleType, droplet: Any) -> None:
 
 
 def test_results_go_to_inputs_that_nothing_else_reads(graphs: ModuleType, droplet: Any) -> None:
-    """Where another operator reads the input, it is copied after that."""
+    """Copies an input only after another operator has read it."""
     import torch
 
     def function(x: Any, y: Any, z: Any) -> Any:

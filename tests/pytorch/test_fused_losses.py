@@ -91,7 +91,7 @@ def test_what_no_row_counts_for(graphs: ModuleType, droplet: Any) -> None:
 
 
 def test_scores_of_infinity_elsewhere_do_not_matter(graphs: ModuleType, droplet: Any) -> None:
-    """What is not a row's class is no part of its sum."""
+    """Only the class of a row contributes to its sum."""
     import math
 
     import torch

@@ -41,7 +41,7 @@ def spelt_softmax(x: Any, y: Any) -> Any:
 
 
 def layer_norm(x: Any, y: Any) -> Any:
-    """Spelt out, with its statistics."""
+    """In plain operators, with its statistics."""
     import torch
 
     mean = x.mean(-1, keepdim=True)
@@ -55,7 +55,7 @@ def variance_norm(x: Any, y: Any) -> Any:
 
 
 def rms_norm(x: Any, y: Any) -> Any:
-    """Spelt out, in float32 as Llama has it."""
+    """In plain operators, in float32 as Llama has it."""
     import torch
 
     wide = x if x.dtype == torch.float64 else x.float()
@@ -223,7 +223,7 @@ LARGE = {
 
 
 def sums(x: Any) -> Any:
-    """What adds up a row."""
+    """Operators that add up a row."""
     y = x * 1.0
     return y.sum(-1), y.mean(-1), y.var(-1), y.std(-1), y.var(-1, correction=0), (y - y.mean(-1, keepdim=True)).sum(-1)
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("fresh_compiler")
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where PyTorch keeps graphs in a test."""
+    """Folder in which PyTorch caches graphs in a test."""
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("DIOPI_COMPILE_CACHE", "1")
     return tmp_path / "aotautograd"

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("fresh_compiler")
 
 
 class Choices:
-    """What was chosen for each graph."""
+    """Layouts selected for each graph."""
 
     def __init__(self) -> None:
         self.all: list[Any] = []

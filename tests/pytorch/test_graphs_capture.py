@@ -383,7 +383,7 @@ def test_reduce_overhead_with_writes_and_random_numbers(droplet: Any, fresh_comp
 
 @pytest.mark.slow
 def test_a_library_without_captures(backend: Any, tmp_path: Path) -> None:
-    """Where the host forgets the table: one sentence, and compiled graphs that run as they do without a mode."""
+    """Without a table of the host: one sentence, and compiled graphs that run as they do without a mode."""
     source, library = tmp_path / "forgets.c", tmp_path / "forgets.so"
     source.write_text("int diopigenRegisterStreamCapture(const void* table) { return table == 0; }\n")
     subprocess.run(["cc", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)

@@ -1,4 +1,4 @@
-"""What a process of its own shows: the order of imports, children, and threads that outlive the interpreter."""
+"""Behaviour that needs a separate process: the order of imports, children, and threads that outlive the interpreter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What models need besides elementwise operators, from pooling and attention to optimizers and autocast."""
+"""Operators of models other than elementwise ones, from pooling and attention to optimizers and autocast."""
 
 from __future__ import annotations
 

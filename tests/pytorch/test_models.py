@@ -28,7 +28,7 @@ def truth(model: Model) -> Run:
 
 @functools.cache
 def on_cpu(model: Model, autocast: torch.dtype | None) -> dict[str, float]:
-    """How far the CPU is from the truth at most. oneDNN has an LSTM in 16 bits on some processors alone; PyTorch's own
+    """Largest error of the CPU. oneDNN has an LSTM in 16 bits on some processors alone; PyTorch's own
     kernels run on all."""
     farthest: dict[str, float] = {}
     for has_onednn in (False, True) if autocast is None else (False,):

@@ -42,7 +42,7 @@ def test_evaluation_returns_no_statistics_of_the_batch(droplet: torch.device) ->
 
 
 def test_batch_norm_over_parts_is_batch_norm_over_the_whole(droplet: torch.device) -> None:
-    """What torch.nn.SyncBatchNorm does, with two devices in one process: torch has no CPU kernels for it."""
+    """Computation of torch.nn.SyncBatchNorm, with two devices in one process: torch has no CPU kernels for it."""
     x, weight, bias = uniform(6, 3, 4), uniform(3, seed=1), uniform(3, seed=2)
     gradient = uniform(6, 3, 4, seed=3, gradient=False)
     expected = F.batch_norm(x, None, None, weight, bias, True, 0.1, 1e-5)

@@ -125,7 +125,7 @@ UNCALLED: dict[str, str] = {
 
 
 def test_overloads_with_numbers_do_as_the_cpu(droplet: Any) -> None:
-    """Where the CPU rejects a number, the device does; half precision may compute in float32, as other devices do."""
+    """Rejects the numbers that the CPU rejects; half precision may compute in float32, as other devices do."""
     wrong, uncalled, rejections = [], [], 0
     for name, operator in overloads().items():
         if name.partition(".")[0].removesuffix("_") in DIFFERENT:

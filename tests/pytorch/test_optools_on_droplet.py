@@ -40,7 +40,7 @@ def on_droplet(backend: Any, folder: Path, *words: str) -> subprocess.CompletedP
 
 
 SAMPLE = ("test_optools_capture.py", "test_optools_compare.py", "test_optools_faults.py")
-"""What a change runs; `make test-torch` and `make nightly` run all."""
+"""Sample that a change runs; `make test-torch` and `make nightly` run all."""
 
 
 @pytest.mark.parametrize(

@@ -192,7 +192,7 @@ def test_forms_of_a_norm(outcome: Callable[..., Any], droplet: Any) -> None:
 
 
 def test_norms_that_stay(outcome: Callable[..., Any], droplet: Any) -> None:
-    """What the function would compute in another way, or what needs a value in between."""
+    """Programs that the function would compute differently, or that need an intermediate value."""
     import torch
 
     def several(x: Any, weight: Any) -> Any:
@@ -262,7 +262,7 @@ def test_a_norm_in_a_graph_with_transforms(outcome: Callable[..., Any], droplet:
 
 
 def test_layouts_that_change_in_place(outcome: Callable[..., Any], droplet: Any) -> None:
-    """What is known of a tensor is about its end: patterns leave such graphs alone."""
+    """Metadata of a tensor describes its last state: patterns do not change such graphs."""
     import torch
 
     def turned(x: Any, weight: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What surrounds the operators: files, loaders, devices, compilation, the profiler, errors, and the switches."""
+"""Functions around operators: files, loaders, devices, compilation, the profiler, errors, and the switches."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def test_a_byte_that_changes_is_an_error(export: ModuleType, backend: Any, dropl
 
 
 def test_a_file_is_not_unpickled(export: ModuleType, droplet: Any, tmp_path: Path) -> None:
-    """What a pickle would run does not run."""
+    """Reading does not execute code, as unpickling would."""
     import pickle
 
     class Evil:
@@ -179,7 +179,7 @@ def test_what_cannot_be_saved(export: ModuleType, droplet: Any, tmp_path: Path) 
 
 
 def test_norms_are_whole_and_positions_are_constants(export: ModuleType, droplet: Any, tmp_path: Path) -> None:
-    """What follows from parameters and buffers alone is computed when the model is saved."""
+    """Computes values that depend only on parameters and buffers when the model is saved."""
     import torch
 
     models = importlib.import_module("models.attention")

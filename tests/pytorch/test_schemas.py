@@ -36,7 +36,7 @@ def _facts(name: str) -> str:
 
 
 def _is_fact(line: str) -> bool:
-    """Whether a line is the same for all releases of one minor."""
+    """Returns whether a line is the same for all releases of one minor."""
     return not line.startswith(("#", "torch:"))
 
 
@@ -60,13 +60,13 @@ def has_kernel(overload: str) -> bool:
 
 
 def exists(overload: str) -> bool:
-    """Whether the installed torch has the overload."""
+    """Returns whether the installed torch has the overload."""
     packet, _, name = overload.partition(".")
     return hasattr(getattr(torch.ops.aten, packet, None), name or "default")
 
 
 def test_every_named_kernel_is_registered(droplet: Any) -> None:
-    """What specs/torch.yaml names as handwritten."""
+    """Overloads that specs/torch.yaml lists as handwritten."""
     handwritten = yaml.load((ROOT / "specs/torch.yaml").read_text(), yaml.CSafeLoader)["handwritten"]
     named = [entry["overload"] for entry in handwritten if exists(entry["overload"])]
     assert len(named) > len(handwritten) - 5, "overloads that some release of torch lacks"

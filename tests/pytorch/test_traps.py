@@ -1,4 +1,4 @@
-"""What backends for PyTorch got wrong before, each as a test: the results are wrong without an error, or the process
+"""Known mistakes of backends for PyTorch, each as a test: the results are wrong without an error, or the process
 ends."""
 
 from __future__ import annotations

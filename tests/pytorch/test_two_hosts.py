@@ -76,7 +76,7 @@ ORDERS = [
 
 
 SAMPLE = ("ffi use droplet", "torch droplet use ffi use")
-"""What a change runs; all run at night."""
+"""Sample that a change runs; `make nightly` runs all."""
 
 
 def run(backend: Any, order: str, library: Path, **variables: str) -> None:

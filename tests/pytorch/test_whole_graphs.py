@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("fresh_compiler")
 
 @pytest.fixture
 def submissions(backend: Any, droplet: Any) -> Callable[[Callable[[], Any]], int]:
-    """How often a call gives work to the device."""
+    """Number of times that a call submits work to the device."""
     import torch
 
     counted = ctypes.CDLL(str(backend.vendor)).diopigenSimSubmissions
@@ -99,7 +99,7 @@ def test_training_and_changing_inputs(graphs: ModuleType, droplet: Any) -> None:
 
 
 def test_a_function_that_leaves_its_call_to_others(graphs: ModuleType, torch_droplet: ModuleType, droplet: Any) -> None:
-    """What runs on the CPU in the middle of a graph sees what was queued before."""
+    """Operators that run on the CPU within a graph see the results of work queued before."""
     import torch
 
     def function(x: Any) -> Any:

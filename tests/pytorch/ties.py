@@ -1,4 +1,4 @@
-"""Which of several equal elements comes first is open unless a sort is asked to be stable.
+"""Order of equal elements, which is unspecified unless a sort is stable.
 
 Positions are right where they lead to the elements that the CPU's lead to, each place once; gradients where equal
 elements share the same ones.
@@ -14,8 +14,8 @@ import torch
 
 @dataclass(frozen=True)
 class Order:
-    """Where an operator keeps things: positions among its results, `dim` among the arguments after the input, and what
-    that is without."""
+    """Positions of an operator's operands and results: indices among its results, `dim` among the arguments after the
+    input, and what that is without."""
 
     positions: int | None
     place: int | None

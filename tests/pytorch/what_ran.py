@@ -1,4 +1,4 @@
-"""What ran on the CPU: operators by PyTorch's fallback, functions of the interface by the dispatch library's."""
+"""Calls that ran on the CPU: operators by PyTorch's fallback, functions of the interface by the dispatch library's."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def functions() -> list[str]:
 
 @functools.cache
 def counter() -> Callable[[bytes | None], int]:
-    """How many calls of a function ran on the reference library; None is all functions."""
+    """Number of calls of a function that ran on the reference library; None is all functions."""
     from diopi_torch._backend import library_folder
 
     count = ctypes.CDLL(str(library_folder() / "libtorch_droplet.so")).diopigenFallbackCount

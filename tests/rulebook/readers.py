@@ -89,8 +89,7 @@ def _convert_config(example: Example, snippet: str, interface: Interface, _: Pat
     sink = Sink()
     config = parse_config(snippet, "convert_config.yaml", sink)
     if config is not None:
-        composites = frozenset({"diopiLinear", "diopiSoftmax"})
-        resolve(config, interface, "chip", implemented, sink, composites=composites)
+        resolve(config, interface, "chip", implemented, sink)
     return sink.sorted(), 0
 
 

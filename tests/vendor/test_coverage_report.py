@@ -38,7 +38,6 @@ def test_states_verdicts_and_suggestions(interface: Interface) -> None:
     rules = {
         "diopiMul": FunctionRule("diopiMul", (TensorRule("out", CASTS),)),
         "diopiSub": FunctionRule("diopiSub", (TensorRule("out"),)),
-        "diopiSoftmax": FunctionRule("diopiSoftmax", (), composite=True),
     }
     models = (
         model("native", {"diopiAdd": 3, "diopiMul": 1}),
@@ -46,17 +45,16 @@ def test_states_verdicts_and_suggestions(interface: Interface) -> None:
         model("stuck", {"diopiOfTomorrow": 1, "diopiDiv": 1}),
     )
     implemented = ("diopiAdd", "diopiMul", "diopiSub", "diopiDiv")
-    report = cover(interface, "test", implemented, {"diopiDiv"}, rules, {"diopiSoftmax", "diopiGelu"}, models)
+    report = cover(interface, "test", implemented, {"diopiDiv"}, rules, models)
 
     states = {function.name: function.state for function in report.functions}
     assert states["diopiAdd"] == "native" and states["diopiSub"] == "native"
     assert states["diopiMul"] == "shim"
-    assert states["diopiSoftmax"] == "composite"
-    assert states["diopiGelu"] == "fallback"  # a composite exists, but the configuration does not ask for it
+    assert states["diopiSoftmax"] == "fallback"
     assert states["diopiDiv"] == "fallback"  # a skeleton is no kernel
     assert states["diopiNmsMmcv"] == "fallback"
     assert "diopiGetTensorData" not in states and "diopiGetVendorName" not in states
-    assert [report.count(state) for state in ("native", "shim", "composite")] == [2, 1, 1]
+    assert [report.count(state) for state in ("native", "shim")] == [2, 1]
     collectives = sum(function.is_collective for function in interface.functions)
     assert report.count("missing") == collectives > 0  # the reference library has every operator, and no collective
     assert sum(sum(counts.values()) for counts in report.families().values()) == len(report.functions)
@@ -65,7 +63,7 @@ def test_states_verdicts_and_suggestions(interface: Interface) -> None:
 
     native, slow, stuck = report.models
     assert native.verdict == "runs on the device" and dict(native.calls) == {"native": 3, "shim": 1}
-    assert slow.verdict == "runs, in part on the host" and slow.slowed == ("diopiDiv",)
+    assert slow.verdict == "runs, in part on the host" and slow.slowed == ("diopiDiv", "diopiSoftmax")
     assert slow.unmapped == ("rsub.Scalar",)
     assert stuck.verdict == "blocked" and stuck.blocked == ("diopiOfTomorrow",)
 
@@ -74,7 +72,7 @@ def test_states_verdicts_and_suggestions(interface: Interface) -> None:
     assert found == [
         ("diopiDiv", "fallback", ("slow", "stuck"), 4),
         ("diopiOfTomorrow", "missing", ("stuck",), 2),
-        ("diopiSoftmax", "composite", ("slow",), 1),
+        ("diopiSoftmax", "fallback", ("slow",), 1),
     ]
     text = as_text(report)
     assert "\nstuck is blocked by diopiOfTomorrow\n" in text
@@ -136,7 +134,7 @@ def test_command_line(tmp_path: Path) -> None:
     assert "resnet50 runs on the host: diopiConvolution2d," in done.output
     assert "bert_base" not in done.output
     report = json.loads(data.read_text())
-    assert report["counts"] == {"native": 1, "shim": 0, "composite": 0, "fallback": 537, "missing": 14}
+    assert report["counts"] == {"native": 1, "shim": 0, "fallback": 537, "missing": 14}
     assert [function["name"] for function in report["functions"] if function["skeleton"]] == ["diopiExp"]
     text = page.read_text()
     assert "<title>Coverage of test</title>" in text and "src=" not in text and 'href="http' not in text

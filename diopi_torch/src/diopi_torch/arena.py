@@ -1,4 +1,4 @@
-"""How long temporary tensors of a compiled graph are needed. The library places them in an arena for each tuple of
+"""Lifetimes of the temporary tensors of a compiled graph. The library places them in an arena for each tuple of
 sizes."""
 
 from __future__ import annotations

@@ -140,7 +140,7 @@ def _replace_constructors() -> None:
 
 
 def _deserialized(storage: Any, location: str) -> Any:
-    """What was saved on CUDA is loaded onto this device."""
+    """Loads tensors that were saved on CUDA onto this device."""
     if not isinstance(location, str) or not location.startswith("cuda"):
         return None
     return torch.serialization._deserialize(_NAME, storage, translated(location))

@@ -1,4 +1,4 @@
-"""What `torch.compile` asks of the device: the backend `diopi`, and no code generator for its backend inductor."""
+"""Support of `torch.compile`: the backend `diopi`, and no code generator for its backend inductor."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _Distribution(importlib.metadata.Distribution):
     PyTorch takes the first, which is the installed one."""
 
     def read_text(self, filename: str) -> str | None:
-        """What an installed package has in files."""
+        """Digest of the files of an installed package."""
         name = str(__package__).replace("_", "-")
         texts = {
             "METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 0\n",

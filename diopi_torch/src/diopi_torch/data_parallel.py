@@ -1,4 +1,4 @@
-"""What `torch.nn.DataParallel` asks of functions in C++ that builds of PyTorch for CUDA have, and for CUDA alone."""
+"""Functions that `torch.nn.DataParallel` calls, which PyTorch has in C++ in its builds for CUDA only."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ __all__ = [
 _operators = torch.ops.diopi
 
 has_half = True
-"""Whether there are tensors of float16."""
+"""True if there are tensors of float16."""
 has_magma = False
 """Linear algebra comes from the vendor's library or from the CPU."""
 
@@ -81,12 +81,12 @@ def __getattr__(name: str) -> Any:
 
 
 def is_available() -> bool:
-    """Whether there is a device."""
+    """Returns whether there is a device."""
     return device_count() > 0
 
 
 def is_initialized() -> bool:
-    """Whether the vendor's library has been started, in this process."""
+    """Returns whether the vendor's library has been started, in this process."""
     return bool(_operators.is_initialized()) and not _is_in_bad_fork()
 
 
@@ -157,7 +157,7 @@ def ipc_collect() -> None:
 
 @dataclass(frozen=True)
 class _Properties:
-    """What `torch.cuda.get_device_properties` gives, as far as a device of the interface tells it."""
+    """Counterpart of the result of `torch.cuda.get_device_properties`, with the properties that a device reports."""
 
     name: str
     major: int
@@ -196,7 +196,7 @@ def get_gencode_flags() -> str:
 
 
 def can_device_access_peer(device: Any, peer_device: Any) -> bool:
-    """Whether a device reads the memory of another one: tensors are copied between any two."""
+    """Returns whether a device reads the memory of another one: tensors are copied between any two."""
     return device_index(device) != device_index(peer_device)
 
 

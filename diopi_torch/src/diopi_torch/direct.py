@@ -26,7 +26,7 @@ class Inference(Protocol):
 
 
 def is_plain() -> bool:
-    """Whether the inference that is being compiled needs nothing around it; to be asked by its compiler."""
+    """Returns whether the inference that is being compiled needs nothing around it; to be asked by its compiler."""
     context = torch._guards.TracingContext.try_get()
     meta = None if context is None else context.fw_metadata
     if meta is None:
@@ -73,7 +73,7 @@ def note(graph: Inference) -> None:
 def call_of(
     module: torch.fx.GraphModule, inputs: Sequence[Any], graphs: Sequence[Inference], wrapped: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """What calls the graph of a module of dynamo's: directly, or `wrapped`, which also switches autocast off."""
+    """Callable that runs the graph of a module of dynamo: directly, or `wrapped`, which also switches autocast off."""
     if torch._C._is_any_autocast_enabled():
         return wrapped
     if len(graphs) != 1 or not graphs[0].is_direct or graphs[0].input_count != len(inputs):

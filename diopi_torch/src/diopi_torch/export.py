@@ -120,7 +120,7 @@ def _extent(value: torch.Tensor) -> int:
 
 
 def _names(model: torch.nn.Module | torch.export.ExportedProgram, arguments: tuple[Any, ...]) -> list[str]:
-    """What the model calls its tensors: a parameter of `forward`, with the keys inside it."""
+    """Names of the model's tensors: a parameter of `forward`, with the keys inside it."""
     leaves = tree_flatten_with_path(arguments)[0]
     if isinstance(model, torch.export.ExportedProgram):
         named = list(model.graph_signature.user_inputs)
@@ -167,7 +167,8 @@ class Saved:
 
 
 def load(path: str | os.PathLike[str]) -> Saved:
-    """What `save` wrote. Raises `RuntimeError` where the file is no saved graph, or where a byte of it has changed."""
+    """Reads a file that `save` wrote. Raises `RuntimeError` where the file is no saved graph, or where a byte of it has
+    changed."""
     return Saved(path)
 
 

@@ -143,7 +143,7 @@ class Tracing:
         return {env.replace(size.node.expr): name for name, (_, size) in self.symbols.items()}
 
     def guards(self) -> list[Any]:
-        """What the trace relies on."""
+        """Conditions on sizes that the trace assumes."""
         env = self.mode.shape_env
         return [env.replace(guard.expr) for guard in env.guards]
 

@@ -28,7 +28,7 @@ from .symbolic import Symbolic
 LARGEST = 1 << 20
 """Bytes of a tensor that is worth keeping."""
 _LIKE = {"zeros_like": 0, "ones_like": 1, "new_zeros": 0, "new_ones": 1, "full_like": None, "new_full": None}
-"""What they fill a tensor with; the operand gives dtype and device alone."""
+"""Value that they fill a tensor with; the operand gives dtype and device alone."""
 _KEPT_OUT = ("empty", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "empty_like", "_to_copy")
 
 
@@ -130,7 +130,7 @@ def _may_fold(
 
 
 def _follows(planner: Any, node: torch.fx.Node) -> bool:
-    """Whether a number of a node follows from sizes."""
+    """Returns whether a number of a node follows from sizes."""
     found: list[bool] = []
 
     def look(argument: Any) -> Any:

@@ -55,20 +55,20 @@ def reading(part: Part) -> Iterator[None]:
 
 
 def is_readable(node: torch.fx.Node, as_value: bool = False) -> bool:
-    """Whether the operator of a node holds in the part that is read, without its gradient `as_value`. Raises
+    """Returns whether the operator of a node holds in the part that is read, without its gradient `as_value`. Raises
     `LookupError` where no part is read."""
     part = _PART.get()
     return node in (part.values if as_value else part.nodes)
 
 
 def is_repeatable(node: torch.fx.Node) -> bool:
-    """Whether the value of a node can be read, and is the same in each run."""
+    """Returns whether the value of a node can be read, and is the same in each run."""
     part = _PART.get()
     return node in part.values and node not in part.random
 
 
 def is_savable(node: torch.fx.Node) -> bool:
-    """Whether the gradient of a call may need the value of a node: nothing writes to it later."""
+    """Returns whether the gradient of a call may need the value of a node: nothing writes to it later."""
     return node not in _PART.get().overwritten
 
 
@@ -110,7 +110,7 @@ def _forms(value: Any) -> list[Any]:
 
 @dataclass(frozen=True)
 class _State:
-    """How nodes compute."""
+    """Computations of nodes."""
 
     has_gradients: bool
     in_autocast: bool
@@ -160,7 +160,7 @@ class _Run(torch.fx.Interpreter):
         return self.mode.from_tensor(value, static_shapes=True) if isinstance(value, torch.Tensor) else value
 
     def has_forms_that_change(self) -> bool:
-        """Whether a tensor got another layout in place: what is known of its node is not what it was."""
+        """Returns whether a tensor got another layout in place: what is known of its node is not what it was."""
         return any(form != _forms(self.env[node]) for node, form in self.forms.items() if form)
 
 

@@ -91,7 +91,7 @@ def operations_of(
 
 
 def _is_own(target: Node, copy: Node, members: Collection[Node], readers: Collection[Node]) -> bool:
-    """Whether nothing but the group reads an input that it writes."""
+    """Returns whether nothing but the group reads an input that it writes."""
     return all(user in members or user is copy or user not in readers for user in target.users)
 
 

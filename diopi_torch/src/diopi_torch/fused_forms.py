@@ -19,17 +19,17 @@ Value = tuple[str, Any]
 
 @dataclass(frozen=True)
 class Form:
-    """How a form is computed. `made` appends its operations and returns its value."""
+    """Builder of a form. `made` appends its operations and returns its value."""
 
     made: Callable[[RowBuilder, list[Value]], Value]
     gives_row: bool = False
-    """Whether it gives one value for a row, not one for each column."""
+    """True if it gives one value for a row, not one for each column."""
     operands: tuple[str, ...] = ("self",)
     """The arguments of the overload that it reads."""
     computed: str = "floating"
     """The dtype that it is computed in: `floating`, that of the `operand`, `bool`, or that of a `sum`."""
     is_corrected: bool = False
-    """Whether the overload has a correction of the number of columns."""
+    """True if the overload has a correction of the number of columns."""
 
 
 def _reduced(form: str) -> Callable[[RowBuilder, list[Value]], Value]:

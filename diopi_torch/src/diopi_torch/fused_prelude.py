@@ -1,4 +1,4 @@
-"""What the sources of fused kernels begin with: numbers, conversions, storages of dtypes, and sums over a row.
+"""First part of the source of each fused kernel: numbers, conversions, storages of dtypes, and sums over a row.
 
 A kernel includes <cmath>, <cstdint>, <limits>, <string_view> and <type_traits> of the standard library, and no more.
 """
@@ -329,7 +329,7 @@ STORAGES = {
     torch.int32: "Int32",
     torch.int64: "Int64",
 }
-"""What fused kernels compute with. float16 and bfloat16 are computed in float32, and so are masks, as 0 and 1."""
+"""Dtypes in which fused kernels compute. float16 and bfloat16 are computed in float32, and so are masks, as 0 and 1."""
 
 INTEGERS = {dtype for dtype in STORAGES if not dtype.is_floating_point and dtype != torch.bool}
 

@@ -37,9 +37,9 @@ KINDS = tuple(_HOW)
 
 @dataclass(frozen=True)
 class Passes:
-    """When each operation can be computed: the first pass, or for a value of a row the number of passes that are over;
-    which values are kept; and for each pass the values that it computes and takes from those that are kept, and the
-    inputs that it loads."""
+    """Pass in which each operation can be computed: the first pass, or for a value of a row the number of passes that
+    are over; which values are kept; and for each pass the values that it computes and takes from those that are kept,
+    and the inputs that it loads."""
 
     stages: tuple[int, ...]
     kept: tuple[int, ...]
@@ -97,7 +97,7 @@ def _all_needed(
 
 
 def _wanted(operations: Sequence[Operation], stages: Sequence[int], outputs: Sequence[int], now: int) -> list[int]:
-    """What a pass is for: values that it stores, and those that it reduces."""
+    """Values that a pass stores, and those that it reduces."""
     wanted = [k for k in outputs if not operations[k].is_row and stages[k] == now]
     for number, operation in enumerate(operations):
         if operation.reduction and stages[number] == now + 1:

@@ -1,4 +1,4 @@
-"""What a fused kernel consists of: operators, each as the spec's expression, and the loop over elements.
+"""Source of a fused kernel: operators, each as the spec's expression, and the loop over elements.
 
 Sizes and strides are numbers of the launch, so that one kernel serves all sizes of the same layout. Every value is
 rounded to the dtype of its node, as the operators do one by one.
@@ -82,12 +82,12 @@ class Operation:
     computed: torch.dtype
     reduction: str = ""
     is_row: bool = False
-    """Whether there is one value for a row, not one for each of its columns."""
+    """True if there is one value for a row, not one for each of its columns."""
 
 
 @dataclass(frozen=True)
 class Chain:
-    """What one kernel computes: operations in order, the dtypes of its inputs, and which values it stores. `inner`
+    """Contents of one kernel: operations in order, the dtypes of its inputs, and which values it stores. `inner`
     says for each buffer, inputs first, whether its elements are adjacent (1), all the same (0), or neither (2)
     along the last dimension of `rank`. With reductions the last dimension has the columns of a row; `columns` is a
     limit for their number where values of a row are worth keeping between its passes, and 0 otherwise."""
@@ -99,11 +99,11 @@ class Chain:
     rank: int
     columns: int = 0
     in_place: bool = False
-    """Whether outputs may be inputs."""
+    """True if outputs may be inputs."""
 
     @property
     def has_rows(self) -> bool:
-        """Whether it reduces."""
+        """Returns whether it reduces."""
         return any(operation.reduction for operation in self.operations)
 
     @property
@@ -208,7 +208,7 @@ def functions_of(chain: Chain) -> list[str]:
 
 
 def offset_lines(chain: Chain, row: str) -> list[str]:
-    """Where a row of each buffer begins."""
+    """Start of a row in each buffer."""
     count, rank = len(chain.inner), chain.rank
     lines = [f"    int64_t rest = {row};", *(f"    int64_t offset{k} = 0;" for k in range(count))]
     for dimension in reversed(range(rank - 1)):

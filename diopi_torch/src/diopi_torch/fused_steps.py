@@ -39,7 +39,7 @@ _failures = itertools.count()
 
 @dataclass(frozen=True)
 class Kernel:
-    """What a group needs of a launch."""
+    """Arguments of the launch of a group."""
 
     operations: Operations
     chain: Chain

@@ -28,7 +28,8 @@ Shape = tuple[int, ...]
 
 
 def is_enabled() -> bool:
-    """Whether chains are fused: `DIOPI_COMPILE_FUSION=0` turns that off, and so does a device without a compiler."""
+    """Returns whether chains are fused: `DIOPI_COMPILE_FUSION=0` turns that off, and so does a device without a
+    compiler."""
     return os.environ.get("DIOPI_COMPILE_FUSION", "1") != "0" and bool(torch.ops.diopi.has_kernel_compiler())
 
 
@@ -72,7 +73,7 @@ def kept_shape(shape: Shape, reduced: int) -> Shape:
 
 
 def form_of(element: Element, shape: Shape, reduced: int) -> str:
-    """What an element's result is in a group: `whole`, or one value for a row with (`kept`) or without (`dropped`) the
+    """Extent of a result in a group: `whole`, or one value for a row with (`kept`) or without (`dropped`) the
     dimensions that are reduced. Empty where it does not."""
     if not reduced:
         return "whole" if element.shape == shape else ""
@@ -149,8 +150,8 @@ class _Grouping:
         return (shape, reduced) if fits else None
 
     def _is_sound(self, union: int, shape: Shape, reduced: int) -> bool:
-        """Whether a kernel is not too large, and whether each value is read as it is computed: for a column, or for a
-        row."""
+        """Returns whether a kernel is not too large, and whether each value is read as it is computed: for a column, or
+        for a row."""
         indices = _indices(union)
         if len(indices) > MOST_OPERATIONS:
             return False
@@ -223,8 +224,8 @@ def _indices(bits: int) -> list[int]:
 
 
 def _edges(nodes: Sequence[Node]) -> dict[Node, list[Node]]:
-    """What must run before a node: its operands; what writes to memory stays behind everything before it, and before
-    everything behind it; random operators stay in their order."""
+    """Nodes that must run before a node: its operands; what writes to memory stays behind everything before it, and
+    before everything behind it; random operators stay in their order."""
     before: dict[Node, list[Node]] = {}
     last_write: Node | None = None
     last_effect: Node | None = None

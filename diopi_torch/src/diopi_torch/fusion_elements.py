@@ -44,7 +44,7 @@ class Element:
     plain: tuple[tuple[str, Any], ...]
     operands: tuple[Node | float, ...]
     converted: tuple[bool, ...]
-    """Whether an operand is rounded to `computed` first."""
+    """True if an operand is rounded to `computed` first."""
     computed: torch.dtype
     dtype: torch.dtype
     shape: tuple[int, ...]
@@ -54,7 +54,7 @@ class Element:
 
     @property
     def gives_row(self) -> bool:
-        """Whether it gives one value for a row."""
+        """Returns whether it gives one value for a row."""
         return bool(self.form) and FORMS[self.form].gives_row
 
 

@@ -1,4 +1,4 @@
-"""What `DIOPI_COMPILE_LOG` shows of a plan, and what `DIOPI_COMPILE_REPORT` saves for `diopigen explain --fusion`."""
+"""Report on a plan: shown by `DIOPI_COMPILE_LOG`, saved by `DIOPI_COMPILE_REPORT` for `diopigen explain --fusion`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Note:
 
 
 def show(planned: Any) -> None:
-    """What the environment asks for of a plan: `DIOPI_COMPILE_LOG` has `fusion` (what was fused, and why other nodes
+    """Reports that the environment requests: `DIOPI_COMPILE_LOG` has `fusion` (what was fused, and why other nodes
     were not), `source` (the kernels) or `plan` (the plan as JSON), several with commas, on standard error;
     `DIOPI_COMPILE_REPORT` names a file to which each plan adds a line of JSON."""
     words = os.environ.get("DIOPI_COMPILE_LOG", "").split(",")

@@ -31,7 +31,7 @@ _MAPPED = Path("/proc/self/maps")
 
 
 def is_on() -> bool:
-    """Whether graphs are kept. Those that are shown or reported are planned in each process."""
+    """Returns whether graphs are kept. Those that are shown or reported are planned in each process."""
     shown = os.environ.get("DIOPI_COMPILE_LOG") or os.environ.get("DIOPI_COMPILE_REPORT")
     return os.environ.get("DIOPI_COMPILE_CACHE", "1") != "0" and not shown
 
@@ -58,7 +58,7 @@ def _files() -> str:
 
 
 def tag(captures: bool) -> str:
-    """What plans follow from, other than the graph. Raises `OSError` where the libraries cannot be read."""
+    """Inputs of planning other than the graph. Raises `OSError` where the libraries cannot be read."""
     switches = ",".join(f"{name}={os.environ.get(name, '')}" for name in _SWITCHES)
     return f"diopi {_files()} {switches} captures={captures}"
 
@@ -87,8 +87,8 @@ def _nothing() -> None:
 
 
 def may_keep(module: torch.fx.GraphModule, inputs: Sequence[Any]) -> bool:
-    """Whether the key of PyTorch says all about a graph, which lacks the values of tensors that are in the graph, and
-    those of real numbers."""
+    """Returns whether the key of PyTorch says all about a graph, which lacks the values of tensors that are in the
+    graph, and those of real numbers."""
     if any(isinstance(one, (torch.SymFloat, torch.SymBool)) for one in inputs):
         return False
     return not any(node.op == "get_attr" for node in module.graph.nodes)

@@ -39,7 +39,7 @@ class Caller:
         return self.planner.plain(self.arguments[name])
 
     def meta(self, name: str) -> torch.Tensor:
-        """What is known of a tensor. Raises `Declined` where there is none."""
+        """Metadata of a tensor. Raises `Declined` where there is none."""
         node = self.arguments[name]
         if not isinstance(node, torch.fx.Node) or not isinstance(node.meta.get("val"), torch.Tensor):
             raise Declined(f"no tensor for {name}")
@@ -47,7 +47,7 @@ class Caller:
         return found
 
     def has(self, name: str) -> bool:
-        """Whether an optional tensor is there."""
+        """Returns whether an optional tensor is there."""
         return self.arguments[name] is not None
 
     def tensor(self, name: str, *dtypes: torch.dtype) -> int | None:
@@ -281,7 +281,7 @@ def copy(call: Caller) -> None:
 
 
 def attention(call: Caller) -> None:
-    """What `scaled_dot_product_attention` becomes for float16 and bfloat16 without a mask."""
+    """Decomposes `scaled_dot_product_attention` for float16 and bfloat16 without a mask."""
     query = call.meta("query")
     if call.has("attn_bias") or call.value("dropout_p") != 0:
         raise Declined("a mask, or dropout")

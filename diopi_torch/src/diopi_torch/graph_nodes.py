@@ -28,7 +28,7 @@ class DataDependent(Exception):
 
 
 def storage_key(value: torch.Tensor) -> int:
-    """What tensors over the same memory share; tensors of other layouts have none."""
+    """Identity of a tensor's memory; None for layouts other than strided."""
     return int(value.untyped_storage()._cdata) if value.layout == torch.strided else -id(value)
 
 
@@ -40,7 +40,7 @@ def overload_name(target: torch._ops.OpOverload) -> str:
 
 
 def results_of(graph: torch.fx.Graph) -> list[Any] | tuple[Any, ...]:
-    """What a graph returns: nodes, numbers and None."""
+    """Values that a graph returns: nodes, numbers and None."""
     (results,) = graph.output_node().args
     assert isinstance(results, (list, tuple)), "graphs of ATen overloads return several results"
     return results
@@ -55,12 +55,12 @@ def tensors_of(value: Any) -> Iterable[torch.Tensor]:
 
 
 def is_lazy(value: torch.Tensor) -> bool:
-    """Whether the elements are those of the memory, conjugated or negated."""
+    """Returns whether the elements are those of the memory, conjugated or negated."""
     return bool(value.is_conj() or value.is_neg())
 
 
 def has_lazy_inputs(node: torch.fx.Node) -> bool:
-    """Whether a tensor that a node reads is conjugated or negated lazily."""
+    """Returns whether a tensor that a node reads is conjugated or negated lazily."""
     return any(is_lazy(value) for each in node.all_input_nodes for value in tensors_of(each.meta.get("val")))
 
 
@@ -114,7 +114,7 @@ def written_argument(schema: Any, returned: Any) -> str | None:
 
 
 def converted_by_rule(helper: str, dtype: torch.dtype) -> torch.dtype:
-    """What the dtype rules of the interface make of a dtype."""
+    """Applies a dtype rule of the interface to a dtype."""
     if helper == "accumulate":
         return torch.int64 if dtype in ACCUMULATED else dtype
     if helper == "to_float":

@@ -43,7 +43,7 @@ first."""
 
 
 def decompositions() -> dict[Any, Callable[..., Any]]:
-    """What is composed of other overloads before it is planned: what no function of the interface computes, and whose
+    """Overloads that are decomposed before planning: those that no function of the interface computes, and whose
     parts the interface has. A list by name: PyTorch's whole table also has entries that change results."""
     from torch._decomp import get_decompositions
 
@@ -135,7 +135,7 @@ class Graph(OutputCode):
         self._all_tensors = len(self._tensors) == len(values)
         self.input_count = len(values)
         self.is_direct = False
-        """Whether PyTorch's wrappers of an inference have nothing to do (`direct.py`)."""
+        """True if PyTorch's wrappers of an inference have nothing to do (`direct.py`)."""
         self._only: Program | None = None
         self._runner: Runner | None = None
         """Of a static graph of tensors."""
@@ -283,7 +283,7 @@ class Interpreted(OutputCode):
 
 
 def compile_graph(module: torch.fx.GraphModule, inputs: Sequence[Any], captures: bool = False) -> Graph | Interpreted:
-    """What runs a graph of ATen overloads; planned now where no size is open."""
+    """Callable that runs a graph of ATen overloads; planned at once if no size is open."""
     saved = _saved_results(module, inputs)
     chosen = layouts.chosen(module, inputs, saved)
     graph = Graph(chosen.module, captures)

@@ -1,4 +1,4 @@
-"""Which layouts the function behind a node demands of its tensors, as the vendor's library says."""
+"""Layouts that the function behind a node requires of its tensors, as the vendor's library reports them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .graph_nodes import named_arguments, overload_name
 from .table import bindings, has_function, layouts
 
 META = "diopi_layout"
-"""What `Node.meta` has of a node that converts: the layout that it makes."""
+"""Key in `Node.meta` of a conversion: its target layout."""
 Role = tuple[str, Mapping[str, str], tuple[str, ...]]
 """A function, its parameters by argument of the overload, and those of its results in order."""
 
@@ -52,7 +52,8 @@ _ROLES: Mapping[str, Callable[[Node, Mapping[str, Any]], Role]] = {
 
 
 def is_served(node: Node) -> bool:
-    """Whether a function of the interface computes a node, so that strides of operands and results do not matter."""
+    """Returns whether a function of the interface computes a node, so that strides of operands and results do not
+    matter."""
     target = node.target
     if node.op != "call_function" or not isinstance(target, torch._ops.OpOverload):
         return False

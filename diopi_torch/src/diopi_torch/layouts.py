@@ -29,7 +29,7 @@ FORMATS = {4: torch.channels_last, 5: torch.channels_last_3d}
 
 
 def is_enabled() -> bool:
-    """Whether layouts are chosen: `DIOPI_COMPILE_LAYOUTS=0` turns that off, and so do functions without any."""
+    """Returns whether layouts are chosen: `DIOPI_COMPILE_LAYOUTS=0` turns that off, and so do functions without any."""
     return os.environ.get("DIOPI_COMPILE_LAYOUTS", "1") != "0" and bool(layouts())
 
 
@@ -86,7 +86,7 @@ def _has_demand(node: Node) -> bool:
 
 
 def unfit(graph: torch.fx.Graph) -> int:
-    """How many tensors do not have the layout that their function demands, so that its shim converts them."""
+    """Counts the tensors that do not have the layout that their function demands, so that its shim converts them."""
     found = 0
     for node in graph.nodes:
         for value, layout in demanded_values(node):
@@ -134,7 +134,8 @@ def _order(rank: int) -> list[int]:
 
 
 def _fits(value: torch.Tensor, order: Sequence[int]) -> bool:
-    """Whether the elements of a tensor are dense in this order of dimensions, whatever those of one element have."""
+    """Returns whether the elements of a tensor are dense in this order of dimensions, whatever those of one element
+    have."""
     expected: Any = 1
     sizes, strides = _plain(value.shape), _plain(value.stride())
     for k in order:
@@ -146,8 +147,8 @@ def _fits(value: torch.Tensor, order: Sequence[int]) -> bool:
 
 
 def _are_equal(one: Any, other: Any) -> bool:
-    """Whether two expressions of symbols are the same number wherever there are elements: strides count sizes of 0 as
-    1."""
+    """Returns whether two expressions of symbols are the same number wherever there are elements: strides count sizes
+    of 0 as 1."""
     if isinstance(one, int) and isinstance(other, int):
         return one == other
     import sympy
@@ -161,7 +162,7 @@ def _is_at_least_one(each: Any) -> bool:
 
 
 def is_last(value: torch.Tensor) -> bool:
-    """Whether the channels of an image are its innermost dimension."""
+    """Returns whether the channels of an image are its innermost dimension."""
     return _fits(value, _order(value.dim()))
 
 
@@ -243,7 +244,7 @@ class _Choice:
     # What gets its channels last.
 
     def _may_change(self, node: Node) -> bool:
-        """Whether a value is one that a function of the interface writes, dense, and no view of another."""
+        """Returns whether a value is one that a function of the interface writes, dense, and no view of another."""
         value = node.meta.get("val")
         if node.op != "call_function" or not isinstance(value, torch.Tensor) or value.dim() not in FORMATS:
             return False
@@ -259,7 +260,7 @@ class _Choice:
         return demand == LAST or (demand == "" and any(self._wants(user, node) for user in node.users))
 
     def _wants(self, user: Node, node: Node) -> bool:
-        """Whether what reads a value is better off with its channels last."""
+        """Returns whether what reads a value is better off with its channels last."""
         if user.op != "call_function" or not isinstance(user.target, torch._ops.OpOverload):
             return False
         if user.target in _SAME:
@@ -282,7 +283,7 @@ class _Choice:
             maker.meta = {**maker.meta, "val": tuple(values)}
 
     def _reads_any(self, user: Node, node: Node) -> bool:
-        """Whether something reads a value whatever its strides are."""
+        """Returns whether something reads a value whatever its strides are."""
         if user.op == "output" or not isinstance(user.target, torch._ops.OpOverload):
             return False
         if user.target in _SAME:
@@ -317,7 +318,7 @@ class _Choice:
     # Results of the graph.
 
     def _is_returned(self, node: Node) -> bool:
-        """Whether a value is a result that others than the backward graph see."""
+        """Returns whether a value is a result that others than the backward graph see."""
         return any(one is node and k not in self.saved for k, one in enumerate(results_of(self.graph)))
 
     def _results_with(self, node: Node, made: Node) -> Any:
@@ -333,7 +334,7 @@ class _Choice:
 
 
 _SAME = (torch.ops.aten.alias.default, torch.ops.aten.detach.default)
-"""What gives its operand once more."""
+"""Node that copies its operand."""
 
 
 def _is_part(node: Node) -> bool:

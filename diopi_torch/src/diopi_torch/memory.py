@@ -40,7 +40,7 @@ _fractions: dict[int, float] = {}
 
 
 def memory_allocated(device: Any = None) -> int:
-    """What tensors hold."""
+    """Bytes in use by tensors."""
     return int(torch.accelerator.memory_allocated(device_index(device)))
 
 
@@ -50,7 +50,7 @@ def max_memory_allocated(device: Any = None) -> int:
 
 
 def memory_reserved(device: Any = None) -> int:
-    """What was asked of the device and not given back."""
+    """Bytes allocated on the device and not yet freed."""
     return int(torch.accelerator.memory_reserved(device_index(device)))
 
 
@@ -99,13 +99,13 @@ reset_max_memory_cached = reset_peak_memory_stats
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
-    """What a device has free, and in all; zeros where it does not tell."""
+    """Free and total bytes of a device; zeros if it does not report them."""
     free, total = torch.accelerator.get_memory_info(device_index(device))
     return int(free), int(total)
 
 
 def device_memory_used(device: Any = None) -> int:
-    """What is in use on a device, by any process."""
+    """Bytes in use on a device, by any process."""
     free, total = mem_get_info(device)
     return total - free
 
@@ -125,7 +125,7 @@ def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None
 
 
 def get_per_process_memory_fraction(device: Any = None) -> float:
-    """What `set_per_process_memory_fraction` has set, else 1."""
+    """Fraction set by `set_per_process_memory_fraction`, else 1."""
     return _fractions.get(device_index(device), 1.0)
 
 

@@ -1,4 +1,4 @@
-"""What a vendor's package offers: `from diopi_torch.package import *`. `load` makes the device."""
+"""Names that a vendor's package exports: `from diopi_torch.package import *`. `load` makes the device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RMSNorm spelt out, as in Llama: `weight * (x * rsqrt(mean(x ** 2) + eps))`, computed in float32."""
+"""RMSNorm in plain operators, as in Llama: `weight * (x * rsqrt(mean(x ** 2) + eps))`, computed in float32."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .walk import Miss, NoMatch, Walk, uncast
 
 
 def _squared(walk: Walk, node: Any) -> torch.fx.Node:
-    """What a node is the square of."""
+    """Operand of which a node is the square."""
     seen = operation(node)
     operands = walk.read(node, "pow", "mul", "square")
     assert seen is not None

@@ -1,4 +1,4 @@
-"""Rotary positions spelt out: `x * cos + rotate_half(x) * sin`, or the two halves of a head one by one."""
+"""Rotary positions in plain operators: `x * cos + rotate_half(x) * sin`, or the two halves of a head one by one."""
 
 from __future__ import annotations
 
@@ -102,8 +102,8 @@ def _factor(walk: Walk, node: Any, of: torch.fx.Node) -> torch.fx.Node:
 
 
 def _repeats(node: Any) -> bool:
-    """Whether the second half of a node's last dimension is its first half: a tensor is joined with itself, and what
-    follows goes element by element."""
+    """Returns whether the second half of a node's last dimension is its first half: a tensor is joined with itself, and
+    what follows goes element by element."""
     while (seen := operation(node, as_value=True)) is not None:
         if seen.name == "cat":
             parts, dimension = seen.operands
@@ -123,7 +123,7 @@ def _repeats(node: Any) -> bool:
 
 
 def _heads_first(x: Any, angle: Any) -> bool:
-    """Whether heads come before positions. Raises `Miss` for angles that are not one for each position."""
+    """Returns whether heads come before positions. Raises `Miss` for angles that are not one for each position."""
     shape = list(angle.shape)
     if x.dim() < 3 or len(shape) < 2:
         raise Miss(f"{x.dim()} dimensions")

@@ -1,5 +1,5 @@
-"""Attention spelt out: a product of queries and keys, a scale, a mask, a softmax, a product with the values. Where it
-is no whole attention, a softmax of masked scores."""
+"""Attention in plain operators: a product of queries and keys, a scale, a mask, a softmax, a product with the values.
+Where it is no whole attention, a softmax of masked scores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .plain_operators import is_tensor, number_of, operation, same, same_shape, 
 from .walk import Miss, NoMatch, Walk, constant_of, uncast
 
 HIDDEN = -10000.0
-"""What the interface puts in the place of hidden scores."""
+"""Value that the interface has for hidden scores."""
 _HALVES = (torch.float16, torch.bfloat16)
 
 
@@ -34,7 +34,7 @@ def _scaled(walk: Walk, node: Any) -> tuple[Any, float]:
 
 
 def _uncast(walk: Walk, node: Any) -> Any:
-    """What is converted to a wider dtype, or copied; the conversions belong to the match."""
+    """Source of copies and of conversions to a wider dtype, which become part of the match."""
     while (seen := operation(node)) is not None and seen.name in ("cast", "contiguous"):
         if seen.name == "cast" and uncast(node) is node:
             break
@@ -54,12 +54,13 @@ def _probabilities(walk: Walk, node: torch.fx.Node, dtype: torch.dtype) -> torch
 
 
 def _hides(value: Any, dtype: torch.dtype) -> bool:
-    """Whether a number added to a score, or in its place, makes its exponential 0."""
+    """Returns whether a number added to a score, or in its place, makes its exponential 0."""
     return bool(value == float("-inf") or value == torch.finfo(dtype).min)
 
 
 def _is_causal(mask: Any, scores: Any, dtype: torch.dtype) -> bool:
-    """Whether a constant hides what is behind a query, and nothing else. A bool is true where a score is hidden."""
+    """Returns whether a constant hides what is behind a query, and nothing else. A bool is true where a score is
+    hidden."""
     found = constant_of(mask)
     rows, columns = scores.shape[-2:]
     if found is None or not same(rows, columns) or not isinstance(rows, int):

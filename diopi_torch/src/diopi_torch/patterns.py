@@ -50,7 +50,7 @@ class Pattern:
 
 @dataclass(frozen=True)
 class Note:
-    """What became of a place in the graph where a pattern matched, or nearly did."""
+    """Result of matching a pattern at one node of the graph."""
 
     pattern: str
     node: str
@@ -103,8 +103,8 @@ def enabled() -> list[Pattern]:
 
 
 def is_named() -> bool:
-    """Whether `DIOPI_COMPILE_PATTERNS` has names: these patterns are used also where a library behind the vendor's
-    computes the function."""
+    """Returns whether `DIOPI_COMPILE_PATTERNS` has names: these patterns are used also where a library behind the
+    vendor's computes the function."""
     return os.environ.get("DIOPI_COMPILE_PATTERNS", "1").strip() not in ("", "0", "1")
 
 
@@ -161,7 +161,7 @@ class Maker:
 
 
 def _has_free_layout(node: torch.fx.Node) -> bool:
-    """Whether all that reads a node copies it or looks at it in a way that no strides forbid."""
+    """Returns whether all that reads a node copies it or looks at it in a way that no strides forbid."""
     return bool(node.users) and all(
         (seen := operation(user)) is not None
         and (seen.name in ("contiguous", "reshape") or (seen.name == "transposed" and _has_free_layout(user)))

@@ -1,4 +1,5 @@
-"""How patterns read a node: operators by one name, however the model writes them (`x.pow(2)`, `x * x`, `aten.pow`)."""
+"""Nodes as patterns see them: one name for an operator, however the model writes it (`x.pow(2)`, `x * x`,
+`aten.pow`)."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ class Operation:
 
 
 def value_of(node: Any) -> Any:
-    """What is known of a node's value."""
+    """Metadata of a node's value."""
     if not isinstance(node, torch.fx.Node):
         return node
     return node.meta["example_value"] if "example_value" in node.meta else node.meta.get("val")
@@ -34,7 +35,7 @@ def is_tensor(node: Any) -> bool:
 
 
 def same(first: Any, second: Any) -> bool:
-    """Whether sizes are equal whatever the symbols are."""
+    """Returns whether sizes are equal whatever the symbols are."""
     return bool(statically_known_true(first == second))
 
 
@@ -102,7 +103,7 @@ def operation(node: Any, as_value: bool = False) -> Operation | None:
 
 
 def _plain(node: torch.fx.Node, name: str) -> Operation | None:
-    """What has no arguments but its operands."""
+    """Operators without arguments other than operands."""
     allowed = {"input", "other", "exponent", "alpha", "memory_format"}
     if not {*node.kwargs} <= allowed and name != "div":
         return None

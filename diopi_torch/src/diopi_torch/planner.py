@@ -57,7 +57,7 @@ class Plan:
     hints: list[int] = field(default_factory=list)
     """The values of the symbols that it was made with."""
     notes: list[Note] = field(default_factory=list)
-    """What was fused, and why nodes were not."""
+    """Fused groups, and the reasons why other nodes were not fused."""
 
     def text(self) -> str:
         """The document as the library reads it."""
@@ -223,7 +223,7 @@ class Planner(FusedSteps):
             self._dispatch(node, node.target, "sizes depend on data")
 
     def _is_view(self, node: torch.fx.Node, target: torch._ops.OpOverload) -> bool:
-        """Whether all results look at memory that is there already."""
+        """Returns whether all results look at memory that is there already."""
         found = list(tensors_of(node.meta.get("val")))
         if target._schema.is_mutable or not found:
             return False

@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 def is_requested(mode: str | None) -> bool:
-    """Whether the mode is one that captures on CUDA."""
+    """Returns whether the mode is one that captures on CUDA."""
     return mode is not None and bool(torch._inductor.list_mode_options(mode).get("triton.cudagraphs"))
 
 

@@ -1,4 +1,4 @@
-"""What ran on the CPU instead of the device, and why."""
+"""Calls that ran on the CPU instead of the device, with the reason."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _LISTS = [
     _pickle.build_boollist,
     _pickle.build_tensorlist,
 ]
-"""What lists are made with in a file that C++ wrote: functions that give back what they are given."""
+"""Constructors of lists in a file that C++ wrote: each returns its argument."""
 
 
 def _overload(name: str) -> Any:

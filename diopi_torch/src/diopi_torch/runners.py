@@ -16,7 +16,7 @@ Runner = Callable[[list[Any]], list[Any]]
 
 @functools.cache
 def _module() -> Any:
-    """What calls graphs without PyTorch's dispatcher, where it was built."""
+    """Module that calls graphs without PyTorch's dispatcher, if it was built."""
     return extension("diopi_graphs")
 
 

@@ -24,7 +24,7 @@ from .table import dtype_name
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the elements of a tensor are in its memory; `offset` counts elements."""
+    """Positions of a tensor's elements in its memory; `offset` counts elements."""
 
     dtype: torch.dtype
     sizes: list[Any]
@@ -74,7 +74,7 @@ class Slots:
         return [self.number(one) for one in values]
 
     def layout_of(self, value: torch.Tensor) -> Layout:
-        """Where its elements are. Raises `DataDependent`, `Unplanned`."""
+        """Position of its elements. Raises `DataDependent`, `Unplanned`."""
         if value.layout != torch.strided:
             raise Unplanned(f"a tensor with the layout {value.layout}")
         sizes, strides = self.numbers(value.shape), self.numbers(value.stride())
@@ -98,7 +98,7 @@ class Slots:
         return len(self.slots) - 1
 
     def seen_as(self, slot: int) -> Layout:
-        """Where the elements of a slot are."""
+        """Position of the elements of a slot."""
         found = self._layouts[slot]
         assert found is not None
         return found

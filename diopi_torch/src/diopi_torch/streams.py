@@ -69,5 +69,5 @@ def stream(stream: torch.Stream | None) -> StreamContext | torch.Stream:
 
 
 def is_current_stream_capturing() -> bool:
-    """Whether work of the calling thread's stream is being captured into a graph."""
+    """Returns whether work of the calling thread's stream is being captured into a graph."""
     return bool(torch.ops.diopi.is_capturing(device_index(None)))

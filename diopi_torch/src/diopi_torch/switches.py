@@ -18,7 +18,7 @@ _on = {"now": False}
 
 
 def are_on() -> bool:
-    """Whether a switch wants to see calls one by one."""
+    """Returns whether a switch wants to see calls one by one."""
     return _on["now"]
 
 
@@ -86,7 +86,7 @@ def dump_arguments(level: int = 1) -> Iterator[None]:
 
 
 class Comparisons:
-    """What `autocompare` found."""
+    """Result of `autocompare`."""
 
     def __init__(self) -> None:
         self._before = int(_operators.difference_count())

@@ -184,16 +184,13 @@ _TRANSLATED: dict[str, Callable[..., Any]] = {
     "FloatPow": lambda table, base, exponent: as_real(base) ** exponent,
     "FloorDiv": lambda table, one, other: one // other,
     "CleanDiv": lambda table, one, other: one // other,
-    "CeilDiv": lambda table, one, other: -(-one // other),
     "Mod": lambda table, one, other: one % other,
     "PythonMod": lambda table, one, other: one % other,
-    "ModularIndexing": lambda table, one, divisor, modulus: one // divisor % modulus,
     "Min": lambda table, *each: reduce(minimum, each),
     "Max": lambda table, *each: reduce(maximum, each),
     "IntTrueDiv": _applied("divide"),
     "FloatTrueDiv": _applied("divide"),
     "ToFloat": lambda table, one: as_real(one),
-    "Identity": lambda table, one: one,
     "FloorToInt": _applied("floor"),
     "CeilToInt": _applied("ceiling"),
     "TruncToInt": _applied("truncate"),
@@ -210,4 +207,4 @@ _TRANSLATED: dict[str, Callable[..., Any]] = {
     "Or": _applied("either"),
     "Not": _applied("negation"),
 }
-"""By the name of the class."""
+"""By the name of the class: those that PyTorch makes of operations on SymInts, SymFloats and SymBools."""

@@ -1,4 +1,4 @@
-"""Which functions of the interface serve which overloads of ATen, as the library was generated."""
+"""Functions of the interface by the overloads of ATen that they serve, from the generated library."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def bindings() -> dict[str, list[Binding]]:
 
 @functools.cache
 def has_function(name: str) -> bool:
-    """Whether the vendor's library has a function, or one behind it."""
+    """Returns whether the vendor's library has a function, or one behind it."""
     return bool(torch.ops.diopi.has_function(name))
 
 
@@ -54,7 +54,7 @@ def _vendor() -> ctypes.CDLL | None:
 
 @functools.cache
 def has_own_function(name: str) -> bool:
-    """Whether the vendor's library has a function itself: one behind it computes through host memory."""
+    """Returns whether the vendor's library has a function itself: one behind it computes through host memory."""
     vendor = _vendor()
     return has_function(name) and (vendor is None or hasattr(vendor, name))
 

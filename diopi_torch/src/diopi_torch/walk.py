@@ -1,4 +1,4 @@
-"""How patterns walk through a graph: the nodes of a match, what may come between them, and constants."""
+"""Traversal of a graph by patterns: the nodes of a match, what may come between them, and constants."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Walk:
         return seen.operands
 
     def uncopied(self, node: Any) -> Any:
-        """What a node copies, through any number of copies."""
+        """Source of a node, through any number of copies."""
         while (seen := operation(node)) is not None and seen.name == "contiguous":
             self.nodes.append(node)
             node = seen.operands[0]
@@ -75,7 +75,7 @@ class Walk:
 
 
 def uncast(node: Any) -> Any:
-    """What a node converts, through any number of conversions that lose nothing."""
+    """Source of a node, through any number of conversions that lose nothing."""
     while (seen := operation(node)) is not None and seen.name == "cast":
         before, after = value_of(seen.operands[0]).dtype, value_of(node).dtype
         if torch.promote_types(before, after) != after:

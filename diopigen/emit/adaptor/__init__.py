@@ -1,1 +1,1 @@
-"""The shims of a vendor, and the composite operators among them."""
+"""The shims of a vendor."""

@@ -12,8 +12,6 @@ from typing import Any
 from diopigen.config.grammar import is_configurable
 from diopigen.config.model import FunctionRule, ResolvedConfig
 from diopigen.config.subject import ABOUT_FORMATS, HELPERS
-from diopigen.diagnostics import Failure, Sink
-from diopigen.emit.adaptor.composite import composite_definition, composite_names
 from diopigen.emit.adaptor.rules import IMAGE_RANKS, LAYOUTS, RuleTable
 from diopigen.emit.adaptor.shim import declaration, shim
 from diopigen.emit.c_text import COLUMNS
@@ -43,67 +41,34 @@ _NAMES = (
 )
 
 
-_COMPOSITE_NAMES = (
-    *("absolute", "complementaryError", "Composite", "exponential", "logarithm", "maximum", "minimum", "sigmoid"),
-    *("squareRoot", "Value", "where"),
-)
-
-
-def composite_functions(interface: Interface) -> frozenset[str]:
-    """The functions that have a composite implementation."""
-    return composite_names(interface)
-
-
-def check_composites(interface: Interface, sink: Sink) -> None:
-    """Reports every composite that the spec's kernels do not allow, whichever vendor will ask for it."""
-    settled = interface.settled()
-    composable = composite_functions(settled)
-    for function in settled.functions:
-        if function.name not in composable:
-            continue
-        try:
-            composite_definition(function, settled)
-        except Failure as fault:
-            sink.extend(fault.diagnostics)
-
-
 def emit_adaptors(interface: Interface, resolved: ResolvedConfig, templates: Path) -> Plan:
-    """`adaptor.cpp` and `functions.h` for one vendor.
-
-    Every function that the vendor implements gets a shim, and where the configuration allows it every function that
-    it lacks and that has a composite implementation gets that.
-    """
+    """`adaptor.cpp` and `functions.h` for one vendor: a shim for each function that it implements."""
     rules = {rule.function: rule for rule in resolved.functions}
     operators = [function for function in interface.functions if is_configurable(function)]
     shimmed = [f for f in operators if f.name in resolved.implemented and f.returns == "status"]
-    composable = composite_names(interface) - resolved.implemented
-    composed = [f for f in operators if f.name in composable and (rule := rules.get(f.name)) and rule.composite]
     table = RuleTable(interface)
     enums = {info.name: info.enum for info in interface.dtypes}
     shims = [
         shim(f, resolved.vendor, None if f.name in _NEVER_CONVERTED else rules.get(f.name), table, enums)
         for f in shimmed
     ]
-    composites = [composite_definition(f, interface) for f in composed]
     config = resolved.file
-    sources = _sources(interface, [*shimmed, *composed], config)
+    sources = _sources(interface, shimmed, config)
     common = {
         "vendor": resolved.vendor,
         "config": config,
         "command": "diopigen adaptors",
         "sources": sources,
-        "headers": _headers(interface, {f.name for f in [*shimmed, *composed]} | set(_HELPERS.values())),
+        "headers": _headers(interface, {f.name for f in shimmed} | set(_HELPERS.values())),
     }
     shim_values = {
         **common,
-        "includes": ["composite/operators.h", "shim.h"] if composites else ["shim.h"],
-        "names": sorted([*_NAMES, *(_COMPOSITE_NAMES if composites else ())], key=str.lower),
+        "names": sorted(_NAMES, key=str.lower),
         "helpers": _helpers(resolved.vendor),
         "last_error": _last_error(resolved.vendor),
         "rules": table.definitions(),
         "shims": shims,
         "layouts": layout_lines(shimmed, rules, table),
-        "composites": composites,
     }
     declared = {*(function.name for function in shimmed), *_HELPERS.values(), _LAST_ERROR}
     declaration_values = {

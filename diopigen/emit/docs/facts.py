@@ -65,7 +65,6 @@ class Facts:
 
     rules: Mapping[str, str] = field(default_factory=dict)
     models: Sequence[Model] = ()
-    composites: frozenset[str] = frozenset()
     samples: Mapping[str, Sample] = field(default_factory=dict)
     oracles: Mapping[str, str] = field(default_factory=dict)
     cases: Mapping[str, Mapping[str, int]] | None = None

@@ -61,11 +61,6 @@ LABELS: Mapping[str, tuple[str, str]] = {
     "gradient-of": ("Gradient of", "反向算子，对应"),
     "has-gradient": ("Gradient", "反向算子"),
     "aten": ("ATen overloads", "ATen 重载"),
-    "composite": ("Composite", "组合实现"),
-    "composite-text": (
-        "The adaptors can compose it from other operators where a vendor has no kernel.",
-        "厂商没有实现时，适配层可以用其他算子组合实现。",
-    ),
     "example": ("Example", "示例"),
     "code": ("Code", "代码"),
     "table": ("Table", "表格"),

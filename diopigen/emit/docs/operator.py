@@ -96,7 +96,6 @@ class Form:
     deprecated: str
     tolerance: str
     specified: str
-    is_composite: bool
     oracle: str
     cases: Mapping[str, int] | None
     states: tuple[tuple[str, str], ...]
@@ -203,7 +202,6 @@ class Pages:
             deprecated=function.deprecated or "",
             tolerance=function.tolerance or "",
             specified=line,
-            is_composite=function.name in facts.composites,
             oracle=facts.oracles.get(function.name, ""),
             cases=None if facts.cases is None else facts.cases.get(function.name),
             states=tuple(

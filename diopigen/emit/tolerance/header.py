@@ -1,7 +1,12 @@
-"""`include/diopigen/tolerance.h`: the bounds of `contract/tolerance.py`, and the tolerance class of each function."""
+"""`include/diopigen/tolerance.h`: the bounds of `contract/tolerance.py`, and the tolerance class of each function.
+
+`tolerance/tolerance.json` has the same bounds for Python without diopigen (optools), and the class of each overload of
+ATen.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,7 +24,7 @@ _CLASSES = (*TOLERANCES, "none")
 
 
 def emit(interface: Interface, templates: Path) -> Plan:
-    """The header; no file for an interface without dtypes."""
+    """The header and the table; no file for an interface without dtypes."""
     if not interface.dtypes:
         return Plan()
     functions = sorted(interface.functions, key=lambda function: function.name)
@@ -31,7 +36,33 @@ def emit(interface: Interface, templates: Path) -> Plan:
     template = "tolerance/tolerance.h.j2"
     inputs = (*spec_files(interface, functions), "specs/types.yaml", f"templates/{template}")
     content = render(templates, template, values)
-    return Plan((PlannedFile("include/diopigen/tolerance.h", content, inputs, TARGET),))
+    table = {
+        "bounds": {name: {info.name: _bound(name, info) for info in interface.dtypes} for name in TOLERANCES},
+        "overloads": _classes_of_overloads(interface),
+    }
+    text = (json.dumps(table, indent=1) + "\n").encode()
+    read = (*inputs[:-1], *(("specs/torch.yaml",) if interface.aten.handwritten else ()))
+    return Plan(
+        (
+            PlannedFile("include/diopigen/tolerance.h", content, inputs, TARGET),
+            PlannedFile("tolerance/tolerance.json", text, read, TARGET),
+        )
+    )
+
+
+def _classes_of_overloads(interface: Interface) -> dict[str, str]:
+    """The class of each overload that functions serve; of several classes the last one in the order of the grammar."""
+    classes = {function.name: function.tolerance for function in interface.functions}
+    served = [(one.name, function.name) for function in interface.functions for one in function.aten]
+    for kernel in interface.aten.handwritten:
+        served += [(name, called) for name in (kernel.overload, *kernel.also) for called in kernel.calls]
+    found: dict[str, str] = {}
+    for overload, function in served:
+        # PyTorch's own name of what it hands to a new device.
+        name, tolerance = overload.removesuffix("_overrideable"), classes.get(function)
+        if tolerance:
+            found[name] = max(tolerance, found.get(name, TOLERANCES[0]), key=TOLERANCES.index)
+    return dict(sorted(found.items()))
 
 
 def _bound(tolerance: str, info: DtypeInfo) -> Sequence[float]:

@@ -20,37 +20,25 @@
  * Do not edit: change convert_config.yaml or the kernels and generate again.
  */
 #include <diopi/functions.h>
-#include <diopigen/adaptor/composite/operators.h>
 #include <diopigen/adaptor/shim.h>
 
 #include "functions.h"
 
 namespace {
 
-using diopigen::adaptor::absolute;
 using diopigen::adaptor::allFit;
 using diopigen::adaptor::Call;
 using diopigen::adaptor::caught;
 using diopigen::adaptor::channelsLast;
-using diopigen::adaptor::complementaryError;
-using diopigen::adaptor::Composite;
 using diopigen::adaptor::dtypeOf;
-using diopigen::adaptor::exponential;
 using diopigen::adaptor::fits;
 using diopigen::adaptor::Helpers;
 using diopigen::adaptor::lastErrorText;
-using diopigen::adaptor::logarithm;
-using diopigen::adaptor::maximum;
-using diopigen::adaptor::minimum;
 using diopigen::adaptor::missing;
 using diopigen::adaptor::pass;
 using diopigen::adaptor::ratherChannelsLast;
 using diopigen::adaptor::rowMajor;
 using diopigen::adaptor::Rule;
-using diopigen::adaptor::sigmoid;
-using diopigen::adaptor::squareRoot;
-using diopigen::adaptor::Value;
-using diopigen::adaptor::where;
 
 // What conversions are made with: the vendor's own functions, not their shims.
 const Helpers helpers = {
@@ -1019,23 +1007,6 @@ diopiGather row_major 3,4,5 0:out 1:input 3:index
 diopiLayerNorm row_major 3,4,5 0:out 1:save_mean 2:save_invstd 3:input 4:weight 5:bias
 diopiLayerNormBackward row_major 3,4,5 0:grad_input 1:grad_weight 2:grad_bias 3:grad_output 4:input 5:weight 6:bias 7:mean 8:rstd
 )";
-}
-
-// What camb lacks, made of other functions of the interface.
-
-diopiError_t diopiLinear(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                         diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias) try {
-    Composite c(helpers, ctx, "diopiLinear", "out", out);
-    c.notNull("input", input);
-    c.notNull("weight", weight);
-    c.acceptSame("out", out, input);
-    c.accept("input", input, 0x19757);
-    c.acceptSame("weight", weight, input);
-    c.acceptSame("bias", bias, input);
-    diopigen::adaptor::composite::linear(c, out, input, weight, bias);
-    return c.finish();
-} catch (...) {
-    return caught(helpers, "diopiLinear");
 }
 
 }  // extern "C"

@@ -10,10 +10,11 @@ from typing import Any
 import torch
 
 from optools import reference
+from optools.bounds import Rule
 from optools.errors import Difference, compare_results, kolmogorov
 from optools.reference import Impossible, Results
 from optools.schema import Facts
-from optools.tensors import Frozen, Tensor, View, equal_bits, flat_bytes
+from optools.tensors import Frozen, Tensor, View, equal_bits, flat_bytes, tensors_of
 
 _HALF = (torch.float16, torch.bfloat16)
 _POSITIONS = {"argmax": "amax", "argmin": "amin"}
@@ -61,6 +62,9 @@ def check(func: Any, facts: Facts, before: Frozen, device: Results, after: Mappi
     if own is not None:
         wrong += list(_aliases(device.aliases, own.aliases))
     sensitivity = functools.cache(lambda: _sensitivity(func, facts, before))
+    args, kwargs = before.thaw("cpu")
+    read = [args, {name: value for name, value in kwargs.items() if name not in facts.written}]
+    rule = Rule.of(facts.name, tensors_of(read))
     worst = local = cpu = 0.0
     reference_of = own if own is not None else wide
     assert reference_of is not None
@@ -82,7 +86,7 @@ def check(func: Any, facts: Facts, before: Frozen, device: Results, after: Mappi
                 found = sensitivity()
                 return None if found is None else getattr(found, group).get(name)
 
-            difference = compare_results(name, value, pair[0], pair[1], moved)
+            difference = compare_results(name, value, pair[0], pair[1], rule, moved)
             if (
                 difference.kind == "values"
                 and group == "outputs"

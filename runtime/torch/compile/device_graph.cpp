@@ -14,7 +14,7 @@ namespace {
 
 diopigenGraphCompiler_t graphCompiler{};
 
-// What a step threw: no exception passes through the vendor's code.
+// Exception of a step: none passes through the vendor's code.
 struct Run {
     const std::function<void(uint64_t)>* step;
     std::exception_ptr failure;

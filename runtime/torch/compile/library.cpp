@@ -1,4 +1,4 @@
-// What the planner in Python sees: programs by number, and what went through the dispatcher.
+// Functions for the planner in Python: programs by number, and counts of dispatched overloads.
 #include <diopigen_torch/arena_plan.h>
 #include <diopigen_torch/resolved.h>
 #include <diopigen_torch/tape.h>

@@ -112,7 +112,7 @@ class Writer {
         text_ += "}";
     }
 
-    // Whether a step calls a function that takes a generator.
+    // Returns whether a step calls a function that takes a generator.
     static bool isRandom(const Json& name) {
         const CompiledFunction* const function = name.isText() ? compiledFunction(name.text()) : nullptr;
         return function != nullptr && function->kinds.find('g') != std::string::npos;

@@ -1,4 +1,4 @@
-// What follows from the sizes of a call: layouts, numbers, the plan of the arena. Those of the latest sizes are cached.
+// Values derived from the sizes of a call: layouts, numbers, the plan of the arena. Those of recent sizes are cached.
 #include "sized.h"
 
 #include <diopigen_torch/device.h>

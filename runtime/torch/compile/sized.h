@@ -37,7 +37,7 @@ struct Program::Sized {
     std::vector<std::pair<size_t, Operand>> operands;
     OperandValues values;
     std::vector<c10::Scalar> results;
-    /// What follows from these sizes alone; they come after the constants of the graph.
+    /// Constants of these sizes; they follow the constants of the graph.
     std::vector<at::Tensor> constants;
     int64_t arena_bytes = 0;
     std::unique_ptr<DeviceGraph> graph;

@@ -46,7 +46,7 @@ diopigenGraphSlot_t memoryOf(const SlotPlan& view, const diopigenGraphSlot_t& ba
     return {static_cast<char*>(base.data) + view.offset * item, static_cast<uint64_t>(view.extent * item)};
 }
 
-// Whether strides differ at most where a dimension has one element.
+// Returns whether strides differ at most where a dimension has one element.
 bool hasSameLayout(const at::Tensor& tensor, at::IntArrayRef strides) {
     for (size_t k = 0; k < strides.size(); ++k) {
         if (tensor.sizes()[k] > 1 && tensor.strides()[k] != strides[k]) {

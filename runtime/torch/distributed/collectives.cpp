@@ -29,7 +29,7 @@ diopiReduceOp_t opOf(const c10d::ReduceOp& op) {
     }
 }
 
-/// What a rank contributes: itself, or its product with the factor of PREMUL_SUM, on the current stream.
+/// Contribution of a rank: its tensor, or the product with the factor of PREMUL_SUM, on the current stream.
 at::Tensor contribution(const at::Tensor& tensor, const c10d::ReduceOp& op) {
     if (op != c10d::ReduceOp::PREMUL_SUM) {
         return tensor;

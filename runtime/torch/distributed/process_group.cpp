@@ -1,4 +1,4 @@
-// How calls are put on streams; collectives.cpp has the calls.
+// Enqueues calls on streams; collectives.cpp has the calls.
 #include "process_group.h"
 
 #include <ATen/Context.h>

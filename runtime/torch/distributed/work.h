@@ -1,4 +1,4 @@
-// What a collective returns, and the thread that looks after those in flight.
+// Work objects of collectives, and the thread that monitors those in flight.
 #ifndef DIOPIGEN_TORCH_DISTRIBUTED_WORK_H_
 #define DIOPIGEN_TORCH_DISTRIBUTED_WORK_H_
 
@@ -44,7 +44,7 @@ class Flight {
     Flight(std::vector<std::shared_ptr<Communicator>> communicators, std::chrono::milliseconds timeout,
            std::shared_ptr<Record> record);
 
-    /// What is on the streams now is the call.
+    /// Marks the work that is on the streams now as that of the call.
     void issued(const std::vector<c10::Stream>& streams);
     bool isDone() const;
     /// Lets a stream wait for the call.
@@ -55,7 +55,7 @@ class Flight {
     void fail(const std::string& text);
     /// Null where it has not.
     std::exception_ptr exception() const;
-    /// What the communicators say; empty where they have not failed.
+    /// Error of the communicators; empty if they have not failed.
     std::string error() const;
 
     c10::Device device() const { return communicators_.front()->device(); }

@@ -71,7 +71,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> normalized(const at::Tensor& inpu
     at::Tensor deviation = statistic(input, channels);
     normalize(out, mean, deviation, input, weight, bias, runningMean, runningVar, training, momentum, eps);
     if (!training) {
-        // What PyTorch returns there.
+        // Matches PyTorch's results.
         mean = statistic(input, 0);
         deviation = statistic(input, 0);
     }

@@ -63,7 +63,7 @@ at::Tensor& linspaceOut(const at::Scalar& start, const at::Scalar& end, int64_t 
 
 at::Tensor& logspaceOut(const at::Scalar& start, const at::Scalar& end, int64_t steps, double base, at::Tensor& out) {
     requireSteps(steps);
-    // What is cut off to an integer would depend on the last bit of the power.
+    // Truncation to an integer would depend on the last bit of the power.
     if (!out.is_floating_point() || start.isComplex() || end.isComplex()) {
         fallBack("powers of this dtype");
     }

@@ -13,7 +13,7 @@ namespace diopigen::backend::kernels {
 
 namespace {
 
-// Whether the step is left out: the scaled gradients overflowed. Waits for the device.
+// Returns whether the step is left out: the scaled gradients overflowed. Waits for the device.
 bool isSkipped(const MaybeTensor& foundInf) { return isDefined(foundInf) && foundInf->item<double>() != 0; }
 
 // Gradients come scaled, and stay unscaled, as PyTorch has it: after the step, so that one that is left to the CPU

@@ -1,4 +1,4 @@
-// What follows from an order of elements: distinct ones, those at a place, members of a set.
+// Functions that follow from an order of elements: distinct ones, order statistics, members of a set.
 #include <ATen/WrapDimUtils.h>
 #include <ATen/native/Resize.h>
 #include <ATen/ops/empty.h>

@@ -36,7 +36,7 @@ void fillPadded(at::Tensor& out, const at::Tensor& self, at::IntArrayRef padding
     call("diopiPad", diopiPad, Output(out), Input(call, self), sizes(padding), mode, nullptr);
 }
 
-// What each padded element is a copy of gets its gradient: positions, padded in the same way, say which it is.
+// Pads an index tensor the same way, then scatter-adds grad_output.
 void fillGradient(at::Tensor& out, const at::Tensor& gradient, const at::Tensor& self, at::IntArrayRef padding,
                   const char* mode) {
     const auto spatial = static_cast<int64_t>(padding.size() / 2);

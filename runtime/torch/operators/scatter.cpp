@@ -43,7 +43,7 @@ at::Tensor covered(const at::Tensor& src, const at::Tensor& index) {
     return part;
 }
 
-// Where each element goes in `out` without gaps, as one number.
+// Flat index of each element in a contiguous `out`.
 at::Tensor targets(const at::Tensor& out, int64_t dim, const at::Tensor& index) {
     at::Tensor all;
     int64_t stride = 1;

@@ -13,7 +13,7 @@ namespace diopigen::backend::kernels {
 
 namespace {
 
-// How many boundaries come before each value.
+// Counts the boundaries before each value.
 at::Tensor placed(const at::Tensor& sequence, const at::Tensor& values, bool int32, bool right,
                   std::optional<std::string_view> side, const std::optional<at::Tensor>& sorter) {
     const bool shared = sequence.dim() == 1;

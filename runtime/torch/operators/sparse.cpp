@@ -1,4 +1,4 @@
-// What the device computes with sparse matrices: products, sums, and dense tensors of them. Matrices are PyTorch's own:
+// Computations with sparse matrices on the device: products, sums, and dense tensors of them. Matrices are PyTorch's:
 // in coordinates (COO), and in compressed rows and columns (CSR, CSC). Products call diopiSpMM, everything else
 // operates on the indices and the values.
 #include <ATen/SparseCsrTensorUtils.h>
@@ -41,7 +41,7 @@ bool isCompressed(const at::Tensor& tensor) {
 
 // ---- Indices -------------------------------------------------------------------------------------------------------
 
-// How many of `indices`, each below `count`, are below 0, 1, ... `count`.
+// Counts the `indices`, each below `count`, that are below 0, 1, ... `count`.
 at::Tensor countedBelow(const at::Tensor& indices, int64_t count) {
     at::Tensor counts = at::zeros({count + 1}, indices.options());
     counts.index_add_(0, indices.add(1), at::ones({1}, indices.options()).expand_as(indices));
@@ -73,7 +73,7 @@ Entries entriesOf(const at::Tensor& tensor) {
     return {at::stack({byRows ? expanded : plain, byRows ? plain : expanded}), impl.values()};
 }
 
-// Where each entry is in a tensor whose sparse dimensions are one.
+// Positions of the entries in a tensor whose sparse dimensions are one.
 at::Tensor flatIndices(const at::Tensor& indices, at::IntArrayRef sizes) {
     if (indices.size(0) == 0) {
         return at::zeros({indices.size(1)}, indices.options());
@@ -113,7 +113,7 @@ Rows rowsOfMatrix(const at::Tensor& matrix, bool transpose) {
 
 bool hasEntries(const at::Tensor& matrix) { return matrix._nnz() != 0; }
 
-// What the interface does not take, and what the vendor lacks: entry by entry, added in the dtype of the result.
+// For products that neither interface nor vendor has: entry by entry, added in the dtype of the result.
 at::Tensor& addProducts(at::Tensor& out, const at::Tensor& sparse, bool transpose, const at::Tensor& dense) {
     const Entries entries = entriesOf(sparse);
     const at::Tensor factors = dense.index_select(0, entries.indices.select(0, transpose ? 0 : 1));
@@ -329,7 +329,7 @@ at::Tensor valuesAt(const at::Tensor& self, const at::Tensor& indices) {
     return sorted._values().index_select(0, position).mul(own.index_select(0, position).eq(flat));
 }
 
-// What a tensor has where `mask` has entries.
+// Elements of a tensor at the entries of `mask`.
 at::Tensor masked(const at::Tensor& self, const at::Tensor& mask) {
     const bool isDense = self.layout() == at::kStrided;
     TORCH_CHECK_NOT_IMPLEMENTED(isDense || (self.layout() == at::kSparse && self.dense_dim() == 0),

@@ -25,7 +25,7 @@ _ROOT = Path(__file__).resolve().parent.parent
 
 
 def get_requires_for_build_wheel(config_settings: dict[str, Any] | None = None) -> list[str]:
-    """What pip installs first, in an environment of its own: for an sdist, what it is compiled with."""
+    """Build requirements, which pip installs in an isolated environment: for an sdist, the tools that compile it."""
     return [*_backend.get_requires_for_build_wheel(config_settings), *(_compiled_with() if _is_sdist() else ())]
 
 
@@ -94,7 +94,7 @@ def _is_sdist() -> bool:
 
 
 def _compiled_with() -> list[str]:
-    """What the package depends on, which leads to torch; CMake; and the diopigen of the same version."""
+    """Requirements of the package: torch; CMake; and the diopigen of the same version."""
     lines = (_ROOT / "PKG-INFO").read_text(encoding="utf-8").splitlines()
     own = [line.partition(": ")[2] for line in lines if line.startswith("Requires-Dist: ")]
     return [

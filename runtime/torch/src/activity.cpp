@@ -1,5 +1,5 @@
-// What the device did, for torch.profiler: a record for each operator with a kernel of the device, from an event on the
-// stream before it to one behind it. It is next to the CPU's records in tables and Chrome traces.
+// Activity of the device for torch.profiler: a record for each operator with a kernel of the device, from an event on
+// the stream before it to one after it. It is next to the CPU's records in tables and Chrome traces.
 #define FMT_HEADER_ONLY
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/record_function.h>
@@ -38,7 +38,7 @@ struct Span {
 struct Observed final : at::ObserverContext {
     std::shared_ptr<Span> span;
 };
-/// Whether the thread is in an operator that has a span: what that one calls is part of it.
+/// True if the thread is in an operator that has a span: what that one calls is part of it.
 thread_local bool isInSpan = false;
 
 bool isOnDevice(const c10::IValue& value) {
@@ -49,7 +49,7 @@ bool isOnDevice(const c10::IValue& value) {
            std::ranges::any_of(value.toTensorVector(), [](const at::Tensor& each) { return isOnDevice(each); });
 }
 
-/// Whether a kernel of the device computes: not a view, and not an operator that others make up.
+/// Returns whether a kernel of the device computes: not a view, and not an operator that others make up.
 bool computes(const at::RecordFunction& function) {
     const auto name = function.operator_name();
     const auto op = name.has_value() ? c10::Dispatcher::singleton().findOp(*name) : std::nullopt;

@@ -271,7 +271,7 @@ class Allocator final : public c10::DeviceAllocator {
         }
     }
 
-    // Whether the process may have so many bytes more of the device.
+    // Returns whether the process may have so many bytes more of the device.
     bool fits(const Stats& stats, size_t bytes, c10::DeviceIndex device) const {
         const size_t limit = limits_[static_cast<size_t>(device)];
         return limit == kNoLimit || static_cast<size_t>(stats.reserved_bytes[kAll].current) + bytes <= limit;
@@ -310,7 +310,7 @@ class Allocator final : public c10::DeviceAllocator {
             data = attempt(bytes);
         }
         if (data == nullptr) {
-            // What rounding adds may be what is missing.
+            // The bytes added by rounding may be those that are missing.
             bytes = roundedTo(requested, kGranularity);
             data = attempt(bytes);
         }

@@ -45,7 +45,7 @@ struct CapturedSeed {
     }
 };
 
-// What a graph owns besides the device's part of it.
+// Memory and state that a graph owns in addition to the device's graph.
 struct Captured {
     c10::MempoolId_t pool;
     std::map<const c10::GeneratorImpl*, CapturedSeed> seeds;

@@ -105,7 +105,7 @@ double largestOf(const Number* values, int64_t count) {
     return largest;
 }
 
-// How many elements of two tensors differ, and the worst. `path` is null where they must be equal.
+// Counts the elements of two tensors that differ, and returns the worst. `path` is null where they must be equal.
 template <typename Number>
 std::pair<int64_t, int64_t> differing(const at::Tensor& actual, const at::Tensor& expected, const Path* path) {
     const at::Tensor own = actual.to(c10::CppTypeToScalarType<Number>::value).contiguous();
@@ -132,7 +132,7 @@ std::pair<int64_t, int64_t> differing(const at::Tensor& actual, const at::Tensor
     return {count, worst};
 }
 
-// What is wrong with a tensor; empty where nothing is.
+// Describes the difference of a tensor; empty if there is none.
 std::string differenceOf(const at::Tensor& actual, const at::Tensor& expected, const Path* path) {
     std::ostringstream text;
     if (actual.defined() != expected.defined()) {
@@ -182,7 +182,7 @@ std::string differenceOf(const c10::IValue& actual, const c10::IValue& expected,
     return "";
 }
 
-// What a call reads.
+// Adds the operands of a call.
 void count(const c10::IValue& value, Terms* terms) {
     if (value.isTensorList()) {
         for (const at::Tensor& tensor : value.toTensorVector()) {

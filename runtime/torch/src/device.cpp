@@ -25,7 +25,7 @@ constinit thread_local ThreadState threadState;
 namespace {
 
 diopigenAccelerator_t accelerator{};
-// What the vendor has registered, from initialize() on: the registry itself is behind a lock.
+// Functions that the vendor has registered, from initialize() on: the registry itself is behind a lock.
 DeviceFunctions registered;
 std::atomic<bool> started{false};
 // Set in the child of a process that had started the device.
@@ -259,7 +259,7 @@ void finishWork() noexcept {
                 }
             }
         } catch (const std::exception&) {
-            // Who uses the stream next gets it.
+            // The next user of the stream receives it.
         }
     }
 }

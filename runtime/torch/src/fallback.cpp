@@ -109,7 +109,7 @@ void fallBackBoxed(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/, 
     fallBack(op, stack);
 }
 
-// What factors a matrix that is contiguous factors its transpose instead, and the formula of the gradient asks the same
+// Factorizations of a contiguous matrix factor its transpose instead, and the formula of the gradient asks the same
 // matrix once more: its copy must not become contiguous if it is not.
 void keepContiguity(const std::string& name, torch::jit::Stack* stack, size_t count) {
     if (name != "aten::_linalg_det" && name != "aten::_linalg_slogdet" && name != "aten::_linalg_solve_ex") {

@@ -1,4 +1,4 @@
-// What the functions of diopirt.h and of diopigen/host.h share: handles, and arrays of sizes.
+// Shared by the functions of diopirt.h and of diopigen/host.h: handles, and arrays of sizes.
 #ifndef DIOPIGEN_TORCH_HANDLES_H_
 #define DIOPIGEN_TORCH_HANDLES_H_
 

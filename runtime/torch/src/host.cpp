@@ -30,7 +30,7 @@ at::Tensor over(c10::Storage storage, at::IntArrayRef size, at::IntArrayRef stri
     return tensor;
 }
 
-// Whether the elements are without gaps with the channels last, for any rank from 3.
+// Returns whether the elements are without gaps with the channels last, for any rank from 3.
 bool isChannelsLast(const at::Tensor& tensor) {
     const int64_t rank = tensor.dim();
     int64_t expected = 1;

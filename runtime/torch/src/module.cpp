@@ -1,4 +1,4 @@
-// What Python sees of the backend, as operators of the namespace `diopi`: no Python header is needed.
+// Functions of the backend for Python, as operators of the namespace `diopi`: no Python header is needed.
 #include <diopigen/environment.h>
 #include <diopigen_torch/allocator.h>
 #include <diopigen_torch/capture.h>

@@ -43,7 +43,7 @@ at::Layout sparseLayout(const torch::jit::Stack& stack, size_t arguments) {
     return at::kStrided;
 }
 
-// What there is for a layout, and what to do about the rest.
+// Supported functions of a layout, and the alternative to the others.
 const char* advice(at::Layout layout) {
     switch (layout) {
         case at::kSparse:

@@ -161,7 +161,7 @@ bool isSameLayout(const at::Tensor& a, const at::Tensor& b) {
 
 void copyFromHost(at::Tensor& target, const at::Tensor& source, bool isAsynchronous);
 
-// Where the interface does not have a dtype: elements of one dtype move as integers of their size; others are
+// For dtypes that the interface does not have: elements of one dtype move as integers of their size; others are
 // converted on the host.
 void copyForeign(at::Tensor& target, const at::Tensor& source) {
     if (target.scalar_type() != source.scalar_type()) {
@@ -212,8 +212,8 @@ void copyWithin(at::Tensor& target, const at::Tensor& source) {
     call("diopiCopyInp", diopiCopyInp, handle(source), handle(target));
 }
 
-// Whether a copy between a tensor of the host and the device may be done later. A graph whose capture records it owns
-// the tensor; other copies cannot be captured.
+// Returns whether a copy between a tensor of the host and the device may be done later. A graph whose capture records
+// it owns the tensor; other copies cannot be captured.
 bool isCopiedLater(const at::Tensor& host, diopiStreamHandle_t stream, bool isAsynchronous) {
     const bool isLater = isAsynchronous && isPinned(host.const_data_ptr());
     if (C10_UNLIKELY(isCapturing(stream))) {
@@ -286,7 +286,7 @@ at::Tensor copyFrom(const at::Tensor& self, const at::Tensor& target, bool isAsy
     if (self.is_same(target) || target.numel() == 0) {
         return target;
     }
-    // What is lazy is made real here: the same elements without the bits, then what the bits mean.
+    // Resolves lazy conjugation and negation: copies the elements without the bits, then applies these.
     at::Tensor to = target;
     at::Tensor from = self;
     const bool isConjugated = from.is_conj() != to.is_conj();

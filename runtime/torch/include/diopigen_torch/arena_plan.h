@@ -1,4 +1,4 @@
-// Where temporary tensors of a compiled graph are in its arena.
+// Offsets of temporary tensors of a compiled graph in its arena.
 #ifndef DIOPIGEN_TORCH_ARENA_PLAN_H_
 #define DIOPIGEN_TORCH_ARENA_PLAN_H_
 

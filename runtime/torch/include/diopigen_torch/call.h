@@ -65,7 +65,7 @@ inline void requireSameDtype(const at::Tensor& first, const MaybeTensor& other) 
     }
 }
 
-/// What one vendor call needs. Work goes to the calling thread's stream on the device of `like`.
+/// Context of one vendor call. Work goes to the calling thread's stream on the device of `like`.
 class Call {
   public:
     explicit Call(const at::Tensor& like) : Call(like.is_cpu() ? currentDevice() : like.get_device()) {}
@@ -305,7 +305,7 @@ inline diopiSize_t sizes(const int64_t& dimension) { return {&dimension, 1}; }
 inline diopiReduction_t reductionOf(int64_t value) { return static_cast<diopiReduction_t>(value); }
 diopiRoundMode_t roundMode(std::optional<std::string_view> name);
 
-/// Whether PyTorch keeps a number in the tensor: a tensor without dimensions on the CPU.
+/// Returns whether PyTorch keeps a number in the tensor: a tensor without dimensions on the CPU.
 inline bool isNumber(const at::Tensor& tensor) { return tensor.is_cpu() && tensor.dim() == 0; }
 
 /// The rules of the spec by which dtypes follow.

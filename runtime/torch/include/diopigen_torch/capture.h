@@ -47,8 +47,8 @@ void ownInCapture(diopiStreamHandle_t stream, const at::Tensor& tensor);
 /// diopigenGetCapturedSeed.
 const uint64_t* capturedSeed(c10::GeneratorImpl* generator);
 enum class Use { read, write };
-/// How far a generator has advanced in the capture that records the calling thread's stream; null outside captures.
-/// Throws unless a random kernel has asked for capturedSeed() before it reads.
+/// Numbers by which a generator has advanced in the capture that records the calling thread's stream; null outside
+/// captures. Throws unless a random kernel has asked for capturedSeed() before it reads.
 uint64_t* offsetInCapture(const c10::GeneratorImpl* generator, Use use);
 /// Throws where the calling thread's stream is being captured: launches of the graph advance the generator.
 void requireUncaptured(const c10::GeneratorImpl* generator);

@@ -33,7 +33,7 @@ struct CompiledFunction {
     std::string kinds;
 };
 
-/// How a parameter is made from a value of the plan.
+/// Conversion from a value of the plan to a parameter.
 template <typename Type>
 constexpr char letter() {
     if constexpr (std::is_same_v<Type, diopiTensorHandle_t>) {
@@ -106,7 +106,7 @@ CompiledFunction compiled(const char* name, diopiError_t (*function)(diopiContex
 
 /// The function of a name; null where compiled graphs do not call it. Generated.
 const CompiledFunction* compiledFunction(std::string_view name);
-/// How overloads of ATen are bound to functions: lines of JSON, which the planner reads. Generated.
+/// Bindings of overloads of ATen to functions: lines of JSON, which the planner reads. Generated.
 std::string_view compiledBindings();
 /// The kernels of those functions that are expressions over elements: lines of JSON with C++ text. Generated.
 std::string_view compiledKernels();

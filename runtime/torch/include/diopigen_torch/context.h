@@ -1,4 +1,4 @@
-// What diopirt's handles stand for under PyTorch: a context is one call, a tensor is an at::Tensor.
+// Handles of diopirt under PyTorch: a context is one call, a tensor is an at::Tensor.
 #ifndef DIOPIGEN_TORCH_CONTEXT_H_
 #define DIOPIGEN_TORCH_CONTEXT_H_
 
@@ -15,7 +15,7 @@ struct diopiContext {
     /// A tensor that nothing has been written to, for a function that allocates its result: diopiRequireTensor returns
     /// it where it is what the function asks for, once. Null for none.
     at::Tensor* result = nullptr;
-    /// What operators asked for. A list, since handles are addresses.
+    /// Temporaries that operators requested. A list, since handles are addresses.
     std::list<at::Tensor> temporaries;
 };
 

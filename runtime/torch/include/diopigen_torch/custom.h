@@ -1,4 +1,4 @@
-// What the operators of the namespace `diopi` share: they call functions that no overload of ATen names.
+// Helpers of the operators of the namespace `diopi`, which call functions that no overload of ATen names.
 #ifndef DIOPIGEN_TORCH_CUSTOM_H_
 #define DIOPIGEN_TORCH_CUSTOM_H_
 

@@ -21,10 +21,10 @@ inline constexpr c10::DeviceType kDeviceType = c10::DeviceType::PrivateUse1;
 
 /// Starts the vendor's library: its initLibrary(), once. Everything below does so by itself. Throws what it says.
 void initialize();
-/// Whether initialize() has run.
+/// Returns whether initialize() has run.
 bool isInitialized() noexcept;
-/// Whether this process is the child of one that had started the device: nothing of the device can be used in it, and
-/// every use throws.
+/// Returns whether this process is the child of one that had started the device: nothing of the device can be used in
+/// it, and every use throws.
 bool isForked() noexcept;
 /// Waits for all streams, gives cached memory back and ends the vendor's library. Nothing may be used afterwards. The
 /// status of finalizeLibrary(), which is not 0 where memory is left.

@@ -10,7 +10,7 @@
 
 namespace diopigen::backend {
 
-/// Whether the vendor offers to run graphs, and `DIOPI_COMPILE_GRAPH` is not 0.
+/// Returns whether the vendor offers to run graphs, and `DIOPI_COMPILE_GRAPH` is not 0.
 bool hasGraphCompiler();
 
 class DeviceGraph {

@@ -10,7 +10,7 @@
 
 namespace diopigen::backend {
 
-/// Whether the vendor offers to compile kernels.
+/// Returns whether the vendor offers to compile kernels.
 bool hasKernelCompiler();
 
 class DeviceKernel {

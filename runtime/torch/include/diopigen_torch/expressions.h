@@ -70,10 +70,10 @@ class Numbers {
     Numbers() = default;
     explicit Numbers(std::vector<c10::Scalar> values) : values_(std::move(values)), are_known_(true) {}
 
-    /// Whether expressions have values.
+    /// Returns whether expressions have values.
     bool areKnown() const { return are_known_; }
 
-    /// Whether a value, or a part of it, names an expression.
+    /// Returns whether a value, or a part of it, names an expression.
     static bool isOpen(const Json& value);
 
     c10::Scalar scalar(const Json& value) const;

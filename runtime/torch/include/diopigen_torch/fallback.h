@@ -1,4 +1,4 @@
-// What ran on the CPU, and how often.
+// Counts of calls that ran on the CPU.
 #ifndef DIOPIGEN_TORCH_FALLBACK_H_
 #define DIOPIGEN_TORCH_FALLBACK_H_
 
@@ -25,12 +25,12 @@ void fallBackInPlace(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 /// are rejected in a sentence. Called once, after all kernels are registered: those that there are stay.
 void rejectComposedForCompressed();
 
-/// What left a call to others: the vendor's function, and its status, which is empty where the library lacks it.
+/// Origin of a fallback: the vendor's function, and its status, which is empty where the library lacks it.
 struct Left {
     std::string function;
     std::string status;
 };
-/// What left the call that this thread falls back from now; empty where it was none of the vendor's functions.
+/// Origin of the fallback that this thread runs; empty where it was none of the vendor's functions.
 void noteLeft(Left left);
 
 /// Why this thread's last fallBack() was called; empty where there was none since this was asked before.

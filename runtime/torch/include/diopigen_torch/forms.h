@@ -13,8 +13,8 @@ at::Tensor& give(at::Tensor& out, const at::Tensor& result);
 /// Writes `result` to `self`, which has the shape and the dtype of it. Falls back for other ones.
 at::Tensor& giveInplace(at::Tensor& self, const at::Tensor& result);
 
-/// Where results go that an operator makes, or that the caller gives: an undefined `out` is made, another one is
-/// resized. Its dtype stays what it is.
+/// Destination of a result that the operator creates or the caller provides: an undefined `out` is created, another one
+/// is resized. Its dtype stays what it is.
 void makeOrResize(at::Tensor& out, at::IntArrayRef sizes, const at::TensorOptions& options);
 
 /// The same; another dtype is rejected.

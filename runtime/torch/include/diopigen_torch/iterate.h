@@ -9,7 +9,7 @@
 
 namespace diopigen::backend {
 
-/// How the dtype of a result follows from those of the operands.
+/// Promotion of the dtypes of operands to that of a result.
 enum class Promotion {
     common,   ///< the dtype that they promote to
     real,     ///< the same, integers to the default dtype

@@ -1,4 +1,4 @@
-// How a kernel is entered: the run-time switches and the CPU come before it, at the cost of one test.
+// Entry of a kernel: the run-time switches and the CPU come before it, at the cost of one test.
 #ifndef DIOPIGEN_TORCH_KERNEL_H_
 #define DIOPIGEN_TORCH_KERNEL_H_
 
@@ -30,11 +30,11 @@ void noteReason(std::string reason);
 void callPlain(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 /// Raises for a call that the function rejected: what the CPU raises if that is an IndexError, else `failure`.
 void raiseFailure(const c10::OperatorHandle& op, torch::jit::Stack* stack);
-/// What the next raiseFailure() of this thread raises.
+/// Exception type of the next raiseFailure() of this thread.
 void noteFailure(const Failed& failure);
 
-/// Whether a function can use the memory of a tensor as it is. Tensors that are conjugated or negated lazily, or zero
-/// without memory, come here through operators such as `mm`, for which PyTorch leaves that to the kernel.
+/// Returns whether a function can use the memory of a tensor as it is. Tensors that are conjugated or negated lazily,
+/// or zero without memory, come here through operators such as `mm`, for which PyTorch leaves that to the kernel.
 inline bool isPlain(const at::Tensor& tensor) {
     constexpr c10::DispatchKeySet kLazy{c10::DispatchKey::Conjugate, c10::DispatchKey::Negative,
                                         c10::DispatchKey::ZeroTensor};

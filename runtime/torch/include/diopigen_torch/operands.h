@@ -16,7 +16,7 @@ namespace diopigen::backend {
 
 at::ScalarType scalarTypeNamed(const std::string& name);
 
-/// What operands that are no tensors point to.
+/// Storage for operands that are not tensors.
 class OperandValues {
   public:
     OperandValues() = default;

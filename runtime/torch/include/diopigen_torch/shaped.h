@@ -16,7 +16,7 @@ at::Tensor makeOutput(at::IntArrayRef sizes, at::IntArrayRef strides, const at::
 /// Gives an output of the caller the shape that it must have; rejects another dtype or device.
 void shapeOutput(at::Tensor& out, at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options);
 
-/// What is optional, as meta functions take it.
+/// Optional arguments in the types of meta functions.
 inline at::OptionalTensorRef reference(const std::optional<at::Tensor>& tensor) {
     return tensor.has_value() && tensor->defined() ? at::OptionalTensorRef(*tensor) : at::OptionalTensorRef();
 }

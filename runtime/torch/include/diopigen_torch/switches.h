@@ -24,15 +24,15 @@ struct Switches {
     int64_t dump = 0;
 };
 
-/// What the switches are now; at first what the environment says.
+/// Current switches; initially those of the environment.
 Switches switches();
 /// Sets them. Throws for what is no regular expression, and for a level that there is not.
 void setSwitches(const Switches& switches);
 
-/// How many calls differed from the CPU.
+/// Number of calls that differed from the CPU.
 int64_t differenceCount();
 
-/// Whether any switch is on. Read by every kernel.
+/// True if any switch is on. Read by every kernel.
 extern std::atomic<bool> isWatched;
 
 /// Keeps the name of a function of the interface, for the switch that shows calls.

@@ -48,10 +48,10 @@ struct SlotPlan {
     std::vector<int64_t> strides;
     /// Elements from the first to behind the last one.
     int64_t extent = 0;
-    /// Whether the plan has sizes and strides, which it need not have of a result.
+    /// True if the plan has sizes and strides, which it need not have of a result.
     bool has_layout = false;
     size_t rank = 0;
-    /// Whether anything of it follows from sizes.
+    /// True if anything of it follows from sizes.
     bool is_open = false;
 };
 
@@ -77,7 +77,7 @@ struct ArgumentPlan {
     c10::TypePtr type;
 };
 
-/// Where a result goes; several slots for a list of tensors, -1 where nothing uses it.
+/// Slot of a result; several slots for a list of tensors, -1 where nothing uses it.
 struct ResultPlan {
     bool is_list = false;
     std::vector<int64_t> slots;
@@ -94,7 +94,7 @@ struct OperandPlan {
     char kind = 0;
 };
 
-/// How often an overload went through the dispatcher, for one reason.
+/// Number of calls of an overload through the dispatcher, for one reason.
 struct CompiledCalls {
     std::string overload;
     std::string reason;
@@ -111,7 +111,7 @@ struct FusedPlan {
     size_t launch = 0;
 };
 
-/// What a kernel is run with. Sizes and strides are among its numbers.
+/// Arguments of a kernel launch. Sizes and strides are among its numbers.
 struct LaunchPlan {
     std::vector<diopigenKernelBuffer_t> buffers;
     std::vector<int64_t> numbers;
@@ -145,7 +145,7 @@ struct Step {
 
 class Program {
   public:
-    /// How many tuples of sizes are cached; the one that was not used for longest goes first.
+    /// Number of cached tuples of sizes; the one that was not used for longest goes first.
     static constexpr size_t kMostSizes = 32;
 
     /// Throws where the plan is not what this version reads, or names what is not there.
@@ -180,7 +180,7 @@ class Program {
     /// Tuples of sizes that were planned, and those that are cached.
     int64_t sizedCount() const { return sized_; }
     int64_t cachedCount() const;
-    /// Whether the device runs the graph as a whole, for the sizes of the latest call.
+    /// Returns whether the device runs the graph as a whole, for the sizes of the latest call.
     bool isWhole() const;
 
   private:

@@ -78,17 +78,10 @@ inline diopiError_t finished(diopiError_t status) {
     return status;
 }
 
-// Thrown where a composite cannot go on; the text of the error is in place.
-struct Stopped {
-    diopiError_t status;
-};
-
 // To be called in a catch block: no exception crosses the C boundary.
 __attribute__((cold)) inline diopiError_t caught(const Helpers& helpers, const char* function) {
     try {
         throw;
-    } catch (const Stopped& stopped) {
-        return stopped.status;
     } catch (const std::exception& exception) {
         return fail(helpers, diopiErrorOccurred, "%s: exception: %s", function, exception.what());
     } catch (...) {
