@@ -13,7 +13,9 @@ namespace diopigen::executor {
 namespace {
 
 void* loaded(const std::string& path, int flags) {
-    void* const handle = dlopen(path.c_str(), flags);
+    // A name without a folder is a file of the current one, and not of those that the loader searches.
+    const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
+    void* const handle = dlopen(file.c_str(), flags);
     if (handle == nullptr) {
         const char* const reason = dlerror();
         throw Failed("library-unloadable", reason == nullptr ? path : reason);

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import shlex
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from tiny_cases import tiny_cases
 
+from diopigen.cli import cli
 from diopigen.conformance.run.execution import Execution
+from diopigen.conformance.run.executor import executor_program
 from diopigen.conformance.run.fields import FrameError, printable
 from diopigen.conformance.run.frames import RawTensor
 from diopigen.conformance.run.named_files import named_files
@@ -57,6 +63,30 @@ def test_a_confined_library_writes_what_it_may(
     assert target.exists() == is_written
     assert found.vendor == "writer [2J"
     assert bool(found.in_force) == execution.is_confined
+
+
+def test_a_board_needs_three_files_and_a_stream(
+    tiny_library: Path, runtime: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two pipes stand for the connection; the board has no program but the executor, no variable, and no other file."""
+    here, board = tmp_path / "here", tmp_path / "board"
+    for folder in (here, board):
+        folder.mkdir()
+        for file in (tiny_library, runtime):
+            shutil.copy2(file, folder)
+    shutil.copy2(executor_program(), board / "diopi-executor")
+    monkeypatch.chdir(here)
+    remote = f"cat | (cd {board} && env -i PATH=/missing ./diopi-executor) | cat"
+    options = ["--lib", f"./{tiny_library.name}", "--runtime", f"./{runtime.name}", "--ops", "diopiRelu", "-j", "1"]
+    report = tmp_path / "report.json"
+    command = ["conformance", "run", *options, "--executor", shlex.join(["sh", "-c", remote])]
+    done = CliRunner().invoke(cli, [*command, "--only", "axis=recipe", "--output", f"json={report}"])
+    assert done.exit_code == 0, done.output
+    outcomes = [case["outcome"] for case in json.loads(report.read_text())["cases"]]
+    assert outcomes and set(outcomes) == {"passed"}
+    (board / tiny_library.name).unlink()
+    done = CliRunner().invoke(cli, command)
+    assert "cannot open shared object file" in str(done.exception)
 
 
 def test_files_that_variables_name_are_allowed(interface: Interface, tmp_path: Path) -> None:

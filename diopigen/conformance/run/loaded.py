@@ -6,6 +6,7 @@ name. What is read here is the system's account of the processes, not theirs.
 
 from __future__ import annotations
 
+import filecmp
 import io
 import os
 from collections.abc import Iterable, Iterator
@@ -27,16 +28,27 @@ _FIRST_WORDS = 5
 
 def serving_libraries(process: int, functions: Iterable[str], own: Iterable[str]) -> dict[str, list[str]]:
     """Paths of libraries that are loaded in a process or in those that it has started, and the functions of each, in
-    order. Those of `own` and those that variables of the environment name are left out. Nothing is found on systems
-    without /proc."""
+    order. Those of `own`, their copies and those that variables of the environment name are left out. Nothing is found
+    on systems without /proc."""
     known = {os.path.realpath(path) for path in own}
     known |= {os.path.realpath(value) for name, value in os.environ.items() if name.startswith("DIOPI_") and value}
     names = frozenset(functions)
     found = {}
     for path, mapping in sorted(_mappings(process).items()):
-        if path.removesuffix(_DELETED) not in known and (defined := sorted(names & mapping.names(path, names))):
+        if path.removesuffix(_DELETED) in known:
+            continue
+        defined = sorted(names & mapping.names(path, names))
+        if defined and not any(_is_copy(path, one) for one in known):
             found[path] = defined
     return found
+
+
+def _is_copy(path: str, other: str) -> bool:
+    """Returns whether two files have the same name and bytes, as an executor's copy of the library under test has."""
+    try:
+        return Path(path).name == Path(other).name and filecmp.cmp(path, other, shallow=False)
+    except OSError:
+        return False
 
 
 @dataclass(slots=True)
