@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import textwrap
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,15 @@ class CaseCollector(pytest.Collector):
     runner: CaseRunner
     run: Results
     """The run as reports describe it, without results."""
+    caller: AtenCaller | None = None
+    """What calls a device of PyTorch."""
+
+    def with_known(self, result: CaseResult) -> CaseResult:
+        """The result, excepted if it is a known failure of PyTorch's kernels."""
+        if self.caller is None:
+            return result
+        results = replace(self.run, results=(result,), library_version=self.runner.version)
+        return self.caller.excepting.with_known(results)[0].results[0]
 
     def collect(self) -> Iterator[pytest.Item]:
         """Nothing: the items are made where the options are read."""
@@ -67,6 +77,7 @@ class CaseItem(pytest.Item):
         except Failure as fault:
             self.session.shouldstop = "the library under test does not run"
             raise CaseFailed(_shown(fault.diagnostics)) from None
+        result = parent.with_known(result)
         if result.outcome in FAILURES:
             raise CaseFailed(_text(result, parent))
         if result.outcome not in PASSING:
@@ -117,6 +128,7 @@ def collect(session: pytest.Session) -> list[pytest.Item]:
         declarations={one.where: str(one) for one in vendor.accuracy},
         binding="" if caller is None else "aten",
     )  # fmt: skip
+    parent.caller = caller
     parent.runner = CaseRunner(
         cases, interface, library, runtime, seed=seed, time_limit=limit, accuracy=vendor.accuracy,
         environment=WorkerPlan(variables).environment(worker), repeat=max(1, option("--diopi-repeat")),

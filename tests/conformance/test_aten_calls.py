@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from diopigen.cli import cli
 from diopigen.conformance.aten.custom import with_operators
 from diopigen.conformance.aten.forms import through_overloads
-from diopigen.conformance.aten.known import Known, known, known_text, with_known
+from diopigen.conformance.aten.known import Excepting, Known, known, known_text, release_of, seen
 from diopigen.conformance.aten.pairing import PairingError, paired
 from diopigen.conformance.cases.suite import cases_of
 from diopigen.conformance.model import Case, CaseResult, Fault, Results
@@ -132,17 +132,49 @@ def _result(case_id: str, overload: str, kind: str) -> CaseResult:
 def test_a_known_fault_is_excepted_on_the_cpu_alone() -> None:
     result = _result("diopiSoftmax/float32/strided@_softmax.out", "_softmax.out", "guard")
     results = Results((result, replace(result, faults=(Fault("status", "", "m"),))), 0.0, 0, "cpu")
-    changed, used = with_known(results, "cpu")
+    changed, used = Excepting("cpu").with_known(results)
     assert [one.outcome for one in changed.results] == ["excepted", "failed"]
     assert changed.results[0].reason.startswith("fault of PyTorch: ")
     assert used == {"strided-outputs": 1} and "strides" in "\n".join(known_text(used))
-    assert [one.outcome for one in with_known(results, "npu")[0].results] == ["failed", "failed"]
+    assert [one.outcome for one in Excepting("npu").with_known(results)[0].results] == ["failed", "failed"]
     assert known_text({}) == []
+
+
+@pytest.mark.parametrize("device", ["cpu", "cpu:0"])
+def test_the_cpu_with_a_number_is_the_cpu(device: str) -> None:
+    result = _result("diopiSoftmax/float32/strided@_softmax.out", "_softmax.out", "guard")
+    assert Excepting(device).with_known(Results((result,), 0.0, 0, device))[1] == {"strided-outputs": 1}
+
+
+@pytest.mark.parametrize(
+    ("release", "is_there"),
+    [("2.9.1", False), ("2.10.0", True), ("2.12.0+cpu", True), ("2.13.0a0+git123", False), ("3.0.0", False), ("", True)],
+)
+def test_an_entry_is_in_its_releases(release: str, is_there: bool) -> None:
+    entry = Known("a", "t", ["x"], ["*"], ["values"], "", since="2.10.0", fixed="2.13.0")
+    assert entry.is_in(release_of(f"PyTorch {release}, cpu" if release else "")) == is_there
+
+
+def test_a_failure_in_a_release_that_mended_it_is_not_excepted() -> None:
+    result = _result("diopiGroupNorm/float32/strided@native_group_norm", "native_group_norm", "values")
+    for version, outcome in (("PyTorch 2.13.0+cpu, cpu", "excepted"), ("PyTorch 2.14.1, cpu", "failed")):
+        results = Results((result,), 0.0, 0, "cpu", library_version=version)
+        assert [one.outcome for one in Excepting("cpu").with_known(results)[0].results] == [outcome]
+
+
+def test_the_pages_name_the_releases_that_were_looked_at() -> None:
+    first, *_, last = (release.rpartition(".")[0] for release in seen()["releases"])
+    docs = Path(__file__).resolve().parents[2] / "docs"
+    assert f"torch {first} to {last}" in (docs / "pytorch-devices.md").read_text(encoding="utf-8")
+    assert f"torch {first} 至 {last}" in (docs / "pytorch-devices.zh-CN.md").read_text(encoding="utf-8")
+    for entry in known():
+        for release in filter(None, (entry.since, entry.fixed)):
+            assert release in seen()["releases"], entry.id
 
 
 def test_a_choice_is_excepted_everywhere() -> None:
     result = _result("diopiProd/float16/recipe-1@prod.int_out", "prod.int_out", "values")
-    assert [one.outcome for one in with_known(Results((result,), 0.0, 0, "x"), "npu")[0].results] == ["excepted"]
+    assert [one.outcome for one in Excepting("npu").with_known(Results((result,), 0.0, 0, "x"))[0].results] == ["excepted"]
 
 
 def test_an_entry_explains_no_failure_of_another_kind() -> None:

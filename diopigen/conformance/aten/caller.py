@@ -10,6 +10,7 @@ from typing import Any
 from diopigen.conformance.aten.checker import AtenChecker
 from diopigen.conformance.aten.fork_server import forking
 from diopigen.conformance.aten.forms import called_names
+from diopigen.conformance.aten.known import Excepting, is_cpu
 from diopigen.conformance.run.execute import Checker
 from diopigen.conformance.run.interface_file import interface_file
 from diopigen.ir.model import Interface
@@ -46,11 +47,16 @@ class AtenCaller:
         words += self.registering
         words += ["--compile", self.compiler] if self.compiler else []
         words += ["--threads", str(self.threads)]
-        return forking(words) if self.device == "cpu" and not self.modules else words
+        return forking(words) if is_cpu(self.device) and not self.modules else words
 
     def checker(self, interface: Interface, **settings: Any) -> Checker:
         """The checker of its calls."""
         return AtenChecker(interface, **settings)
+
+    @property
+    def excepting(self) -> Excepting:
+        """What excepts known failures of its calls."""
+        return Excepting(self.device, self.compiler)
 
     def called(self, interface: Interface) -> Sequence[str]:
         """The names of the overloads and of their meta functions."""

@@ -29,6 +29,11 @@ def emit(interface: Interface, templates: Path) -> Plan:
     return Plan((PlannedFile("docs/pytorch-faults.md", text, _INPUTS, TARGET),))
 
 
+def _releases(one: Known) -> str:
+    words = [f"since {one.since}"] * bool(one.since) + [f"before {one.fixed}"] * bool(one.fixed)
+    return " and ".join(words)
+
+
 def _entry(one: Known) -> dict[str, object]:
     overloads = ", ".join(f"`{name}`" for name in one.overloads)
     return {
@@ -36,6 +41,6 @@ def _entry(one: Known) -> dict[str, object]:
         "overloads": textwrap.wrap(f"Overloads: {overloads}.", 140, break_long_words=False, break_on_hyphens=False),
         "argument": textwrap.wrap(one.argument, 140),
         "script": one.script.rstrip(),
-        "releases": ", ".join(one.releases),
+        "releases": _releases(one),
         "public": f"[#{one.public}]({_ISSUE.format(one.public)})" if one.public else "",
     }
