@@ -97,13 +97,11 @@ def spoiled(graph, examples):
 
 def test_every_call_is_compiled(tmp_path: Path) -> None:
     (tmp_path / "spoiled_backend.py").write_text(BACKEND)
-    words = ["--register", "spoiled_backend", "--compile", "spoiled", "--ops", "diopiNeg", "--only", "sample=12"]
+    words = ["--register", "spoiled_backend", "--compile", "spoiled", "--ops", "diopiNeg", "--only", "sample=20"]
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
     _, results = _run(tmp_path, *words, "-j", "1", PYTHONPATH=path)
-    outcomes = [one["outcome"] for one in results["cases"] if one["axis"] != "error"]
-    assert set(outcomes) <= {"failed", "unimplemented", "inapplicable"}
     # torch.compile alone calls a function as it is once it has compiled it 8 times.
-    assert outcomes.count("failed") > 8
+    assert len(_failures(results)) > 8
 
 
 def test_the_plugin_skips_known_failures(tmp_path: Path) -> None:
