@@ -236,6 +236,8 @@ class AtenCall:
         for param, value in zip(waiting, fresh, strict=False):
             if self.is_requested(param):
                 self.results[param.name] = value
+            elif not param.nullable:
+                raise NoSuchCallError(f"'{param.name}' is a result, which cannot be left out")
 
     def _unlike(self) -> str:
         """Describes an error in dtype or shape of a result; a tensor that is written to may have been resized."""
