@@ -162,6 +162,16 @@ def test_a_failure_in_a_release_that_mended_it_is_not_excepted() -> None:
         assert [one.outcome for one in Excepting("cpu").with_known(results)[0].results] == [outcome]
 
 
+@pytest.mark.parametrize(
+    ("device", "compiler", "outcome"),
+    [("cpu", "inductor", "excepted"), ("npu", "inductor", "excepted"), ("cpu", "", "failed"), ("cpu", "diopi", "failed")],
+)
+def test_a_fault_of_a_compiler_is_its_own(device: str, compiler: str, outcome: str) -> None:
+    result = _result("diopiAtanh/float32/recipe-1@atanh", "atanh", "values")
+    changed, _ = Excepting(device, compiler).with_known(Results((result,), 0.0, 0, device))
+    assert [one.outcome for one in changed.results] == [outcome]
+
+
 def test_the_pages_name_the_releases_that_were_looked_at() -> None:
     first, *_, last = (release.rpartition(".")[0] for release in seen()["releases"])
     docs = Path(__file__).resolve().parents[2] / "docs"

@@ -45,7 +45,7 @@ class Known:
     fixed: str = ""
     """The first release after it; empty where the newest has it."""
     compiler: str = ""
-    """The backend of torch.compile that it is of; empty for PyTorch's own kernels."""
+    """The backend of torch.compile that it is of, as a glob; empty for PyTorch's own kernels."""
     is_fault: bool = False
 
     def is_in(self, release: Release) -> bool:
@@ -111,7 +111,7 @@ class Excepting:
 
     def _has(self, entry: Known) -> bool:
         if entry.compiler:
-            return entry.compiler == self.compiler
+            return bool(self.compiler) and fnmatchcase(self.compiler, entry.compiler)
         return not entry.is_fault or is_cpu(self.device)
 
 

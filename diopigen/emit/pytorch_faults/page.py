@@ -21,7 +21,8 @@ def emit(interface: Interface, templates: Path) -> Plan:
         return Plan()
     entries = known()
     values = {
-        "faults": [_entry(one) for one in entries if one.is_fault],
+        "faults": [_entry(one) for one in entries if one.is_fault and not one.compiler],
+        "compiled": [_entry(one) for one in entries if one.is_fault and one.compiler],
         "choices": [_entry(one) for one in entries if not one.is_fault],
         "seen": seen(),
     }
