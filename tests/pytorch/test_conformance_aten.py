@@ -150,9 +150,22 @@ def test_the_plugin_skips_known_failures(tmp_path: Path) -> None:
     assert "fault of PyTorch: Outputs with strides" in done.stdout
 
 
-def test_a_device_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    done = subprocess.run([*WORDS, "--device", "nothing"], capture_output=True, text=True, check=False)
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--device", "nothing"], "device 'nothing': RuntimeError"),
+        (["--device", "meta"], "device 'meta': ValueError"),
+        (["--register", "raising"], "module 'raising' of --register: ValueError: no driver"),
+        (["--compile", "nothing"], "backend 'nothing' of torch.compile: InvalidBackend"),
+    ],
+)
+def test_what_cannot_be_used_is_an_error(tmp_path: Path, words: list[str], said: str) -> None:
+    (tmp_path / "raising.py").write_text("raise ValueError('no driver')\n")
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": path}
+    done = subprocess.run([*WORDS, *words], capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 2
+    assert said in done.stderr + done.stdout
     assert "torch-missing" in done.stderr + done.stdout
     assert "Traceback" not in done.stderr
 

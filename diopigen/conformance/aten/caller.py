@@ -29,23 +29,22 @@ class AtenCaller:
     names_files: bool = False
 
     @property
-    def registering(self) -> list[str]:
-        """The options of the programs that import the modules."""
-        return [word for module in self.modules for word in ("--register", module)]
+    def preparing(self) -> list[str]:
+        """The options of all programs: what is imported, and what compiles."""
+        words = [word for module in self.modules for word in ("--register", module)]
+        return [*words, "--compile", self.compiler] if self.compiler else words
 
     @property
     def words(self) -> tuple[str, ...]:
         """The options of `conformance aten` that say this."""
-        words = ["--device", self.device, *self.registering]
-        words += ["--compile", self.compiler] if self.compiler else []
+        words = ["--device", self.device, *self.preparing]
         words += ["--python", self.python] if self.python != sys.executable else []
         return tuple(words)
 
     def command(self, interface: Interface) -> list[str]:
         """The words that start the program."""
         words = [self.python, "-m", "diopigen.conformance.aten.program.executor", interface_file(interface)]
-        words += self.registering
-        words += ["--compile", self.compiler] if self.compiler else []
+        words += self.preparing
         words += ["--threads", str(self.threads)]
         return forking(words) if is_cpu(self.device) and not self.modules else words
 
