@@ -15,6 +15,7 @@ import pytest
 from diopigen import api
 from diopigen.commands.conformance_cards import of_shard, parts_of, variables_of
 from diopigen.conformance.aten.caller import AtenCaller
+from diopigen.conformance.aten.origins import ask_origins, origins_of
 from diopigen.conformance.cases.suite import select
 from diopigen.conformance.model import FAILURES, PASSING, Case, CaseResult, Results
 from diopigen.conformance.report.results import ending_text, failure_text, why_not_tested
@@ -42,7 +43,7 @@ class CaseCollector(pytest.Collector):
     run: Results
     """The run as reports describe it, without results."""
     caller: AtenCaller | None = None
-    """What calls a device of PyTorch."""
+    """The caller of a device of PyTorch."""
 
     def with_known(self, result: CaseResult) -> CaseResult:
         """The result, excepted if it is a known failure of PyTorch's kernels."""
@@ -147,7 +148,9 @@ def _tested(config: pytest.Config, interface: Interface) -> tuple[Path, Path, At
     """The library and its runtime, or the device and what calls it."""
     option = config.getoption
     if device := option("--diopi-device"):
-        return Path(device), Path(), AtenCaller(device, tuple(option("--diopi-register")), option("--diopi-compile"))
+        caller = AtenCaller(device, tuple(option("--diopi-register")), option("--diopi-compile"))
+        origins_of(ask_origins(caller, interface), caller, ())  # before any test, whether there is such a device
+        return Path(device), Path(), caller
     templates = api.workspace(option("--diopi-spec")).templates
     library = option("--diopi-lib"), option("--diopi-runtime")
     return (*library_and_runtime(*library, lambda: host_runtime(interface, templates)), None)

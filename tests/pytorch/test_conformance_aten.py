@@ -100,7 +100,7 @@ VISION = os.environ.get("DIOPIGEN_VISION_PYTHON", "")
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not VISION, reason="DIOPIGEN_VISION_PYTHON names no Python with torchvision and a torch of its kind")
+@pytest.mark.skipif(not VISION, reason="DIOPIGEN_VISION_PYTHON names no Python with torchvision")
 def test_torchvision(tmp_path: Path) -> None:
     """With the torchvision of PyPI, which needs the torch of PyPI, some 5 GB."""
     operators = Path(__file__).resolve().parents[2] / "templates/pages/torchvision-operators.yml"
@@ -140,6 +140,22 @@ def test_every_call_is_compiled(tmp_path: Path) -> None:
     _, results = _run(tmp_path, *words, "-j", "1", PYTHONPATH=path)
     # torch.compile alone calls a function as it is once it has compiled it 8 times.
     assert len(_failures(results)) > 8
+
+
+def test_the_plugin_names_what_cannot_be_used(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        "--rootdir",
+        str(tmp_path),
+        "--diopi-device=npu",
+    ]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "device 'npu'" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_the_plugin_skips_known_failures(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ class AtenCaller:
 
     @property
     def excepting(self) -> Excepting:
-        """What excepts known failures of its calls."""
+        """Excepts known failures of its calls."""
         return Excepting(self.device, self.compiler)
 
     def called(self, interface: Interface) -> Sequence[str]:
