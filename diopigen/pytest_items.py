@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import textwrap
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from diopigen import api
 from diopigen.commands.conformance_cards import of_shard, parts_of, variables_of
 from diopigen.conformance.aten.caller import AtenCaller
+from diopigen.conformance.aten.origins import ask_origins, origins_of
 from diopigen.conformance.cases.suite import select
 from diopigen.conformance.model import FAILURES, PASSING, Case, CaseResult, Results
 from diopigen.conformance.report.results import ending_text, failure_text, why_not_tested
@@ -40,6 +42,15 @@ class CaseCollector(pytest.Collector):
     runner: CaseRunner
     run: Results
     """The run as reports describe it, without results."""
+    caller: AtenCaller | None = None
+    """The caller of a device of PyTorch."""
+
+    def with_known(self, result: CaseResult) -> CaseResult:
+        """The result, excepted if it is a known failure of PyTorch's kernels."""
+        if self.caller is None:
+            return result
+        results = replace(self.run, results=(result,), library_version=self.runner.version)
+        return self.caller.excepting.with_known(results)[0].results[0]
 
     def collect(self) -> Iterator[pytest.Item]:
         """Nothing: the items are made where the options are read."""
@@ -67,6 +78,7 @@ class CaseItem(pytest.Item):
         except Failure as fault:
             self.session.shouldstop = "the library under test does not run"
             raise CaseFailed(_shown(fault.diagnostics)) from None
+        result = parent.with_known(result)
         if result.outcome in FAILURES:
             raise CaseFailed(_text(result, parent))
         if result.outcome not in PASSING:
@@ -117,6 +129,7 @@ def collect(session: pytest.Session) -> list[pytest.Item]:
         declarations={one.where: str(one) for one in vendor.accuracy},
         binding="" if caller is None else "aten",
     )  # fmt: skip
+    parent.caller = caller
     parent.runner = CaseRunner(
         cases, interface, library, runtime, seed=seed, time_limit=limit, accuracy=vendor.accuracy,
         environment=WorkerPlan(variables).environment(worker), repeat=max(1, option("--diopi-repeat")),
@@ -135,7 +148,9 @@ def _tested(config: pytest.Config, interface: Interface) -> tuple[Path, Path, At
     """The library and its runtime, or the device and what calls it."""
     option = config.getoption
     if device := option("--diopi-device"):
-        return Path(device), Path(), AtenCaller(device, tuple(option("--diopi-register")), option("--diopi-compile"))
+        caller = AtenCaller(device, tuple(option("--diopi-register")), option("--diopi-compile"))
+        origins_of(ask_origins(caller, interface), caller, ())  # before any test, whether there is such a device
+        return Path(device), Path(), caller
     templates = api.workspace(option("--diopi-spec")).templates
     library = option("--diopi-lib"), option("--diopi-runtime")
     return (*library_and_runtime(*library, lambda: host_runtime(interface, templates)), None)

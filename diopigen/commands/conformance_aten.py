@@ -119,7 +119,7 @@ def aten(
     from diopigen.conformance.aten.caller import AtenCaller
     from diopigen.conformance.aten.custom import with_operators
     from diopigen.conformance.aten.forms import through_overloads
-    from diopigen.conformance.aten.known import known_text, with_known
+    from diopigen.conformance.aten.known import known_text
     from diopigen.conformance.aten.origins import ask_origins, origins_of
     from diopigen.conformance.run.execution import Execution
     from diopigen.conformance.run.identity import settings_digest, spec_digest
@@ -174,7 +174,7 @@ def aten(
     )
     explained: dict[str, int] = {}
     if not with_known_faults:
-        results, explained = with_known(results, device)
+        results, explained = caller.excepting.with_known(results)
     report.write(session, results)
     if case_id is not None:
         from diopigen.conformance.report.results import failure_text

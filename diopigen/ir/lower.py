@@ -318,12 +318,18 @@ def _overload(node: Node) -> Overload:
     if not isinstance(node, MappingNode):
         return Overload(text_of(node), node.span)
     name, bind, names = node.get("overload"), node.get("bind"), node.get("names")
-    fixed = bind.entries if isinstance(bind, MappingNode) else {}
     named = names.entries if isinstance(names, MappingNode) else {}
-    constants = {key: Default(_default_value(entry.value), entry.value.span) for key, entry in fixed.items()}
+    constants = defaults_of(bind)
     arguments = {key: text_of(entry.value) for key, entry in named.items()}
+    fixed = bind.entries if isinstance(bind, MappingNode) else {}
     spans = {key: entry.key_span for key, entry in [*named.items(), *fixed.items()]}
     return Overload(text_of(name), node.span if name is None else name.span, constants, arguments, spans)
+
+
+def defaults_of(node: Node | None) -> dict[str, Default]:
+    """The values of a mapping by name."""
+    entries = node.entries if isinstance(node, MappingNode) else {}
+    return {key: Default(_default_value(entry.value), entry.value.span) for key, entry in entries.items()}
 
 
 def _default_value(node: Node) -> Scalar | tuple[Scalar, ...]:

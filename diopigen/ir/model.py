@@ -299,6 +299,8 @@ class Overload:
     """Positions of the names of the parameters."""
     without: frozenset[str] = frozenset()
     """Parameters that it lacks, as a file of operators says: what shapes say already, and results that it keeps."""
+    arguments: Mapping[str, Default] = field(default_factory=dict)
+    """Arguments that no parameter has, with their values, as a file of operators says."""
 
 
 @dataclass(frozen=True, slots=True)

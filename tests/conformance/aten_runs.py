@@ -8,7 +8,6 @@ from typing import Any
 
 from diopigen.conformance.aten.caller import AtenCaller
 from diopigen.conformance.aten.forms import through_overloads
-from diopigen.conformance.aten.known import with_known
 from diopigen.conformance.model import Case, Results
 from diopigen.conformance.run.execution import Execution
 from diopigen.conformance.run.runner import CaseRunner, run
@@ -22,7 +21,7 @@ def torch_results(interface: Interface, cases: Iterable[Case], jobs: int = 1) ->
     called = list(through_overloads(interface, cases))
     caller = AtenCaller("cpu")
     found = run(called, interface, Path("cpu"), Path(), jobs=jobs, memory_limit=0, caller=caller, execution=_UNCONFINED)
-    return with_known(found, "cpu")[0]
+    return caller.excepting.with_known(found)[0]
 
 
 class TorchRunner:
@@ -30,15 +29,15 @@ class TorchRunner:
 
     def __init__(self, interface: Interface) -> None:
         every = [Case("", function.name, function.family, "", "", {}) for function in interface.functions]
-        self.interface = interface
+        self.interface, self.caller = interface, AtenCaller("cpu")
         self.runner = CaseRunner(
-            every, interface, Path("cpu"), Path(), memory_limit=0, caller=AtenCaller("cpu"), execution=_UNCONFINED
+            every, interface, Path("cpu"), Path(), memory_limit=0, caller=self.caller, execution=_UNCONFINED
         )
 
     def results(self, case: Case) -> Results:
         """The results of a case through all overloads of its function; known failures are excepted."""
         found = self.runner.check_all(list(through_overloads(self.interface, [case])))
-        return with_known(Results(tuple(found), 0.0, 0, "cpu"), "cpu")[0]
+        return self.caller.excepting.with_known(Results(tuple(found), 0.0, 0, "cpu"))[0]
 
 
 def failures(results: Results) -> dict[str, Sequence[Any]]:

@@ -154,3 +154,16 @@ def test_axe_has_no_serious_finding(interface: Interface, tmp_path: Path) -> Non
     (tmp_path / "report.html").write_text(to_html(results, interface, TEMPLATES), encoding="utf-8")
     views = ("functions", "map", "failures", "accuracy", "vendor", "exceptions", "diopiAdd")
     assert browser.faults(browser.examined(tmp_path, [f"report.html#{view}" for view in views])) == []
+
+
+def test_a_page_on_a_device_of_pytorch_has_its_kernels_and_known_failures(interface: Interface) -> None:
+    known = replace(result("diopiAdd/float32/plain", "excepted"), reason="fault of PyTorch: its sums are wrong")
+    coverage = {"kernel": ("add.out", "<add>"), "cpu": ()}
+    results = Results((known,), 1.5, 7, "npu", "PyTorch", "2.13.0", {"excepted": 1}, binding="aten", coverage=coverage)
+    html = to_html(results, interface, TEMPLATES)
+    assert "overloads: 2 kernels of the device</summary>&lt;add&gt;, add.out</details>" in html
+    assert "fall back" not in html.partition('<script id="data"')[0]
+    assert data_of(html)["exceptions"] == [
+        {"where": "PyTorch", "kind": "fault of PyTorch", "reason": "its sums are wrong", "cases": 1, "excepted": 1}
+    ]
+    assert '<span class="badge">1</span>' in html

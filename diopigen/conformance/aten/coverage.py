@@ -1,5 +1,6 @@
-"""`python -m diopigen.conformance.aten.coverage DEVICE [--register MODULE]... < NAMES`: where the kernels of overloads
-come from on a device, by the dispatcher of torch, as JSON."""
+"""`python -m diopigen.conformance.aten.coverage DEVICE [--register MODULE]... [--compile BACKEND] < NAMES`: where the
+kernels of overloads come from on a device, by the dispatcher of torch, as JSON. What cannot be used is the last line
+of standard error."""
 
 from __future__ import annotations
 
@@ -59,17 +60,36 @@ def origins(names: Iterable[str], device: str) -> dict[str, list[str]]:
     return found
 
 
+def _require(device: str, modules: Iterable[str], compiler: str) -> None:
+    """Ends the program where a module, the device or the compiler cannot be used."""
+    what = "torch"
+    try:
+        import torch
+
+        for module in modules:
+            what = f"module '{module}' of --register"
+            importlib.import_module(module)
+        what = f"device '{device}'"
+        torch.empty(1, device=device)
+        if torch.device(device).type == "meta":
+            raise ValueError("it computes nothing")
+        if compiler:
+            what = f"backend '{compiler}' of torch.compile"
+            torch._dynamo.lookup_backend(compiler)
+    except Exception as error:
+        lines = str(error).strip().splitlines() or [""]
+        sys.exit(f"{what}: {type(error).__name__}: {lines[0]}")
+
+
 def main() -> int:
     """Entry of the program."""
     parser = argparse.ArgumentParser()
     parser.add_argument("device")
     parser.add_argument("--register", action="append", default=[])
+    parser.add_argument("--compile", default="")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    import torch  # noqa: F401  (before the modules that extend it)
-
-    for module in options.register:
-        importlib.import_module(module)
+    _require(options.device, options.register, options.compile)
     json.dump(origins(sys.stdin.read().split(), options.device), sys.stdout)
     return 0
 

@@ -1,12 +1,12 @@
 """Operators of other libraries than ATen in the place of overloads: a file says which functions of the spec they are.
 
     operators:
-      diopiNmsMmcv: [{overload: 'torchvision::nms', names: {dets: boxes}}]
+      diopiNms: [{overload: 'torchvision::nms', names: {boxes: dets}}]
       diopiRMSNorm: [{overload: 'mylib::rms_norm', without: [inv_rms, normalized_shape]}]
 
 An entry is as under `aten` in the spec: arguments go by name, else by order among those of a kind; `names` has the
-others, and `bind` what the operator fixes. Parameters in `without` it does not have: results among them are not
-compared. Their schemas are those of the torch that is called.
+others, `bind` what the operator fixes, and `arguments` the values of those that no parameter has. Parameters in
+`without` it does not have: results among them are not compared. Their schemas are those of the torch that is called.
 """
 
 from __future__ import annotations
@@ -16,20 +16,24 @@ from dataclasses import replace
 from pathlib import Path
 
 from diopigen.diagnostics import Sink, did_you_mean
-from diopigen.ir.lower import items_of, lower_overloads, text_of
+from diopigen.ir.lower import defaults_of, items_of, lower_overloads, text_of
 from diopigen.ir.model import Function, Header, Interface, Overload
 from diopigen.spec.grammar_words import NAMES, overload_list
 from diopigen.spec.nodes import MappingNode, Node
-from diopigen.spec.schema import Field, MapShape, RecordShape, TextShape, validate
+from diopigen.spec.schema import Field, LiteralShape, MapShape, RecordShape, TextShape, validate
 from diopigen.spec.yaml_reader import load_yaml
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*::[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)?"
 _OPERATOR = TextShape(_NAME, what="an operator such as torchvision::nms")
+_MORE = {
+    "without": Field(NAMES, "parameters that the operator lacks"),
+    "arguments": Field(MapShape(LiteralShape()), "arguments that no parameter has, with values"),
+}
 SHAPE = RecordShape(
     "operators",
     {
         "operators": Field(
-            MapShape(overload_list(_OPERATOR, without=Field(NAMES, "parameters that the operator lacks"))),
+            MapShape(overload_list(_OPERATOR, **_MORE)),
             "functions of the interface with the operators that are called in their place",
             required=True,
         )
@@ -54,17 +58,18 @@ def with_operators(interface: Interface, file: str, sink: Sink) -> Interface:
             sink.error("operator-unknown-function", message, entry.key_span, fix=did_you_mean(name, functions))
             continue
         overloads = lower_overloads(entry.value)
-        found[name] = tuple(map(_with_what_it_lacks, overloads, items_of(entry.value)))
+        found[name] = tuple(map(_with_more, overloads, items_of(entry.value)))
         _check_names(functions[name], found[name], sink)
     return _replaced(interface, found)
 
 
-def _with_what_it_lacks(overload: Overload, node: Node) -> Overload:
-    names = node.get("without") if isinstance(node, MappingNode) else None
-    if names is None:
+def _with_more(overload: Overload, node: Node) -> Overload:
+    """The overload with what the spec's entries do not have."""
+    if not isinstance(node, MappingNode):
         return overload
-    spans = {text_of(name): name.span for name in items_of(names)}
-    return replace(overload, without=frozenset(spans), spans={**overload.spans, **spans})
+    spans = {text_of(name): name.span for name in items_of(node.get("without"))}
+    arguments = defaults_of(node.get("arguments"))
+    return replace(overload, without=frozenset(spans), arguments=arguments, spans={**overload.spans, **spans})
 
 
 def _check_names(function: Function, overloads: tuple[Overload, ...], sink: Sink) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -15,6 +16,15 @@ from diopigen.conformance.model import FAILURES, CaseResult, Results
 from diopigen.conformance.run.reading import counted
 
 FILE = Path(__file__).with_name("known.yaml")
+
+
+Release = tuple[int, ...]
+
+
+def release_of(text: str) -> Release:
+    """The numbers of a release in a text, such as 2.13.0 of `PyTorch 2.13.0+cpu`; none where there is none."""
+    numbers = re.search(r"\d+(?:\.\d+)+", text)
+    return tuple(map(int, numbers[0].split("."))) if numbers else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +40,19 @@ class Known:
     argument: str
     script: str = ""
     public: int = 0
-    releases: Sequence[str] = ()
-    """The releases of torch that have it; empty for all that were looked at."""
+    since: str = ""
+    """The first release that has it; empty for the first that was looked at."""
+    fixed: str = ""
+    """The first release after it; empty where the newest has it."""
+    compiler: str = ""
+    """The backend of torch.compile that it is of, as a glob; empty for PyTorch's own kernels."""
     is_fault: bool = False
+
+    def is_in(self, release: Release) -> bool:
+        """Returns whether a release of torch has it; one that is not known may have anything."""
+        if not release:
+            return True
+        return release_of(self.since) <= release and not (self.fixed and release >= release_of(self.fixed))
 
     def explains(self, result: CaseResult) -> bool:
         """Returns whether all faults of a result are of the entry's kinds, in a case of its overloads."""
@@ -47,14 +67,14 @@ class Known:
 
 @functools.cache
 def _document() -> Mapping[str, Any]:
-    found: Mapping[str, Any] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
-    return found
+    document: Mapping[str, Any] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    return document
 
 
 def seen() -> Mapping[str, Any]:
-    """`date` and `releases` of torch: when and where the faults were there."""
-    found: Mapping[str, Any] = _document()["seen"]
-    return found
+    """`date` and `releases` of torch: when and where the failures were looked at."""
+    seen_in: Mapping[str, Any] = _document()["seen"]
+    return seen_in
 
 
 @functools.cache
@@ -65,24 +85,39 @@ def known() -> tuple[Known, ...]:
     return (*faults, *(Known(**entry) for entry in document["choices"]))
 
 
-def with_known(results: Results, device: str) -> tuple[Results, dict[str, int]]:
-    """The results with those failures excepted that entries explain, and their number by entry. Faults are the CPU's
-    alone."""
-    entries = [entry for entry in known() if not entry.is_fault or device == "cpu"]
-    used: dict[str, int] = {}
+@dataclass(frozen=True, slots=True)
+class Excepting:
+    """Excepts known failures on a device: faults of kernels are the CPU's alone, those of a compiler are its own."""
 
-    def excepted(result: CaseResult) -> CaseResult:
-        entry = None
-        if result.outcome in FAILURES:
-            entry = next((one for one in entries if one.explains(result)), None)
-        if entry is None:
-            return result
-        used[entry.id] = used.get(entry.id, 0) + 1
-        word = "fault of PyTorch" if entry.is_fault else "choice of PyTorch"
-        return replace(result, outcome="excepted", reason=f"{word}: {entry.title}")
+    device: str
+    compiler: str = ""
 
-    changed = tuple(map(excepted, results.results))
-    return counted(replace(results, results=changed)), used
+    def with_known(self, results: Results) -> tuple[Results, dict[str, int]]:
+        """The results with those failures excepted that entries explain, and their number by entry."""
+        release, used = release_of(results.library_version), dict[str, int]()
+        entries = [one for one in known() if self._has(one) and one.is_in(release)]
+
+        def changed(result: CaseResult) -> CaseResult:
+            entry = None
+            if result.outcome in FAILURES:
+                entry = next((one for one in entries if one.explains(result)), None)
+            if entry is None:
+                return result
+            used[entry.id] = used.get(entry.id, 0) + 1
+            word = "fault of PyTorch" if entry.is_fault else "choice of PyTorch"
+            return replace(result, outcome="excepted", reason=f"{word}: {entry.title}")
+
+        return counted(replace(results, results=tuple(map(changed, results.results)))), used
+
+    def _has(self, entry: Known) -> bool:
+        if entry.compiler:
+            return bool(self.compiler) and fnmatchcase(self.compiler, entry.compiler)
+        return not entry.is_fault or is_cpu(self.device)
+
+
+def is_cpu(device: str) -> bool:
+    """Returns whether a device is torch's CPU, which `cpu:0` is too."""
+    return device.partition(":")[0] == "cpu"
 
 
 def known_text(used: dict[str, int]) -> list[str]:

@@ -12,12 +12,12 @@ from diopigen.conformance.model import Case
 from diopigen.diagnostics import failure
 from diopigen.ir.model import Interface
 
-_FIX = "pip install torch, and name the package of the device by --register"
+_FIX = "pip install diopigen torch for this Python, and name the package of the device by --register"
 
 
 def ask_origins(caller: AtenCaller, interface: Interface) -> subprocess.Popen[str]:
     """A process that finds the origins of all overloads, while cases are derived here."""
-    command = [caller.python, "-m", "diopigen.conformance.aten.coverage", caller.device, *caller.registering]
+    command = [caller.python, "-m", "diopigen.conformance.aten.coverage", caller.device, *caller.preparing]
     try:
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -37,7 +37,6 @@ def origins_of(process: subprocess.Popen[str], caller: AtenCaller, cases: Iterab
     output, errors = process.communicate()
     if process.returncode:
         said = (errors.strip().splitlines() or [f"exit status {process.returncode}"])[-1]
-        message = f"torch or its device '{caller.device}' cannot be used: {said}"
-        raise failure("torch-missing", message, fix=_FIX)
+        raise failure("torch-missing", f"torch cannot be used as asked: {said}", fix=_FIX)
     called = {case.overload for case in cases}
     return {kind: tuple(name for name in names if name in called) for kind, names in json.loads(output).items()}

@@ -149,13 +149,16 @@ def paired(function: Function, overload: str, schema: AtenSchema, optional: froz
     bare = {p.name for p in function.params if p.name in entry.without and (p.is_written or p.default is None)}
     constants = frozenset({*entry.constants, *bare})
     present = replace(function, params=tuple(p for p in function.params if p.name not in entry.without))
-    taken = matched(_with_lists(present, schema), replace(schema, name=overload))
+    free = tuple(argument for argument in schema.arguments if argument.name not in entry.arguments)
+    taken = matched(_with_lists(present, schema), replace(schema, name=overload, arguments=free))
     by_argument = {argument.name: function.param(name) for name, argument in taken.items()}
     outputs = tuple(p for p in present.params if p.is_written and p.type not in ("generator", "generators"))
     positions, written, waiting = [], 0, [p for p in outputs if p.name not in taken]
     for argument in schema.arguments:
         param = by_argument.get(argument.name) or _listed(present, argument)
-        if param is not None:
+        if argument.name in entry.arguments:
+            positions.append(Position(argument, rule=_fixed(entry.arguments[argument.name].value)))
+        elif param is not None:
             positions.append(Position(argument, param))
         elif argument.written:
             if not waiting:
@@ -171,6 +174,10 @@ def paired(function: Function, overload: str, schema: AtenSchema, optional: froz
         else:
             raise PairingError(f"no parameter has '{argument.name}'")
     return Pairing(tuple(positions), outputs, constants)
+
+
+def _fixed(value: Any) -> Rule:
+    return lambda _: list(value) if isinstance(value, tuple) else value
 
 
 def _listed(function: Function, argument: AtenArgument) -> Parameter | None:

@@ -14,6 +14,7 @@ from diopigen.conformance.cases.suite import AXES
 from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import FAILURES, OUTCOMES, CaseResult, Results
 from diopigen.conformance.report.accuracy import recorded, rows_of, to_records
+from diopigen.conformance.report.overloads import overloads_of
 from diopigen.conformance.report.results import (
     distinct_endings,
     ending_text,
@@ -48,7 +49,7 @@ def to_html(results: Results, interface: Interface, templates: Path) -> str:
     if results.suspects:
         verdict += f"; suspect: {', '.join(one.card for one in results.suspects)}"
     facts = [
-        ("library", results.library),
+        ("device" if results.binding == "aten" else "library", results.library),
         ("functions", str(len(data["functions"]))),
         ("cases", str(total)),
         ("time", f"{results.seconds:.1f} s"),
@@ -70,6 +71,7 @@ def to_html(results: Results, interface: Interface, templates: Path) -> str:
         "vendor": len(data["declared"]) + len(data["converted"]),
         "counts": {outcome: count for outcome in OUTCOMES if (count := results.counts.get(outcome, 0))},
         "outcomes": OUTCOMES,
+        "overloads": overloads_of(results),
         "data": embedded(data),
     }
     return render(templates, TEMPLATE, values).decode()
@@ -126,8 +128,18 @@ def page_data(results: Results, interface: Interface) -> dict[str, Any]:
                 "excepted": use.excepted,
             }
             for use in exception_uses(results.results)
-        ],
+        ]
+        + _known(results),
     }
+
+
+def _known(results: Results) -> list[dict[str, Any]]:
+    """The failures that are excepted without an exception of the vendor, by reason."""
+    reasons = Counter(one.reason for one in results.results if one.outcome == "excepted" and not one.case.waiver)
+    return [
+        {"where": "PyTorch", "kind": kind, "reason": reason, "cases": count, "excepted": count}
+        for (kind, _, reason), count in ((text.partition(": "), count) for text, count in reasons.items())
+    ]
 
 
 def _function(

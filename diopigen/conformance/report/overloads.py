@@ -12,9 +12,14 @@ _LISTED = ("cpu", "absent", "missing")
 _MOST = 40
 
 
+def overloads_of(results: Results) -> list[tuple[str, tuple[str, ...]]]:
+    """The origins with the names of their overloads, without those that have none."""
+    return [(text, tuple(sorted(results.coverage[kind]))) for kind, text in KINDS.items() if results.coverage.get(kind)]
+
+
 def coverage_text(results: Results) -> list[str]:
     """The number of overloads of each origin, and the names of those that the device does not compute."""
-    counted = [f"{len(results.coverage[kind])} {text}" for kind, text in KINDS.items() if results.coverage.get(kind)]
+    counted = [f"{len(names)} {text}" for text, names in overloads_of(results)]
     if not counted:
         return []
     lines = [f"overloads: {', '.join(counted)}"]

@@ -362,7 +362,7 @@ def why_not_tested(result: CaseResult) -> str:
     waiver = result.case.waiver
     if result.outcome == "excepted" and waiver is not None:
         return f"known exception ({waiver.kind}, {waiver.where}): {waiver.reason}"
-    because = f": {result.reason}" if result.outcome == "unimplemented" and result.reason else ""
+    because = f": {result.reason}" if result.outcome in ("unimplemented", "excepted") and result.reason else ""
     return OUTCOMES[result.outcome] + because
 
 

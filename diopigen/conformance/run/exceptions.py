@@ -29,7 +29,7 @@ from diopigen.conformance.dtypes import STORAGE
 from diopigen.conformance.model import ANY_FAILURE, Case, CaseResult, Waiver, operands_of
 from diopigen.contract.dtypes import category
 from diopigen.diagnostics import Sink, Span, did_you_mean
-from diopigen.ir.model import Interface
+from diopigen.ir.model import Function, Interface
 from diopigen.spec.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from diopigen.spec.schema import Field, ListShape, LiteralShape, RecordShape, TextShape, validate
 from diopigen.spec.yaml_reader import load_yaml
@@ -92,10 +92,15 @@ class Known:
     dtypes: frozenset[str] = frozenset()
 
     def names(self, case: Case) -> bool:
-        """Returns whether the entry is about a case."""
+        """Returns whether the entry is about a case, or without an overload about those of all overloads."""
         if not self.dtypes:
-            return fnmatchcase(case.id, self.glob)
+            return fnmatchcase(case.id, self.glob) or fnmatchcase(case.id.partition("@")[0], self.glob)
         return fnmatchcase(case.function, self.glob) and not self.dtypes.isdisjoint(operand_dtypes(case))
+
+    def names_elsewhere(self, case: Case, function: Function) -> bool:
+        """Returns whether the entry is about a case of its function, through any of its overloads."""
+        overloads = (replace(case, id=f"{case.id}@{one.name}") for one in function.aten)
+        return self.names(case) or ("@" in self.glob and any(map(self.names, overloads)))
 
     def may_name(self, function: str) -> bool:
         """False where the entry is about no case of a function, by what its glob begins with."""
@@ -204,7 +209,7 @@ def _explain_unused(entry: Known, earlier: Sequence[Known], interface: Interface
     shadow = None
     for function in functions:
         for case in cases_of(interface, function):
-            if entry.names(case):
+            if entry.names_elsewhere(case, function):
                 shadow = next((other for other in earlier if other.names(case)), None)
                 if shadow is None:
                     return

@@ -212,6 +212,11 @@ class CaseRunner:
         self._session = Session(setup)
         self._session.open = True
 
+    @property
+    def version(self) -> str:
+        """The version that the library has named, once it is open."""
+        return self._session.version
+
     def check(self, case: Case) -> CaseResult:
         """Runs a case and returns its result. Raises `Failure` where the library or the runtime does not load."""
         if is_skipped(case):

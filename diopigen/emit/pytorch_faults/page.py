@@ -21,12 +21,18 @@ def emit(interface: Interface, templates: Path) -> Plan:
         return Plan()
     entries = known()
     values = {
-        "faults": [_entry(one) for one in entries if one.is_fault],
+        "faults": [_entry(one) for one in entries if one.is_fault and not one.compiler],
+        "compiled": [_entry(one) for one in entries if one.is_fault and one.compiler],
         "choices": [_entry(one) for one in entries if not one.is_fault],
         "seen": seen(),
     }
     text = render(templates, "pytorch_faults/page.md.j2", values)
     return Plan((PlannedFile("docs/pytorch-faults.md", text, _INPUTS, TARGET),))
+
+
+def _releases(one: Known) -> str:
+    words = [f"since {one.since}"] * bool(one.since) + [f"before {one.fixed}"] * bool(one.fixed)
+    return " and ".join(words)
 
 
 def _entry(one: Known) -> dict[str, object]:
@@ -36,6 +42,6 @@ def _entry(one: Known) -> dict[str, object]:
         "overloads": textwrap.wrap(f"Overloads: {overloads}.", 140, break_long_words=False, break_on_hyphens=False),
         "argument": textwrap.wrap(one.argument, 140),
         "script": one.script.rstrip(),
-        "releases": ", ".join(one.releases),
+        "releases": _releases(one),
         "public": f"[#{one.public}]({_ISSUE.format(one.public)})" if one.public else "",
     }

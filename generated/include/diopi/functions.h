@@ -2987,7 +2987,8 @@ DIOPI_API diopiError_t diopiTriangularSolveBackward(diopiContextHandle_t ctx, di
 
 /**
  * @brief Limits input to the range between two numbers, in place; where min is above max, the result is max.
- * @note Source: torch.clamp. A NaN in input or in a bound gives NaN.
+ * @note Source: torch.clamp. A NaN in input or in a bound gives NaN. A number below 0 as the bound of an unsigned input
+ *       is cast before torch 2.15 and limits nothing since; a library may do either.
  * @note C1: min and max are not both null (else diopiErrorOccurred).
  * @note C2: promote(input, min, max) is of no higher category than input (integral, floating) (else
  *       diopiDtypeNotSupported).
@@ -3008,7 +3009,8 @@ DIOPI_API diopiError_t diopiClampInpScalar(diopiContextHandle_t ctx, diopiTensor
 
 /**
  * @brief Limits input to the range from min to max, in place; where min is above max, the result is max.
- * @note Source: torch.clamp. A NaN in input or in a bound gives NaN.
+ * @note Source: torch.clamp. A NaN in input or in a bound gives NaN. A number below 0 as the bound of an unsigned input
+ *       is cast before torch 2.15 and limits nothing since; a library may do either.
  * @note C1: min and max are not both null (else diopiErrorOccurred).
  * @note C2: promote(input, min, max) is of no higher category than input (integral, floating) (else
  *       diopiDtypeNotSupported).
@@ -3027,7 +3029,8 @@ DIOPI_API diopiError_t diopiClampInp(diopiContextHandle_t ctx, diopiTensorHandle
 
 /**
  * @brief Input limited to the range between two numbers; where min is above max, the result is max.
- * @note Source: torch.clamp. A NaN in input or in a bound gives NaN.
+ * @note Source: torch.clamp. A NaN in input or in a bound gives NaN. A number below 0 as the bound of an unsigned input
+ *       is cast before torch 2.15 and limits nothing since; a library may do either.
  * @note C1: min and max are not both null (else diopiErrorOccurred).
  * @note C2: min is in the range of an integral input (unsigned: its negatives too), unless a bound is floating (else
  *       diopiErrorOccurred).
@@ -3048,7 +3051,8 @@ DIOPI_API diopiError_t diopiClampScalar(diopiContextHandle_t ctx, diopiTensorHan
 
 /**
  * @brief Input limited to the range from min to max, with broadcasting; where min is above max, the result is max.
- * @note Source: torch.clamp. A NaN in input or in a bound gives NaN.
+ * @note Source: torch.clamp. A NaN in input or in a bound gives NaN. A number below 0 as the bound of an unsigned input
+ *       is cast before torch 2.15 and limits nothing since; a library may do either.
  * @note C1: min and max are not both null (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out The limited values. Dtype: promote(input, min, max). Shape: broadcast(input, min, max).

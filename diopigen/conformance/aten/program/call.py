@@ -112,17 +112,17 @@ class AtenCall:
 
     def answer(self, invoke: Invoke, synchronize: Callable[[], None], statuses: Statuses) -> Answer:
         """Makes the call. Raises `NoSuchCallError`."""
-        arguments, keywords = self._arguments()
         device_states = self.states.entered(self.request.seeds)
         status, text = statuses.success, ""
         start = time.perf_counter()
         try:
+            arguments, keywords = self._arguments()
             with torch.no_grad():
                 found = invoke(self.overload.op, arguments, keywords)
                 synchronize()
         except NotImplementedError as error:
             status, text, found = statuses.absent, _described(error), ()
-        except MemoryError:
+        except (MemoryError, NoSuchCallError):
             raise
         except Exception as error:
             is_absent = isinstance(error, RuntimeError) and "not implemented for" in str(error)
@@ -236,6 +236,8 @@ class AtenCall:
         for param, value in zip(waiting, fresh, strict=False):
             if self.is_requested(param):
                 self.results[param.name] = value
+            elif not param.nullable:
+                raise NoSuchCallError(f"'{param.name}' is a result, which cannot be left out")
 
     def _unlike(self) -> str:
         """Describes an error in dtype or shape of a result; a tensor that is written to may have been resized."""
@@ -320,8 +322,10 @@ def _word(dtype: Any) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """The beginning of an error's text: its first line, or the first sentence of a long one."""
-    line = (str(error).strip().splitlines() or [""])[0]
+    """The beginning of an error's text: its first line, with the next one after a colon, or the first sentence of a
+    long one."""
+    lines = str(error).strip().splitlines() or [""]
+    line = " ".join(lines[: 1 + lines[0].endswith(":")])
     return line if len(line) <= _LONG else line.partition(". ")[0][:_LONG]
 
 

@@ -31,8 +31,6 @@ from diopigen.ir.model import Function, Interface
 
 _STATES = {"cpu": FOREIGN, "absent": MISSING, "missing": MISSING}
 """States of overloads by the origin of their kernels; those of others are the device's own."""
-_COMPILED_MOST = 200
-"""Compiled calls after which the caches of torch.compile are emptied."""
 
 
 class AtenCalls:
@@ -47,7 +45,6 @@ class AtenCalls:
         codes = {name: code for code, name in status.items()}
         self.statuses = Statuses(codes["diopiSuccess"], codes["diopiErrorOccurred"], codes["diopiNoImplement"])
         self._overloads: dict[tuple[str, str], Overload | str] = {}
-        self._compiled = 0
 
     def open(self, request: OpenRequest) -> Opened:
         """Opens the device."""
@@ -111,14 +108,17 @@ class AtenCalls:
         return self._through_compiler if self.compiler else _plainly
 
     def _through_compiler(self, op: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-        self._compiled += 1
-        if self._compiled % _COMPILED_MOST == 0:
-            torch._dynamo.reset()
+        # After some calls of one function it would be called as it is, and not be compiled again.
+        torch._dynamo.reset()
 
         def called(*positional: Any, **named: Any) -> Any:
             return op(*positional, **named)
 
-        return torch.compile(called, backend=self.compiler, dynamic=False)(*arguments, **keywords)
+        compiled = torch.compile(called, backend=self.compiler, dynamic=False, fullgraph=True)
+        try:
+            return compiled(*arguments, **keywords)
+        except torch._dynamo.exc.Unsupported as error:
+            raise NotImplementedError(f"torch.compile has no graph for it: {first_line(error)}") from None
 
 
 def _plainly(op: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
