@@ -20,6 +20,8 @@ STARTER = "starter"
 ELEMENTWISE = "elementwise"
 MOVERS = ("diopiCastDtype", "diopiCopyInp")
 """Operators that shims call to convert."""
+FAMILIES_OF_IMAGES = ("convolution", "pooling", "resample")
+"""Families whose tensors are images."""
 _MOVED = ("bool", "uint8", "int32", "int64")
 """Operators for moves and casts that every framework needs on any chip."""
 
@@ -188,7 +190,7 @@ def _is_of_images(interface: Interface, name: str) -> bool:
     """Returns whether a tensor of the function has a shape that convolution or pooling gives, or it is a norm over
     images."""
     function = interface.function(name)
-    return function is not None and (function.family == "conv_pool_resample" or "BatchNorm" in function.operator)
+    return function is not None and (function.family in FAMILIES_OF_IMAGES or "BatchNorm" in function.operator)
 
 
 def _group(what: str, names: Sequence[str], dtypes: Sequence[str], layouts: Sequence[str]) -> list[str]:

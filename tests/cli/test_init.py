@@ -50,7 +50,7 @@ def test_defaults_and_options_without_a_question(interface: Interface) -> None:
 def test_a_bad_answer_is_asked_again_with_the_reason(interface: Interface) -> None:
     entered = [
         *("Pebble", "class", "pebble"), "A \"small\" chip: C:\\", *("float23", "float32"), *("0", "4"), *("24", "128"),
-        *("NHCW", "NHWC"), *("dense", "contiguous"), *("much", "2G"), *("Addd", "conv_pool_resample, Relu"),
+        *("NHCW", "NHWC"), *("dense", "contiguous"), *("much", "2G"), *("Addd", "convolution, Relu"),
     ]  # fmt: skip
     done = run("init", entered="\n".join(entered) + "\n")
     assert done.exit_code == 0, done.output

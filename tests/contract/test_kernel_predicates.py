@@ -19,7 +19,7 @@ from diopigen.contract.evaluate import Arguments
 from diopigen.ir.model import Function, Interface
 
 ROOT = Path(__file__).resolve().parents[2]
-FAMILIES = ("attention_llm_ext", "detection_mmcv")
+FAMILIES = ("attention", "serving", "detection")
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -216,7 +216,7 @@ def test_the_suite_passes_by_blocks(
     monkeypatch.setenv("DIOPI_CUDA_ATTENTION_BYTES", "4096")
     if library is not None:
         monkeypatch.setenv("DIOPI_CUDA_EMULATION_BLAS", library)
-    cases = select(interface, families=["attention_llm_ext"])
+    cases = select(interface, families=["attention", "serving"])
     assert len(cases) > 1_500
     found = run(sampled(cases, share), interface, emulated[1], emulated[0], jobs=2, time_limit=HOUR)
     assert [f"{result.case.id}: {result.faults}" for result in found.failures] == []
@@ -232,7 +232,7 @@ def test_the_suite_passes_by_plans(
         monkeypatch.setenv(f"DIOPI_CUDA_{name}", value)
     cases = [
         case
-        for case in select(interface, families=["attention_llm_ext"])
+        for case in select(interface, families=["attention", "serving"])
         if case.function.startswith(("diopiFlashAttention", "diopiMultiHeadAttention"))
     ]
     assert len(cases) > 900

@@ -20,16 +20,18 @@ from diopigen.emit.operands import is_operator
 from diopigen.ir.model import Interface
 
 RACES = [
-    "attention_llm_ext",
+    "attention",
+    "serving",
     "sorting",
-    "indexing_scatter_gather",
+    "indexing",
     "reduction",
     "norm",
-    "activation_fwd",
-    "activation_bwd",
+    "activation",
     "loss",
     "linalg_matmul",
-    "conv_pool_resample",
+    "convolution",
+    "pooling",
+    "resample",
 ]
 """Families with kernels whose threads share memory, or that add up what several threads might."""
 
@@ -96,7 +98,8 @@ def test_calls_of_libraries_mean_what_is_asked_for(
 ) -> None:
     """Stand-ins do the work, by what cuBLASLt and cuDNN document of their descriptions: the same cases pass."""
     monkeypatch.setenv(f"DIOPI_CUDA_EMULATION_{library}", "1")
-    cases = select(interface, ops=operators, families=["linalg_matmul" if library == "BLAS" else "conv_pool_resample"])
+    families = ["linalg_matmul"] if library == "BLAS" else ["convolution", "pooling"]
+    cases = select(interface, ops=operators, families=families)
     assert len(cases) > 500
     found = run(sampled(cases, share), interface, emulated[1], emulated[0], jobs=2, time_limit=HOUR)
     assert [f"{result.case.id}: {result.faults}" for result in found.failures] == []

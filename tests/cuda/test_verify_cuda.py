@@ -29,7 +29,7 @@ def test_a_page_says_what_was_shown(emulated: tuple[Path, Path], tmp_path: Path)
     """All steps but the large ones; what cannot run is named with its reason."""
     libraries = ("--runtime", emulated[0], "--lib", emulated[1])
     steps = [word for step in ("build", "cases", "streams", "sanitizer") for word in ("--only", step)]
-    done = verify(tmp_path, *libraries, *steps, "--family", "activation_fwd")
+    done = verify(tmp_path, *libraries, *steps, "--family", "activation")
     assert done.returncode == 0, done.stdout + done.stderr
     found = rows(tmp_path)
     assert list(found) == ["build", "cases", "streams", "sanitizer"]
@@ -45,7 +45,7 @@ def test_a_page_says_what_was_shown(emulated: tuple[Path, Path], tmp_path: Path)
 def test_a_step_that_fails_is_the_exit_code(emulated: tuple[Path, Path], generated: Path, tmp_path: Path) -> None:
     """The CPU library is not accepted as one for a GPU."""
     runtime, library = shared_libraries()
-    done = verify(tmp_path, "--runtime", runtime, "--lib", library, "--only", "cases", "--family", "activation_fwd")
+    done = verify(tmp_path, "--runtime", runtime, "--lib", library, "--only", "cases", "--family", "activation")
     assert done.returncode == 1
     assert rows(tmp_path)["cases"][0] == "FAILED"
     assert "the library is of 'cpu'" in done.stdout

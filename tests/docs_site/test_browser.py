@@ -18,7 +18,7 @@ PAGES = (
     "types.html",
     "models.html",
     "changes.html",
-    "families/detection_mmcv.html",
+    "families/detection.html",
     "operators/Convolution2d.html",
     "operators/Add.html",
     "operators/AdaptiveMaxPool2dWithIndices.html",

@@ -16,7 +16,7 @@ from diopigen.findings.render import render
 from diopigen.ir.model import Function, Interface
 
 ADD = "impl/droplet/functions/elementwise_binary/Add.cpp"
-RELU = "impl/droplet/functions/activation_fwd/Relu.cpp"
+RELU = "impl/droplet/functions/activation/Relu.cpp"
 
 
 def skeletons(root: Path) -> set[str]:

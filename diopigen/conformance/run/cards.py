@@ -14,8 +14,8 @@ WORKER = "{worker}"
 SENTINEL_AXES = ("large", "recipe", "plain", "model")
 """Axes with ordinary values, those with the most elements first: a defect of a card is seldom in the first ones."""
 SENTINEL_FAMILIES = (
-    "activation_fwd", "comparison_logical", "conv_pool_resample", "elementwise_binary", "elementwise_ternary",
-    "elementwise_unary", "linalg_matmul", "norm", "reduction",
+    "activation", "comparison_logical", "convolution", "elementwise_binary", "elementwise_ternary", "elementwise_unary",
+    "linalg_matmul", "norm", "pooling", "reduction", "resample",
 )  # fmt: skip
 """Families whose kernels add up in one order: what differs between cards is the card, not the order of atomics."""
 BEFORE, AFTER = "before", "after"

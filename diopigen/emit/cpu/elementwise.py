@@ -206,12 +206,12 @@ def _over_list(function: Function, lines: list[str]) -> list[str]:
 
 
 def emit(interface: Interface, templates: Path) -> Plan:
-    """`cpu/elementwise_<family>.cpp`. Raises `Failure` where a kernel cannot be printed."""
+    """`cpu/<family>.cpp`. Raises `Failure` where a kernel cannot be printed."""
     return Plan(elementwise_files(interface, templates, FORM))
 
 
 def elementwise_files(interface: Interface, templates: Path, form: Form) -> tuple[PlannedFile, ...]:
-    """`<target>/elementwise_<family>`. Raises `Failure` where a kernel cannot be printed."""
+    """`<target>/<family>`. Raises `Failure` where a kernel cannot be printed."""
     template = f"{form.target}/elementwise{form.suffix}.j2"
     families: dict[str, list[tuple[Group, LoopText]]] = {}
     problems: list[Diagnostic] = []
@@ -234,10 +234,9 @@ def elementwise_files(interface: Interface, templates: Path, form: Form) -> tupl
     for family, found in families.items():
         functions = [function for group, _ in found for function in group.functions]
         sources = spec_files(interface, functions)
-        short = family.removeprefix("elementwise_")
         library = ["dense.h"] if any(loop.copied for _, loop in found) else []
         includes = [form.header, *(f"diopi_core/{name}" for name in library)]
-        is_main = family != short and form.suffix == ".cpp"  # the file is named as the header
+        is_main = form.suffix == ".cpp"  # the file is named as the header
         values = {
             "family": family,
             "main": [f"{family}.h"] if is_main else [],
@@ -248,6 +247,6 @@ def elementwise_files(interface: Interface, templates: Path, form: Form) -> tupl
         }
         content = render(templates, template, values)
         inputs = (*sorted(sources), "specs/types.yaml", f"templates/{template}")
-        name = f"{form.target}/elementwise_{short}{form.suffix}"
+        name = f"{form.target}/{family}{form.suffix}"
         files.append(PlannedFile(name, content, inputs, form.target))
     return tuple(files)

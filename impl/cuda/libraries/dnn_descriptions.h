@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "conv_pool_resample/convolution.h"
+#include "convolution/convolution_kernels.h"
 #include "diopi_cuda/memory_format.h"
 #include "diopi_cuda/runtime.h"
 

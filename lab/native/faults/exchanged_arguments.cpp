@@ -75,13 +75,12 @@ const Registration registration(
         exchanged("alpha-and-gamma-exchanged", "alpha", "gamma", every(), "alpha and gamma are in each other's place"),
         exchanged("mean-and-deviation-exchanged", "mean", "std", family("random"), "mean and deviation are exchanged"),
         exchanged("sine-and-cosine-exchanged", "cos", "sin", every(), "sines and cosines are in each other's place"),
-        exchanged("keys-and-values-exchanged", "k", "v", family("attention_llm_ext"), "keys and values are exchanged"),
+        exchanged("keys-and-values-exchanged", "k", "v", family("attention"), "keys and values are exchanged"),
         exchanged("save-statistics-exchanged", "save_mean", "save_invstd", family("norm"),
                   "mean and inverse deviation are in each other's place"),
         exchanged("weight-and-bias-gradients-exchanged", "grad_weight", "grad_bias", family("norm"),
                   "gradients of weight and bias are in each other's place"),
-        exchanged("queries-and-keys-exchanged", "q", "k", family("attention_llm_ext"),
-                  "queries and keys are exchanged"),
+        exchanged("queries-and-keys-exchanged", "q", "k", family("attention"), "queries and keys are exchanged"),
     });
 
 const Registration indices(

@@ -1,7 +1,6 @@
 // Softmax and LogSoftmax with their gradients. The maximum is subtracted before exponentials are taken; sums are kept
 // in double. Along the last dimension full rows are taken, along others strips of columns.
-#include "activation_bwd.h"
-#include "activation_fwd.h"
+#include "activation.h"
 #include "diopi_core/arguments.h"
 #include "kernels.h"
 

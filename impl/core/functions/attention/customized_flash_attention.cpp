@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "attention_llm_ext.h"
+#include "attention.h"
 
 using namespace diopi::core;
 using namespace diopi::core::attention;

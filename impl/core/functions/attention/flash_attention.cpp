@@ -1,7 +1,7 @@
 // FlashAttention and its form for joined sequences, with their gradients: linear bias, windows, dropout.
 #include "flash_attention.h"
 
-#include "attention_llm_ext.h"
+#include "attention.h"
 
 using namespace diopi::core;
 using namespace diopi::core::attention;

@@ -1,6 +1,6 @@
 // MatmulAllReduce for one rank: this library knows no communication groups, so the product is its own sum.
 #include "../linalg_matmul/batches.h"
-#include "attention_llm_ext.h"
+#include "attention.h"
 #include "operands.h"
 
 using namespace diopi::core;

@@ -1,5 +1,5 @@
 // MultiHeadAttention and its form for joined sequences, with their gradients: causal masks and dropout only.
-#include "attention_llm_ext.h"
+#include "attention.h"
 #include "diopi_core/free_dtype.h"
 #include "flash_attention.h"
 

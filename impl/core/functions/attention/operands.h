@@ -6,7 +6,7 @@
 #include <initializer_list>
 #include <vector>
 
-#include "attention.h"
+#include "attention_problem.h"
 #include "diopi_core/dense.h"
 #include "diopi_core/tensor.h"
 

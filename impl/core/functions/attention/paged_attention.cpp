@@ -2,7 +2,7 @@
 #include <cmath>
 #include <utility>
 
-#include "attention_llm_ext.h"
+#include "attention.h"
 #include "decoding.h"
 
 using namespace diopi::core;

@@ -1,6 +1,6 @@
 // ApplyPenalty and ApplyPenaltyV2: lower the logits of tokens that a sequence already holds. Only the logits of listed
 // tokens are read and written, where they lie.
-#include "attention_llm_ext.h"
+#include "attention.h"
 #include "kernels.h"
 #include "operands.h"
 

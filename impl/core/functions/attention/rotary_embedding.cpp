@@ -1,6 +1,6 @@
 // RotaryEmbedding and RotaryEmbeddingV2 (RoFormer): pairs of elements of each head are rotated by the angle of their
 // position.
-#include "attention_llm_ext.h"
+#include "attention.h"
 #include "kernels.h"
 #include "operands.h"
 

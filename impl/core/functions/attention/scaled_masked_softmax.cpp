@@ -1,6 +1,6 @@
 // ScaledMaskedSoftmax (Megatron-LM) and its gradient: the last dimension of [batch, heads, queries, keys]; a hidden
 // score counts as -10000.
-#include "attention_llm_ext.h"
+#include "attention.h"
 #include "diopi_core/free_dtype.h"
 #include "kernels.h"
 

@@ -2,7 +2,7 @@
 // softmax and the sum of values; and causal attention over joined prompts.
 #include <cmath>
 
-#include "attention_llm_ext.h"
+#include "attention.h"
 #include "decoding.h"
 #include "kernels.h"
 

@@ -4,9 +4,9 @@
 #ifndef DIOPI_CORE_FUNCTIONS_DETECTION_BOXES_H_
 #define DIOPI_CORE_FUNCTIONS_DETECTION_BOXES_H_
 
+#include "detection.h"
 #include "detection/kernels.h"
 #include "detection/polygons.h"
-#include "detection_mmcv.h"
 #include "diopi_core/arguments.h"
 #include "diopi_core/dense.h"
 #include "diopi_core/math.h"

@@ -3,9 +3,9 @@
 #ifndef DIOPI_CORE_FUNCTIONS_DETECTION_CARAFE_H_
 #define DIOPI_CORE_FUNCTIONS_DETECTION_CARAFE_H_
 
+#include "detection.h"
 #include "detection/map_element.h"
 #include "detection/numbers.h"
-#include "detection_mmcv.h"
 #include "diopi_core/kernel_checks.h"
 
 namespace diopi::core {

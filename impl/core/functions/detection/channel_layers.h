@@ -4,8 +4,8 @@
 #ifndef DIOPI_CORE_FUNCTIONS_DETECTION_CHANNEL_LAYERS_H_
 #define DIOPI_CORE_FUNCTIONS_DETECTION_CHANNEL_LAYERS_H_
 
+#include "detection.h"
 #include "detection/numbers.h"
-#include "detection_mmcv.h"
 #include "diopi_core/dense.h"
 #include "diopi_core/kernel_checks.h"
 #include "diopi_core/raw_elements.h"

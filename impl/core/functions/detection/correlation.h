@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
+#include "detection.h"
 #include "detection/map_element.h"
 #include "detection/numbers.h"
-#include "detection_mmcv.h"
 #include "diopi_core/kernel_checks.h"
 
 namespace diopi::core {

@@ -6,10 +6,10 @@
 
 #include <vector>
 
+#include "detection.h"
 #include "detection/bilinear.h"
 #include "detection/kernels.h"
 #include "detection/numbers.h"
-#include "detection_mmcv.h"
 #include "diopi_core/kernel_checks.h"
 #include "indexing/positions.h"
 

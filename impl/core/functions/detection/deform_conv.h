@@ -6,9 +6,9 @@
 #ifndef DIOPI_CORE_FUNCTIONS_DETECTION_DEFORM_CONV_H_
 #define DIOPI_CORE_FUNCTIONS_DETECTION_DEFORM_CONV_H_
 
+#include "detection.h"
 #include "detection/bilinear.h"
 #include "detection/numbers.h"
-#include "detection_mmcv.h"
 #include "diopi_core/gemm.h"
 #include "diopi_core/kernel_checks.h"
 

@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "detection_mmcv.h"
+#include "detection.h"
 #include "diopi_core/dense.h"
 #include "diopi_core/kernel_checks.h"
 #include "indexing/positions.h"

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
+#include "detection.h"
 #include "detection/point_neighbours.h"
-#include "detection_mmcv.h"
 #include "diopi_core/dense.h"
 #include "diopi_core/kernel_checks.h"
 #include "diopi_core/raw_elements.h"

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "detection.h"
 #include "detection/numbers.h"
-#include "detection_mmcv.h"
 #include "diopi_core/kernel_checks.h"
 
 namespace diopi::core {

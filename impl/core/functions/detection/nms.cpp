@@ -1,5 +1,5 @@
 // Nms: boxes from the highest score down, without those that overlap a selected one too much.
-#include "detection_mmcv.h"
+#include "detection.h"
 #include "kernels.h"
 
 using namespace diopi::core;

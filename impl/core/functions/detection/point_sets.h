@@ -2,8 +2,8 @@
 #ifndef DIOPI_CORE_FUNCTIONS_DETECTION_POINT_SETS_H_
 #define DIOPI_CORE_FUNCTIONS_DETECTION_POINT_SETS_H_
 
+#include "detection.h"
 #include "detection/hulls.h"
-#include "detection_mmcv.h"
 #include "diopi_core/arguments.h"
 #include "diopi_core/dense.h"
 

@@ -6,11 +6,11 @@
 #include <limits>
 #include <vector>
 
+#include "detection.h"
 #include "detection/kernels.h"
 #include "detection/numbers.h"
 #include "detection/point_features.h"
 #include "detection/point_neighbours.h"
-#include "detection_mmcv.h"
 #include "diopi_core/arguments.h"
 #include "diopi_core/dense.h"
 #include "indexing/positions.h"

@@ -7,10 +7,10 @@
 #include <cmath>
 #include <vector>
 
+#include "detection.h"
 #include "detection/areas.h"
 #include "detection/points.h"
 #include "detection/samples.h"
-#include "detection_mmcv.h"
 #include "diopi_core/arguments.h"
 #include "diopi_core/dense.h"
 #include "indexing/positions.h"

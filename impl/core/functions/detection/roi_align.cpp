@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "detection_mmcv.h"
+#include "detection.h"
 #include "diopi_core/arguments.h"
 #include "kernels.h"
 

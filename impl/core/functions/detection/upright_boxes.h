@@ -3,8 +3,8 @@
 #ifndef DIOPI_CORE_FUNCTIONS_DETECTION_UPRIGHT_BOXES_H_
 #define DIOPI_CORE_FUNCTIONS_DETECTION_UPRIGHT_BOXES_H_
 
+#include "detection.h"
 #include "detection/points.h"
-#include "detection_mmcv.h"
 #include "diopi_core/arguments.h"
 #include "diopi_core/dense.h"
 #include "diopi_core/math.h"

@@ -1,6 +1,6 @@
 // Gradients of IndexSelect and Embedding, which add slices up.
 #include "diopi_core/arguments.h"
-#include "indexing_scatter_gather.h"
+#include "indexing.h"
 #include "kernels.h"
 #include "positions.h"
 

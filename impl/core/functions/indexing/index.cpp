@@ -1,6 +1,6 @@
 // Index, its gradient, and IndexPut. Where positions repeat, IndexPut without accumulate keeps the last value.
 #include "advanced.h"
-#include "indexing_scatter_gather.h"
+#include "indexing.h"
 #include "positions.h"
 
 using namespace diopi::core;

@@ -1,6 +1,6 @@
 // IndexFill: slices at listed positions set to one value, passed as a number or as a 0-d tensor.
 #include "diopi_core/arguments.h"
-#include "indexing_scatter_gather.h"
+#include "indexing.h"
 #include "kernels.h"
 #include "positions.h"
 

@@ -1,5 +1,5 @@
 // MaskedScatter and the gradient of MaskedSelect: elements of a vector, in order, to the positions under a mask.
-#include "indexing_scatter_gather.h"
+#include "indexing.h"
 #include "mask_selection.h"
 
 using namespace diopi::core;

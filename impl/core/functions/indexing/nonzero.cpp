@@ -1,5 +1,5 @@
 // Nonzero and MaskedSelect: outputs whose size follows from the data, allocated through the host.
-#include "indexing_scatter_gather.h"
+#include "indexing.h"
 #include "mask_selection.h"
 
 using namespace diopi::core;

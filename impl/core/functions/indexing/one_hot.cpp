@@ -1,5 +1,5 @@
 // OneHot: a row of zeros with a single 1 for every class number.
-#include "indexing_scatter_gather.h"
+#include "indexing.h"
 #include "kernels.h"
 #include "positions.h"
 

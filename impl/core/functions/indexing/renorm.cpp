@@ -1,5 +1,5 @@
 // EmbeddingRenorm_: rows of a table cut to a norm.
-#include "indexing_scatter_gather.h"
+#include "indexing.h"
 #include "kernels.h"
 #include "positions.h"
 

@@ -1,6 +1,6 @@
 // Scatter with tensors and with numbers, and the gradient of Gather. Elements along `dim` are taken in rising order by
 // one thread, so that sums do not depend on the number of threads and the last of repeated positions stays.
-#include "indexing_scatter_gather.h"
+#include "indexing.h"
 #include "kernels.h"
 
 using namespace diopi::core;

@@ -1,7 +1,7 @@
 // IndexSelect, Gather and Embedding. All positions are checked before anything is written. Elements are moved as they
 // are, so that every dtype goes the same way.
 #include "diopi_core/arguments.h"
-#include "indexing_scatter_gather.h"
+#include "indexing.h"
 #include "kernels.h"
 
 using namespace diopi::core;

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "diopi_core/raw_elements.h"
-#include "indexing_scatter_gather.h"
+#include "indexing.h"
 
 using namespace diopi::core;
 

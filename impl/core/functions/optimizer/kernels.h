@@ -13,7 +13,6 @@ namespace diopi::core {
 
 void update_scale(const Tensor& scale_tensor, const Tensor& tracker_tensor, const Tensor& found_tensor,
                   double scale_growth_factor, double scale_backoff_factor, int32_t growth_interval);
-void unscale(const std::vector<Tensor>& gradients, const Tensor& found_tensor, const Tensor& scale_tensor);
 
 // ---- ClipGradNorm. ----
 

@@ -1,6 +1,5 @@
-// Mixed precision: AmpUpdateScaleInp and AmpForeachNonFiniteCheckAndUnscaleInp.
+// Mixed precision: AmpUpdateScaleInp.
 #include "diopi_core/kernel_checks.h"
-#include "foreach.h"
 #include "kernels.h"
 #include "optimizer.h"
 
@@ -10,13 +9,4 @@ void diopi::kernels::amp_update_scale_inp(const AmpUpdateScaleInpArgs& args) {
     require_separate({&args.current_scale, &args.growth_tracker}, {&args.found_inf});
     update_scale(args.current_scale, args.growth_tracker, args.found_inf, args.scale_growth_factor,
                  args.scale_backoff_factor, args.growth_interval);
-}
-
-void diopi::kernels::amp_foreach_non_finite_check_and_unscale_inp(
-    const AmpForeachNonFiniteCheckAndUnscaleInpArgs& args) {
-    require_separate({&args.found_inf}, {&args.inv_scale});
-    for (const Tensor& gradient : args.scaled_grads) {
-        require_separate({&gradient}, {&args.found_inf, &args.inv_scale});
-    }
-    unscale(args.scaled_grads, args.found_inf, args.inv_scale);
 }

@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "attention/decoding.h"
-#include "attention_llm_ext.h"
 #include "diopi_core/raw_elements.h"
 #include "kernels.h"
 #include "linalg_matmul/batches.h"
+#include "serving.h"
 #include "workspace.h"
 
 using namespace diopi::core;

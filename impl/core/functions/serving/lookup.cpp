@@ -1,7 +1,7 @@
 // TransposeAxis01, EmbeddingLookupPosEncoding and InputIdsEmbeddingLookupPosEncoding: elements are moved as they are.
-#include "attention_llm_ext.h"
 #include "diopi_core/arguments.h"
 #include "indexing/kernels.h"
+#include "serving.h"
 
 using namespace diopi::core;
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "diopi_core/raw_elements.h"
-#include "shape_view_copy_cast.h"
+#include "shape.h"
 
 using namespace diopi::core;
 

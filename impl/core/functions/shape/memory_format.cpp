@@ -1,6 +1,6 @@
 // Copies in a memory format. The library has one format of its own: plain memory with strides, number 0.
 #include "diopi_core/dense.h"
-#include "shape_view_copy_cast.h"
+#include "shape.h"
 
 using namespace diopi::core;
 

@@ -4,7 +4,7 @@
 
 #include "diopi_core/raw_elements.h"
 #include "kernels.h"
-#include "shape_view_copy_cast.h"
+#include "shape.h"
 
 using namespace diopi::core;
 

@@ -1,6 +1,6 @@
 // SplitWithSizes and MeshGrid: several copies of views.
 #include "diopi_core/raw_elements.h"
-#include "shape_view_copy_cast.h"
+#include "shape.h"
 
 using namespace diopi::core;
 

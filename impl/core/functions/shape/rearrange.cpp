@@ -4,7 +4,7 @@
 
 #include "diopi_core/arguments.h"
 #include "diopi_core/dense.h"
-#include "shape_view_copy_cast.h"
+#include "shape.h"
 
 using namespace diopi::core;
 

@@ -5,7 +5,7 @@
 #ifndef DIOPI_CPU_FUNCTIONS_ATTENTION_TILES_H_
 #define DIOPI_CPU_FUNCTIONS_ATTENTION_TILES_H_
 
-#include "attention/attention.h"
+#include "attention/attention_problem.h"
 #include "diopi_core/gemm.h"
 #include "rows.h"
 

@@ -1,6 +1,6 @@
 // GatherOutput: tokens by position become tokens by sequence, without the padding of the prompts.
-#include "attention_llm_ext.h"
 #include "diopi_core/arguments.h"
+#include "serving.h"
 
 using namespace diopi::core;
 

@@ -1,6 +1,6 @@
 // LengthCriterion: which sequences have reached their limit, and how many.
-#include "attention_llm_ext.h"
 #include "diopi_core/arguments.h"
+#include "serving.h"
 
 using namespace diopi::core;
 

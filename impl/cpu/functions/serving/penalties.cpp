@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "attention_llm_ext.h"
 #include "diopi_core/arguments.h"
+#include "serving.h"
 
 using namespace diopi::core;
 using namespace diopi::core::serving;

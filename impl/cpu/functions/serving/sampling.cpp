@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "attention_llm_ext.h"
 #include "diopi_core/arguments.h"
 #include "random/sample.h"
+#include "serving.h"
 #include "serving/runtime_args.h"
 #include "serving/workspace.h"
 

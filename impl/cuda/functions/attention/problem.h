@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "attention/attention.h"
+#include "attention/attention_problem.h"
 #include "diopi_core/dense.h"
 #include "diopi_cuda/group.h"
 #include "diopi_cuda/runtime.h"

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "attention/attention.h"
+#include "attention/attention_problem.h"
 #include "diopi_cuda/runtime.h"
 
 namespace diopi::cuda {

@@ -1,9 +1,9 @@
 // BatchApplyRepetitionPenalty and BatchApplyTemperaturePenalty.
-#include "attention_llm_ext.h"
 #include "diopi_core/kernel_checks.h"
 #include "diopi_core/raw_elements.h"
 #include "diopi_cuda/launch.h"
 #include "diopi_cuda/operand.h"
+#include "serving.h"
 #include "serving/penalties.h"
 
 namespace diopi::cuda {

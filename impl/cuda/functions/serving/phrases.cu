@@ -1,10 +1,10 @@
 // BanBadWords and StopWordsCriterion: a thread to a sequence.
 #include <limits>
 
-#include "attention_llm_ext.h"
 #include "diopi_core/raw_elements.h"
 #include "diopi_cuda/check.h"
 #include "diopi_cuda/operand.h"
+#include "serving.h"
 #include "serving/phrases.h"
 
 namespace diopi::cuda {

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "../random/generator.h"
-#include "attention_llm_ext.h"
 #include "diopi_core/kernel_checks.h"
 #include "diopi_core/math.h"
 #include "diopi_core/raw_elements.h"
@@ -13,6 +12,7 @@
 #include "diopi_cuda/launch.h"
 #include "diopi_cuda/primitives.h"
 #include "diopi_cuda/to_device.h"
+#include "serving.h"
 #include "serving/runtime_args.h"
 #include "serving/workspace.h"
 

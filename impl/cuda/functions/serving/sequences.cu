@@ -1,9 +1,9 @@
 // LengthCriterion, GatherOutput and the parameters of sampling: a thread to a sequence, or to a token of it.
-#include "attention_llm_ext.h"
 #include "diopi_core/kernel_checks.h"
 #include "diopi_core/raw_elements.h"
 #include "diopi_cuda/check.h"
 #include "diopi_cuda/launch.h"
+#include "serving.h"
 #include "serving/runtime_args.h"
 
 namespace diopi::cuda {

@@ -2,10 +2,10 @@
 #ifndef DIOPI_CUDA_DNN_H_
 #define DIOPI_CUDA_DNN_H_
 
-#include "conv_pool_resample/convolution.h"
-#include "conv_pool_resample/pooling.h"
+#include "convolution/convolution_kernels.h"
 #include "diopi_cuda/memory_format.h"
 #include "diopi_cuda/runtime.h"
+#include "pooling/pooling_kernels.h"
 
 namespace diopi::cuda {
 
