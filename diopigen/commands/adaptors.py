@@ -70,7 +70,7 @@ def adaptors(
     The vendor's convert_config.yaml says what its kernels do not take. Nothing is written where it is in error.
     """
     from diopigen.emit.vendor.selection import require_vendor_name
-    from diopigen.header.vendor import source_files
+    from diopigen.header.vendor_sources import source_files
     from diopigen.output.depfile import write_stamp
     from diopigen.vendor.shims import Vendor, check_signatures, resolved_config, vendor_name
 

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
-from diopigen.config import conversions, names, repeats, vendor
+from diopigen.config import conversions, names, repeats, vendor_kernels
 from diopigen.config.entries import ConfigFile, Settings
 from diopigen.config.grammar import convertible
 from diopigen.config.levels import RuleMaker, levels
@@ -48,7 +48,7 @@ def resolve(
     sound = names.check(subject, sink)
     conversions.check(subject, sink)
     repeats.check(subject, said, sound, outermost or {}, sink)
-    vendor.check(subject, rules, sink)
+    vendor_kernels.check(subject, rules, sink)
     return ResolvedConfig(vendor_name, file, tuple(rules.values()), subject.implemented)
 
 

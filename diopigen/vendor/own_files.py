@@ -8,7 +8,7 @@ from pathlib import Path
 from diopigen.api import Workspace
 from diopigen.chip.reader import parse_chip, read_chip
 from diopigen.config.reader import parse_config
-from diopigen.config.vendor import RULES as ABOUT_KERNELS
+from diopigen.config.vendor_kernels import RULES as ABOUT_KERNELS
 from diopigen.diagnostics import Diagnostic, Sink
 from diopigen.ir.model import Interface
 from diopigen.spec.nodes import MappingNode

@@ -16,7 +16,7 @@ from diopigen.emit.operands import is_operator
 from diopigen.header.cdecl import CFunction, CInterface
 from diopigen.header.clang import parse_headers
 from diopigen.header.signature import c_interface
-from diopigen.header.vendor import VendorFunction, VendorSources, check_impl, scan_vendor
+from diopigen.header.vendor_sources import VendorFunction, VendorSources, check_impl, scan_vendor
 from diopigen.ir.model import Function, Header, Interface
 from diopigen.vendor.bodies import skeletons
 

@@ -16,7 +16,7 @@ from diopigen.console import Session
 from lab.options import campaign_options, finish, passing_library_options, show_mutants
 
 if TYPE_CHECKING:
-    from lab.mutation.model import Verdict
+    from lab.mutation.model import MutantVerdict
 
 _SEED = 0
 _HELD_OUT = 8
@@ -95,7 +95,7 @@ class _Progress:
         if self.terminal:
             click.echo("\r\033[K", err=True, nl=False)
 
-    def show(self, done: int, total: int, verdict: Verdict) -> None:
+    def show(self, done: int, total: int, verdict: MutantVerdict) -> None:
         """Called after each fault."""
         self.missed += verdict.outcome not in ("killed", "partly")
         now = time.monotonic()

@@ -13,7 +13,7 @@ from diopigen.console import Session
 from lab.options import campaign_options, finish, passing_library_options, show_mutants
 
 if TYPE_CHECKING:
-    from lab.variants.model import Verdict
+    from lab.variants.model import VariantVerdict
 
 
 @click.command()
@@ -54,6 +54,6 @@ def variants(
     finish(to_json(report), text(report), json_file, 0 if report.accepted else 1)
 
 
-def _show(done: int, total: int, verdict: Verdict) -> None:
+def _show(done: int, total: int, verdict: VariantVerdict) -> None:
     end = "\n" if done == total else ""
     click.echo(f"\r\033[K{done} of {total} variants, {verdict.variant.name}{end}", err=True, nl=False)

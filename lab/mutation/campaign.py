@@ -22,9 +22,9 @@ from diopigen.conformance.run.binding import load_shared
 from diopigen.conformance.run.runner import CaseRunner, run
 from diopigen.diagnostics import did_you_mean, failure
 from diopigen.ir.model import Interface
-from lab.mutation.model import Mutant, Report, Trial, Verdict
+from lab.mutation.model import Mutant, MutantVerdict, Report, Trial
 
-Progress = Callable[[int, int, Verdict], None]
+Progress = Callable[[int, int, MutantVerdict], None]
 """Called after each fault with the number done, the number of all, and what came of it."""
 Acts = Callable[[int], tuple[int, int]]
 """Number of times the fault has acted in a function, by index: with an effect, and before a rejected call."""
@@ -109,7 +109,7 @@ class Campaign:
     def run(self, injected: Sequence[Mutant], progress: Progress | None = None) -> Report:
         """The verdict on each fault, in their order; after an interrupt (SIGINT) on those that were done."""
         started = time.monotonic()
-        found: dict[str, Verdict] = {}
+        found: dict[str, MutantVerdict] = {}
         # The faults that are in most functions come first, so that no process is alone at the end.
         order = sorted(injected, key=lambda mutant: -len(mutant.functions))
         with ThreadPoolExecutor(self.jobs) as pool:
@@ -130,7 +130,7 @@ class Campaign:
         not_run = len(injected) - len(verdicts)
         return Report(verdicts, str(self.true), cases, time.monotonic() - started, self.unsound, not_run)
 
-    def verdict(self, mutant: Mutant) -> Verdict:
+    def verdict(self, mutant: Mutant) -> MutantVerdict:
         """Injects a fault and looks for it in every function."""
         started = time.monotonic()
         functions = [name for name in mutant.functions if name in self.cases]
@@ -145,7 +145,7 @@ class Campaign:
                 trials = tuple(self._trial(name, runner, acts) for name in functions)
             finally:
                 runner.close()
-        return Verdict(mutant, trials, time.monotonic() - started)
+        return MutantVerdict(mutant, trials, time.monotonic() - started)
 
     def _trial(self, function: str, runner: CaseRunner, acts: Acts) -> Trial:
         cases = self.cases[function]

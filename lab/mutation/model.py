@@ -36,7 +36,7 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class MutantVerdict:
     """Outcome of a fault in the functions of the library."""
 
     mutant: Mutant
@@ -66,7 +66,7 @@ class Verdict:
 class Report:
     """A whole run: `unsound` names cases that fail without any fault, which show nothing."""
 
-    verdicts: Sequence[Verdict]
+    verdicts: Sequence[MutantVerdict]
     library: str
     cases: int
     seconds: float
@@ -75,7 +75,7 @@ class Report:
     """Faults without a verdict, since the run was interrupted."""
 
     @property
-    def injected(self) -> tuple[Verdict, ...]:
+    def injected(self) -> tuple[MutantVerdict, ...]:
         """The faults that the library has functions for."""
         return tuple(verdict for verdict in self.verdicts if verdict.outcome != "lacking")
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from diopigen.output.table import ruled
-from lab.mutation.model import REQUIRED, Report, Trial, Verdict
+from lab.mutation.model import REQUIRED, MutantVerdict, Report, Trial
 
 _NAMED = 8
 """So many functions of a survivor are named in the text; the JSON has all."""
@@ -51,7 +51,7 @@ def summary(report: Report) -> str:
     )
 
 
-def _survivor(verdict: Verdict) -> Iterable[str]:
+def _survivor(verdict: MutantVerdict) -> Iterable[str]:
     mutant = verdict.mutant
     if verdict.outcome == "not reached":
         yield f"  {mutant.name} ({mutant.kind}): {mutant.sentence}; not reached: no case lets it act"
@@ -66,8 +66,8 @@ def _survivor(verdict: Verdict) -> Iterable[str]:
     yield f"  {mutant.name} ({mutant.kind}): {mutant.sentence}; acts in {acted} functions, not found in {shown}"
 
 
-def _by_kind(injected: Sequence[Verdict]) -> str:
-    groups: dict[str, list[Verdict]] = defaultdict(list)
+def _by_kind(injected: Sequence[MutantVerdict]) -> str:
+    groups: dict[str, list[MutantVerdict]] = defaultdict(list)
     for verdict in injected:
         groups[verdict.mutant.kind].append(verdict)
     rows = [_row(kind, members) for kind, members in groups.items()]
@@ -75,7 +75,7 @@ def _by_kind(injected: Sequence[Verdict]) -> str:
     return table(["kind of fault", "faults", "killed", "partly", "survived", "not reached", "places", "killed"], rows)
 
 
-def _row(name: str, verdicts: Sequence[Verdict]) -> list[str]:
+def _row(name: str, verdicts: Sequence[MutantVerdict]) -> list[str]:
     outcomes = Counter(verdict.outcome for verdict in verdicts)
     trials = Counter(trial.outcome for verdict in verdicts for trial in verdict.trials)
     acted = trials["killed"] + trials["survived"]
@@ -85,7 +85,7 @@ def _row(name: str, verdicts: Sequence[Verdict]) -> list[str]:
     ]  # fmt: skip
 
 
-def _by_family(injected: Sequence[Verdict]) -> str:
+def _by_family(injected: Sequence[MutantVerdict]) -> str:
     groups: dict[str, list[tuple[str, Trial]]] = defaultdict(list)
     for verdict in injected:
         for trial in verdict.trials:
@@ -100,7 +100,7 @@ def _by_family(injected: Sequence[Verdict]) -> str:
     return table(["family", "functions", "faults", "places", "killed", ""], sorted(rows))
 
 
-def _found_as(injected: Sequence[Verdict]) -> str:
+def _found_as(injected: Sequence[MutantVerdict]) -> str:
     kinds = Counter(t.found_as for v in injected for t in v.trials if t.outcome == "killed")
     rows = []
     for kind, count in kinds.most_common():
@@ -172,7 +172,7 @@ def to_json(report: Report) -> str:
     return json.dumps(record, indent=1) + "\n"
 
 
-def _record(verdict: Verdict) -> dict[str, object]:
+def _record(verdict: MutantVerdict) -> dict[str, object]:
     mutant = verdict.mutant
     by_function = {
         trial.function: {"outcome": trial.outcome, "case": trial.case, "found_as": trial.found_as}

@@ -14,10 +14,10 @@ from diopigen.ir.model import Interface
 from lab.mutation.build import FAULTS, build
 from lab.mutation.campaign import counters, mutants, selected
 from lab.mutation.model import Mutant
-from lab.variants.model import Report, Verdict
+from lab.variants.model import Report, VariantVerdict
 
 SOURCES = FAULTS.with_name("variants")
-Progress = Callable[[int, int, Verdict], None]
+Progress = Callable[[int, int, VariantVerdict], None]
 """Called after each variant with the number done, the number of all, and what came of it."""
 
 
@@ -43,7 +43,7 @@ class Campaign:
         none."""
         started = time.monotonic()
         variants = selected(self.found, globs)
-        verdicts: list[Verdict] = []
+        verdicts: list[VariantVerdict] = []
         unsound: set[str] = set()
         with ThreadPoolExecutor(self.jobs) as pool:
             for verdict, failing in pool.map(self._verdict, variants):
@@ -53,7 +53,7 @@ class Campaign:
                     progress(len(verdicts), len(variants), verdict)
         return Report(verdicts, str(self.true), time.monotonic() - started, sorted(unsound))
 
-    def _verdict(self, variant: Mutant) -> tuple[Verdict, list[str]]:
+    def _verdict(self, variant: Mutant) -> tuple[VariantVerdict, list[str]]:
         functions = [name for name in variant.functions if name in self.cases]
         cases = [case for name in functions for case in self.cases[name]]
         with counters(len(self.order)) as (file, acts):
@@ -65,7 +65,7 @@ class Campaign:
         unsound = [result.case.id for result in again if result.outcome in FAILURES]
         failures = tuple(result for result in failing if result.case.id not in unsound)
         idle = tuple(name for name in functions if not calls[name])
-        return Verdict(variant, tuple(functions), idle, len(cases), sum(calls.values()), failures), unsound
+        return VariantVerdict(variant, tuple(functions), idle, len(cases), sum(calls.values()), failures), unsound
 
     def _results(self, cases: Sequence[Case], variant: str, acts: str) -> Sequence[CaseResult]:
         if not cases:

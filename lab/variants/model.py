@@ -10,7 +10,7 @@ from lab.mutation.model import Mutant
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class VariantVerdict:
     """Outcome of a variant: the functions that it replaces, those of them in which it wrote no result of any case, the
     number of cases, the calls whose results it wrote, and the results that fail because of it."""
 
@@ -26,7 +26,7 @@ class Verdict:
 class Report:
     """A whole run: `unsound` names cases that fail without any variant, which count against the library alone."""
 
-    verdicts: Sequence[Verdict]
+    verdicts: Sequence[VariantVerdict]
     library: str
     seconds: float
     unsound: Sequence[str] = ()

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 from lab.mutation.report import table
-from lab.variants.model import Report, Verdict
+from lab.variants.model import Report, VariantVerdict
 
 _SHOWN = 5
 """So many failures of a variant are shown in the text; the JSON has all."""
@@ -25,7 +25,7 @@ def text(report: Report) -> str:
     return "\n\n".join([*parts, summary(report)]) + "\n"
 
 
-def _findings(verdict: Verdict) -> Iterator[str]:
+def _findings(verdict: VariantVerdict) -> Iterator[str]:
     variant = verdict.variant
     if verdict.failures:
         yield f"{variant.name} ({variant.sentence}) is refused:"
@@ -62,7 +62,7 @@ def to_json(report: Report) -> str:
     return json.dumps(record, indent=1) + "\n"
 
 
-def _record(verdict: Verdict) -> dict[str, object]:
+def _record(verdict: VariantVerdict) -> dict[str, object]:
     return {
         "name": verdict.variant.name, "kind": verdict.variant.kind, "sentence": verdict.variant.sentence,
         "functions": list(verdict.functions), "idle": list(verdict.idle), "cases": verdict.cases,

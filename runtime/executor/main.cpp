@@ -105,9 +105,9 @@ int becomeConfined(int count, char** words) {
     return 2;
 }
 
-class Session {
+class RequestServer {
   public:
-    explicit Session(Streams streams) : streams_(streams) {}
+    explicit RequestServer(Streams streams) : streams_(streams) {}
 
     /// Answers until the input ends or the library is left.
     int serve() {
@@ -258,6 +258,6 @@ int main(int count, char** words) {
         return diopigen::executor::becomeConfined(count, words);
     }
     // Never destroyed: a thread may wait in it, and the library may be broken.
-    auto* const session = new diopigen::executor::Session(diopigen::executor::Streams());
-    _exit(session->serve());
+    auto* const server = new diopigen::executor::RequestServer(diopigen::executor::Streams());
+    _exit(server->serve());
 }

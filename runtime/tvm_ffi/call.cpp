@@ -22,7 +22,7 @@ const DLTensor* dl_tensor(const TVMFFIAny& value) {
 }  // namespace
 
 Call::Call(Function function, void* self, const TVMFFIAny* values, int32_t given, int32_t expected, TVMFFIAny* result)
-    : values_(values), result_(result), session_(Session::current(Library::of(self))) {
+    : values_(values), result_(result), session_(LibrarySession::current(Library::of(self))) {
     if (given != expected) {
         throw Failure{"TypeError", std::to_string(expected) + " arguments are expected, not " + std::to_string(given)};
     }

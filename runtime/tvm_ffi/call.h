@@ -78,7 +78,7 @@ class Call {
 
     const TVMFFIAny* values_;
     TVMFFIAny* result_;
-    Session& session_;
+    LibrarySession& session_;
     void* pointer_;
     std::vector<TVMFFIAny> results_;
     // Most operators have few tensors.

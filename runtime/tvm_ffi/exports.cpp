@@ -120,7 +120,7 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_diopi_empty(void*, const TVMFFIAny* args, int32
         if (code == diopi_dtype_unsupported) {
             dtype.fail("TypeError", "the interface has no such dtype");
         }
-        *result = ffi::allocated(ffi::Session::current(library), shape, code);
+        *result = ffi::allocated(ffi::LibrarySession::current(library), shape, code);
     });
 }
 
@@ -129,7 +129,8 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_diopi_synchronize(void*, const TVMFFIAny* args,
     return ffi::guarded("diopi_synchronize", [&] {
         require_count(count, 1);
         ffi::Library& library = ffi::Library::of(pointer_of(args[0], "library"));
-        ffi::require(diopiHostSynchronize(ffi::Session::current(library).context()), "work on the stream failed");
+        ffi::require(diopiHostSynchronize(ffi::LibrarySession::current(library).context()),
+                     "work on the stream failed");
     });
 }
 
@@ -158,7 +159,8 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_diopi_allocate(void*, const TVMFFIAny* args, in
     return ffi::guarded("diopi_allocate", [&] {
         require_count(count, 2);
         ffi::Library& library = ffi::Library::of(pointer_of(args[0], "library"));
-        *result = as_pointer(ffi::allocate(ffi::Session::current(library), ffi::Argument{args + 1, "bytes"}.integer()));
+        *result = as_pointer(
+            ffi::allocate(ffi::LibrarySession::current(library), ffi::Argument{args + 1, "bytes"}.integer()));
     });
 }
 
@@ -177,7 +179,7 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_diopi_copy(void*, const TVMFFIAny* args, int32_
         ffi::Library& library = ffi::Library::of(pointer_of(args[0], "library"));
         const ffi::Range to{pointer_of(args[1], "to"), ffi::Argument{args + 2, "to_device"}.boolean()};
         const ffi::Range from{pointer_of(args[3], "from"), ffi::Argument{args + 4, "from_device"}.boolean()};
-        ffi::copy(ffi::Session::current(library), to, from, ffi::Argument{args + 5, "bytes"}.integer());
+        ffi::copy(ffi::LibrarySession::current(library), to, from, ffi::Argument{args + 5, "bytes"}.integer());
     });
 }
 

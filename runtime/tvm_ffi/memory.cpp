@@ -13,7 +13,7 @@ namespace diopigen::ffi {
 namespace {
 
 struct Block {
-    std::shared_ptr<Session> session;
+    std::shared_ptr<LibrarySession> session;
     diopiTensorHandle_t tensor;
 };
 
@@ -28,7 +28,7 @@ std::unordered_map<void*, Block>& blocks() {
 /// A handle over a range for the time of a copy.
 class Wrapper {
   public:
-    Wrapper(Session& session, void* start, int64_t bytes) {
+    Wrapper(LibrarySession& session, void* start, int64_t bytes) {
         const diopiSize_t size{&bytes, 1};
         require(diopiHostWrapMemory(session.context(), &tensor_, start, static_cast<uint64_t>(bytes), &size, nullptr, 0,
                                     diopi_dtype_uint8, session.library().memory()),
@@ -45,7 +45,7 @@ class Wrapper {
 
 }  // namespace
 
-void* allocate(Session& session, int64_t bytes) {
+void* allocate(LibrarySession& session, int64_t bytes) {
     if (bytes < 0) {
         throw Failure{"ValueError", "the number of bytes is negative"};
     }
@@ -76,7 +76,7 @@ void release(void* memory) {
     block.session->discard(block.tensor);
 }
 
-void copy(Session& session, Range to, Range from, int64_t bytes) {
+void copy(LibrarySession& session, Range to, Range from, int64_t bytes) {
     if (bytes <= 0) {
         return;
     }

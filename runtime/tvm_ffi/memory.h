@@ -9,7 +9,7 @@
 namespace diopigen::ffi {
 
 /// Uninitialised memory, aligned to 64 bytes. Never null.
-void* allocate(Session& session, int64_t bytes);
+void* allocate(LibrarySession& session, int64_t bytes);
 
 /// Frees what allocate() returned, from any thread.
 void release(void* memory);
@@ -21,7 +21,7 @@ struct Range {
 };
 
 /// Copies behind the work that is on the session's stream, and returns when it is done.
-void copy(Session& session, Range to, Range from, int64_t bytes);
+void copy(LibrarySession& session, Range to, Range from, int64_t bytes);
 
 }  // namespace diopigen::ffi
 

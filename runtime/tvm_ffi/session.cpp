@@ -85,7 +85,7 @@ bool put_over(Wrapped& entry, const DLTensor& tensor) {
 
 /// The sessions of a thread, which end with it.
 struct Sessions {
-    std::vector<std::shared_ptr<Session>> all;
+    std::vector<std::shared_ptr<LibrarySession>> all;
     ~Sessions() {
         for (const auto& session : all) {
             session->close();
@@ -94,7 +94,7 @@ struct Sessions {
 };
 
 thread_local Sessions sessions;
-thread_local Session* latest = nullptr;
+thread_local LibrarySession* latest = nullptr;
 
 }  // namespace
 
@@ -107,7 +107,7 @@ void require(diopiError_t status, const char* what) {
     throw Failure{"RuntimeError", std::string(what) + ": " + text};
 }
 
-Session& Session::current(Library& library) {
+LibrarySession& LibrarySession::current(Library& library) {
     void* const stream = library.is_apart() ? TVMFFIEnvGetStream(library.device_type(), library.device_id()) : nullptr;
     if (latest != nullptr && &latest->library_ == &library && latest->stream_ == stream) {
         return *latest;
@@ -116,7 +116,7 @@ Session& Session::current(Library& library) {
         return &session->library_ == &library && session->stream_ == stream;
     });
     if (found == sessions.all.end()) {
-        sessions.all.push_back(std::make_shared<Session>(library, stream));
+        sessions.all.push_back(std::make_shared<LibrarySession>(library, stream));
         latest = sessions.all.back().get();
     } else {
         latest = found->get();
@@ -124,14 +124,14 @@ Session& Session::current(Library& library) {
     return *latest;
 }
 
-Session::Session(Library& library, void* stream) : library_(library), stream_(stream) {
+LibrarySession::LibrarySession(Library& library, void* stream) : library_(library), stream_(stream) {
     const SelectedDevice selected(library.number());
     require(diopiHostCreateContext(&context_), "no context");
 }
 
-Session::~Session() { close(); }
+LibrarySession::~LibrarySession() { close(); }
 
-void Session::close() {
+void LibrarySession::close() {
     {
         const std::lock_guard<std::mutex> lock(mutex_);
         if (!open_) {
@@ -152,7 +152,7 @@ void Session::close() {
     diopiHostDestroyContext(context_);
 }
 
-void Session::discard(diopiTensorHandle_t tensor) {
+void LibrarySession::discard(diopiTensorHandle_t tensor) {
     if (std::this_thread::get_id() != owner_) {
         // The owner may be using its stream, on which destroying waits.
         const std::lock_guard<std::mutex> lock(mutex_);
@@ -165,7 +165,7 @@ void Session::discard(diopiTensorHandle_t tensor) {
     diopiHostDestroyTensor(tensor);
 }
 
-void Session::clear_discarded() {
+void LibrarySession::clear_discarded() {
     if (!has_discarded_.load(std::memory_order_acquire)) {
         return;
     }
@@ -180,7 +180,7 @@ void Session::clear_discarded() {
     }
 }
 
-diopiTensorHandle_t Session::wrap(const DLTensor& tensor) {
+diopiTensorHandle_t LibrarySession::wrap(const DLTensor& tensor) {
     if (tensor.ndim < 0 || (tensor.ndim > 0 && tensor.shape == nullptr)) {
         throw Failure{"ValueError", "the tensor has no shape"};
     }
@@ -201,7 +201,7 @@ diopiTensorHandle_t Session::wrap(const DLTensor& tensor) {
     return handle;
 }
 
-Wrapped* Session::cached(const DLTensor& tensor) {
+Wrapped* LibrarySession::cached(const DLTensor& tensor) {
     if (tensor.ndim < 0 || tensor.ndim > Wrapped::most_dimensions || (tensor.ndim > 0 && tensor.shape == nullptr)) {
         return nullptr;
     }
@@ -220,7 +220,7 @@ Wrapped* Session::cached(const DLTensor& tensor) {
     return replaced(group, tensor, device);
 }
 
-Wrapped* Session::replaced(Group& group, const DLTensor& tensor, diopiDevice_t device) {
+Wrapped* LibrarySession::replaced(Group& group, const DLTensor& tensor, diopiDevice_t device) {
     const size_t count = group.entries.size();
     if (count >= Group::few) {
         Wrapped* unused = nullptr;

@@ -35,15 +35,15 @@ struct Wrapped {
     void describe(diopiTensorHandle_t of, const void* first, const DLTensor& tensor, diopiDevice_t on);
 };
 
-class Session : public std::enable_shared_from_this<Session> {
+class LibrarySession : public std::enable_shared_from_this<LibrarySession> {
   public:
     /// The session of the calling thread for a library, on the stream that is current in tvm-ffi.
-    static Session& current(Library& library);
+    static LibrarySession& current(Library& library);
 
-    Session(Library& library, void* stream);
-    ~Session();
-    Session(const Session&) = delete;
-    Session& operator=(const Session&) = delete;
+    LibrarySession(Library& library, void* stream);
+    ~LibrarySession();
+    LibrarySession(const LibrarySession&) = delete;
+    LibrarySession& operator=(const LibrarySession&) = delete;
 
     diopiContextHandle_t context() const { return context_; }
     Library& library() const { return library_; }

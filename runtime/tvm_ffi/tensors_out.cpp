@@ -25,7 +25,7 @@ void require_ffi(int code, const char* what) {
 }
 
 struct Export {
-    std::shared_ptr<Session> session;
+    std::shared_ptr<LibrarySession> session;
     diopiTensorHandle_t tensor = nullptr;
     std::vector<int64_t> dimensions;
     DLManagedTensorVersioned managed{};
@@ -38,7 +38,7 @@ struct Export {
 };
 
 /// The handle is taken over.
-TVMFFIAny handed_out(Session& session, diopiTensorHandle_t handle) {
+TVMFFIAny handed_out(LibrarySession& session, diopiTensorHandle_t handle) {
     auto one = std::make_unique<Export>();
     one->session = session.shared_from_this();
     one->tensor = handle;
@@ -77,7 +77,7 @@ TVMFFIAny handed_out(Session& session, diopiTensorHandle_t handle) {
 
 }  // namespace
 
-TVMFFIAny exported(Session& session, diopiConstTensorHandle_t tensor) {
+TVMFFIAny exported(LibrarySession& session, diopiConstTensorHandle_t tensor) {
     if (tensor == nullptr) {
         return TVMFFIAny{};
     }
@@ -95,7 +95,7 @@ TVMFFIAny exported(Session& session, diopiConstTensorHandle_t tensor) {
     return handed_out(session, view);
 }
 
-TVMFFIAny allocated(Session& session, const diopiSize_t& size, diopiDtype_t dtype) {
+TVMFFIAny allocated(LibrarySession& session, const diopiSize_t& size, diopiDtype_t dtype) {
     diopiTensorHandle_t tensor = nullptr;
     require(diopiHostCreateTensor(session.context(), &tensor, &size, nullptr, 0, dtype, session.library().memory()),
             "the tensor cannot be allocated");

@@ -12,10 +12,10 @@
 namespace diopigen::ffi {
 
 /// A tensor over the memory of a tensor of the session, which stays alive with it; None for null.
-TVMFFIAny exported(Session& session, diopiConstTensorHandle_t tensor);
+TVMFFIAny exported(LibrarySession& session, diopiConstTensorHandle_t tensor);
 
 /// A new tensor where the library's operators want theirs.
-TVMFFIAny allocated(Session& session, const diopiSize_t& size, diopiDtype_t dtype);
+TVMFFIAny allocated(LibrarySession& session, const diopiSize_t& size, diopiDtype_t dtype);
 
 /// An Array of values; they are taken over, and the vector is empty then.
 TVMFFIAny listed(std::vector<TVMFFIAny>& values);

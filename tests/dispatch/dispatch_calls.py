@@ -21,7 +21,7 @@ from diopigen.console import Session as Console
 ROOT = Path(__file__).resolve().parents[2]
 
 
-class Session:
+class DispatchedLibrary:
     """The library, and tensors on the device of its vendor."""
 
     def __init__(self, runtime: Path, library: Path) -> None:
@@ -71,7 +71,7 @@ class Session:
         }
 
 
-def unary(session: Session) -> Any:
+def unary(session: DispatchedLibrary) -> Any:
     return {
         "vendor": session.unary("diopiNeg", [1.0, -2.0]),
         "dtype": session.unary("diopiNeg", [1.0, -2.0], "float64"),
@@ -86,13 +86,13 @@ def unary(session: Session) -> Any:
     }
 
 
-def mismatched(session: Session) -> Any:
+def mismatched(session: DispatchedLibrary) -> Any:
     source, target = session.tensor([1.0, -2.0]), session.tensor([0.0, 0.0, 0.0])
     status = session.call("diopiNeg", target.handle, source.handle)
     return {"status": status, "error": session.error()}
 
 
-def repeated(session: Session) -> Any:
+def repeated(session: DispatchedLibrary) -> Any:
     """Legal calls of one operator, and between them calls that differ in one thing and are not legal."""
     two, three, double = session.tensor([1.0, -2.0]), session.tensor([0.0] * 3), session.tensor([0.0] * 2, "float64")
     out, longer = session.tensor([0.0] * 2), session.tensor([1.0] * 3)
@@ -106,7 +106,7 @@ def repeated(session: Session) -> Any:
     return results
 
 
-def many(session: Session) -> Any:
+def many(session: DispatchedLibrary) -> Any:
     inputs = [session.tensor([1.0, 2.0]), session.tensor([3.0])]
     handles = (ctypes.c_void_p * 2)(*[block.handle for block in inputs])
     out = session.tensor(np.zeros(3))
@@ -115,7 +115,7 @@ def many(session: Session) -> Any:
     return {"status": status, "values": session.values(out), "handles kept": retained}
 
 
-def aliased(session: Session) -> Any:
+def aliased(session: DispatchedLibrary) -> Any:
     block = session.tensor([-1.0, 2.0, -3.0])
     same = session.arena.alias(block, (3,))
     status = session.call("diopiAbs", same.handle, block.handle)
@@ -124,7 +124,7 @@ def aliased(session: Session) -> Any:
     return {"status": status, "values": session.values(block), "in place": session.values(inplace)}
 
 
-def created(session: Session) -> Any:
+def created(session: DispatchedLibrary) -> Any:
     source, mask = session.tensor([0.0, 5.0, 0.0, 7.0]), session.tensor([1, 1, 1, 1], "bool")
     slot = ctypes.c_void_p()
     status = session.call("diopiMaskedSelect", ctypes.byref(slot), source.handle, mask.handle)
@@ -134,7 +134,7 @@ def created(session: Session) -> Any:
     return {"status": status, "values": values.tolist(), "dtype": dtype, "device": device.value}
 
 
-def compared(session: Session) -> Any:
+def compared(session: DispatchedLibrary) -> Any:
     source, slot, flag = session.tensor([0.0, 5.0]), ctypes.c_void_p(), ctypes.c_bool(True)
     session.call("diopiNonzero", ctypes.byref(slot), source.handle)
     found = session.arena.fetch(slot)[0].shape
@@ -148,7 +148,7 @@ def compared(session: Session) -> Any:
     }
 
 
-def threads(session: Session) -> Any:
+def threads(session: DispatchedLibrary) -> Any:
     """First calls from several threads at once: the libraries are loaded once."""
     counts: list[int] = []
     lock = threading.Lock()
@@ -171,14 +171,14 @@ def threads(session: Session) -> Any:
     return {"right": counts, "fallbacks": session.count("diopigenFallbackCount", "diopiAbs")}
 
 
-CALLS: dict[str, Callable[[Session], Any]] = {
+CALLS: dict[str, Callable[[DispatchedLibrary], Any]] = {
     function.__name__: function for function in (unary, mismatched, repeated, many, aliased, created, compared, threads)
 }
 
 
 def main() -> int:
     runtime, library, name = sys.argv[1:]
-    session = Session(Path(runtime), Path(library))
+    session = DispatchedLibrary(Path(runtime), Path(library))
     result = CALLS[name](session)
     session.arena.close()
     session.library.close()

@@ -15,7 +15,7 @@ from parsing import BOTH, findings, write
 from sampling import examples
 
 from diopigen.diagnostics import Failure, Severity, Sink
-from diopigen.header import breaking, clang, doc_drift, interface_diff, libclang, vendor
+from diopigen.header import breaking, clang, doc_drift, interface_diff, libclang, vendor_sources
 from diopigen.header.clang import Language, parse_headers
 
 
@@ -211,7 +211,7 @@ def test_importing_the_package_does_not_import_clang() -> None:
 
 
 def test_no_rule_id_stands_for_two_rules() -> None:
-    tables = [clang.RULES, interface_diff.RULES, breaking.RULES, doc_drift.RULES, vendor.RULES]
+    tables = [clang.RULES, interface_diff.RULES, breaking.RULES, doc_drift.RULES, vendor_sources.RULES]
     ids = [rule for table in tables for rule in table]
     assert len(ids) == len(set(ids))
     assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", rule) for rule in ids)

@@ -37,7 +37,7 @@ OPERATOR = "_softmax_backward_data"
 
 
 @dataclass(frozen=True)
-class Session:
+class FaultyPrograms:
     """Programs over the library with the fault, in a folder of their own."""
 
     folder: Path
@@ -60,7 +60,7 @@ class Session:
 
 
 @pytest.fixture(scope="module")
-def session(backend: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+def session(backend: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultyPrograms]:
     from droplet_tree import built_tree
 
     folder = tmp_path_factory.mktemp("session")
@@ -72,11 +72,11 @@ def session(backend: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         "PYTHONPATH": os.pathsep.join(paths),
         "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
     }
-    yield Session(folder, variables, built.runtime)
+    yield FaultyPrograms(folder, variables, built.runtime)
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def test_1_the_device_is_at_fault_not_the_model(session: Session) -> None:
+def test_1_the_device_is_at_fault_not_the_model(session: FaultyPrograms) -> None:
     right, _ = session.loss("cpu")
     wrong, _ = session.loss()
     assert abs(wrong - right) > 1e-3 * right
@@ -84,7 +84,7 @@ def test_1_the_device_is_at_fault_not_the_model(session: Session) -> None:
     assert on_cpu == pytest.approx(right, rel=1e-6)
 
 
-def test_2_the_first_operator_that_differs_is_named_and_kept(session: Session) -> None:
+def test_2_the_first_operator_that_differs_is_named_and_kept(session: FaultyPrograms) -> None:
     _, report = session.loss(DIOPI_AUTOCOMPARE=".*", DIOPI_AUTOCOMPARE_FOLDER=str(session.folder / "kept"))
     first = re.search(r"^diopi: (\S+) differs from the CPU \(the first operator that does\)$", report, re.M)
     assert first is not None and first[1] == OPERATOR, report
@@ -93,7 +93,7 @@ def test_2_the_first_operator_that_differs_is_named_and_kept(session: Session) -
     assert kept[0] == f"0_{OPERATOR}"
 
 
-def test_3_the_call_differs_alone_as_well(session: Session) -> None:
+def test_3_the_call_differs_alone_as_well(session: FaultyPrograms) -> None:
     session.loss(DIOPI_AUTOCOMPARE=".*", DIOPI_AUTOCOMPARE_FOLDER=str(session.folder / "alone"))
     case = session.folder / "alone" / f"0_{OPERATOR}"
     done = session.run("-m", "diopi_torch.repro", "--package", "torch_droplet", case)
@@ -107,7 +107,7 @@ def test_3_the_call_differs_alone_as_well(session: Session) -> None:
     assert on_cpu.returncode == 0, on_cpu.stdout + on_cpu.stderr
 
 
-def test_a_case_calls_only_operators_that_compute(session: Session) -> None:
+def test_a_case_calls_only_operators_that_compute(session: FaultyPrograms) -> None:
     code = (
         "import torch, diopi_torch.repro as repro\n"
         "for name in ('from_file', 'load_library', 'no_such_operator', '__class__'):\n"
@@ -118,7 +118,7 @@ def test_a_case_calls_only_operators_that_compute(session: Session) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_4_the_function_of_the_vendor_is_named_and_fails_the_suite(session: Session, backend: Any) -> None:
+def test_4_the_function_of_the_vendor_is_named_and_fails_the_suite(session: FaultyPrograms, backend: Any) -> None:
     _, report = session.loss(DIOPI_DUMP_OP_ARGS="1")
     assert f"diopi: {OPERATOR} -> diopiSoftmaxBackward\n" in report
     words = ["conformance", "run", "--time-limit", str(HOUR), "--lib", backend.torch.parent / "libdiopi_dispatch.so"]
@@ -127,7 +127,7 @@ def test_4_the_function_of_the_vendor_is_named_and_fails_the_suite(session: Sess
     assert done.returncode == 1 and "diopiSoftmaxBackward/" in done.stdout, done.stdout + done.stderr
 
 
-def test_5_training_goes_on_without_it(session: Session) -> None:
+def test_5_training_goes_on_without_it(session: FaultyPrograms) -> None:
     right, _ = session.loss("cpu")
     worked_around, _ = session.loss(DIOPI_FORCE_FALLBACK_OPS=r"_softmax_backward_data.*")
     assert worked_around == pytest.approx(right, rel=1e-5)

@@ -23,7 +23,7 @@ from diopigen.conformance.report.results import (
     suspect_text,
     unended,
 )
-from diopigen.conformance.report.vendor import converted_counts, declared_uses
+from diopigen.conformance.report.vendor_accuracy import converted_counts, declared_uses
 from diopigen.emit.templates import render
 from diopigen.ir.model import Interface
 

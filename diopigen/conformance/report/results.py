@@ -15,7 +15,7 @@ from diopigen.conformance.oracles import oracle_of
 from diopigen.conformance.report.accuracy import accuracy_text, rows_of, to_records
 from diopigen.conformance.report.left import left_text
 from diopigen.conformance.report.overloads import coverage_text
-from diopigen.conformance.report.vendor import casts_of, converted_text, declared_text, declared_uses
+from diopigen.conformance.report.vendor_accuracy import casts_of, converted_text, declared_text, declared_uses
 from diopigen.ir.model import Function
 from diopigen.output import table
 

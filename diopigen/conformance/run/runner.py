@@ -13,10 +13,10 @@ from diopigen.conformance.cases.models import AXIS as MODEL_AXIS
 from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Ending, Results, Suspect
 from diopigen.conformance.run.caller import Caller
 from diopigen.conformance.run.cards import WorkerPlan, suspects
+from diopigen.conformance.run.case_workers import CaseWorkers, Progress
 from diopigen.conformance.run.execution import DEFAULT, Execution
 from diopigen.conformance.run.processes import Processes
 from diopigen.conformance.run.recorder import Recorder
-from diopigen.conformance.run.session import Progress, Session
 from diopigen.conformance.run.worker import Setup
 from diopigen.diagnostics import failure
 from diopigen.ir.aten_model import Aten
@@ -86,7 +86,7 @@ def run(
     for case in cases:
         if is_skipped(case):
             recorder.add(CaseResult(case, "excepted", 0.0))
-    session = Session(setup, None, processes, fleet.plan)
+    session = CaseWorkers(setup, None, processes, fleet.plan)
 
     def note(done: int, total: int, result: CaseResult) -> None:
         recorder.add(result, session.vendor, session.version)
@@ -105,7 +105,7 @@ def run(
         left = tuple(sorted({one.worker for one in session.sentinels} - set(marked)))
         again = [index for index, one in enumerate(found) if one is None]
         if left and again and not session.interrupted:
-            session = Session(setup, note, processes, replace(fleet.plan, sentinels=(), workers=left))
+            session = CaseWorkers(setup, note, processes, replace(fleet.plan, sentinels=(), workers=left))
             for index, result in zip(again, session.run([called[index] for index in again], len(left)), strict=True):
                 found[index] = result
             endings = endings + session.endings
@@ -140,7 +140,7 @@ def paths_of(library: Path, runtime: Path, execution: Execution, caller: Caller 
     return str(library.resolve()), str(runtime.resolve())
 
 
-def _suspects(session: Session, fleet: Fleet, found: Sequence[CaseResult | None]) -> Mapping[int, Suspect]:
+def _suspects(session: CaseWorkers, fleet: Fleet, found: Sequence[CaseResult | None]) -> Mapping[int, Suspect]:
     if not session.sentinels:
         return {}
     of_cards = {
@@ -209,7 +209,7 @@ class CaseRunner:
             environment or {}, stays, acts, accuracy=tuple(accuracy), repeat=repeat, shows_all=True,
             execution=execution, caller=caller,
         )  # fmt: skip
-        self._session = Session(setup)
+        self._session = CaseWorkers(setup)
         self._session.open = True
 
     @property

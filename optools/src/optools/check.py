@@ -22,7 +22,7 @@ _POSITIONS = {"argmax": "amax", "argmin": "amin"}
 
 
 @dataclass(frozen=True)
-class Verdict:
+class CallVerdict:
     """Result of one call. `wrong` has the differences that are beyond their bounds; `worst` is the largest device error
     in units of its bound; `local` and `cpu` are the largest errors of the device and of the CPU."""
 
@@ -50,14 +50,14 @@ class Rerun:
             return None
 
 
-def check(func: Any, facts: Facts, before: Frozen, device: Results, after: Mapping[str, Tensor] | None) -> Verdict:
+def check(func: Any, facts: Facts, before: Frozen, device: Results, after: Mapping[str, Tensor] | None) -> CallVerdict:
     """Compares the results of a call with the CPU's. `before` are the operands before it; `after` the device's operands
     after it, by name, where they are to be checked for changes."""
     wrong = list(changed_inputs(facts, before, after)) if after is not None else []
     same = _try(func, facts, before)
     exact = _try(func, facts, before, reference.widened)
     if isinstance(same, str) and isinstance(exact, str):
-        return Verdict(tuple(wrong), 0, 0, 0, f"no reference: {same}")
+        return CallVerdict(tuple(wrong), 0, 0, 0, f"no reference: {same}")
     own, wide = (None if isinstance(one, str) else one for one in (same, exact))
     if own is not None:
         wrong += list(_aliases(device.aliases, own.aliases))
@@ -97,7 +97,7 @@ def check(func: Any, facts: Facts, before: Frozen, device: Results, after: Mappi
                 wrong.append(difference)
             worst = max(worst, difference.ratio)
             local, cpu = max(local, difference.device_error), max(cpu, difference.cpu_error)
-    return Verdict(tuple(wrong), worst, local, cpu)
+    return CallVerdict(tuple(wrong), worst, local, cpu)
 
 
 def _try(func: Any, facts: Facts, before: Frozen, convert: Callable[[Any], Any] | None = None) -> Results | str:

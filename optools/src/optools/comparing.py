@@ -13,7 +13,7 @@ from typing import Any
 from optools import reference
 from optools.accumulated import Shadows
 from optools.capturing import random_state, restore, written_arguments
-from optools.check import Rerun, Verdict, changed_inputs, check, check_random, diagnose, digest
+from optools.check import CallVerdict, Rerun, changed_inputs, check, check_random, diagnose, digest
 from optools.context import CONTEXT, Where
 from optools.errors import Difference
 from optools.mode import Call, Proceed, Selection, Tool, heard, quiet
@@ -86,7 +86,7 @@ class Total:
     cpu: float = 0
     accumulated: float = 0
 
-    def add(self, verdict: Verdict) -> None:
+    def add(self, verdict: CallVerdict) -> None:
         """Counts a call."""
         self.calls += 1
         self.wrong += bool(verdict.wrong)
@@ -223,7 +223,7 @@ class Compare(Tool):
 
     def _random(
         self, call: Call, before: Frozen, device: Results, state: Any, after: dict[str, Any], rerun: Rerun
-    ) -> Verdict:
+    ) -> CallVerdict:
         facts = call.facts
         wrong = changed_inputs(facts, before, after)
         again = None
@@ -235,7 +235,7 @@ class Compare(Tool):
                 restore(call, reached)
         cpu = _on_cpu(call, before)
         wrong += list(check_random(facts, device, again, cpu))
-        return Verdict(tuple(wrong), 0, 0, 0)
+        return CallVerdict(tuple(wrong), 0, 0, 0)
 
     def _earlier(self, op: str, device: Results, number: int) -> int | None:
         """The earlier call of the operator with the same result; results of few elements repeat by themselves."""
@@ -250,7 +250,7 @@ class Compare(Tool):
         return found
 
     def _found(
-        self, call: Call, number: int, verdict: Verdict, hints: tuple[str, ...], before: Frozen, out: Any
+        self, call: Call, number: int, verdict: CallVerdict, hints: tuple[str, ...], before: Frozen, out: Any
     ) -> None:
         case = self._saved(call, number, before, out)
         where = CONTEXT.where()

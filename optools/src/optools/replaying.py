@@ -11,7 +11,7 @@ import torch
 
 from optools import reference
 from optools.capturing import device_of, random_state
-from optools.check import Verdict, check
+from optools.check import CallVerdict, check
 from optools.errors import Difference
 from optools.mode import Call, quiet
 from optools.reference import Impossible, Results
@@ -30,7 +30,7 @@ class Outcome:
 
     call: Stored
     state: str
-    verdict: Verdict | None
+    verdict: CallVerdict | None
     same: bool = False
     why: str = ""
 
@@ -125,7 +125,7 @@ def _random(call: Stored, func: Any, facts: Any, frozen: Frozen, captured: tuple
             restore(own, before)
     same = _as_captured(result, *captured)
     difference = Difference("not reproducible", "0", float("inf"), 0, 0)
-    verdict = Verdict(() if same else (difference,), 0, 0, 0)
+    verdict = CallVerdict(() if same else (difference,), 0, 0, 0)
     return Outcome(call, "right" if same else "wrong", verdict, same)
 
 

@@ -62,9 +62,9 @@ bool computes(const at::RecordFunction& function) {
     return std::ranges::none_of(op->schema().returns(), isView) && std::ranges::any_of(function.inputs(), isOnDevice);
 }
 
-class Session final : public libkineto::IActivityProfilerSession {
+class ActivitySession final : public libkineto::IActivityProfilerSession {
   public:
-    ~Session() override { end(); }
+    ~ActivitySession() override { end(); }
 
     void start() override {
         if (deviceCount() == 0) {
@@ -80,7 +80,7 @@ class Session final : public libkineto::IActivityProfilerSession {
             return;  // a device without events: there are the CPU's records alone
         }
         current() = this;
-        handle_ = at::addGlobalCallback(at::RecordFunctionCallback(&Session::enter, &Session::leave)
+        handle_ = at::addGlobalCallback(at::RecordFunctionCallback(&ActivitySession::enter, &ActivitySession::leave)
                                             .needsInputs(true)
                                             .scopes({at::RecordScope::FUNCTION}));
         isOn_ = true;
@@ -111,8 +111,8 @@ class Session final : public libkineto::IActivityProfilerSession {
 
   private:
     // One session at a time, as kineto has it.
-    static Session*& current() {
-        static Session* session = nullptr;
+    static ActivitySession*& current() {
+        static ActivitySession* session = nullptr;
         return session;
     }
 
@@ -133,7 +133,7 @@ class Session final : public libkineto::IActivityProfilerSession {
         }
         isInSpan = false;
         span->last.record(span->stream);
-        if (Session* const session = current(); session != nullptr) {
+        if (ActivitySession* const session = current(); session != nullptr) {
             const std::lock_guard<std::mutex> lock(session->mutex_);
             session->spans_.push_back(span);
         }
@@ -175,7 +175,7 @@ class Profiler final : public libkineto::IActivityProfiler {
     const std::set<ActivityType>& availableActivities() const override { return activities_; }
     std::unique_ptr<libkineto::IActivityProfilerSession> configure(const std::set<ActivityType>& /*types*/,
                                                                    const libkineto::Config& /*config*/) override {
-        return std::make_unique<Session>();
+        return std::make_unique<ActivitySession>();
     }
     std::unique_ptr<libkineto::IActivityProfilerSession> configure(int64_t /*time*/, int64_t /*duration*/,
                                                                    const std::set<ActivityType>& types,

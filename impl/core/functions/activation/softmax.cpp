@@ -1,8 +1,8 @@
 // Softmax and LogSoftmax with their gradients. The maximum is subtracted before exponentials are taken; sums are kept
 // in double. Along the last dimension full rows are taken, along others strips of columns.
 #include "activation.h"
+#include "activation_kernels.h"
 #include "diopi_core/arguments.h"
-#include "kernels.h"
 
 using namespace diopi::core;
 
@@ -16,7 +16,7 @@ void take(SoftmaxKind kind, const Tensor& out, const Tensor& first, const Tensor
     if (!is_mixed) {
         require_same_dtype(out, first);
     }
-    softmax(kind, out, first, second, split_at(out, dim));
+    softmax_along(kind, out, first, second, split_at(out, dim));
 }
 
 }  // namespace

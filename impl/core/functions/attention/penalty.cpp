@@ -1,7 +1,7 @@
 // ApplyPenalty and ApplyPenaltyV2: lower the logits of tokens that a sequence already holds. Only the logits of listed
 // tokens are read and written, where they lie.
 #include "attention.h"
-#include "kernels.h"
+#include "attention_kernels.h"
 #include "operands.h"
 
 using namespace diopi::core;

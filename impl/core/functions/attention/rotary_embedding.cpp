@@ -1,7 +1,7 @@
 // RotaryEmbedding and RotaryEmbeddingV2 (RoFormer): pairs of elements of each head are rotated by the angle of their
 // position.
 #include "attention.h"
-#include "kernels.h"
+#include "attention_kernels.h"
 #include "operands.h"
 
 using namespace diopi::core;

@@ -1,8 +1,8 @@
 // ScaledMaskedSoftmax (Megatron-LM) and its gradient: the last dimension of [batch, heads, queries, keys]; a hidden
 // score counts as -10000.
 #include "attention.h"
+#include "attention_kernels.h"
 #include "diopi_core/free_dtype.h"
-#include "kernels.h"
 
 using namespace diopi::core;
 using namespace diopi::core::attention;

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "attention.h"
+#include "attention_kernels.h"
 #include "decoding.h"
-#include "kernels.h"
 
 using namespace diopi::core;
 using namespace diopi::core::attention;

@@ -1,6 +1,6 @@
 // Equal: whether two tensors have one shape and equal elements.
 #include "comparison_logical.h"
-#include "kernels.h"
+#include "comparison_logical_kernels.h"
 
 using namespace diopi::core;
 

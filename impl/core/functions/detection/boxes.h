@@ -5,7 +5,7 @@
 #define DIOPI_CORE_FUNCTIONS_DETECTION_BOXES_H_
 
 #include "detection.h"
-#include "detection/kernels.h"
+#include "detection/detection_kernels.h"
 #include "detection/polygons.h"
 #include "diopi_core/arguments.h"
 #include "diopi_core/dense.h"

@@ -8,7 +8,7 @@
 
 #include "detection.h"
 #include "detection/bilinear.h"
-#include "detection/kernels.h"
+#include "detection/detection_kernels.h"
 #include "detection/numbers.h"
 #include "diopi_core/kernel_checks.h"
 #include "indexing/positions.h"

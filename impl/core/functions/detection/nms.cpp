@@ -1,6 +1,6 @@
 // Nms: boxes from the highest score down, without those that overlap a selected one too much.
 #include "detection.h"
-#include "kernels.h"
+#include "detection_kernels.h"
 
 using namespace diopi::core;
 

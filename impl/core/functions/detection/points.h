@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "detection.h"
-#include "detection/kernels.h"
+#include "detection/detection_kernels.h"
 #include "detection/numbers.h"
 #include "detection/point_features.h"
 #include "detection/point_neighbours.h"

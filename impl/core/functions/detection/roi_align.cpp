@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "detection.h"
+#include "detection_kernels.h"
 #include "diopi_core/arguments.h"
-#include "kernels.h"
 
 using namespace diopi::core;
 

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "detection/kernels.h"
+#include "detection/detection_kernels.h"
 #include "detection/polygons.h"
 #include "diopi_core/host_device.h"
 #include "diopi_core/integer.h"

@@ -1,6 +1,6 @@
 // ForeachnormScalar: the norm of every tensor of a list, in double.
 #include "foreach.h"
-#include "kernels.h"
+#include "foreach_kernels.h"
 
 using namespace diopi::core;
 

@@ -1,7 +1,7 @@
 // Mixed precision: AmpForeachNonFiniteCheckAndUnscaleInp.
 #include "diopi_core/kernel_checks.h"
 #include "foreach.h"
-#include "kernels.h"
+#include "foreach_kernels.h"
 
 using namespace diopi::core;
 

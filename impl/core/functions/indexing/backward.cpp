@@ -1,7 +1,7 @@
 // Gradients of IndexSelect and Embedding, which add slices up.
 #include "diopi_core/arguments.h"
 #include "indexing.h"
-#include "kernels.h"
+#include "indexing_kernels.h"
 #include "positions.h"
 
 using namespace diopi::core;

@@ -1,7 +1,7 @@
 // IndexFill: slices at listed positions set to one value, passed as a number or as a 0-d tensor.
 #include "diopi_core/arguments.h"
 #include "indexing.h"
-#include "kernels.h"
+#include "indexing_kernels.h"
 #include "positions.h"
 
 using namespace diopi::core;

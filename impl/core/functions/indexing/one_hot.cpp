@@ -1,6 +1,6 @@
 // OneHot: a row of zeros with a single 1 for every class number.
 #include "indexing.h"
-#include "kernels.h"
+#include "indexing_kernels.h"
 #include "positions.h"
 
 using namespace diopi::core;

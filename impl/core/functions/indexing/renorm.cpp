@@ -1,6 +1,6 @@
 // EmbeddingRenorm_: rows of a table cut to a norm.
 #include "indexing.h"
-#include "kernels.h"
+#include "indexing_kernels.h"
 #include "positions.h"
 
 using namespace diopi::core;

@@ -1,7 +1,7 @@
 // Scatter with tensors and with numbers, and the gradient of Gather. Elements along `dim` are taken in rising order by
 // one thread, so that sums do not depend on the number of threads and the last of repeated positions stays.
 #include "indexing.h"
-#include "kernels.h"
+#include "indexing_kernels.h"
 
 using namespace diopi::core;
 

@@ -2,7 +2,7 @@
 // are, so that every dtype goes the same way.
 #include "diopi_core/arguments.h"
 #include "indexing.h"
-#include "kernels.h"
+#include "indexing_kernels.h"
 
 using namespace diopi::core;
 

@@ -1,8 +1,8 @@
 // Cdist and its gradient, always from the differences of the components and in double; so compute_mode, which picks a
 // way to the 2-norm, has nothing to pick from.
 #include "diopi_core/arguments.h"
-#include "kernels.h"
 #include "linalg_matmul.h"
+#include "linalg_matmul_kernels.h"
 
 using namespace diopi::core;
 

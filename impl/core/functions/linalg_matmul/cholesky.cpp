@@ -1,8 +1,8 @@
 // Cholesky and its gradient, computed in double or complex<double>.
 #include "batches.h"
 #include "diopi_core/arguments.h"
-#include "kernels.h"
 #include "linalg_matmul.h"
+#include "linalg_matmul_kernels.h"
 
 using namespace diopi::core;
 

@@ -1,8 +1,8 @@
 // Gradients of Linear: the leading dimensions of the input count as rows.
 #include "batches.h"
 #include "diopi_core/arguments.h"
-#include "kernels.h"
 #include "linalg_matmul.h"
+#include "linalg_matmul_kernels.h"
 
 using namespace diopi::core;
 

@@ -1,8 +1,8 @@
 // LinalgQR by Householder reflections, with the signs of LAPACK's geqrf; in double or complex<double>.
 #include "batches.h"
 #include "diopi_core/arguments.h"
-#include "kernels.h"
 #include "linalg_matmul.h"
+#include "linalg_matmul_kernels.h"
 
 using namespace diopi::core;
 

@@ -2,9 +2,9 @@
 #include "batches.h"
 #include "diopi_core/arguments.h"
 #include "diopi_core/raw_elements.h"
-#include "kernels.h"
 #include "linalg_matmul.h"
-#include "reduction/kernels.h"
+#include "linalg_matmul_kernels.h"
+#include "reduction/reduction_kernels.h"
 
 using namespace diopi::core;
 

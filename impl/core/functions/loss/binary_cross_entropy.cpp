@@ -1,8 +1,8 @@
 // BCELoss and BCEWithLogits with their gradients. Logits go through softplus, so that nothing overflows and nothing
 // large is taken from something large; logarithms of probabilities are cut off at -100, as PyTorch does.
 #include "elementwise.h"
-#include "kernels.h"
 #include "loss.h"
+#include "loss_kernels.h"
 
 using namespace diopi::core;
 

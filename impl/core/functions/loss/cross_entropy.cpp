@@ -2,8 +2,8 @@
 // divides by the weights of the samples that count; over class probabilities, by the number of samples.
 #include "cross_entropy.h"
 
-#include "kernels.h"
 #include "loss.h"
+#include "loss_kernels.h"
 
 using namespace diopi::core;
 

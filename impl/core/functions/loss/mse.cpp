@@ -1,7 +1,7 @@
 // MSELoss and its gradient: sums in double.
 #include "elementwise.h"
-#include "kernels.h"
 #include "loss.h"
+#include "loss_kernels.h"
 
 using namespace diopi::core;
 

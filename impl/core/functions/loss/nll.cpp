@@ -1,8 +1,8 @@
 // NLLLoss and NLLLossV2 with their gradients: sums in double. The mean divides by the weights of the samples that
 // count.
 #include "classes.h"
-#include "kernels.h"
 #include "loss.h"
+#include "loss_kernels.h"
 
 using namespace diopi::core;
 

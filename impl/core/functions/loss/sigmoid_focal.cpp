@@ -1,8 +1,8 @@
 // SigmoidFocalLoss and its gradient (Lin et al., 2017): cross entropy times the probability of the wrong label to the
 // power of gamma.
 #include "elementwise.h"
-#include "kernels.h"
 #include "loss.h"
+#include "loss_kernels.h"
 
 using namespace diopi::core;
 

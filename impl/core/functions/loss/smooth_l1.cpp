@@ -1,7 +1,7 @@
 // SmoothL1Loss and its gradient. The linear part begins at |difference| = beta; with beta = 0 there is no other.
 #include "elementwise.h"
-#include "kernels.h"
 #include "loss.h"
+#include "loss_kernels.h"
 
 using namespace diopi::core;
 

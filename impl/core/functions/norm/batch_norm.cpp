@@ -1,6 +1,6 @@
 // BatchNorm and its gradient: statistics per channel, in double.
-#include "kernels.h"
 #include "norm.h"
+#include "norm_kernels.h"
 #include "statistics.h"
 
 using namespace diopi::core;

@@ -1,8 +1,8 @@
 // GroupNorm and its gradient, with statistics in double.
 #include "group_norm.h"
 
-#include "kernels.h"
 #include "norm.h"
+#include "norm_kernels.h"
 
 using namespace diopi::core;
 

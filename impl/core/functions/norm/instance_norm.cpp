@@ -1,7 +1,7 @@
 // InstanceNorm and its gradient: each channel of each sample is normalised by itself. It is group normalisation with
 // one channel to a group, where all dimensions between the samples' and `axis` count channels.
-#include "kernels.h"
 #include "norm.h"
+#include "norm_kernels.h"
 #include "statistics.h"
 
 using namespace diopi::core;

@@ -1,6 +1,6 @@
 // LayerNorm and LayerNormGB with their gradients: statistics over the trailing dimensions, in double.
-#include "kernels.h"
 #include "norm.h"
+#include "norm_kernels.h"
 #include "trailing.h"
 
 using namespace diopi::core;

@@ -1,6 +1,6 @@
 // Normalize and its gradient: vectors along one dimension over their p-norm, in double.
-#include "kernels.h"
 #include "norm.h"
+#include "norm_kernels.h"
 #include "statistics.h"
 
 using namespace diopi::core;

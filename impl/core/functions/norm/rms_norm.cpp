@@ -1,6 +1,6 @@
 // RMSNorm and its gradient: root mean squares over the trailing dimensions, in double.
-#include "kernels.h"
 #include "norm.h"
+#include "norm_kernels.h"
 #include "trailing.h"
 
 using namespace diopi::core;

@@ -1,7 +1,7 @@
 // The pieces of batch normalisation over several devices (torch.nn.SyncBatchNorm): statistics of one part of a batch,
 // their union, and the gradient from sums that were joined. All in double.
-#include "kernels.h"
 #include "norm.h"
+#include "norm_kernels.h"
 #include "statistics.h"
 
 using namespace diopi::core;

@@ -1,8 +1,8 @@
 // ClipGradNorm: the joint norm of all gradients in double, then one factor on all of them.
 #include <cmath>
 
-#include "kernels.h"
 #include "optimizer.h"
+#include "optimizer_kernels.h"
 
 using namespace diopi::core;
 

@@ -1,6 +1,6 @@
 // FusedAdamW: AdamW on a list of parameters, each with a step number of its own.
-#include "kernels.h"
 #include "optimizer.h"
+#include "optimizer_kernels.h"
 
 using namespace diopi::core;
 

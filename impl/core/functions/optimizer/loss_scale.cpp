@@ -1,7 +1,7 @@
 // Mixed precision: AmpUpdateScaleInp.
 #include "diopi_core/kernel_checks.h"
-#include "kernels.h"
 #include "optimizer.h"
+#include "optimizer_kernels.h"
 
 using namespace diopi::core;
 

@@ -1,7 +1,7 @@
 // Bernoulli in its three forms: 1 where a number sampled from [0, 1) is below the probability, so that 0 never and 1
 // always gives 1.
-#include "kernels.h"
 #include "random.h"
+#include "random_kernels.h"
 
 using namespace diopi::core;
 

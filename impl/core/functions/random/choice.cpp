@@ -1,7 +1,7 @@
 // Randperm (Fisher and Yates) and Multinomial.
 #include "diopi_core/dense.h"
-#include "kernels.h"
 #include "random.h"
+#include "random_kernels.h"
 
 using namespace diopi::core;
 

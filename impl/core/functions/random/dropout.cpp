@@ -1,8 +1,8 @@
 // Dropout and DropoutInp. A mask with sizes of 1 repeats its samples along those dimensions.
 #include "diopi_core/dense.h"
 #include "diopi_core/kernel_checks.h"
-#include "kernels.h"
 #include "random.h"
+#include "random_kernels.h"
 
 using namespace diopi::core;
 

@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "diopi_core/kernel_checks.h"
-#include "kernels.h"
 #include "random.h"
+#include "random_kernels.h"
 #include "sample.h"
 
 using namespace diopi::core;

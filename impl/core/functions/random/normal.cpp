@@ -1,8 +1,8 @@
 // Normal and its forms with tensors of means and deviations, by Box and Muller's method.
 #include "diopi_core/dense.h"
 #include "diopi_core/kernel_checks.h"
-#include "kernels.h"
 #include "random.h"
+#include "random_kernels.h"
 
 using namespace diopi::core;
 

@@ -1,7 +1,7 @@
 // Any and All: whether elements differ from zero (NaN does).
 #include "diopi_core/arguments.h"
-#include "kernels.h"
 #include "reduction.h"
+#include "reduction_kernels.h"
 
 using namespace diopi::core;
 

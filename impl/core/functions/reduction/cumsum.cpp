@@ -1,8 +1,8 @@
 // Cumsum and its gradient, which runs from the end. Sums are accumulated in double, complex<double> or int64 (which
 // wraps).
 #include "diopi_core/arguments.h"
-#include "kernels.h"
 #include "reduction.h"
+#include "reduction_kernels.h"
 
 using namespace diopi::core;
 

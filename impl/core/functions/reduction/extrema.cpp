@@ -1,8 +1,8 @@
 // The largest and smallest elements and where they stand: Amax, Max, Min, MaxAll, MinAll, Argmax, Argmin. NaN counts as
 // more extreme than every number; of several equal elements the first counts.
 #include "diopi_core/arguments.h"
-#include "kernels.h"
 #include "reduction.h"
+#include "reduction_kernels.h"
 
 using namespace diopi::core;
 

@@ -1,7 +1,7 @@
 // Norm, LinalgVecNorm and the gradient of both. Powers are summed in double.
 #include "diopi_core/arguments.h"
-#include "kernels.h"
 #include "reduction.h"
+#include "reduction_kernels.h"
 
 using namespace diopi::core;
 

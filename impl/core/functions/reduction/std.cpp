@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "diopi_core/arguments.h"
-#include "kernels.h"
 #include "reduction.h"
+#include "reduction_kernels.h"
 
 using namespace diopi::core;
 

@@ -1,8 +1,8 @@
 // Sum, Mean, Prod. Accumulated in double, complex<double> or int64 (which wraps).
 #include "diopi_core/arguments.h"
 #include "diopi_core/dense.h"
-#include "kernels.h"
 #include "reduction.h"
+#include "reduction_kernels.h"
 
 using namespace diopi::core;
 

@@ -1,6 +1,6 @@
 // Im2Col and Col2Im.
-#include "kernels.h"
 #include "resample.h"
+#include "resample_kernels.h"
 
 using namespace diopi::core;
 

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "cubic.h"
-#include "kernels.h"
 #include "resample.h"
+#include "resample_kernels.h"
 
 using namespace diopi::core;
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels.h"
 #include "resample.h"
+#include "resample_kernels.h"
 
 using namespace diopi::core;
 

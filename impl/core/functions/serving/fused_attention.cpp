@@ -5,9 +5,9 @@
 
 #include "attention/decoding.h"
 #include "diopi_core/raw_elements.h"
-#include "kernels.h"
 #include "linalg_matmul/batches.h"
 #include "serving.h"
+#include "serving_kernels.h"
 #include "workspace.h"
 
 using namespace diopi::core;

@@ -1,10 +1,10 @@
 // FusedSiluFfn, RootMeanSquareNorm and FusedAddRootMeanSquareNorm. What one product hands to the next is rounded to the
 // dtype of the operands.
 #include "diopi_core/kernel_checks.h"
-#include "kernels.h"
 #include "linalg_matmul/batches.h"
-#include "norm/kernels.h"
+#include "norm/norm_kernels.h"
 #include "serving.h"
+#include "serving_kernels.h"
 #include "workspace.h"
 
 using namespace diopi::core;

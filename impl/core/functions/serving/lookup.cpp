@@ -1,6 +1,6 @@
 // TransposeAxis01, EmbeddingLookupPosEncoding and InputIdsEmbeddingLookupPosEncoding: elements are moved as they are.
 #include "diopi_core/arguments.h"
-#include "indexing/kernels.h"
+#include "indexing/indexing_kernels.h"
 #include "serving.h"
 
 using namespace diopi::core;

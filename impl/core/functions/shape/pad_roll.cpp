@@ -3,8 +3,8 @@
 #include <numeric>
 
 #include "diopi_core/raw_elements.h"
-#include "kernels.h"
 #include "shape.h"
+#include "shape_kernels.h"
 
 using namespace diopi::core;
 

@@ -1,7 +1,7 @@
 // Unfold, a copy of overlapping views, and its gradient, a sum over them.
 #include "diopi_core/arguments.h"
-#include "kernels.h"
 #include "shape.h"
+#include "shape_kernels.h"
 
 using namespace diopi::core;
 

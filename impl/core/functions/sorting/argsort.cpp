@@ -1,8 +1,8 @@
 // Argsort. The order of equal elements is preserved in any case.
 #include "diopi_core/arguments.h"
-#include "kernels.h"
 #include "sorted_rows.h"
 #include "sorting.h"
+#include "sorting_kernels.h"
 
 using namespace diopi::core;
 

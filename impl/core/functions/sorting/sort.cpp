@@ -1,9 +1,9 @@
 // Sort: vectors of values and indices along one dimension. The order of equal elements is preserved in any case.
 #include "diopi_core/arguments.h"
-#include "kernels.h"
 #include "pick.h"
 #include "sorted_rows.h"
 #include "sorting.h"
+#include "sorting_kernels.h"
 
 using namespace diopi::core;
 

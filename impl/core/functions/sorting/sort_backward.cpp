@@ -1,7 +1,7 @@
 // The gradient of operators that pick elements along one dimension. Of repeated indices the last stays.
 #include "../indexing/positions.h"
-#include "kernels.h"
 #include "sorting.h"
+#include "sorting_kernels.h"
 
 using namespace diopi::core;
 

@@ -1,9 +1,9 @@
 // Topk: the first elements of each row in order, without sorting the others. Of equal elements the first are taken.
 #include "diopi_core/arguments.h"
-#include "kernels.h"
 #include "pick.h"
 #include "sorted_rows.h"
 #include "sorting.h"
+#include "sorting_kernels.h"
 
 using namespace diopi::core;
 

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "diopi_core/kernel_checks.h"
-#include "kernels.h"
 #include "sparse.h"
+#include "sparse_kernels.h"
 
 using namespace diopi::core;
 

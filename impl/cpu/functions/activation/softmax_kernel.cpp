@@ -1,6 +1,6 @@
 // Softmax along the middle one of three dimensions: along the last one full rows are taken, along others strips of
 // columns. Sums are accumulated in double.
-#include "activation/kernels.h"
+#include "activation/activation_kernels.h"
 #include "softmax_rows.h"
 
 namespace diopi::core {
@@ -42,7 +42,8 @@ void apply(SoftmaxKind kind, const Tensor& out, const Tensor& first_tensor, cons
 
 }  // namespace
 
-void softmax(SoftmaxKind kind, const Tensor& out, const Tensor& first, const Tensor& second, const DimSplit& split) {
+void softmax_along(SoftmaxKind kind, const Tensor& out, const Tensor& first, const Tensor& second,
+                   const DimSplit& split) {
     switch (kind) {
         case SoftmaxKind::kSoftmax:
             return apply<Softmax>(kind, out, first, second, split);

@@ -1,7 +1,7 @@
 #include <cmath>
 
+#include "attention/attention_kernels.h"
 #include "attention/decoding.h"
-#include "attention/kernels.h"
 #include "diopi_core/dense.h"
 #include "diopi_core/raw_elements.h"
 #include "diopi_core/reduction.h"

@@ -1,4 +1,4 @@
-#include "attention/kernels.h"
+#include "attention/attention_kernels.h"
 #include "attention/operands.h"
 #include "diopi_core/cast.h"
 #include "diopi_core/dense.h"

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "attention/kernels.h"
+#include "attention/attention_kernels.h"
 #include "diopi_core/dense.h"
 #include "diopi_core/raw_elements.h"
 #include "diopi_core/reduction.h"

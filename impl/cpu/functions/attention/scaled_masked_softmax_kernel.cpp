@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "attention/kernels.h"
+#include "attention/attention_kernels.h"
 #include "diopi_core/dense.h"
 #include "diopi_core/reduction.h"
 

@@ -1,7 +1,7 @@
 // Equal: whether two tensors have one shape and equal elements. The loops.
 #include <atomic>
 
-#include "comparison_logical/kernels.h"
+#include "comparison_logical/comparison_logical_kernels.h"
 #include "diopi_core/dense.h"
 #include "diopi_core/promotion.h"
 #include "diopi_core/threads.h"

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "detection/kernels.h"
+#include "detection/detection_kernels.h"
 #include "diopi_core/threads.h"
 
 namespace diopi::core {

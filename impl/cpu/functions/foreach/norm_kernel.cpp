@@ -1,7 +1,7 @@
 // ForeachnormScalar: the norm of every tensor of a list, in double. The loops.
 #include "diopi_cpu/chunks.h"
 #include "diopi_cpu/vector_norm.h"
-#include "foreach/kernels.h"
+#include "foreach/foreach_kernels.h"
 
 namespace diopi::core {
 

@@ -1,5 +1,5 @@
 // Gradients of IndexSelect and Embedding, which add slices up. The loops.
-#include "indexing/kernels.h"
+#include "indexing/indexing_kernels.h"
 #include "indexing/positions.h"
 
 namespace diopi::core {

@@ -1,5 +1,5 @@
 // IndexFill: slices at listed positions set to one value, passed as a number or as a 0-d tensor. The loops.
-#include "indexing/kernels.h"
+#include "indexing/indexing_kernels.h"
 #include "indexing/positions.h"
 
 namespace diopi::core {

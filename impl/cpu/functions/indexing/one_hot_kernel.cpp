@@ -1,4 +1,4 @@
-#include "indexing/kernels.h"
+#include "indexing/indexing_kernels.h"
 
 namespace diopi::core {
 

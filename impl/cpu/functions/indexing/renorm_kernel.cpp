@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "indexing/kernels.h"
+#include "indexing/indexing_kernels.h"
 
 namespace diopi::core {
 

@@ -1,6 +1,6 @@
 // What Scatter and the gradient of Gather change. Elements along the dimension are taken in rising order by one thread,
 // so that sums do not depend on the number of threads and the last of repeated positions stays.
-#include "indexing/kernels.h"
+#include "indexing/indexing_kernels.h"
 #include "offsets.h"
 
 namespace diopi::core {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "indexing/kernels.h"
+#include "indexing/indexing_kernels.h"
 #include "offsets.h"
 
 namespace diopi::core {

@@ -1,6 +1,6 @@
 // Gradients of Linear: the leading dimensions of the input count as rows. The loops.
 #include "linalg_matmul/batches.h"
-#include "linalg_matmul/kernels.h"
+#include "linalg_matmul/linalg_matmul_kernels.h"
 
 namespace diopi::core {
 

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "linalg_matmul/batches.h"
-#include "linalg_matmul/kernels.h"
+#include "linalg_matmul/linalg_matmul_kernels.h"
 
 namespace diopi::core {
 

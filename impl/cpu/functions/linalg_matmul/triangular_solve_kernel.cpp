@@ -1,5 +1,5 @@
 #include "linalg_matmul/batches.h"
-#include "linalg_matmul/kernels.h"
+#include "linalg_matmul/linalg_matmul_kernels.h"
 #include "triangular.h"
 
 namespace diopi::core {

@@ -1,7 +1,7 @@
 // BCELoss and BCEWithLogits with their gradients. Logits go through softplus, so that nothing overflows and nothing
 // large is taken from something large; logarithms of probabilities are cut off at -100, as PyTorch does. The loops.
 #include "loss/elementwise.h"
-#include "loss/kernels.h"
+#include "loss/loss_kernels.h"
 
 namespace diopi::core {
 

@@ -5,7 +5,7 @@
 #include "../activation/softmax_rows.h"
 #include "diopi_core/reduction.h"
 #include "loss/classes.h"
-#include "loss/kernels.h"
+#include "loss/loss_kernels.h"
 
 namespace diopi::core {
 

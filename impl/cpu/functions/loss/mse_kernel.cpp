@@ -1,6 +1,6 @@
 // MSELoss and its gradient: sums in double. The loops.
 #include "loss/elementwise.h"
-#include "loss/kernels.h"
+#include "loss/loss_kernels.h"
 
 namespace diopi::core {
 

@@ -2,7 +2,7 @@
 // count. The loops.
 #include "diopi_core/reduction.h"
 #include "loss/classes.h"
-#include "loss/kernels.h"
+#include "loss/loss_kernels.h"
 
 namespace diopi::core {
 

@@ -1,7 +1,7 @@
 // SigmoidFocalLoss and its gradient (Lin et al., 2017): cross entropy times the probability of the wrong label to the
 // power of gamma. The loops.
 #include "loss/elementwise.h"
-#include "loss/kernels.h"
+#include "loss/loss_kernels.h"
 
 namespace diopi::core {
 

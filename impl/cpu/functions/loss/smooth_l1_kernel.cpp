@@ -1,7 +1,7 @@
 // SmoothL1Loss and its gradient. The linear part begins at |difference| = beta; with beta = 0 there is no other. The
 // loops.
 #include "loss/elementwise.h"
-#include "loss/kernels.h"
+#include "loss/loss_kernels.h"
 
 namespace diopi::core {
 

@@ -1,5 +1,5 @@
 // BatchNorm and its gradient: statistics per channel, in double. The loops.
-#include "norm/kernels.h"
+#include "norm/norm_kernels.h"
 #include "norm/statistics.h"
 
 namespace diopi::core {

@@ -1,6 +1,6 @@
 // GroupNorm and its gradient, with statistics in double. The loops.
 #include "norm/group_norm.h"
-#include "norm/kernels.h"
+#include "norm/norm_kernels.h"
 
 namespace diopi::core {
 

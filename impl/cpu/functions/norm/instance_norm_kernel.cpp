@@ -1,6 +1,6 @@
 // InstanceNorm and its gradient: group normalisation with one channel to a group. The loops.
 #include "norm/group_norm.h"
-#include "norm/kernels.h"
+#include "norm/norm_kernels.h"
 
 namespace diopi::core {
 

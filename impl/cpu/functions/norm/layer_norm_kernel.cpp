@@ -1,5 +1,5 @@
 // LayerNorm and LayerNormGB with their gradients: statistics over the trailing dimensions, in double. The loops.
-#include "norm/kernels.h"
+#include "norm/norm_kernels.h"
 #include "norm/trailing.h"
 
 namespace diopi::core {

@@ -1,7 +1,7 @@
 // Normalize and its gradient: vectors along one dimension over their p-norm, in double. The loops.
 #include <limits>
 
-#include "norm/kernels.h"
+#include "norm/norm_kernels.h"
 #include "norm/statistics.h"
 
 namespace diopi::core {

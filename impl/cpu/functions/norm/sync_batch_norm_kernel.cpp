@@ -1,6 +1,6 @@
 // The pieces of batch normalisation over several devices (torch.nn.SyncBatchNorm): statistics of one part of a batch,
 // their union, and the gradient from sums that were joined. All in double. The loops.
-#include "norm/kernels.h"
+#include "norm/norm_kernels.h"
 #include "norm/statistics.h"
 
 namespace diopi::core {

@@ -4,7 +4,7 @@
 #include "diopi_core/raw_elements.h"
 #include "diopi_cpu/chunks.h"
 #include "diopi_cpu/vector_norm.h"
-#include "optimizer/kernels.h"
+#include "optimizer/optimizer_kernels.h"
 
 namespace diopi::core {
 

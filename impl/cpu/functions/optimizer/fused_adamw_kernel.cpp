@@ -2,7 +2,7 @@
 
 #include "diopi_core/dense.h"
 #include "diopi_core/elementwise.h"
-#include "optimizer/kernels.h"
+#include "optimizer/optimizer_kernels.h"
 
 namespace diopi::core {
 

@@ -4,7 +4,7 @@
 
 #include "diopi_core/math.h"
 #include "diopi_core/raw_elements.h"
-#include "optimizer/kernels.h"
+#include "optimizer/optimizer_kernels.h"
 
 namespace diopi::core {
 

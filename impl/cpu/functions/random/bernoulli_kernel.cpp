@@ -1,6 +1,6 @@
 // Bernoulli in its three forms: 1 where a number sampled from [0, 1) is below the probability, so that 0 never and 1
 // always gives 1. The loops.
-#include "random/kernels.h"
+#include "random/random_kernels.h"
 #include "random/sample.h"
 
 namespace diopi::core {

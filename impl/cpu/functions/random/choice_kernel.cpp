@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "diopi_core/reduction.h"
-#include "random/kernels.h"
+#include "random/random_kernels.h"
 #include "random/sample.h"
 
 namespace diopi::core {

@@ -1,5 +1,5 @@
 // Dropout and DropoutInp. A mask with sizes of 1 repeats its samples along those dimensions. The loops.
-#include "random/kernels.h"
+#include "random/random_kernels.h"
 #include "random/sample.h"
 
 namespace diopi::core {

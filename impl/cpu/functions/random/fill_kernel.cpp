@@ -1,7 +1,7 @@
 // RandomInp and UniformInp. The loops.
 #include <limits>
 
-#include "random/kernels.h"
+#include "random/random_kernels.h"
 #include "random/sample.h"
 
 namespace diopi::core {

@@ -1,5 +1,5 @@
 // Normal samples by Box and Muller's method.
-#include "random/kernels.h"
+#include "random/random_kernels.h"
 #include "random/sample.h"
 
 namespace diopi::core {

@@ -1,6 +1,6 @@
 // Any and All: whether elements differ from zero (NaN does). The loops.
 #include "diopi_cpu/reduce.h"
-#include "reduction/kernels.h"
+#include "reduction/reduction_kernels.h"
 
 namespace diopi::core {
 

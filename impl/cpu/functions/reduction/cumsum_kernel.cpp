@@ -2,7 +2,7 @@
 // wraps). The loops.
 #include "diopi_core/clones.h"
 #include "diopi_core/raw_elements.h"
-#include "reduction/kernels.h"
+#include "reduction/reduction_kernels.h"
 
 namespace diopi::core {
 

@@ -1,7 +1,7 @@
 // The largest and smallest elements and where they stand: Amax, Max, Min, MaxAll, MinAll, Argmax, Argmin. NaN counts as
 // more extreme than every number; of several equal elements the first counts. The loops.
 #include "extremes.h"
-#include "reduction/kernels.h"
+#include "reduction/reduction_kernels.h"
 
 namespace diopi::core {
 

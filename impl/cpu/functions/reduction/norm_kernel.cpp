@@ -3,7 +3,7 @@
 
 #include "diopi_cpu/reduce.h"
 #include "diopi_cpu/vector_norm.h"
-#include "reduction/kernels.h"
+#include "reduction/reduction_kernels.h"
 
 namespace diopi::core {
 

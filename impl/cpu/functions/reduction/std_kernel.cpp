@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "diopi_cpu/reduce.h"
-#include "reduction/kernels.h"
+#include "reduction/reduction_kernels.h"
 
 namespace diopi::core {
 

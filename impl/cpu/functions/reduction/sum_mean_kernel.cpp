@@ -1,6 +1,6 @@
 // Sum, Mean, Prod. Accumulated in double, complex<double> or int64 (which wraps). The loops.
 #include "diopi_cpu/reduce.h"
-#include "reduction/kernels.h"
+#include "reduction/reduction_kernels.h"
 
 namespace diopi::core {
 

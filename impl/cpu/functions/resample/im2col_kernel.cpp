@@ -3,7 +3,7 @@
 
 #include "diopi_core/dense.h"
 #include "diopi_core/unfold.h"
-#include "resample/kernels.h"
+#include "resample/resample_kernels.h"
 
 namespace diopi::core {
 

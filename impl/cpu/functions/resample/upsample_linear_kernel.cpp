@@ -8,7 +8,7 @@
 #include "diopi_core/dense.h"
 #include "diopi_core/threads.h"
 #include "resample/cubic.h"
-#include "resample/kernels.h"
+#include "resample/resample_kernels.h"
 #include "resample/resize.h"
 
 namespace diopi::core {

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "diopi_core/raw_elements.h"
-#include "serving/kernels.h"
+#include "serving/serving_kernels.h"
 
 namespace diopi::core::serving {
 

@@ -1,7 +1,7 @@
 // Gathering by tables, in runs of neighbours.
 #include <algorithm>
 
-#include "shape/kernels.h"
+#include "shape/shape_kernels.h"
 
 namespace diopi::core {
 

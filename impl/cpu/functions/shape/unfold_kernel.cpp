@@ -1,6 +1,6 @@
 // Unfold, a copy of overlapping views, and its gradient, a sum over them. The loops.
 #include "diopi_core/raw_elements.h"
-#include "shape/kernels.h"
+#include "shape/shape_kernels.h"
 
 namespace diopi::core {
 

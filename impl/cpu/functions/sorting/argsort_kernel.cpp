@@ -1,6 +1,6 @@
 // Argsort. The order of equals is preserved in any case. The loops.
-#include "sorting/kernels.h"
 #include "sorting/sorted_rows.h"
+#include "sorting/sorting_kernels.h"
 
 namespace diopi::core {
 

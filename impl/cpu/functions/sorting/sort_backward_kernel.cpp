@@ -1,6 +1,6 @@
 // The gradient of operators that pick elements along one dimension. Of repeated positions the last stays. The loops.
 #include "indexing/positions.h"
-#include "sorting/kernels.h"
+#include "sorting/sorting_kernels.h"
 
 namespace diopi::core {
 

@@ -1,7 +1,7 @@
 // Sort: vectors of values and positions along one dimension. The loops.
-#include "sorting/kernels.h"
 #include "sorting/pick.h"
 #include "sorting/sorted_rows.h"
+#include "sorting/sorting_kernels.h"
 
 namespace diopi::core {
 

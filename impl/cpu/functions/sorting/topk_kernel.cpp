@@ -1,8 +1,8 @@
 // Topk: the first elements of each row in order, without sorting the others. Of equal elements the first are taken. The
 // loops.
-#include "sorting/kernels.h"
 #include "sorting/pick.h"
 #include "sorting/sorted_rows.h"
+#include "sorting/sorting_kernels.h"
 
 namespace diopi::core {
 

@@ -1,5 +1,5 @@
 #include "diopi_core/raw_elements.h"
-#include "sparse/kernels.h"
+#include "sparse/sparse_kernels.h"
 
 namespace diopi::core {
 

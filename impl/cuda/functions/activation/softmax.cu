@@ -1,6 +1,6 @@
 // Softmax, its logarithm and their gradients along contiguous rows. Rows that fit in registers are
 // read once; longer ones are cut into parts, read once for their sums and once for the result.
-#include "activation/kernels.h"
+#include "activation/activation_kernels.h"
 #include "diopi_cuda/rows.h"
 #include "softmax_parts.h"
 
@@ -197,7 +197,8 @@ template void exponentials_of_rows(Exponentials*, const Bfloat16*, int64_t, int6
 
 namespace diopi::core {
 
-void softmax(SoftmaxKind kind, const Tensor& out, const Tensor& first, const Tensor& second, const DimSplit& split) {
+void softmax_along(SoftmaxKind kind, const Tensor& out, const Tensor& first, const Tensor& second,
+                   const DimSplit& split) {
     const bool is_log = kind == SoftmaxKind::kLogSoftmax || kind == SoftmaxKind::kLogSoftmaxGradient;
     const bool backward = is_gradient(kind);
     if (out.numel == 0) {

@@ -1,5 +1,5 @@
 // ScaledMaskedSoftmax: rows that fit in registers are read once; longer ones three times, by a group each.
-#include "attention/kernels.h"
+#include "attention/attention_kernels.h"
 #include "diopi_core/math.h"
 #include "diopi_core/raw_elements.h"
 #include "diopi_cuda/operand.h"

@@ -1,7 +1,7 @@
 // RotaryEmbedding: pairs of elements rotated by angles, several pairs by one access where they are laid out so.
 #include <algorithm>
 
-#include "attention/kernels.h"
+#include "attention/attention_kernels.h"
 #include "diopi_core/raw_elements.h"
 #include "diopi_cuda/aligned_vector.h"
 #include "diopi_cuda/operand.h"

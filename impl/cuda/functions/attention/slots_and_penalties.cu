@@ -1,7 +1,7 @@
 // DestIndexCopyKV and ApplyPenalty.
 #include <map>
 
-#include "attention/kernels.h"
+#include "attention/attention_kernels.h"
 #include "diopi_core/raw_elements.h"
 #include "diopi_cuda/operand.h"
 #include "diopi_cuda/primitives.h"

@@ -1,5 +1,5 @@
 // Equal: one answer for all elements, for which the call waits.
-#include "comparison_logical/kernels.h"
+#include "comparison_logical/comparison_logical_kernels.h"
 #include "diopi_core/promotion.h"
 #include "diopi_cuda/flag.h"
 #include "diopi_cuda/launch.h"

@@ -1,6 +1,6 @@
 // RoiAlign: a thread for each bin and channel. For the gradient a thread takes all bins of one channel of one image in
 // order, so that nothing is added by two.
-#include "detection/kernels.h"
+#include "detection/detection_kernels.h"
 #include "diopi_cuda/launch.h"
 #include "diopi_cuda/to_device.h"
 

@@ -13,8 +13,8 @@
 #include "diopi_cuda/operand.h"
 #include "diopi_cuda/order_norm.h"
 #include "diopi_cuda/size.h"
-#include "foreach/kernels.h"
-#include "optimizer/kernels.h"
+#include "foreach/foreach_kernels.h"
+#include "optimizer/optimizer_kernels.h"
 
 namespace diopi::cuda {
 

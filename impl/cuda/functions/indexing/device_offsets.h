@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "diopi_cuda/operand.h"
-#include "indexing/kernels.h"
+#include "indexing/indexing_kernels.h"
 
 namespace diopi::cuda {
 

@@ -3,7 +3,7 @@
 #include "diopi_cuda/atomic.h"
 #include "diopi_cuda/fast_divmod.h"
 #include "diopi_cuda/order_norm.h"
-#include "indexing/kernels.h"
+#include "indexing/indexing_kernels.h"
 
 namespace diopi::cuda {
 

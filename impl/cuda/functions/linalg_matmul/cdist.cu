@@ -2,7 +2,7 @@
 #include "diopi_cuda/launch.h"
 #include "diopi_cuda/order_norm.h"
 #include "linalg_matmul/batches.h"
-#include "linalg_matmul/kernels.h"
+#include "linalg_matmul/linalg_matmul_kernels.h"
 
 namespace diopi::cuda {
 

@@ -2,8 +2,8 @@
 #include "diopi_cuda/reduce.h"
 #include "diopi_cuda/size.h"
 #include "linalg_matmul/batches.h"
-#include "linalg_matmul/kernels.h"
-#include "reduction/kernels.h"
+#include "linalg_matmul/linalg_matmul_kernels.h"
+#include "reduction/reduction_kernels.h"
 
 namespace diopi::cuda {
 

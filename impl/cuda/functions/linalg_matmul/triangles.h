@@ -4,7 +4,7 @@
 
 #include "diopi_core/math.h"
 #include "diopi_cuda/group.h"
-#include "linalg_matmul/kernels.h"
+#include "linalg_matmul/linalg_matmul_kernels.h"
 
 namespace diopi::cuda {
 

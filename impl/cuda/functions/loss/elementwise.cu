@@ -4,7 +4,7 @@
 #include "diopi_cuda/rows.h"
 #include "elements.h"
 #include "formulas.h"
-#include "loss/kernels.h"
+#include "loss/loss_kernels.h"
 
 namespace diopi::cuda {
 

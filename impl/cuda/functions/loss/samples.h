@@ -6,7 +6,7 @@
 #include "diopi_core/cast.h"
 #include "diopi_cuda/aligned_vector.h"
 #include "diopi_cuda/launch.h"
-#include "loss/kernels.h"
+#include "loss/loss_kernels.h"
 
 namespace diopi::cuda {
 

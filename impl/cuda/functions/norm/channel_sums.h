@@ -4,7 +4,7 @@
 #define DIOPI_CUDA_NORM_CHANNEL_SUMS_H_
 
 #include "columns.h"
-#include "norm/kernels.h"
+#include "norm/norm_kernels.h"
 #include "span_kernels.h"
 
 namespace diopi::cuda {

@@ -1,6 +1,6 @@
 // GroupNorm and InstanceNorm: groups of channels of a sample, with a weight for each channel.
 #include "held.h"
-#include "norm/kernels.h"
+#include "norm/norm_kernels.h"
 #include "span_kernels.h"
 
 namespace diopi::cuda {

@@ -3,7 +3,7 @@
 #include "diopi_core/dense.h"
 #include "diopi_core/math.h"
 #include "diopi_cuda/aligned_vector.h"
-#include "norm/kernels.h"
+#include "norm/norm_kernels.h"
 
 namespace diopi::cuda {
 

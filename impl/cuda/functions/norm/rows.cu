@@ -1,7 +1,7 @@
 // LayerNorm and RMSNorm: rows with a weight for each position.
 #include "columns.h"
 #include "held.h"
-#include "norm/kernels.h"
+#include "norm/norm_kernels.h"
 #include "span_kernels.h"
 
 namespace diopi::cuda {

@@ -7,7 +7,7 @@
 
 #include "diopi_core/dense.h"
 #include "diopi_cuda/elementwise.h"
-#include "optimizer/kernels.h"
+#include "optimizer/optimizer_kernels.h"
 
 namespace diopi::cuda {
 

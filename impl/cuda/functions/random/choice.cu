@@ -4,7 +4,7 @@
 #include "diopi_cuda/launch.h"
 #include "diopi_cuda/primitives.h"
 #include "generator.h"
-#include "random/kernels.h"
+#include "random/random_kernels.h"
 
 namespace diopi::cuda {
 

@@ -5,7 +5,7 @@
 #include "diopi_core/raw_elements.h"
 #include "diopi_cuda/operand.h"
 #include "generator.h"
-#include "random/kernels.h"
+#include "random/random_kernels.h"
 
 namespace diopi::cuda {
 

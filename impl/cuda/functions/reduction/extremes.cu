@@ -1,7 +1,7 @@
 // The largest and smallest elements and where they stand.
 #include "diopi_core/math.h"
 #include "diopi_cuda/reduce.h"
-#include "reduction/kernels.h"
+#include "reduction/reduction_kernels.h"
 
 namespace diopi::cuda {
 

@@ -3,7 +3,7 @@
 #include "diopi_cuda/fast_divmod.h"
 #include "diopi_cuda/reduce.h"
 #include "diopi_cuda/size.h"
-#include "reduction/kernels.h"
+#include "reduction/reduction_kernels.h"
 
 namespace diopi::cuda {
 

@@ -2,7 +2,7 @@
 // each by a thread, next to its neighbours. Where there are few of them they are cut into parts: first the sums of
 // parts, then the sums before each, then the elements.
 #include "diopi_cuda/operand.h"
-#include "reduction/kernels.h"
+#include "reduction/reduction_kernels.h"
 
 namespace diopi::cuda {
 

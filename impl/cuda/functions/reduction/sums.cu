@@ -1,7 +1,7 @@
 // Sum, Mean, Prod, Any, All.
 #include "diopi_core/math.h"
 #include "diopi_cuda/reduce.h"
-#include "reduction/kernels.h"
+#include "reduction/reduction_kernels.h"
 
 namespace diopi::cuda {
 

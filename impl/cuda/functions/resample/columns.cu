@@ -2,7 +2,7 @@
 #include "diopi_core/dense.h"
 #include "diopi_cuda/launch.h"
 #include "diopi_cuda/windows_of.h"
-#include "resample/kernels.h"
+#include "resample/resample_kernels.h"
 
 namespace diopi::cuda {
 

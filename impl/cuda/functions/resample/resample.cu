@@ -2,8 +2,8 @@
 // Gradients are the same with the sums transposed, so that nothing is added up by two threads.
 #include "diopi_core/dense.h"
 #include "diopi_cuda/launch.h"
-#include "resample/kernels.h"
-#include "shape/kernels.h"
+#include "resample/resample_kernels.h"
+#include "shape/shape_kernels.h"
 
 namespace diopi::cuda {
 

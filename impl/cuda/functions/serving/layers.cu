@@ -4,7 +4,7 @@
 #include "diopi_cuda/launch.h"
 #include "diopi_cuda/operand.h"
 #include "diopi_cuda/to_device.h"
-#include "serving/kernels.h"
+#include "serving/serving_kernels.h"
 
 namespace diopi::cuda {
 

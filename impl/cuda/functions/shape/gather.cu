@@ -1,6 +1,6 @@
 // Pad and Roll by tables of coordinates, and the gradient of Unfold.
 #include "diopi_cuda/fast_divmod.h"
-#include "shape/kernels.h"
+#include "shape/shape_kernels.h"
 
 namespace diopi::cuda {
 

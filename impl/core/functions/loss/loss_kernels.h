@@ -1,7 +1,7 @@
 // What losses do to elements. Sums are accumulated in double.
 // Arguments have been checked, and outputs share no memory with inputs unless it is said. Each library has its own.
-#ifndef DIOPI_CORE_FUNCTIONS_LOSS_KERNELS_H_
-#define DIOPI_CORE_FUNCTIONS_LOSS_KERNELS_H_
+#ifndef DIOPI_CORE_FUNCTIONS_LOSS_LOSS_KERNELS_H_
+#define DIOPI_CORE_FUNCTIONS_LOSS_LOSS_KERNELS_H_
 
 #include "cross_entropy.h"
 #include "focus.h"
@@ -52,4 +52,4 @@ void cross_entropy_gradients(const Tensor& gradient_tensor, const Tensor& grad_o
 
 }  // namespace diopi::core
 
-#endif  // DIOPI_CORE_FUNCTIONS_LOSS_KERNELS_H_
+#endif  // DIOPI_CORE_FUNCTIONS_LOSS_LOSS_KERNELS_H_

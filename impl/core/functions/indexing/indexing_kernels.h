@@ -1,7 +1,7 @@
 // What indexing operators do to elements.
 // Arguments have been checked, and outputs share no memory with inputs unless it is said. Each library has its own.
-#ifndef DIOPI_CORE_FUNCTIONS_INDEXING_KERNELS_H_
-#define DIOPI_CORE_FUNCTIONS_INDEXING_KERNELS_H_
+#ifndef DIOPI_CORE_FUNCTIONS_INDEXING_INDEXING_KERNELS_H_
+#define DIOPI_CORE_FUNCTIONS_INDEXING_INDEXING_KERNELS_H_
 
 #include "positions.h"
 
@@ -58,4 +58,4 @@ void gather_gradient(const Tensor& result, const Tensor& gradient, const Positio
 
 }  // namespace diopi::core
 
-#endif  // DIOPI_CORE_FUNCTIONS_INDEXING_KERNELS_H_
+#endif  // DIOPI_CORE_FUNCTIONS_INDEXING_INDEXING_KERNELS_H_

@@ -1,7 +1,7 @@
 // How random operators sample.
 // Arguments have been checked, and outputs share no memory with inputs unless it is said. Each library has its own.
-#ifndef DIOPI_CORE_FUNCTIONS_RANDOM_KERNELS_H_
-#define DIOPI_CORE_FUNCTIONS_RANDOM_KERNELS_H_
+#ifndef DIOPI_CORE_FUNCTIONS_RANDOM_RANDOM_KERNELS_H_
+#define DIOPI_CORE_FUNCTIONS_RANDOM_RANDOM_KERNELS_H_
 
 #include "diopi_core/tensor.h"
 
@@ -32,4 +32,4 @@ void choose(const Tensor& target, const Tensor& weight_tensor, int64_t rows, int
 
 }  // namespace diopi::core
 
-#endif  // DIOPI_CORE_FUNCTIONS_RANDOM_KERNELS_H_
+#endif  // DIOPI_CORE_FUNCTIONS_RANDOM_RANDOM_KERNELS_H_

@@ -1,6 +1,6 @@
 // What detection does to elements. Arguments have been checked. Each library has its own.
-#ifndef DIOPI_CORE_FUNCTIONS_DETECTION_KERNELS_H_
-#define DIOPI_CORE_FUNCTIONS_DETECTION_KERNELS_H_
+#ifndef DIOPI_CORE_FUNCTIONS_DETECTION_DETECTION_KERNELS_H_
+#define DIOPI_CORE_FUNCTIONS_DETECTION_DETECTION_KERNELS_H_
 
 #include <algorithm>
 #include <vector>
@@ -108,4 +108,4 @@ void spread_regions(const Tensor& out, const Tensor& grad, const Grid& grid, con
 
 }  // namespace diopi::core
 
-#endif  // DIOPI_CORE_FUNCTIONS_DETECTION_KERNELS_H_
+#endif  // DIOPI_CORE_FUNCTIONS_DETECTION_DETECTION_KERNELS_H_

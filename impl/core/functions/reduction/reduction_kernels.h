@@ -1,7 +1,7 @@
 // What reductions do to elements, by group.
 // Arguments have been checked, and outputs share no memory with inputs unless it is said. Each library has its own.
-#ifndef DIOPI_CORE_FUNCTIONS_REDUCTION_KERNELS_H_
-#define DIOPI_CORE_FUNCTIONS_REDUCTION_KERNELS_H_
+#ifndef DIOPI_CORE_FUNCTIONS_REDUCTION_REDUCTION_KERNELS_H_
+#define DIOPI_CORE_FUNCTIONS_REDUCTION_REDUCTION_KERNELS_H_
 
 #include "diopi_core/raw_elements.h"
 #include "diopi_core/reduction.h"
@@ -36,4 +36,4 @@ void running_sums(const Tensor& out, const Tensor& input, const DimSplit& split,
 
 }  // namespace diopi::core
 
-#endif  // DIOPI_CORE_FUNCTIONS_REDUCTION_KERNELS_H_
+#endif  // DIOPI_CORE_FUNCTIONS_REDUCTION_REDUCTION_KERNELS_H_

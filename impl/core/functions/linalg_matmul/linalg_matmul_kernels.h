@@ -1,7 +1,7 @@
 // What products of matrices do to elements, other than the products.
 // Arguments have been checked, and outputs share no memory with inputs unless it is said. Each library has its own.
-#ifndef DIOPI_CORE_FUNCTIONS_LINALG_MATMUL_KERNELS_H_
-#define DIOPI_CORE_FUNCTIONS_LINALG_MATMUL_KERNELS_H_
+#ifndef DIOPI_CORE_FUNCTIONS_LINALG_MATMUL_LINALG_MATMUL_KERNELS_H_
+#define DIOPI_CORE_FUNCTIONS_LINALG_MATMUL_LINALG_MATMUL_KERNELS_H_
 
 #include "diopi_core/tensor.h"
 
@@ -50,4 +50,4 @@ void solve_gradients(const SolveGradients& to, const Tensor& x, const Tensor& b,
 
 }  // namespace diopi::core
 
-#endif  // DIOPI_CORE_FUNCTIONS_LINALG_MATMUL_KERNELS_H_
+#endif  // DIOPI_CORE_FUNCTIONS_LINALG_MATMUL_LINALG_MATMUL_KERNELS_H_

@@ -11,7 +11,7 @@ from header_helpers import facts_interface, shown, synthesise
 from diopigen.diagnostics import Sink
 from diopigen.header.cdecl import CInterface
 from diopigen.header.clang import parse_headers
-from diopigen.header.vendor import RULES, VendorSources, check_impl, scan_vendor, source_files
+from diopigen.header.vendor_sources import RULES, VendorSources, check_impl, scan_vendor, source_files
 
 RUNTIME = """\
 #ifndef RT_H

@@ -1,6 +1,6 @@
 // What products with matrices in compressed sparse rows do to elements. Each library has its own.
-#ifndef DIOPI_CORE_FUNCTIONS_SPARSE_KERNELS_H_
-#define DIOPI_CORE_FUNCTIONS_SPARSE_KERNELS_H_
+#ifndef DIOPI_CORE_FUNCTIONS_SPARSE_SPARSE_KERNELS_H_
+#define DIOPI_CORE_FUNCTIONS_SPARSE_SPARSE_KERNELS_H_
 
 #include "diopi_core/dense.h"
 
@@ -18,4 +18,4 @@ void multiply_sparse(const Tensor& out, const Tensor& values_tensor, const Tenso
 
 }  // namespace diopi::core
 
-#endif  // DIOPI_CORE_FUNCTIONS_SPARSE_KERNELS_H_
+#endif  // DIOPI_CORE_FUNCTIONS_SPARSE_SPARSE_KERNELS_H_

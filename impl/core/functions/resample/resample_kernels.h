@@ -1,7 +1,7 @@
 // What resampling and unfolding do to elements; pooling.h and convolution.h have the others.
 // Arguments have been checked, and outputs share no memory with inputs unless it is said. Each library has its own.
-#ifndef DIOPI_CORE_FUNCTIONS_RESAMPLE_KERNELS_H_
-#define DIOPI_CORE_FUNCTIONS_RESAMPLE_KERNELS_H_
+#ifndef DIOPI_CORE_FUNCTIONS_RESAMPLE_RESAMPLE_KERNELS_H_
+#define DIOPI_CORE_FUNCTIONS_RESAMPLE_RESAMPLE_KERNELS_H_
 
 #include "diopi_core/unfold.h"
 #include "resize.h"
@@ -35,4 +35,4 @@ void fold_images(const Tensor& out_tensor, const Tensor& input_tensor, const Sli
 
 }  // namespace diopi::core
 
-#endif  // DIOPI_CORE_FUNCTIONS_RESAMPLE_KERNELS_H_
+#endif  // DIOPI_CORE_FUNCTIONS_RESAMPLE_RESAMPLE_KERNELS_H_

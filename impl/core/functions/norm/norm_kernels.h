@@ -1,7 +1,7 @@
 // What normalisations do to elements. Statistics are accumulated in double; null outputs are dropped.
 // Arguments have been checked, and outputs share no memory with inputs unless it is said. Each library has its own.
-#ifndef DIOPI_CORE_FUNCTIONS_NORM_KERNELS_H_
-#define DIOPI_CORE_FUNCTIONS_NORM_KERNELS_H_
+#ifndef DIOPI_CORE_FUNCTIONS_NORM_NORM_KERNELS_H_
+#define DIOPI_CORE_FUNCTIONS_NORM_NORM_KERNELS_H_
 
 #include "group_norm.h"
 #include "trailing.h"
@@ -81,4 +81,4 @@ void gradients_from_sums(const Tensor& gradient_tensor, const Tensor& grad_out_t
 
 }  // namespace diopi::core
 
-#endif  // DIOPI_CORE_FUNCTIONS_NORM_KERNELS_H_
+#endif  // DIOPI_CORE_FUNCTIONS_NORM_NORM_KERNELS_H_

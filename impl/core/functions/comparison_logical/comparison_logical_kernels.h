@@ -1,7 +1,7 @@
 // What comparisons do to elements.
 // Arguments have been checked, and outputs share no memory with inputs unless it is said. Each library has its own.
-#ifndef DIOPI_CORE_FUNCTIONS_COMPARISON_LOGICAL_KERNELS_H_
-#define DIOPI_CORE_FUNCTIONS_COMPARISON_LOGICAL_KERNELS_H_
+#ifndef DIOPI_CORE_FUNCTIONS_COMPARISON_LOGICAL_COMPARISON_LOGICAL_KERNELS_H_
+#define DIOPI_CORE_FUNCTIONS_COMPARISON_LOGICAL_COMPARISON_LOGICAL_KERNELS_H_
 
 #include "diopi_core/tensor.h"
 
@@ -12,4 +12,4 @@ void equal_elements(bool* out, const Tensor& input_tensor, const Tensor& other_t
 
 }  // namespace diopi::core
 
-#endif  // DIOPI_CORE_FUNCTIONS_COMPARISON_LOGICAL_KERNELS_H_
+#endif  // DIOPI_CORE_FUNCTIONS_COMPARISON_LOGICAL_COMPARISON_LOGICAL_KERNELS_H_

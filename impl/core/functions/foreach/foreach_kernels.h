@@ -1,7 +1,7 @@
 // What operators over lists do to all their tensors.
 // Arguments have been checked, and outputs share no memory with inputs unless it is said. Each library has its own.
-#ifndef DIOPI_CORE_FUNCTIONS_FOREACH_KERNELS_H_
-#define DIOPI_CORE_FUNCTIONS_FOREACH_KERNELS_H_
+#ifndef DIOPI_CORE_FUNCTIONS_FOREACH_FOREACH_KERNELS_H_
+#define DIOPI_CORE_FUNCTIONS_FOREACH_FOREACH_KERNELS_H_
 
 #include <vector>
 
@@ -17,4 +17,4 @@ void unscale(const std::vector<Tensor>& gradients, const Tensor& found_tensor, c
 
 }  // namespace diopi::core
 
-#endif  // DIOPI_CORE_FUNCTIONS_FOREACH_KERNELS_H_
+#endif  // DIOPI_CORE_FUNCTIONS_FOREACH_FOREACH_KERNELS_H_

@@ -54,7 +54,7 @@ class _Worker:
         return self.process.stdin
 
 
-class Session:
+class CaseWorkers:
     """Processes that check cases, each with an executor of its own."""
 
     def __init__(

@@ -1,7 +1,7 @@
 // What operators of language models do to elements, other than attention itself.
 // Arguments have been checked, and outputs share no memory with inputs unless it is said. Each library has its own.
-#ifndef DIOPI_CORE_FUNCTIONS_ATTENTION_KERNELS_H_
-#define DIOPI_CORE_FUNCTIONS_ATTENTION_KERNELS_H_
+#ifndef DIOPI_CORE_FUNCTIONS_ATTENTION_ATTENTION_KERNELS_H_
+#define DIOPI_CORE_FUNCTIONS_ATTENTION_ATTENTION_KERNELS_H_
 
 #include <vector>
 
@@ -46,4 +46,4 @@ void copy_to_slots(const Tensor& cache, const Tensor& tokens, const std::vector<
 
 }  // namespace diopi::core::attention
 
-#endif  // DIOPI_CORE_FUNCTIONS_ATTENTION_KERNELS_H_
+#endif  // DIOPI_CORE_FUNCTIONS_ATTENTION_ATTENTION_KERNELS_H_

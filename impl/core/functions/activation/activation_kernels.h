@@ -1,7 +1,7 @@
 // What softmax does to elements.
 // Arguments have been checked, and outputs share no memory with inputs unless it is said. Each library has its own.
-#ifndef DIOPI_CORE_FUNCTIONS_ACTIVATION_KERNELS_H_
-#define DIOPI_CORE_FUNCTIONS_ACTIVATION_KERNELS_H_
+#ifndef DIOPI_CORE_FUNCTIONS_ACTIVATION_ACTIVATION_KERNELS_H_
+#define DIOPI_CORE_FUNCTIONS_ACTIVATION_ACTIVATION_KERNELS_H_
 
 #include "diopi_core/promotion.h"
 #include "diopi_core/raw_elements.h"
@@ -19,8 +19,9 @@ inline Dtype softmax_dtype(const Tensor& out, const Tensor& first) { return prom
 
 // Along the middle one of three dimensions. `first` is the input, or grad_output, whose `second` is what the
 // operator gave. `out` may be either of them.
-void softmax(SoftmaxKind kind, const Tensor& out, const Tensor& first, const Tensor& second, const DimSplit& split);
+void softmax_along(SoftmaxKind kind, const Tensor& out, const Tensor& first, const Tensor& second,
+                   const DimSplit& split);
 
 }  // namespace diopi::core
 
-#endif  // DIOPI_CORE_FUNCTIONS_ACTIVATION_KERNELS_H_
+#endif  // DIOPI_CORE_FUNCTIONS_ACTIVATION_ACTIVATION_KERNELS_H_

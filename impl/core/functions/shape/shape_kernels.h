@@ -1,7 +1,7 @@
 // What shape operators do that is no copy of a view.
 // Arguments have been checked, and outputs share no memory with inputs unless it is said. Each library has its own.
-#ifndef DIOPI_CORE_FUNCTIONS_SHAPE_KERNELS_H_
-#define DIOPI_CORE_FUNCTIONS_SHAPE_KERNELS_H_
+#ifndef DIOPI_CORE_FUNCTIONS_SHAPE_SHAPE_KERNELS_H_
+#define DIOPI_CORE_FUNCTIONS_SHAPE_SHAPE_KERNELS_H_
 
 #include "diopi_core/raw_elements.h"
 
@@ -18,4 +18,4 @@ void add_up_windows(const Tensor& result, const Tensor& gradient, const DimSplit
 
 }  // namespace diopi::core
 
-#endif  // DIOPI_CORE_FUNCTIONS_SHAPE_KERNELS_H_
+#endif  // DIOPI_CORE_FUNCTIONS_SHAPE_SHAPE_KERNELS_H_

@@ -1,7 +1,7 @@
 // What sorting does to elements.
 // Arguments have been checked, and outputs share no memory with inputs unless it is said. Each library has its own.
-#ifndef DIOPI_CORE_FUNCTIONS_SORTING_KERNELS_H_
-#define DIOPI_CORE_FUNCTIONS_SORTING_KERNELS_H_
+#ifndef DIOPI_CORE_FUNCTIONS_SORTING_SORTING_KERNELS_H_
+#define DIOPI_CORE_FUNCTIONS_SORTING_SORTING_KERNELS_H_
 
 #include "../indexing/positions.h"
 #include "diopi_core/reduction.h"
@@ -22,4 +22,4 @@ void return_slices(const Tensor& result, const Tensor& gradient, const Positions
 
 }  // namespace diopi::core
 
-#endif  // DIOPI_CORE_FUNCTIONS_SORTING_KERNELS_H_
+#endif  // DIOPI_CORE_FUNCTIONS_SORTING_SORTING_KERNELS_H_

@@ -1,7 +1,7 @@
 // What optimizers do to elements, in addition to the kernels of the spec.
 // Arguments have been checked, and outputs share no memory with inputs unless it is said. Each library has its own.
-#ifndef DIOPI_CORE_FUNCTIONS_OPTIMIZER_KERNELS_H_
-#define DIOPI_CORE_FUNCTIONS_OPTIMIZER_KERNELS_H_
+#ifndef DIOPI_CORE_FUNCTIONS_OPTIMIZER_OPTIMIZER_KERNELS_H_
+#define DIOPI_CORE_FUNCTIONS_OPTIMIZER_OPTIMIZER_KERNELS_H_
 
 #include <vector>
 
@@ -47,4 +47,4 @@ void take_steps(const std::vector<AdamWStep>& steps, const AdamWSettings& settin
 
 }  // namespace diopi::core
 
-#endif  // DIOPI_CORE_FUNCTIONS_OPTIMIZER_KERNELS_H_
+#endif  // DIOPI_CORE_FUNCTIONS_OPTIMIZER_OPTIMIZER_KERNELS_H_

@@ -1,7 +1,7 @@
 // What the layers of a served language model do to elements, other than products, norms and attention itself.
 // Arguments have been checked, and outputs share no memory with inputs unless it is said. Each library has its own.
-#ifndef DIOPI_CORE_FUNCTIONS_SERVING_KERNELS_H_
-#define DIOPI_CORE_FUNCTIONS_SERVING_KERNELS_H_
+#ifndef DIOPI_CORE_FUNCTIONS_SERVING_SERVING_KERNELS_H_
+#define DIOPI_CORE_FUNCTIONS_SERVING_SERVING_KERNELS_H_
 
 #include <vector>
 
@@ -39,4 +39,4 @@ void cache_tokens(const Tensor& queries, const Tensor& keys, const Tensor& value
 
 }  // namespace diopi::core::serving
 
-#endif  // DIOPI_CORE_FUNCTIONS_SERVING_KERNELS_H_
+#endif  // DIOPI_CORE_FUNCTIONS_SERVING_SERVING_KERNELS_H_
