@@ -128,7 +128,7 @@ class _Inventory:
             if without:
                 first = without[0]
                 signature = f"{kernel_name(first)}(const {arguments_name(first)}&)"
-                fix = f"define kernels::{signature} in impl/{library}/functions"
+                fix = f"define entry::{signature} in impl/{library}/functions"
                 message = f"the {LIBRARIES[library]} library has no kernel for {_names(without)}"
                 yield Gap("missing-kernel", without, message, fix, reason, self._former_kernel(first, kernels))
         for function in functions:

@@ -121,7 +121,7 @@ def _in_sources(tree: Tree, interface: Interface, names: Mapping[str, str]) -> N
             words |= {function.name: now.name, arguments_name(function): arguments_name(now)}
             kernels[kernel_name(function)] = kernel_name(now)
     pattern = re.compile(
-        rf"\b(?P<word>{'|'.join(words)})\b|\bkernels::(?P<called>{'|'.join(kernels)})\b"
+        rf"\b(?P<word>{'|'.join(words)})\b|\bentry::(?P<called>{'|'.join(kernels)})\b"
         rf"|\b(?P<defined>{'|'.join(kernels)})\b(?=\s*\(\s*const\s+(?:\w+::)*(?:{'|'.join(words)})\b)"
     )
     for file in tree.files(*SOURCES):

@@ -191,7 +191,7 @@ def _in_sources(tree: Tree, gone: Sequence[Function]) -> None:
     types, kernels, names = (
         "|".join(sorted({of(one) for one in gone})) for of in (arguments_name, kernel_name, lambda one: str(one.name))
     )
-    pattern = re.compile(rf"\b(?:{names}|{types})\b|\bkernels::(?:{kernels})\b")
+    pattern = re.compile(rf"\b(?:{names}|{types})\b|\bentry::(?:{kernels})\b")
     for text, span in code_lines(tree, pattern, *SOURCES):
         tree.by_hand(f"'{text}' is of a function that is gone", span, "remove it, with what only it needs")
 

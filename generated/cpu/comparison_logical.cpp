@@ -8,7 +8,7 @@
 
 #include "diopi_core/elementwise.h"
 
-namespace diopi::cpu {
+namespace diopigen::cpu {
 
 using namespace core;
 
@@ -195,9 +195,9 @@ struct IsNanLoop {
 
 }  // namespace
 
-}  // namespace diopi::cpu
+}  // namespace diopigen::cpu
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 using namespace cpu;
 
@@ -565,4 +565,4 @@ void is_nan(const IsNanArgs& args) {
     call.run(loops<IsNanLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry

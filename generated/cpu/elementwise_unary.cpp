@@ -8,7 +8,7 @@
 
 #include "diopi_core/elementwise.h"
 
-namespace diopi::cpu {
+namespace diopigen::cpu {
 
 using namespace core;
 
@@ -419,9 +419,9 @@ struct SgnLoop {
 
 }  // namespace
 
-}  // namespace diopi::cpu
+}  // namespace diopigen::cpu
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 using namespace cpu;
 
@@ -889,4 +889,4 @@ void sgn_inp(const SgnInpArgs& args) {
     call.run(loops<SgnLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry

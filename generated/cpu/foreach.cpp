@@ -8,7 +8,7 @@
 
 #include "diopi_core/elementwise.h"
 
-namespace diopi::cpu {
+namespace diopigen::cpu {
 
 using namespace core;
 
@@ -44,9 +44,9 @@ struct ForeachmulTensorLoop {
 
 }  // namespace
 
-}  // namespace diopi::cpu
+}  // namespace diopigen::cpu
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 using namespace cpu;
 
@@ -116,4 +116,4 @@ void foreachmul_inp_tensor(const ForeachmulInpTensorArgs& args) {
     }
 }
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry

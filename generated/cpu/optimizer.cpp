@@ -8,7 +8,7 @@
 
 #include "diopi_core/elementwise.h"
 
-namespace diopi::cpu {
+namespace diopigen::cpu {
 
 using namespace core;
 
@@ -243,9 +243,9 @@ struct RmspropLoop {
 
 }  // namespace
 
-}  // namespace diopi::cpu
+}  // namespace diopigen::cpu
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 using namespace cpu;
 
@@ -363,4 +363,4 @@ void rmsprop(const RmspropArgs& args) {
     call.run(loops<RmspropLoop, kFloat32 | kFloat64>());
 }
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry

@@ -8,7 +8,7 @@
 
 #include "diopi_core/elementwise.h"
 
-namespace diopi::cpu {
+namespace diopigen::cpu {
 
 using namespace core;
 
@@ -47,9 +47,9 @@ struct UpdatePaddingCountLoop {
 
 }  // namespace
 
-}  // namespace diopi::cpu
+}  // namespace diopigen::cpu
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 using namespace cpu;
 
@@ -74,4 +74,4 @@ void update_padding_count(const UpdatePaddingCountArgs& args) {
     call.run(loops<UpdatePaddingCountLoop, kInt32 | kInt64>());
 }
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry

@@ -7,7 +7,7 @@
 #include "activation.h"
 #include "diopi_cuda/elementwise.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -236,9 +236,9 @@ struct SiluBackwardLoop {
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 using namespace cuda;
 
@@ -466,4 +466,4 @@ void silu_backward(const SiluBackwardArgs& args) {
     call.run(launches<SiluBackwardLoop, kFloat32 | kFloat64>());
 }
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry

@@ -7,7 +7,7 @@
 #include "comparison_logical.h"
 #include "diopi_cuda/elementwise.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -166,9 +166,9 @@ struct IsNanLoop {
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 using namespace cuda;
 
@@ -536,4 +536,4 @@ void is_nan(const IsNanArgs& args) {
     call.run(launches<IsNanLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry

@@ -7,7 +7,7 @@
 #include "creation_fill.h"
 #include "diopi_cuda/elementwise.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -86,9 +86,9 @@ struct ZeroInpLoop {
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 using namespace cuda;
 
@@ -146,4 +146,4 @@ void zero_inp(const ZeroInpArgs& args) {
     call.run(launches<ZeroInpLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry

@@ -7,7 +7,7 @@
 #include "diopi_cuda/elementwise.h"
 #include "elementwise_binary.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -162,9 +162,9 @@ struct ComplexLoop {
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 using namespace cuda;
 
@@ -530,4 +530,4 @@ void complex(const ComplexArgs& args) {
     call.run(launches<ComplexLoop, kFloat32 | kFloat64>());
 }
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry

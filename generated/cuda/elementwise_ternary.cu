@@ -7,7 +7,7 @@
 #include "diopi_cuda/elementwise.h"
 #include "elementwise_ternary.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -98,9 +98,9 @@ struct LerpTensorLoop {
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 using namespace cuda;
 
@@ -266,4 +266,4 @@ void lerp_scalar(const LerpScalarArgs& args) {
     call.run(launches<LerpTensorLoop, kComplex | kFloat32 | kFloat64>());
 }
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry

@@ -7,7 +7,7 @@
 #include "diopi_cuda/elementwise.h"
 #include "elementwise_unary.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -354,9 +354,9 @@ struct SgnLoop {
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 using namespace cuda;
 
@@ -824,4 +824,4 @@ void sgn_inp(const SgnInpArgs& args) {
     call.run(launches<SgnLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry

@@ -7,7 +7,7 @@
 #include "diopi_cuda/elementwise.h"
 #include "foreach.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -37,9 +37,9 @@ struct ForeachmulTensorLoop {
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 using namespace cuda;
 
@@ -121,4 +121,4 @@ void foreachmul_inp_tensor(const ForeachmulInpTensorArgs& args) {
     list.launch();
 }
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry

@@ -7,7 +7,7 @@
 #include "diopi_cuda/elementwise.h"
 #include "optimizer.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -228,9 +228,9 @@ struct RmspropLoop {
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 using namespace cuda;
 
@@ -348,4 +348,4 @@ void rmsprop(const RmspropArgs& args) {
     call.run(launches<RmspropLoop, kFloat32 | kFloat64>());
 }
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry

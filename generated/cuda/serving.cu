@@ -7,7 +7,7 @@
 #include "diopi_cuda/elementwise.h"
 #include "serving.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -40,9 +40,9 @@ struct UpdatePaddingCountLoop {
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 using namespace cuda;
 
@@ -67,4 +67,4 @@ void update_padding_count(const UpdatePaddingCountArgs& args) {
     call.run(launches<UpdatePaddingCountLoop, kInt32 | kInt64>());
 }
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry

@@ -8,7 +8,7 @@
 #include "diopi_cuda/elementwise.h"
 #include "shape.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -42,9 +42,9 @@ struct TriuLoop {
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 using namespace cuda;
 
@@ -84,4 +84,4 @@ void triu_inp(const TriuInpArgs& args) {
     call.run(launches<TriuLoop, kBool | kIntegral | kComplex | kFloat32 | kFloat64>());
 }
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry

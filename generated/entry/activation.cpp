@@ -8,54 +8,54 @@
 #include "contracts.h"
 #include "diopi_core/call.h"
 
-using namespace diopi::core;
-namespace kernels = diopi::kernels;
+using namespace diopigen::core;
+namespace entry = diopigen::entry;
 
 DIOPI_API diopiError_t diopiRelu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiRelu", ctx, [&] {
-        require_covered(kernels::relu != nullptr);
+        require_covered(entry::relu != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kRelu, operands);
-        kernels::relu({ctx, call.tensor(0), call.tensor(1)});
+        entry::relu({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiReluInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return guarded("diopiReluInp", ctx, [&] {
-        require_covered(kernels::relu_inp != nullptr);
+        require_covered(entry::relu_inp != nullptr);
         OperandList<1> operands;
         operands.inout("input", input);
         const Call call(contract::kReluInp, operands);
-        kernels::relu_inp({ctx, call.tensor(0)});
+        entry::relu_inp({ctx, call.tensor(0)});
     });
 }
 
 DIOPI_API diopiError_t diopiHardtanh(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                      const diopiScalar_t* min_val, const diopiScalar_t* max_val) {
     return guarded("diopiHardtanh", ctx, [&] {
-        require_covered(kernels::hardtanh != nullptr);
+        require_covered(entry::hardtanh != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("min_val", min_val);
         operands.value("max_val", max_val);
         const Call call(contract::kHardtanh, operands);
-        kernels::hardtanh({ctx, call.tensor(0), call.tensor(1), number(*min_val), number(*max_val)});
+        entry::hardtanh({ctx, call.tensor(0), call.tensor(1), number(*min_val), number(*max_val)});
     });
 }
 
 DIOPI_API diopiError_t diopiHardtanhInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                         const diopiScalar_t* min_val, const diopiScalar_t* max_val) {
     return guarded("diopiHardtanhInp", ctx, [&] {
-        require_covered(kernels::hardtanh_inp != nullptr);
+        require_covered(entry::hardtanh_inp != nullptr);
         OperandList<3> operands;
         operands.inout("input", input);
         operands.value("min_val", min_val);
         operands.value("max_val", max_val);
         const Call call(contract::kHardtanhInp, operands);
-        kernels::hardtanh_inp({ctx, call.tensor(0), number(*min_val), number(*max_val)});
+        entry::hardtanh_inp({ctx, call.tensor(0), number(*min_val), number(*max_val)});
     });
 }
 
@@ -63,7 +63,7 @@ DIOPI_API diopiError_t diopiHardtanhBackward(diopiContextHandle_t ctx, diopiTens
                                              diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                              const diopiScalar_t* min_val, const diopiScalar_t* max_val) {
     return guarded("diopiHardtanhBackward", ctx, [&] {
-        require_covered(kernels::hardtanh_backward != nullptr);
+        require_covered(entry::hardtanh_backward != nullptr);
         OperandList<5> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -71,7 +71,7 @@ DIOPI_API diopiError_t diopiHardtanhBackward(diopiContextHandle_t ctx, diopiTens
         operands.value("min_val", min_val);
         operands.value("max_val", max_val);
         const Call call(contract::kHardtanhBackward, operands);
-        kernels::hardtanh_backward(
+        entry::hardtanh_backward(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), number(*min_val), number(*max_val)});
     });
 }
@@ -79,62 +79,62 @@ DIOPI_API diopiError_t diopiHardtanhBackward(diopiContextHandle_t ctx, diopiTens
 DIOPI_API diopiError_t diopiHardswish(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                       diopiConstTensorHandle_t input) {
     return guarded("diopiHardswish", ctx, [&] {
-        require_covered(kernels::hardswish != nullptr);
+        require_covered(entry::hardswish != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kHardswish, operands);
-        kernels::hardswish({ctx, call.tensor(0), call.tensor(1)});
+        entry::hardswish({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiHardswishInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return guarded("diopiHardswishInp", ctx, [&] {
-        require_covered(kernels::hardswish_inp != nullptr);
+        require_covered(entry::hardswish_inp != nullptr);
         OperandList<1> operands;
         operands.inout("input", input);
         const Call call(contract::kHardswishInp, operands);
-        kernels::hardswish_inp({ctx, call.tensor(0)});
+        entry::hardswish_inp({ctx, call.tensor(0)});
     });
 }
 
 DIOPI_API diopiError_t diopiHardswishBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input) {
     return guarded("diopiHardswishBackward", ctx, [&] {
-        require_covered(kernels::hardswish_backward != nullptr);
+        require_covered(entry::hardswish_backward != nullptr);
         OperandList<3> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
         operands.in("input", input);
         const Call call(contract::kHardswishBackward, operands);
-        kernels::hardswish_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::hardswish_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
 DIOPI_API diopiError_t diopiThreshold(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                       const diopiScalar_t* threshold, const diopiScalar_t* value) {
     return guarded("diopiThreshold", ctx, [&] {
-        require_covered(kernels::threshold != nullptr);
+        require_covered(entry::threshold != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("threshold", threshold);
         operands.value("value", value);
         const Call call(contract::kThreshold, operands);
-        kernels::threshold({ctx, call.tensor(0), call.tensor(1), number(*threshold), number(*value)});
+        entry::threshold({ctx, call.tensor(0), call.tensor(1), number(*threshold), number(*value)});
     });
 }
 
 DIOPI_API diopiError_t diopiThresholdInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                          const diopiScalar_t* threshold, const diopiScalar_t* value) {
     return guarded("diopiThresholdInp", ctx, [&] {
-        require_covered(kernels::threshold_inp != nullptr);
+        require_covered(entry::threshold_inp != nullptr);
         OperandList<3> operands;
         operands.inout("input", input);
         operands.value("threshold", threshold);
         operands.value("value", value);
         const Call call(contract::kThresholdInp, operands);
-        kernels::threshold_inp({ctx, call.tensor(0), number(*threshold), number(*value)});
+        entry::threshold_inp({ctx, call.tensor(0), number(*threshold), number(*value)});
     });
 }
 
@@ -142,27 +142,27 @@ DIOPI_API diopiError_t diopiThresholdBackward(diopiContextHandle_t ctx, diopiTen
                                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                               const diopiScalar_t* threshold) {
     return guarded("diopiThresholdBackward", ctx, [&] {
-        require_covered(kernels::threshold_backward != nullptr);
+        require_covered(entry::threshold_backward != nullptr);
         OperandList<4> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
         operands.in("input", input);
         operands.value("threshold", threshold);
         const Call call(contract::kThresholdBackward, operands);
-        kernels::threshold_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), number(*threshold)});
+        entry::threshold_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), number(*threshold)});
     });
 }
 
 DIOPI_API diopiError_t diopiGelu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                  const char* approximate) {
     return guarded("diopiGelu", ctx, [&] {
-        require_covered(kernels::gelu != nullptr);
+        require_covered(entry::gelu != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("approximate", approximate);
         const Call call(contract::kGelu, operands);
-        kernels::gelu({ctx, call.tensor(0), call.tensor(1), text(approximate)});
+        entry::gelu({ctx, call.tensor(0), call.tensor(1), text(approximate)});
     });
 }
 
@@ -170,39 +170,39 @@ DIOPI_API diopiError_t diopiGeluBackward(diopiContextHandle_t ctx, diopiTensorHa
                                          diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                          const char* approximate) {
     return guarded("diopiGeluBackward", ctx, [&] {
-        require_covered(kernels::gelu_backward != nullptr);
+        require_covered(entry::gelu_backward != nullptr);
         OperandList<4> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
         operands.in("input", input);
         operands.value("approximate", approximate);
         const Call call(contract::kGeluBackward, operands);
-        kernels::gelu_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), text(approximate)});
+        entry::gelu_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), text(approximate)});
     });
 }
 
 DIOPI_API diopiError_t diopiLeakyRelu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                       const diopiScalar_t* negative_slope) {
     return guarded("diopiLeakyRelu", ctx, [&] {
-        require_covered(kernels::leaky_relu != nullptr);
+        require_covered(entry::leaky_relu != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("negative_slope", negative_slope);
         const Call call(contract::kLeakyRelu, operands);
-        kernels::leaky_relu({ctx, call.tensor(0), call.tensor(1), number(*negative_slope)});
+        entry::leaky_relu({ctx, call.tensor(0), call.tensor(1), number(*negative_slope)});
     });
 }
 
 DIOPI_API diopiError_t diopiLeakyReluInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                          const diopiScalar_t* negative_slope) {
     return guarded("diopiLeakyReluInp", ctx, [&] {
-        require_covered(kernels::leaky_relu_inp != nullptr);
+        require_covered(entry::leaky_relu_inp != nullptr);
         OperandList<2> operands;
         operands.inout("input", input);
         operands.value("negative_slope", negative_slope);
         const Call call(contract::kLeakyReluInp, operands);
-        kernels::leaky_relu_inp({ctx, call.tensor(0), number(*negative_slope)});
+        entry::leaky_relu_inp({ctx, call.tensor(0), number(*negative_slope)});
     });
 }
 
@@ -210,7 +210,7 @@ DIOPI_API diopiError_t diopiLeakyReluBackward(diopiContextHandle_t ctx, diopiTen
                                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                               const diopiScalar_t* negative_slope, bool input_is_result) {
     return guarded("diopiLeakyReluBackward", ctx, [&] {
-        require_covered(kernels::leaky_relu_backward != nullptr);
+        require_covered(entry::leaky_relu_backward != nullptr);
         OperandList<5> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -218,123 +218,123 @@ DIOPI_API diopiError_t diopiLeakyReluBackward(diopiContextHandle_t ctx, diopiTen
         operands.value("negative_slope", negative_slope);
         operands.value("input_is_result", input_is_result);
         const Call call(contract::kLeakyReluBackward, operands);
-        kernels::leaky_relu_backward(
+        entry::leaky_relu_backward(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), number(*negative_slope), input_is_result});
     });
 }
 
 DIOPI_API diopiError_t diopiTanhInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return guarded("diopiTanhInp", ctx, [&] {
-        require_covered(kernels::tanh_inp != nullptr);
+        require_covered(entry::tanh_inp != nullptr);
         OperandList<1> operands;
         operands.inout("input", input);
         const Call call(contract::kTanhInp, operands);
-        kernels::tanh_inp({ctx, call.tensor(0)});
+        entry::tanh_inp({ctx, call.tensor(0)});
     });
 }
 
 DIOPI_API diopiError_t diopiTanh(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiTanh", ctx, [&] {
-        require_covered(kernels::tanh != nullptr);
+        require_covered(entry::tanh != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kTanh, operands);
-        kernels::tanh({ctx, call.tensor(0), call.tensor(1)});
+        entry::tanh({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiTanhBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                          diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output) {
     return guarded("diopiTanhBackward", ctx, [&] {
-        require_covered(kernels::tanh_backward != nullptr);
+        require_covered(entry::tanh_backward != nullptr);
         OperandList<3> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
         operands.in("output", output);
         const Call call(contract::kTanhBackward, operands);
-        kernels::tanh_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::tanh_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
 DIOPI_API diopiError_t diopiSigmoidInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return guarded("diopiSigmoidInp", ctx, [&] {
-        require_covered(kernels::sigmoid_inp != nullptr);
+        require_covered(entry::sigmoid_inp != nullptr);
         OperandList<1> operands;
         operands.inout("input", input);
         const Call call(contract::kSigmoidInp, operands);
-        kernels::sigmoid_inp({ctx, call.tensor(0)});
+        entry::sigmoid_inp({ctx, call.tensor(0)});
     });
 }
 
 DIOPI_API diopiError_t diopiSigmoid(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiSigmoid", ctx, [&] {
-        require_covered(kernels::sigmoid != nullptr);
+        require_covered(entry::sigmoid != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kSigmoid, operands);
-        kernels::sigmoid({ctx, call.tensor(0), call.tensor(1)});
+        entry::sigmoid({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiSigmoidBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                             diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output) {
     return guarded("diopiSigmoidBackward", ctx, [&] {
-        require_covered(kernels::sigmoid_backward != nullptr);
+        require_covered(entry::sigmoid_backward != nullptr);
         OperandList<3> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
         operands.in("output", output);
         const Call call(contract::kSigmoidBackward, operands);
-        kernels::sigmoid_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::sigmoid_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
 DIOPI_API diopiError_t diopiSiluInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return guarded("diopiSiluInp", ctx, [&] {
-        require_covered(kernels::silu_inp != nullptr);
+        require_covered(entry::silu_inp != nullptr);
         OperandList<1> operands;
         operands.inout("input", input);
         const Call call(contract::kSiluInp, operands);
-        kernels::silu_inp({ctx, call.tensor(0)});
+        entry::silu_inp({ctx, call.tensor(0)});
     });
 }
 
 DIOPI_API diopiError_t diopiSilu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiSilu", ctx, [&] {
-        require_covered(kernels::silu != nullptr);
+        require_covered(entry::silu != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kSilu, operands);
-        kernels::silu({ctx, call.tensor(0), call.tensor(1)});
+        entry::silu({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiSiluBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                          diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input) {
     return guarded("diopiSiluBackward", ctx, [&] {
-        require_covered(kernels::silu_backward != nullptr);
+        require_covered(entry::silu_backward != nullptr);
         OperandList<3> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
         operands.in("input", input);
         const Call call(contract::kSiluBackward, operands);
-        kernels::silu_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::silu_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
 DIOPI_API diopiError_t diopiSoftmax(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                     int64_t dim) {
     return guarded("diopiSoftmax", ctx, [&] {
-        require_covered(kernels::softmax != nullptr);
+        require_covered(entry::softmax != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("dim", dim);
         const Call call(contract::kSoftmax, operands);
-        kernels::softmax({ctx, call.tensor(0), call.tensor(1), dim});
+        entry::softmax({ctx, call.tensor(0), call.tensor(1), dim});
     });
 }
 
@@ -342,27 +342,27 @@ DIOPI_API diopiError_t diopiSoftmaxBackward(diopiContextHandle_t ctx, diopiTenso
                                             diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output,
                                             int64_t dim) {
     return guarded("diopiSoftmaxBackward", ctx, [&] {
-        require_covered(kernels::softmax_backward != nullptr);
+        require_covered(entry::softmax_backward != nullptr);
         OperandList<4> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
         operands.in("output", output);
         operands.value("dim", dim);
         const Call call(contract::kSoftmaxBackward, operands);
-        kernels::softmax_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), dim});
+        entry::softmax_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), dim});
     });
 }
 
 DIOPI_API diopiError_t diopiLogSoftmax(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                        diopiConstTensorHandle_t input, int64_t dim) {
     return guarded("diopiLogSoftmax", ctx, [&] {
-        require_covered(kernels::log_softmax != nullptr);
+        require_covered(entry::log_softmax != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("dim", dim);
         const Call call(contract::kLogSoftmax, operands);
-        kernels::log_softmax({ctx, call.tensor(0), call.tensor(1), dim});
+        entry::log_softmax({ctx, call.tensor(0), call.tensor(1), dim});
     });
 }
 
@@ -370,13 +370,13 @@ DIOPI_API diopiError_t diopiLogSoftmaxBackward(diopiContextHandle_t ctx, diopiTe
                                                diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t output,
                                                int64_t dim) {
     return guarded("diopiLogSoftmaxBackward", ctx, [&] {
-        require_covered(kernels::log_softmax_backward != nullptr);
+        require_covered(entry::log_softmax_backward != nullptr);
         OperandList<4> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
         operands.in("output", output);
         operands.value("dim", dim);
         const Call call(contract::kLogSoftmaxBackward, operands);
-        kernels::log_softmax_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), dim});
+        entry::log_softmax_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), dim});
     });
 }

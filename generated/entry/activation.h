@@ -6,7 +6,7 @@
 
 #include "diopi_core/entry.h"
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 struct ReluArgs {
     diopiContextHandle_t ctx;
@@ -234,6 +234,6 @@ struct LogSoftmaxBackwardArgs {
 };
 DIOPI_OPTIONAL void log_softmax_backward(const LogSoftmaxBackwardArgs& args);
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry
 
 #endif  // DIOPIGEN_ENTRY_ACTIVATION_H_

@@ -8,14 +8,14 @@
 #include "contracts.h"
 #include "diopi_core/call.h"
 
-using namespace diopi::core;
-namespace kernels = diopi::kernels;
+using namespace diopigen::core;
+namespace entry = diopigen::entry;
 
 DIOPI_API diopiError_t diopiRotaryEmbedding(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                             diopiConstTensorHandle_t x, diopiConstTensorHandle_t cos,
                                             diopiConstTensorHandle_t sin, const bool conj, const bool interleaved) {
     return guarded("diopiRotaryEmbedding", ctx, [&] {
-        require_covered(kernels::rotary_embedding != nullptr);
+        require_covered(entry::rotary_embedding != nullptr);
         OperandList<6> operands;
         operands.out("out", out);
         operands.in("x", x);
@@ -24,7 +24,7 @@ DIOPI_API diopiError_t diopiRotaryEmbedding(diopiContextHandle_t ctx, diopiTenso
         operands.value("conj", conj);
         operands.value("interleaved", interleaved);
         const Call call(contract::kRotaryEmbedding, operands);
-        kernels::rotary_embedding(
+        entry::rotary_embedding(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), conj, interleaved});
     });
 }
@@ -35,7 +35,7 @@ DIOPI_API diopiError_t diopiMultiHeadAttention(diopiContextHandle_t ctx, diopiTe
                                                diopiTensorHandle_t softmax_lse, diopiGeneratorHandle_t gen,
                                                diopiTensorHandle_t debug_attn_mask) {
     return guarded("diopiMultiHeadAttention", ctx, [&] {
-        require_covered(kernels::multi_head_attention != nullptr);
+        require_covered(entry::multi_head_attention != nullptr);
         OperandList<11> operands;
         operands.in("q", q);
         operands.in("k", k);
@@ -49,8 +49,8 @@ DIOPI_API diopiError_t diopiMultiHeadAttention(diopiContextHandle_t ctx, diopiTe
         operands.value("gen", gen, contract::Direction::inout);
         operands.out("debug_attn_mask", debug_attn_mask);
         const Call call(contract::kMultiHeadAttention, operands);
-        kernels::multi_head_attention({ctx, call.tensor(0), call.tensor(1), call.tensor(2), dropout_p, is_causal,
-                                       return_debug_mask, scale, call.tensor(7), call.tensor(8), gen, call.tensor(10)});
+        entry::multi_head_attention({ctx, call.tensor(0), call.tensor(1), call.tensor(2), dropout_p, is_causal,
+                                     return_debug_mask, scale, call.tensor(7), call.tensor(8), gen, call.tensor(10)});
     });
 }
 
@@ -62,7 +62,7 @@ DIOPI_API diopiError_t diopiMultiHeadAttentionBackward(diopiContextHandle_t ctx,
                                                        diopiTensorHandle_t grad_q, diopiTensorHandle_t grad_k,
                                                        diopiTensorHandle_t grad_v) {
     return guarded("diopiMultiHeadAttentionBackward", ctx, [&] {
-        require_covered(kernels::multi_head_attention_backward != nullptr);
+        require_covered(entry::multi_head_attention_backward != nullptr);
         OperandList<13> operands;
         operands.in("grad_out", grad_out);
         operands.in("q", q);
@@ -78,7 +78,7 @@ DIOPI_API diopiError_t diopiMultiHeadAttentionBackward(diopiContextHandle_t ctx,
         operands.out("grad_k", grad_k);
         operands.out("grad_v", grad_v);
         const Call call(contract::kMultiHeadAttentionBackward, operands);
-        kernels::MultiHeadAttentionBackwardArgs args{};
+        entry::MultiHeadAttentionBackwardArgs args{};
         args.ctx = ctx;
         args.grad_out = call.tensor(0);
         args.q = call.tensor(1);
@@ -93,7 +93,7 @@ DIOPI_API diopiError_t diopiMultiHeadAttentionBackward(diopiContextHandle_t ctx,
         args.grad_q = call.tensor(10);
         args.grad_k = call.tensor(11);
         args.grad_v = call.tensor(12);
-        kernels::multi_head_attention_backward(args);
+        entry::multi_head_attention_backward(args);
     });
 }
 
@@ -103,7 +103,7 @@ DIOPI_API diopiError_t diopiMultiHeadAttentionVarLen(
     double dropout_p, bool is_causal, bool return_debug_mask, double scale, diopiTensorHandle_t out,
     diopiTensorHandle_t softmax_lse, diopiGeneratorHandle_t gen, diopiTensorHandle_t debug_attn_mask) {
     return guarded("diopiMultiHeadAttentionVarLen", ctx, [&] {
-        require_covered(kernels::multi_head_attention_var_len != nullptr);
+        require_covered(entry::multi_head_attention_var_len != nullptr);
         OperandList<15> operands;
         operands.in("q", q);
         operands.in("k", k);
@@ -121,7 +121,7 @@ DIOPI_API diopiError_t diopiMultiHeadAttentionVarLen(
         operands.value("gen", gen, contract::Direction::inout);
         operands.inout("debug_attn_mask", debug_attn_mask);
         const Call call(contract::kMultiHeadAttentionVarLen, operands);
-        kernels::MultiHeadAttentionVarLenArgs args{};
+        entry::MultiHeadAttentionVarLenArgs args{};
         args.ctx = ctx;
         args.q = call.tensor(0);
         args.k = call.tensor(1);
@@ -138,7 +138,7 @@ DIOPI_API diopiError_t diopiMultiHeadAttentionVarLen(
         args.softmax_lse = call.tensor(12);
         args.gen = gen;
         args.debug_attn_mask = call.tensor(14);
-        kernels::multi_head_attention_var_len(args);
+        entry::multi_head_attention_var_len(args);
     });
 }
 
@@ -149,7 +149,7 @@ DIOPI_API diopiError_t diopiMultiHeadAttentionVarLenBackward(
     double dropout_p, bool is_causal, diopiGeneratorHandle_t gen, double scale, diopiTensorHandle_t grad_q,
     diopiTensorHandle_t grad_k, diopiTensorHandle_t grad_v) {
     return guarded("diopiMultiHeadAttentionVarLenBackward", ctx, [&] {
-        require_covered(kernels::multi_head_attention_var_len_backward != nullptr);
+        require_covered(entry::multi_head_attention_var_len_backward != nullptr);
         OperandList<17> operands;
         operands.in("grad_out", grad_out);
         operands.in("q", q);
@@ -169,7 +169,7 @@ DIOPI_API diopiError_t diopiMultiHeadAttentionVarLenBackward(
         operands.out("grad_k", grad_k);
         operands.out("grad_v", grad_v);
         const Call call(contract::kMultiHeadAttentionVarLenBackward, operands);
-        kernels::MultiHeadAttentionVarLenBackwardArgs args{};
+        entry::MultiHeadAttentionVarLenBackwardArgs args{};
         args.ctx = ctx;
         args.grad_out = call.tensor(0);
         args.q = call.tensor(1);
@@ -188,7 +188,7 @@ DIOPI_API diopiError_t diopiMultiHeadAttentionVarLenBackward(
         args.grad_q = call.tensor(14);
         args.grad_k = call.tensor(15);
         args.grad_v = call.tensor(16);
-        kernels::multi_head_attention_var_len_backward(args);
+        entry::multi_head_attention_var_len_backward(args);
     });
 }
 
@@ -199,7 +199,7 @@ DIOPI_API diopiError_t diopiFlashAttention(diopiContextHandle_t ctx, diopiTensor
                                            float p_dropout, float softmax_scale, bool is_causal,
                                            int32_t window_size_left, int32_t window_size_right) {
     return guarded("diopiFlashAttention", ctx, [&] {
-        require_covered(kernels::flash_attention != nullptr);
+        require_covered(entry::flash_attention != nullptr);
         OperandList<12> operands;
         operands.out("attention_out", attention_out);
         operands.out("softmax_lse", softmax_lse);
@@ -214,7 +214,7 @@ DIOPI_API diopiError_t diopiFlashAttention(diopiContextHandle_t ctx, diopiTensor
         operands.value("window_size_left", window_size_left);
         operands.value("window_size_right", window_size_right);
         const Call call(contract::kFlashAttention, operands);
-        kernels::FlashAttentionArgs args{};
+        entry::FlashAttentionArgs args{};
         args.ctx = ctx;
         args.attention_out = call.tensor(0);
         args.softmax_lse = call.tensor(1);
@@ -228,7 +228,7 @@ DIOPI_API diopiError_t diopiFlashAttention(diopiContextHandle_t ctx, diopiTensor
         args.is_causal = is_causal;
         args.window_size_left = window_size_left;
         args.window_size_right = window_size_right;
-        kernels::flash_attention(args);
+        entry::flash_attention(args);
     });
 }
 
@@ -239,7 +239,7 @@ DIOPI_API diopiError_t diopiFlashAttentionBackward(
     diopiConstTensorHandle_t attention_out, diopiConstTensorHandle_t softmax_lse, float p_dropout, float softmax_scale,
     bool is_causal, int32_t window_size_left, int32_t window_size_right) {
     return guarded("diopiFlashAttentionBackward", ctx, [&] {
-        require_covered(kernels::flash_attention_backward != nullptr);
+        require_covered(entry::flash_attention_backward != nullptr);
         OperandList<16> operands;
         operands.out("grad_q", grad_q);
         operands.out("grad_k", grad_k);
@@ -258,7 +258,7 @@ DIOPI_API diopiError_t diopiFlashAttentionBackward(
         operands.value("window_size_left", window_size_left);
         operands.value("window_size_right", window_size_right);
         const Call call(contract::kFlashAttentionBackward, operands);
-        kernels::FlashAttentionBackwardArgs args{};
+        entry::FlashAttentionBackwardArgs args{};
         args.ctx = ctx;
         args.grad_q = call.tensor(0);
         args.grad_k = call.tensor(1);
@@ -276,7 +276,7 @@ DIOPI_API diopiError_t diopiFlashAttentionBackward(
         args.is_causal = is_causal;
         args.window_size_left = window_size_left;
         args.window_size_right = window_size_right;
-        kernels::flash_attention_backward(args);
+        entry::flash_attention_backward(args);
     });
 }
 
@@ -288,7 +288,7 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttention(
     float softmax_scale, bool is_causal, int32_t window_size_left, int32_t window_size_right, int32_t head_num,
     const char* input_layout) {
     return guarded("diopiCustomizedFlashAttention", ctx, [&] {
-        require_covered(kernels::customized_flash_attention != nullptr);
+        require_covered(entry::customized_flash_attention != nullptr);
         OperandList<18> operands;
         operands.out("attention_out", attention_out);
         operands.allocated("dropout_mask", dropout_mask);
@@ -309,7 +309,7 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttention(
         operands.value("head_num", head_num);
         operands.value("input_layout", input_layout);
         const Call call(contract::kCustomizedFlashAttention, operands);
-        kernels::CustomizedFlashAttentionArgs args{};
+        entry::CustomizedFlashAttentionArgs args{};
         args.ctx = ctx;
         args.attention_out = call.tensor(0);
         args.dropout_mask = dropout_mask;
@@ -329,7 +329,7 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttention(
         args.window_size_right = window_size_right;
         args.head_num = head_num;
         args.input_layout = text(input_layout);
-        kernels::customized_flash_attention(args);
+        entry::customized_flash_attention(args);
     });
 }
 
@@ -342,7 +342,7 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionBackward(
     float p_dropout, float softmax_scale, bool is_causal, int32_t window_size_left, int32_t window_size_right,
     int32_t head_num, const char* input_layout) {
     return guarded("diopiCustomizedFlashAttentionBackward", ctx, [&] {
-        require_covered(kernels::customized_flash_attention_backward != nullptr);
+        require_covered(entry::customized_flash_attention_backward != nullptr);
         OperandList<21> operands;
         operands.out("grad_q", grad_q);
         operands.out("grad_k", grad_k);
@@ -366,7 +366,7 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionBackward(
         operands.value("head_num", head_num);
         operands.value("input_layout", input_layout);
         const Call call(contract::kCustomizedFlashAttentionBackward, operands);
-        kernels::CustomizedFlashAttentionBackwardArgs args{};
+        entry::CustomizedFlashAttentionBackwardArgs args{};
         args.ctx = ctx;
         args.grad_q = call.tensor(0);
         args.grad_k = call.tensor(1);
@@ -389,7 +389,7 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionBackward(
         args.window_size_right = window_size_right;
         args.head_num = head_num;
         args.input_layout = text(input_layout);
-        kernels::customized_flash_attention_backward(args);
+        entry::customized_flash_attention_backward(args);
     });
 }
 
@@ -402,7 +402,7 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLen(diopiContextHandle_t ctx, diopi
                                                  int32_t max_seqlen_kv, float p_dropout, float softmax_scale,
                                                  bool is_causal, int32_t window_size_left, int32_t window_size_right) {
     return guarded("diopiFlashAttentionVarLen", ctx, [&] {
-        require_covered(kernels::flash_attention_var_len != nullptr);
+        require_covered(entry::flash_attention_var_len != nullptr);
         OperandList<16> operands;
         operands.out("attention_out", attention_out);
         operands.inout("softmax_lse", softmax_lse);
@@ -421,7 +421,7 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLen(diopiContextHandle_t ctx, diopi
         operands.value("window_size_left", window_size_left);
         operands.value("window_size_right", window_size_right);
         const Call call(contract::kFlashAttentionVarLen, operands);
-        kernels::FlashAttentionVarLenArgs args{};
+        entry::FlashAttentionVarLenArgs args{};
         args.ctx = ctx;
         args.attention_out = call.tensor(0);
         args.softmax_lse = call.tensor(1);
@@ -439,7 +439,7 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLen(diopiContextHandle_t ctx, diopi
         args.is_causal = is_causal;
         args.window_size_left = window_size_left;
         args.window_size_right = window_size_right;
-        kernels::flash_attention_var_len(args);
+        entry::flash_attention_var_len(args);
     });
 }
 
@@ -451,7 +451,7 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLenBackward(
     diopiConstTensorHandle_t softmax_lse, int32_t max_seqlen_q, int32_t max_seqlen_kv, float p_dropout,
     float softmax_scale, bool is_causal, int32_t window_size_left, int32_t window_size_right) {
     return guarded("diopiFlashAttentionVarLenBackward", ctx, [&] {
-        require_covered(kernels::flash_attention_var_len_backward != nullptr);
+        require_covered(entry::flash_attention_var_len_backward != nullptr);
         OperandList<20> operands;
         operands.out("grad_q", grad_q);
         operands.out("grad_k", grad_k);
@@ -474,7 +474,7 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLenBackward(
         operands.value("window_size_left", window_size_left);
         operands.value("window_size_right", window_size_right);
         const Call call(contract::kFlashAttentionVarLenBackward, operands);
-        kernels::FlashAttentionVarLenBackwardArgs args{};
+        entry::FlashAttentionVarLenBackwardArgs args{};
         args.ctx = ctx;
         args.grad_q = call.tensor(0);
         args.grad_k = call.tensor(1);
@@ -496,7 +496,7 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLenBackward(
         args.is_causal = is_causal;
         args.window_size_left = window_size_left;
         args.window_size_right = window_size_right;
-        kernels::flash_attention_var_len_backward(args);
+        entry::flash_attention_var_len_backward(args);
     });
 }
 
@@ -508,7 +508,7 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLen(
     diopiConstTensorHandle_t attention_mask, int32_t max_seqlen_q, int32_t max_seqlen_kv, float p_dropout,
     float softmax_scale, bool is_causal, int32_t window_size_left, int32_t window_size_right) {
     return guarded("diopiCustomizedFlashAttentionVarLen", ctx, [&] {
-        require_covered(kernels::customized_flash_attention_var_len != nullptr);
+        require_covered(entry::customized_flash_attention_var_len != nullptr);
         OperandList<20> operands;
         operands.out("attention_out", attention_out);
         operands.allocated("dropout_mask", dropout_mask);
@@ -531,7 +531,7 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLen(
         operands.value("window_size_left", window_size_left);
         operands.value("window_size_right", window_size_right);
         const Call call(contract::kCustomizedFlashAttentionVarLen, operands);
-        kernels::CustomizedFlashAttentionVarLenArgs args{};
+        entry::CustomizedFlashAttentionVarLenArgs args{};
         args.ctx = ctx;
         args.attention_out = call.tensor(0);
         args.dropout_mask = dropout_mask;
@@ -553,7 +553,7 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLen(
         args.is_causal = is_causal;
         args.window_size_left = window_size_left;
         args.window_size_right = window_size_right;
-        kernels::customized_flash_attention_var_len(args);
+        entry::customized_flash_attention_var_len(args);
     });
 }
 
@@ -566,7 +566,7 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLenBackward(
     diopiConstTensorHandle_t softmax_out, int32_t max_seqlen_q, int32_t max_seqlen_kv, float p_dropout,
     float softmax_scale, bool is_causal, int32_t window_size_left, int32_t window_size_right) {
     return guarded("diopiCustomizedFlashAttentionVarLenBackward", ctx, [&] {
-        require_covered(kernels::customized_flash_attention_var_len_backward != nullptr);
+        require_covered(entry::customized_flash_attention_var_len_backward != nullptr);
         OperandList<23> operands;
         operands.out("grad_q", grad_q);
         operands.out("grad_k", grad_k);
@@ -592,7 +592,7 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLenBackward(
         operands.value("window_size_left", window_size_left);
         operands.value("window_size_right", window_size_right);
         const Call call(contract::kCustomizedFlashAttentionVarLenBackward, operands);
-        kernels::CustomizedFlashAttentionVarLenBackwardArgs args{};
+        entry::CustomizedFlashAttentionVarLenBackwardArgs args{};
         args.ctx = ctx;
         args.grad_q = call.tensor(0);
         args.grad_k = call.tensor(1);
@@ -617,7 +617,7 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLenBackward(
         args.is_causal = is_causal;
         args.window_size_left = window_size_left;
         args.window_size_right = window_size_right;
-        kernels::customized_flash_attention_var_len_backward(args);
+        entry::customized_flash_attention_var_len_backward(args);
     });
 }
 
@@ -625,7 +625,7 @@ DIOPI_API diopiError_t diopiScaledMaskedSoftmax(diopiContextHandle_t ctx, diopiT
                                                 diopiConstTensorHandle_t input, diopiConstTensorHandle_t mask,
                                                 double scale, bool fixed_triu_mask) {
     return guarded("diopiScaledMaskedSoftmax", ctx, [&] {
-        require_covered(kernels::scaled_masked_softmax != nullptr);
+        require_covered(entry::scaled_masked_softmax != nullptr);
         OperandList<5> operands;
         operands.out("output", output);
         operands.in("input", input);
@@ -633,7 +633,7 @@ DIOPI_API diopiError_t diopiScaledMaskedSoftmax(diopiContextHandle_t ctx, diopiT
         operands.value("scale", scale);
         operands.value("fixed_triu_mask", fixed_triu_mask);
         const Call call(contract::kScaledMaskedSoftmax, operands);
-        kernels::scaled_masked_softmax({ctx, call.tensor(0), call.tensor(1), call.tensor(2), scale, fixed_triu_mask});
+        entry::scaled_masked_softmax({ctx, call.tensor(0), call.tensor(1), call.tensor(2), scale, fixed_triu_mask});
     });
 }
 
@@ -642,7 +642,7 @@ DIOPI_API diopiError_t diopiScaledMaskedSoftmaxBackward(diopiContextHandle_t ctx
                                                         diopiConstTensorHandle_t output, diopiConstTensorHandle_t mask,
                                                         double scale, bool fixed_triu_mask) {
     return guarded("diopiScaledMaskedSoftmaxBackward", ctx, [&] {
-        require_covered(kernels::scaled_masked_softmax_backward != nullptr);
+        require_covered(entry::scaled_masked_softmax_backward != nullptr);
         OperandList<6> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -651,7 +651,7 @@ DIOPI_API diopiError_t diopiScaledMaskedSoftmaxBackward(diopiContextHandle_t ctx
         operands.value("scale", scale);
         operands.value("fixed_triu_mask", fixed_triu_mask);
         const Call call(contract::kScaledMaskedSoftmaxBackward, operands);
-        kernels::scaled_masked_softmax_backward(
+        entry::scaled_masked_softmax_backward(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), scale, fixed_triu_mask});
     });
 }
@@ -662,7 +662,7 @@ DIOPI_API diopiError_t diopiApplyPenalty(diopiContextHandle_t ctx, diopiTensorHa
                                          diopiConstTensorHandle_t p_token_ids, diopiConstTensorHandle_t p_token_counts,
                                          diopiConstTensorHandle_t p_cumsum_seq_len, int p_max_len_in_batch) {
     return guarded("diopiApplyPenalty", ctx, [&] {
-        require_covered(kernels::apply_penalty != nullptr);
+        require_covered(entry::apply_penalty != nullptr);
         OperandList<7> operands;
         operands.inout("logits", logits);
         operands.in("presence_penalty", presence_penalty);
@@ -672,8 +672,8 @@ DIOPI_API diopiError_t diopiApplyPenalty(diopiContextHandle_t ctx, diopiTensorHa
         operands.in("p_cumsum_seq_len", p_cumsum_seq_len);
         operands.value("p_max_len_in_batch", p_max_len_in_batch);
         const Call call(contract::kApplyPenalty, operands);
-        kernels::apply_penalty({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                                call.tensor(5), p_max_len_in_batch});
+        entry::apply_penalty({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
+                              call.tensor(5), p_max_len_in_batch});
     });
 }
 
@@ -684,7 +684,7 @@ DIOPI_API diopiError_t diopiApplyPenaltyV2(diopiContextHandle_t ctx, diopiTensor
                                            diopiConstTensorHandle_t p_token_ids,
                                            diopiConstTensorHandle_t p_token_counts) {
     return guarded("diopiApplyPenaltyV2", ctx, [&] {
-        require_covered(kernels::apply_penalty_v2 != nullptr);
+        require_covered(entry::apply_penalty_v2 != nullptr);
         OperandList<6> operands;
         operands.inout("logits", logits);
         operands.in("presence_penalty", presence_penalty);
@@ -693,7 +693,7 @@ DIOPI_API diopiError_t diopiApplyPenaltyV2(diopiContextHandle_t ctx, diopiTensor
         operands.in("p_token_ids", p_token_ids);
         operands.in("p_token_counts", p_token_counts);
         const Call call(contract::kApplyPenaltyV2, operands);
-        kernels::apply_penalty_v2(
+        entry::apply_penalty_v2(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), call.tensor(5)});
     });
 }
@@ -701,13 +701,13 @@ DIOPI_API diopiError_t diopiApplyPenaltyV2(diopiContextHandle_t ctx, diopiTensor
 DIOPI_API diopiError_t diopiDestIndexCopyKV(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                             diopiConstTensorHandle_t k, diopiConstTensorHandle_t dest_loc) {
     return guarded("diopiDestIndexCopyKV", ctx, [&] {
-        require_covered(kernels::dest_index_copy_kv != nullptr);
+        require_covered(entry::dest_index_copy_kv != nullptr);
         OperandList<3> operands;
         operands.inout("out", out);
         operands.in("k", k);
         operands.in("dest_loc", dest_loc);
         const Call call(contract::kDestIndexCopyKV, operands);
-        kernels::dest_index_copy_kv({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::dest_index_copy_kv({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
@@ -717,7 +717,7 @@ DIOPI_API diopiError_t diopiTokenAttentionInference(diopiContextHandle_t ctx, di
                                                     diopiConstTensorHandle_t b_start_loc,
                                                     diopiConstTensorHandle_t b_seq_len, int max_input_len) {
     return guarded("diopiTokenAttentionInference", ctx, [&] {
-        require_covered(kernels::token_attention_inference != nullptr);
+        require_covered(entry::token_attention_inference != nullptr);
         OperandList<7> operands;
         operands.inout("token_attention_out", token_attention_out);
         operands.in("q", q);
@@ -727,8 +727,8 @@ DIOPI_API diopiError_t diopiTokenAttentionInference(diopiContextHandle_t ctx, di
         operands.in("b_seq_len", b_seq_len);
         operands.value("max_input_len", max_input_len);
         const Call call(contract::kTokenAttentionInference, operands);
-        kernels::token_attention_inference({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                            call.tensor(4), call.tensor(5), max_input_len});
+        entry::token_attention_inference({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
+                                          call.tensor(4), call.tensor(5), max_input_len});
     });
 }
 
@@ -739,7 +739,7 @@ DIOPI_API diopiError_t diopiTokenSoftmaxReduceVInference(diopiContextHandle_t ct
                                                          diopiConstTensorHandle_t b_seq_len, int max_input_len,
                                                          int other_kv_index) {
     return guarded("diopiTokenSoftmaxReduceVInference", ctx, [&] {
-        require_covered(kernels::token_softmax_reduce_v_inference != nullptr);
+        require_covered(entry::token_softmax_reduce_v_inference != nullptr);
         OperandList<8> operands;
         operands.out("out", out);
         operands.in("logics", logics);
@@ -750,8 +750,8 @@ DIOPI_API diopiError_t diopiTokenSoftmaxReduceVInference(diopiContextHandle_t ct
         operands.value("max_input_len", max_input_len);
         operands.value("other_kv_index", other_kv_index);
         const Call call(contract::kTokenSoftmaxReduceVInference, operands);
-        kernels::token_softmax_reduce_v_inference({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                                   call.tensor(4), call.tensor(5), max_input_len, other_kv_index});
+        entry::token_softmax_reduce_v_inference({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
+                                                 call.tensor(4), call.tensor(5), max_input_len, other_kv_index});
     });
 }
 
@@ -761,7 +761,7 @@ DIOPI_API diopiError_t diopiPagedAttention(diopiContextHandle_t ctx, diopiTensor
                                            diopiSize_t actual_seq_lengths, int64_t num_heads, int64_t num_kv_heads,
                                            int64_t dim, diopiConstTensorHandle_t block_table, int64_t block_size) {
     return guarded("diopiPagedAttention", ctx, [&] {
-        require_covered(kernels::paged_attention != nullptr);
+        require_covered(entry::paged_attention != nullptr);
         OperandList<11> operands;
         operands.out("out", out);
         operands.in("q", q);
@@ -775,8 +775,8 @@ DIOPI_API diopiError_t diopiPagedAttention(diopiContextHandle_t ctx, diopiTensor
         operands.in("block_table", block_table);
         operands.value("block_size", block_size);
         const Call call(contract::kPagedAttention, operands);
-        kernels::paged_attention({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                                  actual_seq_lengths, num_heads, num_kv_heads, dim, call.tensor(9), block_size});
+        entry::paged_attention({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
+                                actual_seq_lengths, num_heads, num_kv_heads, dim, call.tensor(9), block_size});
     });
 }
 
@@ -786,7 +786,7 @@ DIOPI_API diopiError_t diopiContextAttentionInference(diopiContextHandle_t ctx,
                                                       diopiConstTensorHandle_t v, diopiConstTensorHandle_t b_start_loc,
                                                       diopiConstTensorHandle_t b_seq_len, int max_input_len) {
     return guarded("diopiContextAttentionInference", ctx, [&] {
-        require_covered(kernels::context_attention_inference != nullptr);
+        require_covered(entry::context_attention_inference != nullptr);
         OperandList<7> operands;
         operands.inout("context_attention_out", context_attention_out);
         operands.in("q", q);
@@ -796,8 +796,8 @@ DIOPI_API diopiError_t diopiContextAttentionInference(diopiContextHandle_t ctx,
         operands.in("b_seq_len", b_seq_len);
         operands.value("max_input_len", max_input_len);
         const Call call(contract::kContextAttentionInference, operands);
-        kernels::context_attention_inference({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                              call.tensor(4), call.tensor(5), max_input_len});
+        entry::context_attention_inference({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
+                                            call.tensor(4), call.tensor(5), max_input_len});
     });
 }
 
@@ -805,7 +805,7 @@ DIOPI_API diopiError_t diopiRotaryEmbeddingV2(diopiContextHandle_t ctx, diopiTen
                                               diopiTensorHandle_t key, diopiConstTensorHandle_t cos,
                                               diopiConstTensorHandle_t sin, int64_t dim) {
     return guarded("diopiRotaryEmbeddingV2", ctx, [&] {
-        require_covered(kernels::rotary_embedding_v2 != nullptr);
+        require_covered(entry::rotary_embedding_v2 != nullptr);
         OperandList<5> operands;
         operands.inout("query", query);
         operands.inout("key", key);
@@ -813,7 +813,7 @@ DIOPI_API diopiError_t diopiRotaryEmbeddingV2(diopiContextHandle_t ctx, diopiTen
         operands.in("sin", sin);
         operands.value("dim", dim);
         const Call call(contract::kRotaryEmbeddingV2, operands);
-        kernels::rotary_embedding_v2({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), dim});
+        entry::rotary_embedding_v2({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), dim});
     });
 }
 
@@ -822,7 +822,7 @@ DIOPI_API diopiError_t diopiMatmulAllReduce(diopiContextHandle_t ctx, diopiTenso
                                             diopiConstTensorHandle_t bias, const char* group, const char* reduce_op,
                                             int64_t comm_turn, int64_t stream_mode) {
     return guarded("diopiMatmulAllReduce", ctx, [&] {
-        require_covered(kernels::matmul_all_reduce != nullptr);
+        require_covered(entry::matmul_all_reduce != nullptr);
         OperandList<8> operands;
         operands.out("out", out);
         operands.in("x1", x1);
@@ -833,8 +833,8 @@ DIOPI_API diopiError_t diopiMatmulAllReduce(diopiContextHandle_t ctx, diopiTenso
         operands.value("comm_turn", comm_turn);
         operands.value("stream_mode", stream_mode);
         const Call call(contract::kMatmulAllReduce, operands);
-        kernels::matmul_all_reduce({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), text(group),
-                                    text(reduce_op), comm_turn, stream_mode});
+        entry::matmul_all_reduce({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), text(group),
+                                  text(reduce_op), comm_turn, stream_mode});
     });
 }
 
@@ -844,7 +844,7 @@ DIOPI_API diopiError_t diopiPromptFlashAttention(diopiContextHandle_t ctx, diopi
                                                  diopiSize_t actual_seq_lengths, int64_t max_input_len,
                                                  int64_t num_heads, int64_t num_kv_heads, int64_t dim) {
     return guarded("diopiPromptFlashAttention", ctx, [&] {
-        require_covered(kernels::prompt_flash_attention != nullptr);
+        require_covered(entry::prompt_flash_attention != nullptr);
         OperandList<10> operands;
         operands.out("out", out);
         operands.in("query", query);
@@ -857,8 +857,8 @@ DIOPI_API diopiError_t diopiPromptFlashAttention(diopiContextHandle_t ctx, diopi
         operands.value("num_kv_heads", num_kv_heads);
         operands.value("dim", dim);
         const Call call(contract::kPromptFlashAttention, operands);
-        kernels::prompt_flash_attention({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                         call.tensor(4), actual_seq_lengths, max_input_len, num_heads, num_kv_heads,
-                                         dim});
+        entry::prompt_flash_attention({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
+                                       call.tensor(4), actual_seq_lengths, max_input_len, num_heads, num_kv_heads,
+                                       dim});
     });
 }

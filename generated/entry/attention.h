@@ -6,7 +6,7 @@
 
 #include "diopi_core/entry.h"
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 struct RotaryEmbeddingArgs {
     diopiContextHandle_t ctx;
@@ -424,6 +424,6 @@ struct PromptFlashAttentionArgs {
 };
 DIOPI_OPTIONAL void prompt_flash_attention(const PromptFlashAttentionArgs& args);
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry
 
 #endif  // DIOPIGEN_ENTRY_ATTENTION_H_

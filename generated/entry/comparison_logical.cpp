@@ -8,517 +8,517 @@
 #include "contracts.h"
 #include "diopi_core/call.h"
 
-using namespace diopi::core;
-namespace kernels = diopi::kernels;
+using namespace diopigen::core;
+namespace entry = diopigen::entry;
 
 DIOPI_API diopiError_t diopiLogicalAnd(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                        diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) {
     return guarded("diopiLogicalAnd", ctx, [&] {
-        require_covered(kernels::logical_and != nullptr);
+        require_covered(entry::logical_and != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.in("other", other);
         const Call call(contract::kLogicalAnd, operands);
-        kernels::logical_and({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::logical_and({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
 DIOPI_API diopiError_t diopiLogicalAndInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                           diopiConstTensorHandle_t other) {
     return guarded("diopiLogicalAndInp", ctx, [&] {
-        require_covered(kernels::logical_and_inp != nullptr);
+        require_covered(entry::logical_and_inp != nullptr);
         OperandList<2> operands;
         operands.inout("input", input);
         operands.in("other", other);
         const Call call(contract::kLogicalAndInp, operands);
-        kernels::logical_and_inp({ctx, call.tensor(0), call.tensor(1)});
+        entry::logical_and_inp({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiLogicalOr(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                       diopiConstTensorHandle_t other) {
     return guarded("diopiLogicalOr", ctx, [&] {
-        require_covered(kernels::logical_or != nullptr);
+        require_covered(entry::logical_or != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.in("other", other);
         const Call call(contract::kLogicalOr, operands);
-        kernels::logical_or({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::logical_or({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
 DIOPI_API diopiError_t diopiLogicalOrInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                          diopiConstTensorHandle_t other) {
     return guarded("diopiLogicalOrInp", ctx, [&] {
-        require_covered(kernels::logical_or_inp != nullptr);
+        require_covered(entry::logical_or_inp != nullptr);
         OperandList<2> operands;
         operands.inout("input", input);
         operands.in("other", other);
         const Call call(contract::kLogicalOrInp, operands);
-        kernels::logical_or_inp({ctx, call.tensor(0), call.tensor(1)});
+        entry::logical_or_inp({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiLogicalNot(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                        diopiConstTensorHandle_t input) {
     return guarded("diopiLogicalNot", ctx, [&] {
-        require_covered(kernels::logical_not != nullptr);
+        require_covered(entry::logical_not != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kLogicalNot, operands);
-        kernels::logical_not({ctx, call.tensor(0), call.tensor(1)});
+        entry::logical_not({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiLogicalNotInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return guarded("diopiLogicalNotInp", ctx, [&] {
-        require_covered(kernels::logical_not_inp != nullptr);
+        require_covered(entry::logical_not_inp != nullptr);
         OperandList<1> operands;
         operands.inout("input", input);
         const Call call(contract::kLogicalNotInp, operands);
-        kernels::logical_not_inp({ctx, call.tensor(0)});
+        entry::logical_not_inp({ctx, call.tensor(0)});
     });
 }
 
 DIOPI_API diopiError_t diopiBitwiseAnd(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                        diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) {
     return guarded("diopiBitwiseAnd", ctx, [&] {
-        require_covered(kernels::bitwise_and != nullptr);
+        require_covered(entry::bitwise_and != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.in("other", other);
         const Call call(contract::kBitwiseAnd, operands);
-        kernels::bitwise_and({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::bitwise_and({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
 DIOPI_API diopiError_t diopiBitwiseAndInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                           diopiConstTensorHandle_t other) {
     return guarded("diopiBitwiseAndInp", ctx, [&] {
-        require_covered(kernels::bitwise_and_inp != nullptr);
+        require_covered(entry::bitwise_and_inp != nullptr);
         OperandList<2> operands;
         operands.inout("input", input);
         operands.in("other", other);
         const Call call(contract::kBitwiseAndInp, operands);
-        kernels::bitwise_and_inp({ctx, call.tensor(0), call.tensor(1)});
+        entry::bitwise_and_inp({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiBitwiseAndScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                              diopiConstTensorHandle_t input, const diopiScalar_t* other) {
     return guarded("diopiBitwiseAndScalar", ctx, [&] {
-        require_covered(kernels::bitwise_and_scalar != nullptr);
+        require_covered(entry::bitwise_and_scalar != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("other", other);
         const Call call(contract::kBitwiseAndScalar, operands);
-        kernels::bitwise_and_scalar({ctx, call.tensor(0), call.tensor(1), number(*other)});
+        entry::bitwise_and_scalar({ctx, call.tensor(0), call.tensor(1), number(*other)});
     });
 }
 
 DIOPI_API diopiError_t diopiBitwiseAndInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                                 const diopiScalar_t* other) {
     return guarded("diopiBitwiseAndInpScalar", ctx, [&] {
-        require_covered(kernels::bitwise_and_inp_scalar != nullptr);
+        require_covered(entry::bitwise_and_inp_scalar != nullptr);
         OperandList<2> operands;
         operands.inout("input", input);
         operands.value("other", other);
         const Call call(contract::kBitwiseAndInpScalar, operands);
-        kernels::bitwise_and_inp_scalar({ctx, call.tensor(0), number(*other)});
+        entry::bitwise_and_inp_scalar({ctx, call.tensor(0), number(*other)});
     });
 }
 
 DIOPI_API diopiError_t diopiBitwiseOr(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                       diopiConstTensorHandle_t other) {
     return guarded("diopiBitwiseOr", ctx, [&] {
-        require_covered(kernels::bitwise_or != nullptr);
+        require_covered(entry::bitwise_or != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.in("other", other);
         const Call call(contract::kBitwiseOr, operands);
-        kernels::bitwise_or({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::bitwise_or({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
 DIOPI_API diopiError_t diopiBitwiseOrInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                          diopiConstTensorHandle_t other) {
     return guarded("diopiBitwiseOrInp", ctx, [&] {
-        require_covered(kernels::bitwise_or_inp != nullptr);
+        require_covered(entry::bitwise_or_inp != nullptr);
         OperandList<2> operands;
         operands.inout("input", input);
         operands.in("other", other);
         const Call call(contract::kBitwiseOrInp, operands);
-        kernels::bitwise_or_inp({ctx, call.tensor(0), call.tensor(1)});
+        entry::bitwise_or_inp({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiBitwiseOrScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                             diopiConstTensorHandle_t input, const diopiScalar_t* other) {
     return guarded("diopiBitwiseOrScalar", ctx, [&] {
-        require_covered(kernels::bitwise_or_scalar != nullptr);
+        require_covered(entry::bitwise_or_scalar != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("other", other);
         const Call call(contract::kBitwiseOrScalar, operands);
-        kernels::bitwise_or_scalar({ctx, call.tensor(0), call.tensor(1), number(*other)});
+        entry::bitwise_or_scalar({ctx, call.tensor(0), call.tensor(1), number(*other)});
     });
 }
 
 DIOPI_API diopiError_t diopiBitwiseOrInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                                const diopiScalar_t* other) {
     return guarded("diopiBitwiseOrInpScalar", ctx, [&] {
-        require_covered(kernels::bitwise_or_inp_scalar != nullptr);
+        require_covered(entry::bitwise_or_inp_scalar != nullptr);
         OperandList<2> operands;
         operands.inout("input", input);
         operands.value("other", other);
         const Call call(contract::kBitwiseOrInpScalar, operands);
-        kernels::bitwise_or_inp_scalar({ctx, call.tensor(0), number(*other)});
+        entry::bitwise_or_inp_scalar({ctx, call.tensor(0), number(*other)});
     });
 }
 
 DIOPI_API diopiError_t diopiBitwiseNot(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                        diopiConstTensorHandle_t input) {
     return guarded("diopiBitwiseNot", ctx, [&] {
-        require_covered(kernels::bitwise_not != nullptr);
+        require_covered(entry::bitwise_not != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kBitwiseNot, operands);
-        kernels::bitwise_not({ctx, call.tensor(0), call.tensor(1)});
+        entry::bitwise_not({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiBitwiseNotInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return guarded("diopiBitwiseNotInp", ctx, [&] {
-        require_covered(kernels::bitwise_not_inp != nullptr);
+        require_covered(entry::bitwise_not_inp != nullptr);
         OperandList<1> operands;
         operands.inout("input", input);
         const Call call(contract::kBitwiseNotInp, operands);
-        kernels::bitwise_not_inp({ctx, call.tensor(0)});
+        entry::bitwise_not_inp({ctx, call.tensor(0)});
     });
 }
 
 DIOPI_API diopiError_t diopiEqScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                      const diopiScalar_t* other) {
     return guarded("diopiEqScalar", ctx, [&] {
-        require_covered(kernels::eq_scalar != nullptr);
+        require_covered(entry::eq_scalar != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("other", other);
         const Call call(contract::kEqScalar, operands);
-        kernels::eq_scalar({ctx, call.tensor(0), call.tensor(1), number(*other)});
+        entry::eq_scalar({ctx, call.tensor(0), call.tensor(1), number(*other)});
     });
 }
 
 DIOPI_API diopiError_t diopiEqInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                         const diopiScalar_t* other) {
     return guarded("diopiEqInpScalar", ctx, [&] {
-        require_covered(kernels::eq_inp_scalar != nullptr);
+        require_covered(entry::eq_inp_scalar != nullptr);
         OperandList<2> operands;
         operands.inout("input", input);
         operands.value("other", other);
         const Call call(contract::kEqInpScalar, operands);
-        kernels::eq_inp_scalar({ctx, call.tensor(0), number(*other)});
+        entry::eq_inp_scalar({ctx, call.tensor(0), number(*other)});
     });
 }
 
 DIOPI_API diopiError_t diopiEq(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                diopiConstTensorHandle_t other) {
     return guarded("diopiEq", ctx, [&] {
-        require_covered(kernels::eq != nullptr);
+        require_covered(entry::eq != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.in("other", other);
         const Call call(contract::kEq, operands);
-        kernels::eq({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::eq({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
 DIOPI_API diopiError_t diopiEqInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t other) {
     return guarded("diopiEqInp", ctx, [&] {
-        require_covered(kernels::eq_inp != nullptr);
+        require_covered(entry::eq_inp != nullptr);
         OperandList<2> operands;
         operands.inout("input", input);
         operands.in("other", other);
         const Call call(contract::kEqInp, operands);
-        kernels::eq_inp({ctx, call.tensor(0), call.tensor(1)});
+        entry::eq_inp({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiEqual(diopiContextHandle_t ctx, bool* out, diopiConstTensorHandle_t input,
                                   diopiConstTensorHandle_t other) {
     return guarded("diopiEqual", ctx, [&] {
-        require_covered(kernels::equal != nullptr);
+        require_covered(entry::equal != nullptr);
         OperandList<3> operands;
         operands.value("out", out, contract::Direction::inout);
         operands.in("input", input);
         operands.in("other", other);
         const Call call(contract::kEqual, operands);
-        kernels::equal({ctx, out, call.tensor(1), call.tensor(2)});
+        entry::equal({ctx, out, call.tensor(1), call.tensor(2)});
     });
 }
 
 DIOPI_API diopiError_t diopiNeScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                      const diopiScalar_t* other) {
     return guarded("diopiNeScalar", ctx, [&] {
-        require_covered(kernels::ne_scalar != nullptr);
+        require_covered(entry::ne_scalar != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("other", other);
         const Call call(contract::kNeScalar, operands);
-        kernels::ne_scalar({ctx, call.tensor(0), call.tensor(1), number(*other)});
+        entry::ne_scalar({ctx, call.tensor(0), call.tensor(1), number(*other)});
     });
 }
 
 DIOPI_API diopiError_t diopiNeInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                         const diopiScalar_t* other) {
     return guarded("diopiNeInpScalar", ctx, [&] {
-        require_covered(kernels::ne_inp_scalar != nullptr);
+        require_covered(entry::ne_inp_scalar != nullptr);
         OperandList<2> operands;
         operands.inout("input", input);
         operands.value("other", other);
         const Call call(contract::kNeInpScalar, operands);
-        kernels::ne_inp_scalar({ctx, call.tensor(0), number(*other)});
+        entry::ne_inp_scalar({ctx, call.tensor(0), number(*other)});
     });
 }
 
 DIOPI_API diopiError_t diopiNe(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                diopiConstTensorHandle_t other) {
     return guarded("diopiNe", ctx, [&] {
-        require_covered(kernels::ne != nullptr);
+        require_covered(entry::ne != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.in("other", other);
         const Call call(contract::kNe, operands);
-        kernels::ne({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::ne({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
 DIOPI_API diopiError_t diopiNeInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t other) {
     return guarded("diopiNeInp", ctx, [&] {
-        require_covered(kernels::ne_inp != nullptr);
+        require_covered(entry::ne_inp != nullptr);
         OperandList<2> operands;
         operands.inout("input", input);
         operands.in("other", other);
         const Call call(contract::kNeInp, operands);
-        kernels::ne_inp({ctx, call.tensor(0), call.tensor(1)});
+        entry::ne_inp({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiGeScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                      const diopiScalar_t* other) {
     return guarded("diopiGeScalar", ctx, [&] {
-        require_covered(kernels::ge_scalar != nullptr);
+        require_covered(entry::ge_scalar != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("other", other);
         const Call call(contract::kGeScalar, operands);
-        kernels::ge_scalar({ctx, call.tensor(0), call.tensor(1), number(*other)});
+        entry::ge_scalar({ctx, call.tensor(0), call.tensor(1), number(*other)});
     });
 }
 
 DIOPI_API diopiError_t diopiGeInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                         const diopiScalar_t* other) {
     return guarded("diopiGeInpScalar", ctx, [&] {
-        require_covered(kernels::ge_inp_scalar != nullptr);
+        require_covered(entry::ge_inp_scalar != nullptr);
         OperandList<2> operands;
         operands.inout("input", input);
         operands.value("other", other);
         const Call call(contract::kGeInpScalar, operands);
-        kernels::ge_inp_scalar({ctx, call.tensor(0), number(*other)});
+        entry::ge_inp_scalar({ctx, call.tensor(0), number(*other)});
     });
 }
 
 DIOPI_API diopiError_t diopiGe(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                diopiConstTensorHandle_t other) {
     return guarded("diopiGe", ctx, [&] {
-        require_covered(kernels::ge != nullptr);
+        require_covered(entry::ge != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.in("other", other);
         const Call call(contract::kGe, operands);
-        kernels::ge({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::ge({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
 DIOPI_API diopiError_t diopiGeInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t other) {
     return guarded("diopiGeInp", ctx, [&] {
-        require_covered(kernels::ge_inp != nullptr);
+        require_covered(entry::ge_inp != nullptr);
         OperandList<2> operands;
         operands.inout("input", input);
         operands.in("other", other);
         const Call call(contract::kGeInp, operands);
-        kernels::ge_inp({ctx, call.tensor(0), call.tensor(1)});
+        entry::ge_inp({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiGtScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                      const diopiScalar_t* other) {
     return guarded("diopiGtScalar", ctx, [&] {
-        require_covered(kernels::gt_scalar != nullptr);
+        require_covered(entry::gt_scalar != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("other", other);
         const Call call(contract::kGtScalar, operands);
-        kernels::gt_scalar({ctx, call.tensor(0), call.tensor(1), number(*other)});
+        entry::gt_scalar({ctx, call.tensor(0), call.tensor(1), number(*other)});
     });
 }
 
 DIOPI_API diopiError_t diopiGtInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                         const diopiScalar_t* other) {
     return guarded("diopiGtInpScalar", ctx, [&] {
-        require_covered(kernels::gt_inp_scalar != nullptr);
+        require_covered(entry::gt_inp_scalar != nullptr);
         OperandList<2> operands;
         operands.inout("input", input);
         operands.value("other", other);
         const Call call(contract::kGtInpScalar, operands);
-        kernels::gt_inp_scalar({ctx, call.tensor(0), number(*other)});
+        entry::gt_inp_scalar({ctx, call.tensor(0), number(*other)});
     });
 }
 
 DIOPI_API diopiError_t diopiGt(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                diopiConstTensorHandle_t other) {
     return guarded("diopiGt", ctx, [&] {
-        require_covered(kernels::gt != nullptr);
+        require_covered(entry::gt != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.in("other", other);
         const Call call(contract::kGt, operands);
-        kernels::gt({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::gt({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
 DIOPI_API diopiError_t diopiGtInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t other) {
     return guarded("diopiGtInp", ctx, [&] {
-        require_covered(kernels::gt_inp != nullptr);
+        require_covered(entry::gt_inp != nullptr);
         OperandList<2> operands;
         operands.inout("input", input);
         operands.in("other", other);
         const Call call(contract::kGtInp, operands);
-        kernels::gt_inp({ctx, call.tensor(0), call.tensor(1)});
+        entry::gt_inp({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiLeScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                      const diopiScalar_t* other) {
     return guarded("diopiLeScalar", ctx, [&] {
-        require_covered(kernels::le_scalar != nullptr);
+        require_covered(entry::le_scalar != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("other", other);
         const Call call(contract::kLeScalar, operands);
-        kernels::le_scalar({ctx, call.tensor(0), call.tensor(1), number(*other)});
+        entry::le_scalar({ctx, call.tensor(0), call.tensor(1), number(*other)});
     });
 }
 
 DIOPI_API diopiError_t diopiLeInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                         const diopiScalar_t* other) {
     return guarded("diopiLeInpScalar", ctx, [&] {
-        require_covered(kernels::le_inp_scalar != nullptr);
+        require_covered(entry::le_inp_scalar != nullptr);
         OperandList<2> operands;
         operands.inout("input", input);
         operands.value("other", other);
         const Call call(contract::kLeInpScalar, operands);
-        kernels::le_inp_scalar({ctx, call.tensor(0), number(*other)});
+        entry::le_inp_scalar({ctx, call.tensor(0), number(*other)});
     });
 }
 
 DIOPI_API diopiError_t diopiLe(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                diopiConstTensorHandle_t other) {
     return guarded("diopiLe", ctx, [&] {
-        require_covered(kernels::le != nullptr);
+        require_covered(entry::le != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.in("other", other);
         const Call call(contract::kLe, operands);
-        kernels::le({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::le({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
 DIOPI_API diopiError_t diopiLeInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t other) {
     return guarded("diopiLeInp", ctx, [&] {
-        require_covered(kernels::le_inp != nullptr);
+        require_covered(entry::le_inp != nullptr);
         OperandList<2> operands;
         operands.inout("input", input);
         operands.in("other", other);
         const Call call(contract::kLeInp, operands);
-        kernels::le_inp({ctx, call.tensor(0), call.tensor(1)});
+        entry::le_inp({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiLtScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                      const diopiScalar_t* other) {
     return guarded("diopiLtScalar", ctx, [&] {
-        require_covered(kernels::lt_scalar != nullptr);
+        require_covered(entry::lt_scalar != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("other", other);
         const Call call(contract::kLtScalar, operands);
-        kernels::lt_scalar({ctx, call.tensor(0), call.tensor(1), number(*other)});
+        entry::lt_scalar({ctx, call.tensor(0), call.tensor(1), number(*other)});
     });
 }
 
 DIOPI_API diopiError_t diopiLtInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                         const diopiScalar_t* other) {
     return guarded("diopiLtInpScalar", ctx, [&] {
-        require_covered(kernels::lt_inp_scalar != nullptr);
+        require_covered(entry::lt_inp_scalar != nullptr);
         OperandList<2> operands;
         operands.inout("input", input);
         operands.value("other", other);
         const Call call(contract::kLtInpScalar, operands);
-        kernels::lt_inp_scalar({ctx, call.tensor(0), number(*other)});
+        entry::lt_inp_scalar({ctx, call.tensor(0), number(*other)});
     });
 }
 
 DIOPI_API diopiError_t diopiLt(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                diopiConstTensorHandle_t other) {
     return guarded("diopiLt", ctx, [&] {
-        require_covered(kernels::lt != nullptr);
+        require_covered(entry::lt != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.in("other", other);
         const Call call(contract::kLt, operands);
-        kernels::lt({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::lt({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
 DIOPI_API diopiError_t diopiLtInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t other) {
     return guarded("diopiLtInp", ctx, [&] {
-        require_covered(kernels::lt_inp != nullptr);
+        require_covered(entry::lt_inp != nullptr);
         OperandList<2> operands;
         operands.inout("input", input);
         operands.in("other", other);
         const Call call(contract::kLtInp, operands);
-        kernels::lt_inp({ctx, call.tensor(0), call.tensor(1)});
+        entry::lt_inp({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiIsNan(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiIsNan", ctx, [&] {
-        require_covered(kernels::is_nan != nullptr);
+        require_covered(entry::is_nan != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kIsNan, operands);
-        kernels::is_nan({ctx, call.tensor(0), call.tensor(1)});
+        entry::is_nan({ctx, call.tensor(0), call.tensor(1)});
     });
 }

@@ -6,7 +6,7 @@
 
 #include "diopi_core/entry.h"
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 struct LogicalAndArgs {
     diopiContextHandle_t ctx;
@@ -319,6 +319,6 @@ struct IsNanArgs {
 };
 DIOPI_OPTIONAL void is_nan(const IsNanArgs& args);
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry
 
 #endif  // DIOPIGEN_ENTRY_COMPARISON_LOGICAL_H_

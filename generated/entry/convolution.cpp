@@ -8,15 +8,15 @@
 #include "contracts.h"
 #include "diopi_core/call.h"
 
-using namespace diopi::core;
-namespace kernels = diopi::kernels;
+using namespace diopigen::core;
+namespace entry = diopigen::entry;
 
 DIOPI_API diopiError_t diopiConvolution2d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                           diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
                                           diopiConstTensorHandle_t bias, diopiSize_t stride, diopiSize_t padding,
                                           diopiSize_t dilation, int64_t groups) {
     return guarded("diopiConvolution2d", ctx, [&] {
-        require_covered(kernels::convolution2d != nullptr);
+        require_covered(entry::convolution2d != nullptr);
         OperandList<8> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -27,7 +27,7 @@ DIOPI_API diopiError_t diopiConvolution2d(diopiContextHandle_t ctx, diopiTensorH
         operands.value("dilation", dilation);
         operands.value("groups", groups);
         const Call call(contract::kConvolution2d, operands);
-        kernels::convolution2d(
+        entry::convolution2d(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), stride, padding, dilation, groups});
     });
 }
@@ -39,7 +39,7 @@ DIOPI_API diopiError_t diopiConvolution2dBackward(diopiContextHandle_t ctx, diop
                                                   diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation,
                                                   int64_t groups) {
     return guarded("diopiConvolution2dBackward", ctx, [&] {
-        require_covered(kernels::convolution2d_backward != nullptr);
+        require_covered(entry::convolution2d_backward != nullptr);
         OperandList<11> operands;
         operands.out("grad_input", grad_input);
         operands.out("grad_weight", grad_weight);
@@ -53,9 +53,8 @@ DIOPI_API diopiError_t diopiConvolution2dBackward(diopiContextHandle_t ctx, diop
         operands.value("dilation", dilation);
         operands.value("groups", groups);
         const Call call(contract::kConvolution2dBackward, operands);
-        kernels::convolution2d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                         call.tensor(4), call.tensor(5), bias_sizes, stride, padding, dilation,
-                                         groups});
+        entry::convolution2d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
+                                       call.tensor(4), call.tensor(5), bias_sizes, stride, padding, dilation, groups});
     });
 }
 
@@ -64,7 +63,7 @@ DIOPI_API diopiError_t diopiConvTranspose2d(diopiContextHandle_t ctx, diopiTenso
                                             diopiConstTensorHandle_t bias, diopiSize_t stride, diopiSize_t padding,
                                             diopiSize_t output_padding, int64_t groups, diopiSize_t dilation) {
     return guarded("diopiConvTranspose2d", ctx, [&] {
-        require_covered(kernels::conv_transpose2d != nullptr);
+        require_covered(entry::conv_transpose2d != nullptr);
         OperandList<9> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -76,8 +75,8 @@ DIOPI_API diopiError_t diopiConvTranspose2d(diopiContextHandle_t ctx, diopiTenso
         operands.value("groups", groups);
         operands.value("dilation", dilation);
         const Call call(contract::kConvTranspose2d, operands);
-        kernels::conv_transpose2d({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), stride, padding,
-                                   output_padding, groups, dilation});
+        entry::conv_transpose2d({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), stride, padding,
+                                 output_padding, groups, dilation});
     });
 }
 
@@ -88,7 +87,7 @@ DIOPI_API diopiError_t diopiConvTranspose2dBackward(diopiContextHandle_t ctx, di
                                                     diopiSize_t* bias_sizes, diopiSize_t stride, diopiSize_t padding,
                                                     diopiSize_t dilation, diopiSize_t output_padding, int64_t groups) {
     return guarded("diopiConvTranspose2dBackward", ctx, [&] {
-        require_covered(kernels::conv_transpose2d_backward != nullptr);
+        require_covered(entry::conv_transpose2d_backward != nullptr);
         OperandList<12> operands;
         operands.out("grad_input", grad_input);
         operands.out("grad_weight", grad_weight);
@@ -103,7 +102,7 @@ DIOPI_API diopiError_t diopiConvTranspose2dBackward(diopiContextHandle_t ctx, di
         operands.value("output_padding", output_padding);
         operands.value("groups", groups);
         const Call call(contract::kConvTranspose2dBackward, operands);
-        kernels::ConvTranspose2dBackwardArgs args{};
+        entry::ConvTranspose2dBackwardArgs args{};
         args.ctx = ctx;
         args.grad_input = call.tensor(0);
         args.grad_weight = call.tensor(1);
@@ -117,7 +116,7 @@ DIOPI_API diopiError_t diopiConvTranspose2dBackward(diopiContextHandle_t ctx, di
         args.dilation = dilation;
         args.output_padding = output_padding;
         args.groups = groups;
-        kernels::conv_transpose2d_backward(args);
+        entry::conv_transpose2d_backward(args);
     });
 }
 
@@ -126,7 +125,7 @@ DIOPI_API diopiError_t diopiConvTranspose3d(diopiContextHandle_t ctx, diopiTenso
                                             diopiConstTensorHandle_t bias, diopiSize_t stride, diopiSize_t padding,
                                             diopiSize_t output_padding, int64_t groups, diopiSize_t dilation) {
     return guarded("diopiConvTranspose3d", ctx, [&] {
-        require_covered(kernels::conv_transpose3d != nullptr);
+        require_covered(entry::conv_transpose3d != nullptr);
         OperandList<9> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -138,8 +137,8 @@ DIOPI_API diopiError_t diopiConvTranspose3d(diopiContextHandle_t ctx, diopiTenso
         operands.value("groups", groups);
         operands.value("dilation", dilation);
         const Call call(contract::kConvTranspose3d, operands);
-        kernels::conv_transpose3d({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), stride, padding,
-                                   output_padding, groups, dilation});
+        entry::conv_transpose3d({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), stride, padding,
+                                 output_padding, groups, dilation});
     });
 }
 
@@ -150,7 +149,7 @@ DIOPI_API diopiError_t diopiConvTranspose3dBackward(diopiContextHandle_t ctx, di
                                                     diopiSize_t* bias_sizes, diopiSize_t stride, diopiSize_t padding,
                                                     diopiSize_t dilation, diopiSize_t output_padding, int64_t groups) {
     return guarded("diopiConvTranspose3dBackward", ctx, [&] {
-        require_covered(kernels::conv_transpose3d_backward != nullptr);
+        require_covered(entry::conv_transpose3d_backward != nullptr);
         OperandList<12> operands;
         operands.out("grad_input", grad_input);
         operands.out("grad_weight", grad_weight);
@@ -165,7 +164,7 @@ DIOPI_API diopiError_t diopiConvTranspose3dBackward(diopiContextHandle_t ctx, di
         operands.value("output_padding", output_padding);
         operands.value("groups", groups);
         const Call call(contract::kConvTranspose3dBackward, operands);
-        kernels::ConvTranspose3dBackwardArgs args{};
+        entry::ConvTranspose3dBackwardArgs args{};
         args.ctx = ctx;
         args.grad_input = call.tensor(0);
         args.grad_weight = call.tensor(1);
@@ -179,7 +178,7 @@ DIOPI_API diopiError_t diopiConvTranspose3dBackward(diopiContextHandle_t ctx, di
         args.dilation = dilation;
         args.output_padding = output_padding;
         args.groups = groups;
-        kernels::conv_transpose3d_backward(args);
+        entry::conv_transpose3d_backward(args);
     });
 }
 
@@ -188,7 +187,7 @@ DIOPI_API diopiError_t diopiConvolution3d(diopiContextHandle_t ctx, diopiTensorH
                                           diopiConstTensorHandle_t bias, diopiSize_t stride, diopiSize_t padding,
                                           diopiSize_t dilation, int64_t groups) {
     return guarded("diopiConvolution3d", ctx, [&] {
-        require_covered(kernels::convolution3d != nullptr);
+        require_covered(entry::convolution3d != nullptr);
         OperandList<8> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -199,7 +198,7 @@ DIOPI_API diopiError_t diopiConvolution3d(diopiContextHandle_t ctx, diopiTensorH
         operands.value("dilation", dilation);
         operands.value("groups", groups);
         const Call call(contract::kConvolution3d, operands);
-        kernels::convolution3d(
+        entry::convolution3d(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), stride, padding, dilation, groups});
     });
 }
@@ -211,7 +210,7 @@ DIOPI_API diopiError_t diopiConvolution3dBackward(diopiContextHandle_t ctx, diop
                                                   diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation,
                                                   int64_t groups) {
     return guarded("diopiConvolution3dBackward", ctx, [&] {
-        require_covered(kernels::convolution3d_backward != nullptr);
+        require_covered(entry::convolution3d_backward != nullptr);
         OperandList<11> operands;
         operands.out("grad_input", grad_input);
         operands.out("grad_weight", grad_weight);
@@ -225,8 +224,7 @@ DIOPI_API diopiError_t diopiConvolution3dBackward(diopiContextHandle_t ctx, diop
         operands.value("dilation", dilation);
         operands.value("groups", groups);
         const Call call(contract::kConvolution3dBackward, operands);
-        kernels::convolution3d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                         call.tensor(4), call.tensor(5), bias_sizes, stride, padding, dilation,
-                                         groups});
+        entry::convolution3d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
+                                       call.tensor(4), call.tensor(5), bias_sizes, stride, padding, dilation, groups});
     });
 }

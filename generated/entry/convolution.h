@@ -6,7 +6,7 @@
 
 #include "diopi_core/entry.h"
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 struct Convolution2dArgs {
     diopiContextHandle_t ctx;
@@ -128,6 +128,6 @@ struct Convolution3dBackwardArgs {
 };
 DIOPI_OPTIONAL void convolution3d_backward(const Convolution3dBackwardArgs& args);
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry
 
 #endif  // DIOPIGEN_ENTRY_CONVOLUTION_H_

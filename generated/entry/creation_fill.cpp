@@ -8,76 +8,76 @@
 #include "contracts.h"
 #include "diopi_core/call.h"
 
-using namespace diopi::core;
-namespace kernels = diopi::kernels;
+using namespace diopigen::core;
+namespace entry = diopigen::entry;
 
 DIOPI_API diopiError_t diopiFill(diopiContextHandle_t ctx, diopiTensorHandle_t input, const diopiScalar_t* value) {
     return guarded("diopiFill", ctx, [&] {
-        require_covered(kernels::fill != nullptr);
+        require_covered(entry::fill != nullptr);
         OperandList<2> operands;
         operands.out("input", input);
         operands.value("value", value);
         const Call call(contract::kFill, operands);
-        kernels::fill({ctx, call.tensor(0), number(*value)});
+        entry::fill({ctx, call.tensor(0), number(*value)});
     });
 }
 
 DIOPI_API diopiError_t diopiLinspace(diopiContextHandle_t ctx, diopiTensorHandle_t out, const diopiScalar_t* start,
                                      const diopiScalar_t* end, int64_t steps) {
     return guarded("diopiLinspace", ctx, [&] {
-        require_covered(kernels::linspace != nullptr);
+        require_covered(entry::linspace != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.value("start", start);
         operands.value("end", end);
         operands.value("steps", steps);
         const Call call(contract::kLinspace, operands);
-        kernels::linspace({ctx, call.tensor(0), number(*start), number(*end), steps});
+        entry::linspace({ctx, call.tensor(0), number(*start), number(*end), steps});
     });
 }
 
 DIOPI_API diopiError_t diopiArange(diopiContextHandle_t ctx, diopiTensorHandle_t out, const diopiScalar_t* start,
                                    const diopiScalar_t* end, const diopiScalar_t* step) {
     return guarded("diopiArange", ctx, [&] {
-        require_covered(kernels::arange != nullptr);
+        require_covered(entry::arange != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.value("start", start);
         operands.value("end", end);
         operands.value("step", step);
         const Call call(contract::kArange, operands);
-        kernels::arange({ctx, call.tensor(0), number(*start), number(*end), number(*step)});
+        entry::arange({ctx, call.tensor(0), number(*start), number(*end), number(*step)});
     });
 }
 
 DIOPI_API diopiError_t diopiOnes(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiSize_t size) {
     return guarded("diopiOnes", ctx, [&] {
-        require_covered(kernels::ones != nullptr);
+        require_covered(entry::ones != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.value("size", size);
         const Call call(contract::kOnes, operands);
-        kernels::ones({ctx, call.tensor(0), size});
+        entry::ones({ctx, call.tensor(0), size});
     });
 }
 
 DIOPI_API diopiError_t diopiZeros(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiSize_t size) {
     return guarded("diopiZeros", ctx, [&] {
-        require_covered(kernels::zeros != nullptr);
+        require_covered(entry::zeros != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.value("size", size);
         const Call call(contract::kZeros, operands);
-        kernels::zeros({ctx, call.tensor(0), size});
+        entry::zeros({ctx, call.tensor(0), size});
     });
 }
 
 DIOPI_API diopiError_t diopiZeroInp(diopiContextHandle_t ctx, diopiTensorHandle_t self) {
     return guarded("diopiZeroInp", ctx, [&] {
-        require_covered(kernels::zero_inp != nullptr);
+        require_covered(entry::zero_inp != nullptr);
         OperandList<1> operands;
         operands.out("self", self);
         const Call call(contract::kZeroInp, operands);
-        kernels::zero_inp({ctx, call.tensor(0)});
+        entry::zero_inp({ctx, call.tensor(0)});
     });
 }

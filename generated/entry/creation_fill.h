@@ -6,7 +6,7 @@
 
 #include "diopi_core/entry.h"
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 struct FillArgs {
     diopiContextHandle_t ctx;
@@ -53,6 +53,6 @@ struct ZeroInpArgs {
 };
 DIOPI_OPTIONAL void zero_inp(const ZeroInpArgs& args);
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry
 
 #endif  // DIOPIGEN_ENTRY_CREATION_FILL_H_

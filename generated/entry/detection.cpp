@@ -9,20 +9,20 @@
 #include "contracts.h"
 #include "diopi_core/call.h"
 
-using namespace diopi::core;
-namespace kernels = diopi::kernels;
+using namespace diopigen::core;
+namespace entry = diopigen::entry;
 
 DIOPI_API diopiError_t diopiNms(diopiContextHandle_t ctx, diopiTensorHandle_t* out, diopiConstTensorHandle_t boxes,
                                 diopiConstTensorHandle_t confidence, double iou_threshold) {
     return guarded("diopiNms", ctx, [&] {
-        require_covered(kernels::nms != nullptr);
+        require_covered(entry::nms != nullptr);
         OperandList<4> operands;
         operands.allocated("out", out);
         operands.in("boxes", boxes);
         operands.in("confidence", confidence);
         operands.value("iou_threshold", iou_threshold);
         const Call call(contract::kNms, operands);
-        kernels::nms({ctx, out, call.tensor(1), call.tensor(2), iou_threshold});
+        entry::nms({ctx, out, call.tensor(1), call.tensor(2), iou_threshold});
     });
 }
 
@@ -30,7 +30,7 @@ DIOPI_API diopiError_t diopiRoiAlign(diopiContextHandle_t ctx, diopiTensorHandle
                                      diopiConstTensorHandle_t rois, double spatial_scale, int64_t pooled_height,
                                      int64_t pooled_width, int64_t sampling_ratio, bool aligned) {
     return guarded("diopiRoiAlign", ctx, [&] {
-        require_covered(kernels::roi_align != nullptr);
+        require_covered(entry::roi_align != nullptr);
         OperandList<8> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -41,8 +41,8 @@ DIOPI_API diopiError_t diopiRoiAlign(diopiContextHandle_t ctx, diopiTensorHandle
         operands.value("sampling_ratio", sampling_ratio);
         operands.value("aligned", aligned);
         const Call call(contract::kRoiAlign, operands);
-        kernels::roi_align({ctx, call.tensor(0), call.tensor(1), call.tensor(2), spatial_scale, pooled_height,
-                            pooled_width, sampling_ratio, aligned});
+        entry::roi_align({ctx, call.tensor(0), call.tensor(1), call.tensor(2), spatial_scale, pooled_height,
+                          pooled_width, sampling_ratio, aligned});
     });
 }
 
@@ -52,7 +52,7 @@ DIOPI_API diopiError_t diopiRoiAlignBackward(diopiContextHandle_t ctx, diopiTens
                                              int64_t batch_size, int64_t channels, int64_t height, int64_t width,
                                              int64_t sampling_ratio, bool aligned) {
     return guarded("diopiRoiAlignBackward", ctx, [&] {
-        require_covered(kernels::roi_align_backward != nullptr);
+        require_covered(entry::roi_align_backward != nullptr);
         OperandList<12> operands;
         operands.out("out", out);
         operands.in("grad", grad);
@@ -67,7 +67,7 @@ DIOPI_API diopiError_t diopiRoiAlignBackward(diopiContextHandle_t ctx, diopiTens
         operands.value("sampling_ratio", sampling_ratio);
         operands.value("aligned", aligned);
         const Call call(contract::kRoiAlignBackward, operands);
-        kernels::RoiAlignBackwardArgs args{};
+        entry::RoiAlignBackwardArgs args{};
         args.ctx = ctx;
         args.out = call.tensor(0);
         args.grad = call.tensor(1);
@@ -81,7 +81,7 @@ DIOPI_API diopiError_t diopiRoiAlignBackward(diopiContextHandle_t ctx, diopiTens
         args.width = width;
         args.sampling_ratio = sampling_ratio;
         args.aligned = aligned;
-        kernels::roi_align_backward(args);
+        entry::roi_align_backward(args);
     });
 }
 
@@ -91,7 +91,7 @@ DIOPI_API diopiError_t diopiAssignScoreWithkMmcv(diopiContextHandle_t ctx, diopi
                                                  int64_t B, int64_t N, int64_t npoint, int64_t M, int64_t K,
                                                  int64_t out_dim, int64_t aggregate) {
     return guarded("diopiAssignScoreWithkMmcv", ctx, [&] {
-        require_covered(kernels::assign_score_withk_mmcv != nullptr);
+        require_covered(entry::assign_score_withk_mmcv != nullptr);
         OperandList<12> operands;
         operands.inout("output", output);
         operands.in("points", points);
@@ -106,7 +106,7 @@ DIOPI_API diopiError_t diopiAssignScoreWithkMmcv(diopiContextHandle_t ctx, diopi
         operands.value("out_dim", out_dim);
         operands.value("aggregate", aggregate);
         const Call call(contract::kAssignScoreWithkMmcv, operands);
-        kernels::AssignScoreWithkMmcvArgs args{};
+        entry::AssignScoreWithkMmcvArgs args{};
         args.ctx = ctx;
         args.output = call.tensor(0);
         args.points = call.tensor(1);
@@ -120,7 +120,7 @@ DIOPI_API diopiError_t diopiAssignScoreWithkMmcv(diopiContextHandle_t ctx, diopi
         args.K = K;
         args.out_dim = out_dim;
         args.aggregate = aggregate;
-        kernels::assign_score_withk_mmcv(args);
+        entry::assign_score_withk_mmcv(args);
     });
 }
 
@@ -130,7 +130,7 @@ DIOPI_API diopiError_t diopiAssignScoreWithkBackwardMmcv(
     diopiConstTensorHandle_t centers, diopiConstTensorHandle_t scores, diopiConstTensorHandle_t knn_idx, int64_t B,
     int64_t N, int64_t npoint, int64_t M, int64_t K, int64_t out_dim, int64_t aggregate) {
     return guarded("diopiAssignScoreWithkBackwardMmcv", ctx, [&] {
-        require_covered(kernels::assign_score_withk_backward_mmcv != nullptr);
+        require_covered(entry::assign_score_withk_backward_mmcv != nullptr);
         OperandList<15> operands;
         operands.inout("grad_points", grad_points);
         operands.inout("grad_centers", grad_centers);
@@ -148,7 +148,7 @@ DIOPI_API diopiError_t diopiAssignScoreWithkBackwardMmcv(
         operands.value("out_dim", out_dim);
         operands.value("aggregate", aggregate);
         const Call call(contract::kAssignScoreWithkBackwardMmcv, operands);
-        kernels::AssignScoreWithkBackwardMmcvArgs args{};
+        entry::AssignScoreWithkBackwardMmcvArgs args{};
         args.ctx = ctx;
         args.grad_points = call.tensor(0);
         args.grad_centers = call.tensor(1);
@@ -165,7 +165,7 @@ DIOPI_API diopiError_t diopiAssignScoreWithkBackwardMmcv(
         args.K = K;
         args.out_dim = out_dim;
         args.aggregate = aggregate;
-        kernels::assign_score_withk_backward_mmcv(args);
+        entry::assign_score_withk_backward_mmcv(args);
     });
 }
 
@@ -174,7 +174,7 @@ DIOPI_API diopiError_t diopiBallQueryMmcv(diopiContextHandle_t ctx, diopiTensorH
                                           int64_t N, int64_t npoint, int64_t sample_num, float min_radius,
                                           float max_radius) {
     return guarded("diopiBallQueryMmcv", ctx, [&] {
-        require_covered(kernels::ball_query_mmcv != nullptr);
+        require_covered(entry::ball_query_mmcv != nullptr);
         OperandList<9> operands;
         operands.inout("idx", idx);
         operands.in("center_xyz", center_xyz);
@@ -186,7 +186,7 @@ DIOPI_API diopiError_t diopiBallQueryMmcv(diopiContextHandle_t ctx, diopiTensorH
         operands.value("min_radius", min_radius);
         operands.value("max_radius", max_radius);
         const Call call(contract::kBallQueryMmcv, operands);
-        kernels::ball_query_mmcv(
+        entry::ball_query_mmcv(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), B, N, npoint, sample_num, min_radius, max_radius});
     });
 }
@@ -197,7 +197,7 @@ DIOPI_API diopiError_t diopiStackBallQueryMmcv(diopiContextHandle_t ctx, diopiTe
                                                diopiConstTensorHandle_t xyz, diopiConstTensorHandle_t xyz_batch_cnt,
                                                float max_radius, int64_t sample_num) {
     return guarded("diopiStackBallQueryMmcv", ctx, [&] {
-        require_covered(kernels::stack_ball_query_mmcv != nullptr);
+        require_covered(entry::stack_ball_query_mmcv != nullptr);
         OperandList<7> operands;
         operands.inout("idx", idx);
         operands.in("center_xyz", center_xyz);
@@ -207,8 +207,8 @@ DIOPI_API diopiError_t diopiStackBallQueryMmcv(diopiContextHandle_t ctx, diopiTe
         operands.value("max_radius", max_radius);
         operands.value("sample_num", sample_num);
         const Call call(contract::kStackBallQueryMmcv, operands);
-        kernels::stack_ball_query_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                        call.tensor(4), max_radius, sample_num});
+        entry::stack_ball_query_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
+                                      call.tensor(4), max_radius, sample_num});
     });
 }
 
@@ -216,7 +216,7 @@ DIOPI_API diopiError_t diopiBboxOverlapsMmcv(diopiContextHandle_t ctx, diopiTens
                                              diopiConstTensorHandle_t bboxes1, diopiConstTensorHandle_t bboxes2,
                                              int64_t mode, int64_t offset, bool aligned) {
     return guarded("diopiBboxOverlapsMmcv", ctx, [&] {
-        require_covered(kernels::bbox_overlaps_mmcv != nullptr);
+        require_covered(entry::bbox_overlaps_mmcv != nullptr);
         OperandList<6> operands;
         operands.out("ious", ious);
         operands.in("bboxes1", bboxes1);
@@ -225,7 +225,7 @@ DIOPI_API diopiError_t diopiBboxOverlapsMmcv(diopiContextHandle_t ctx, diopiTens
         operands.value("offset", offset);
         operands.value("aligned", aligned);
         const Call call(contract::kBboxOverlapsMmcv, operands);
-        kernels::bbox_overlaps_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), mode, offset, aligned});
+        entry::bbox_overlaps_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), mode, offset, aligned});
     });
 }
 
@@ -233,7 +233,7 @@ DIOPI_API diopiError_t diopiBorderAlignMmcv(diopiContextHandle_t ctx, diopiTenso
                                             diopiTensorHandle_t argmax_idx, diopiConstTensorHandle_t input,
                                             diopiConstTensorHandle_t boxes, int64_t pool_size) {
     return guarded("diopiBorderAlignMmcv", ctx, [&] {
-        require_covered(kernels::border_align_mmcv != nullptr);
+        require_covered(entry::border_align_mmcv != nullptr);
         OperandList<5> operands;
         operands.out("output", output);
         operands.out("argmax_idx", argmax_idx);
@@ -241,7 +241,7 @@ DIOPI_API diopiError_t diopiBorderAlignMmcv(diopiContextHandle_t ctx, diopiTenso
         operands.in("boxes", boxes);
         operands.value("pool_size", pool_size);
         const Call call(contract::kBorderAlignMmcv, operands);
-        kernels::border_align_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), pool_size});
+        entry::border_align_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), pool_size});
     });
 }
 
@@ -250,7 +250,7 @@ DIOPI_API diopiError_t diopiBorderAlignBackwardMmcv(diopiContextHandle_t ctx, di
                                                     diopiConstTensorHandle_t boxes, diopiConstTensorHandle_t argmax_idx,
                                                     int64_t pool_size) {
     return guarded("diopiBorderAlignBackwardMmcv", ctx, [&] {
-        require_covered(kernels::border_align_backward_mmcv != nullptr);
+        require_covered(entry::border_align_backward_mmcv != nullptr);
         OperandList<5> operands;
         operands.inout("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -258,7 +258,7 @@ DIOPI_API diopiError_t diopiBorderAlignBackwardMmcv(diopiContextHandle_t ctx, di
         operands.in("argmax_idx", argmax_idx);
         operands.value("pool_size", pool_size);
         const Call call(contract::kBorderAlignBackwardMmcv, operands);
-        kernels::border_align_backward_mmcv(
+        entry::border_align_backward_mmcv(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), pool_size});
     });
 }
@@ -267,7 +267,7 @@ DIOPI_API diopiError_t diopiBoxIouRotatedMmcv(diopiContextHandle_t ctx, diopiTen
                                               diopiConstTensorHandle_t bboxes1, diopiConstTensorHandle_t bboxes2,
                                               int64_t mode, bool aligned) {
     return guarded("diopiBoxIouRotatedMmcv", ctx, [&] {
-        require_covered(kernels::box_iou_rotated_mmcv != nullptr);
+        require_covered(entry::box_iou_rotated_mmcv != nullptr);
         OperandList<5> operands;
         operands.out("ious", ious);
         operands.in("bboxes1", bboxes1);
@@ -275,7 +275,7 @@ DIOPI_API diopiError_t diopiBoxIouRotatedMmcv(diopiContextHandle_t ctx, diopiTen
         operands.value("mode", mode);
         operands.value("aligned", aligned);
         const Call call(contract::kBoxIouRotatedMmcv, operands);
-        kernels::box_iou_rotated_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), mode, aligned});
+        entry::box_iou_rotated_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), mode, aligned});
     });
 }
 
@@ -283,7 +283,7 @@ DIOPI_API diopiError_t diopiBoxIouQuadriMmcv(diopiContextHandle_t ctx, diopiTens
                                              diopiConstTensorHandle_t bboxes1, diopiConstTensorHandle_t bboxes2,
                                              int64_t mode, bool aligned) {
     return guarded("diopiBoxIouQuadriMmcv", ctx, [&] {
-        require_covered(kernels::box_iou_quadri_mmcv != nullptr);
+        require_covered(entry::box_iou_quadri_mmcv != nullptr);
         OperandList<5> operands;
         operands.out("ious", ious);
         operands.in("bboxes1", bboxes1);
@@ -291,7 +291,7 @@ DIOPI_API diopiError_t diopiBoxIouQuadriMmcv(diopiContextHandle_t ctx, diopiTens
         operands.value("mode", mode);
         operands.value("aligned", aligned);
         const Call call(contract::kBoxIouQuadriMmcv, operands);
-        kernels::box_iou_quadri_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), mode, aligned});
+        entry::box_iou_quadri_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), mode, aligned});
     });
 }
 
@@ -301,7 +301,7 @@ DIOPI_API diopiError_t diopiCarafeMmcv(diopiContextHandle_t ctx, diopiTensorHand
                                        diopiConstTensorHandle_t masks, int64_t kernel_size, int64_t group_size,
                                        int64_t scale_factor) {
     return guarded("diopiCarafeMmcv", ctx, [&] {
-        require_covered(kernels::carafe_mmcv != nullptr);
+        require_covered(entry::carafe_mmcv != nullptr);
         OperandList<9> operands;
         operands.out("rfeatures", rfeatures);
         operands.inout("routput", routput);
@@ -313,8 +313,8 @@ DIOPI_API diopiError_t diopiCarafeMmcv(diopiContextHandle_t ctx, diopiTensorHand
         operands.value("group_size", group_size);
         operands.value("scale_factor", scale_factor);
         const Call call(contract::kCarafeMmcv, operands);
-        kernels::carafe_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                              call.tensor(5), kernel_size, group_size, scale_factor});
+        entry::carafe_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
+                            call.tensor(5), kernel_size, group_size, scale_factor});
     });
 }
 
@@ -325,7 +325,7 @@ DIOPI_API diopiError_t diopiCarafeBackwardMmcv(diopiContextHandle_t ctx, diopiTe
                                                diopiConstTensorHandle_t rfeatures, diopiConstTensorHandle_t masks,
                                                int64_t kernel_size, int64_t group_size, int64_t scale_factor) {
     return guarded("diopiCarafeBackwardMmcv", ctx, [&] {
-        require_covered(kernels::carafe_backward_mmcv != nullptr);
+        require_covered(entry::carafe_backward_mmcv != nullptr);
         OperandList<12> operands;
         operands.inout("rtop_grad", rtop_grad);
         operands.inout("rbottom_grad_hs", rbottom_grad_hs);
@@ -340,7 +340,7 @@ DIOPI_API diopiError_t diopiCarafeBackwardMmcv(diopiContextHandle_t ctx, diopiTe
         operands.value("group_size", group_size);
         operands.value("scale_factor", scale_factor);
         const Call call(contract::kCarafeBackwardMmcv, operands);
-        kernels::CarafeBackwardMmcvArgs args{};
+        entry::CarafeBackwardMmcvArgs args{};
         args.ctx = ctx;
         args.rtop_grad = call.tensor(0);
         args.rbottom_grad_hs = call.tensor(1);
@@ -354,7 +354,7 @@ DIOPI_API diopiError_t diopiCarafeBackwardMmcv(diopiContextHandle_t ctx, diopiTe
         args.kernel_size = kernel_size;
         args.group_size = group_size;
         args.scale_factor = scale_factor;
-        kernels::carafe_backward_mmcv(args);
+        entry::carafe_backward_mmcv(args);
     });
 }
 
@@ -362,7 +362,7 @@ DIOPI_API diopiError_t diopiCarafeNaiveMmcv(diopiContextHandle_t ctx, diopiTenso
                                             diopiConstTensorHandle_t features, diopiConstTensorHandle_t masks,
                                             int64_t kernel_size, int64_t group_size, int64_t scale_factor) {
     return guarded("diopiCarafeNaiveMmcv", ctx, [&] {
-        require_covered(kernels::carafe_naive_mmcv != nullptr);
+        require_covered(entry::carafe_naive_mmcv != nullptr);
         OperandList<6> operands;
         operands.out("output", output);
         operands.in("features", features);
@@ -371,7 +371,7 @@ DIOPI_API diopiError_t diopiCarafeNaiveMmcv(diopiContextHandle_t ctx, diopiTenso
         operands.value("group_size", group_size);
         operands.value("scale_factor", scale_factor);
         const Call call(contract::kCarafeNaiveMmcv, operands);
-        kernels::carafe_naive_mmcv(
+        entry::carafe_naive_mmcv(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), kernel_size, group_size, scale_factor});
     });
 }
@@ -381,7 +381,7 @@ DIOPI_API diopiError_t diopiCarafeNaiveBackwardMmcv(diopiContextHandle_t ctx, di
                                                     diopiConstTensorHandle_t features, diopiConstTensorHandle_t masks,
                                                     int64_t kernel_size, int64_t group_size, int64_t scale_factor) {
     return guarded("diopiCarafeNaiveBackwardMmcv", ctx, [&] {
-        require_covered(kernels::carafe_naive_backward_mmcv != nullptr);
+        require_covered(entry::carafe_naive_backward_mmcv != nullptr);
         OperandList<8> operands;
         operands.inout("bottom_grad", bottom_grad);
         operands.inout("mask_grad", mask_grad);
@@ -392,8 +392,8 @@ DIOPI_API diopiError_t diopiCarafeNaiveBackwardMmcv(diopiContextHandle_t ctx, di
         operands.value("group_size", group_size);
         operands.value("scale_factor", scale_factor);
         const Call call(contract::kCarafeNaiveBackwardMmcv, operands);
-        kernels::carafe_naive_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                             call.tensor(4), kernel_size, group_size, scale_factor});
+        entry::carafe_naive_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
+                                           call.tensor(4), kernel_size, group_size, scale_factor});
     });
 }
 
@@ -403,7 +403,7 @@ DIOPI_API diopiError_t diopiCorrelationMmcv(diopiContextHandle_t ctx, diopiTenso
                                             int64_t padW, int64_t dilationH, int64_t dilationW, int64_t dilation_patchH,
                                             int64_t dilation_patchW, int64_t dH, int64_t dW) {
     return guarded("diopiCorrelationMmcv", ctx, [&] {
-        require_covered(kernels::correlation_mmcv != nullptr);
+        require_covered(entry::correlation_mmcv != nullptr);
         OperandList<15> operands;
         operands.out("output", output);
         operands.in("input1", input1);
@@ -421,7 +421,7 @@ DIOPI_API diopiError_t diopiCorrelationMmcv(diopiContextHandle_t ctx, diopiTenso
         operands.value("dH", dH);
         operands.value("dW", dW);
         const Call call(contract::kCorrelationMmcv, operands);
-        kernels::CorrelationMmcvArgs args{};
+        entry::CorrelationMmcvArgs args{};
         args.ctx = ctx;
         args.output = call.tensor(0);
         args.input1 = call.tensor(1);
@@ -438,7 +438,7 @@ DIOPI_API diopiError_t diopiCorrelationMmcv(diopiContextHandle_t ctx, diopiTenso
         args.dilation_patchW = dilation_patchW;
         args.dH = dH;
         args.dW = dW;
-        kernels::correlation_mmcv(args);
+        entry::correlation_mmcv(args);
     });
 }
 
@@ -448,7 +448,7 @@ DIOPI_API diopiError_t diopiCorrelationBackwardMmcv(
     int64_t kW, int64_t patchH, int64_t patchW, int64_t padH, int64_t padW, int64_t dilationH, int64_t dilationW,
     int64_t dilation_patchH, int64_t dilation_patchW, int64_t dH, int64_t dW) {
     return guarded("diopiCorrelationBackwardMmcv", ctx, [&] {
-        require_covered(kernels::correlation_backward_mmcv != nullptr);
+        require_covered(entry::correlation_backward_mmcv != nullptr);
         OperandList<17> operands;
         operands.out("grad_input1", grad_input1);
         operands.out("grad_input2", grad_input2);
@@ -468,7 +468,7 @@ DIOPI_API diopiError_t diopiCorrelationBackwardMmcv(
         operands.value("dH", dH);
         operands.value("dW", dW);
         const Call call(contract::kCorrelationBackwardMmcv, operands);
-        kernels::CorrelationBackwardMmcvArgs args{};
+        entry::CorrelationBackwardMmcvArgs args{};
         args.ctx = ctx;
         args.grad_input1 = call.tensor(0);
         args.grad_input2 = call.tensor(1);
@@ -487,7 +487,7 @@ DIOPI_API diopiError_t diopiCorrelationBackwardMmcv(
         args.dilation_patchW = dilation_patchW;
         args.dH = dH;
         args.dW = dW;
-        kernels::correlation_backward_mmcv(args);
+        entry::correlation_backward_mmcv(args);
     });
 }
 
@@ -498,7 +498,7 @@ DIOPI_API diopiError_t diopiDeformConvMmcv(diopiContextHandle_t ctx, diopiTensor
                                            int64_t dH, int64_t padW, int64_t padH, int64_t dilationW, int64_t dilationH,
                                            int64_t groups, int64_t deform_groups, int64_t im2col_step) {
     return guarded("diopiDeformConvMmcv", ctx, [&] {
-        require_covered(kernels::deform_conv_mmcv != nullptr);
+        require_covered(entry::deform_conv_mmcv != nullptr);
         OperandList<17> operands;
         operands.out("output", output);
         operands.inout("columns", columns);
@@ -518,7 +518,7 @@ DIOPI_API diopiError_t diopiDeformConvMmcv(diopiContextHandle_t ctx, diopiTensor
         operands.value("deform_groups", deform_groups);
         operands.value("im2col_step", im2col_step);
         const Call call(contract::kDeformConvMmcv, operands);
-        kernels::DeformConvMmcvArgs args{};
+        entry::DeformConvMmcvArgs args{};
         args.ctx = ctx;
         args.output = call.tensor(0);
         args.columns = call.tensor(1);
@@ -537,7 +537,7 @@ DIOPI_API diopiError_t diopiDeformConvMmcv(diopiContextHandle_t ctx, diopiTensor
         args.groups = groups;
         args.deform_groups = deform_groups;
         args.im2col_step = im2col_step;
-        kernels::deform_conv_mmcv(args);
+        entry::deform_conv_mmcv(args);
     });
 }
 
@@ -548,7 +548,7 @@ DIOPI_API diopiError_t diopiDeformConvBackwardInputMmcv(
     int64_t padW, int64_t padH, int64_t dilationW, int64_t dilationH, int64_t groups, int64_t deform_groups,
     int64_t im2col_step) {
     return guarded("diopiDeformConvBackwardInputMmcv", ctx, [&] {
-        require_covered(kernels::deform_conv_backward_input_mmcv != nullptr);
+        require_covered(entry::deform_conv_backward_input_mmcv != nullptr);
         OperandList<18> operands;
         operands.inout("gradInput", gradInput);
         operands.out("gradOffset", gradOffset);
@@ -569,7 +569,7 @@ DIOPI_API diopiError_t diopiDeformConvBackwardInputMmcv(
         operands.value("deform_groups", deform_groups);
         operands.value("im2col_step", im2col_step);
         const Call call(contract::kDeformConvBackwardInputMmcv, operands);
-        kernels::DeformConvBackwardInputMmcvArgs args{};
+        entry::DeformConvBackwardInputMmcvArgs args{};
         args.ctx = ctx;
         args.gradInput = call.tensor(0);
         args.gradOffset = call.tensor(1);
@@ -589,7 +589,7 @@ DIOPI_API diopiError_t diopiDeformConvBackwardInputMmcv(
         args.groups = groups;
         args.deform_groups = deform_groups;
         args.im2col_step = im2col_step;
-        kernels::deform_conv_backward_input_mmcv(args);
+        entry::deform_conv_backward_input_mmcv(args);
     });
 }
 
@@ -599,7 +599,7 @@ DIOPI_API diopiError_t diopiDeformConvBackwardParametersMmcv(
     diopiConstTensorHandle_t ones, int64_t kW, int64_t kH, int64_t dW, int64_t dH, int64_t padW, int64_t padH,
     int64_t dilationW, int64_t dilationH, int64_t groups, int64_t deform_groups, int64_t im2col_step, float scale) {
     return guarded("diopiDeformConvBackwardParametersMmcv", ctx, [&] {
-        require_covered(kernels::deform_conv_backward_parameters_mmcv != nullptr);
+        require_covered(entry::deform_conv_backward_parameters_mmcv != nullptr);
         OperandList<18> operands;
         operands.in("gradOutput", gradOutput);
         operands.inout("gradWeight", gradWeight);
@@ -620,7 +620,7 @@ DIOPI_API diopiError_t diopiDeformConvBackwardParametersMmcv(
         operands.value("im2col_step", im2col_step);
         operands.value("scale", scale);
         const Call call(contract::kDeformConvBackwardParametersMmcv, operands);
-        kernels::DeformConvBackwardParametersMmcvArgs args{};
+        entry::DeformConvBackwardParametersMmcvArgs args{};
         args.ctx = ctx;
         args.gradOutput = call.tensor(0);
         args.gradWeight = call.tensor(1);
@@ -640,7 +640,7 @@ DIOPI_API diopiError_t diopiDeformConvBackwardParametersMmcv(
         args.deform_groups = deform_groups;
         args.im2col_step = im2col_step;
         args.scale = scale;
-        kernels::deform_conv_backward_parameters_mmcv(args);
+        entry::deform_conv_backward_parameters_mmcv(args);
     });
 }
 
@@ -650,7 +650,7 @@ DIOPI_API diopiError_t diopiDeformRoiPoolMmcv(diopiContextHandle_t ctx, diopiTen
                                               int64_t pooled_width, int64_t sampling_ratio, float spatial_scale,
                                               float gamma) {
     return guarded("diopiDeformRoiPoolMmcv", ctx, [&] {
-        require_covered(kernels::deform_roi_pool_mmcv != nullptr);
+        require_covered(entry::deform_roi_pool_mmcv != nullptr);
         OperandList<9> operands;
         operands.out("output", output);
         operands.in("input", input);
@@ -662,8 +662,8 @@ DIOPI_API diopiError_t diopiDeformRoiPoolMmcv(diopiContextHandle_t ctx, diopiTen
         operands.value("spatial_scale", spatial_scale);
         operands.value("gamma", gamma);
         const Call call(contract::kDeformRoiPoolMmcv, operands);
-        kernels::deform_roi_pool_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                       pooled_height, pooled_width, sampling_ratio, spatial_scale, gamma});
+        entry::deform_roi_pool_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), pooled_height,
+                                     pooled_width, sampling_ratio, spatial_scale, gamma});
     });
 }
 
@@ -675,7 +675,7 @@ DIOPI_API diopiError_t diopiDeformRoiPoolBackwardMmcv(diopiContextHandle_t ctx, 
                                                       int64_t pooled_width, int64_t sampling_ratio, float spatial_scale,
                                                       float gamma) {
     return guarded("diopiDeformRoiPoolBackwardMmcv", ctx, [&] {
-        require_covered(kernels::deform_roi_pool_backward_mmcv != nullptr);
+        require_covered(entry::deform_roi_pool_backward_mmcv != nullptr);
         OperandList<11> operands;
         operands.inout("grad_input", grad_input);
         operands.inout("grad_offset", grad_offset);
@@ -689,9 +689,9 @@ DIOPI_API diopiError_t diopiDeformRoiPoolBackwardMmcv(diopiContextHandle_t ctx, 
         operands.value("spatial_scale", spatial_scale);
         operands.value("gamma", gamma);
         const Call call(contract::kDeformRoiPoolBackwardMmcv, operands);
-        kernels::deform_roi_pool_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                                call.tensor(4), call.tensor(5), pooled_height, pooled_width,
-                                                sampling_ratio, spatial_scale, gamma});
+        entry::deform_roi_pool_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
+                                              call.tensor(4), call.tensor(5), pooled_height, pooled_width,
+                                              sampling_ratio, spatial_scale, gamma});
     });
 }
 
@@ -699,7 +699,7 @@ DIOPI_API diopiError_t diopiSigmoidFocalLossMmcv(diopiContextHandle_t ctx, diopi
                                                  diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
                                                  diopiConstTensorHandle_t weight, float gamma, float alpha) {
     return guarded("diopiSigmoidFocalLossMmcv", ctx, [&] {
-        require_covered(kernels::sigmoid_focal_loss_mmcv != nullptr);
+        require_covered(entry::sigmoid_focal_loss_mmcv != nullptr);
         OperandList<6> operands;
         operands.out("output", output);
         operands.in("input", input);
@@ -708,7 +708,7 @@ DIOPI_API diopiError_t diopiSigmoidFocalLossMmcv(diopiContextHandle_t ctx, diopi
         operands.value("gamma", gamma);
         operands.value("alpha", alpha);
         const Call call(contract::kSigmoidFocalLossMmcv, operands);
-        kernels::sigmoid_focal_loss_mmcv(
+        entry::sigmoid_focal_loss_mmcv(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), gamma, alpha});
     });
 }
@@ -718,7 +718,7 @@ DIOPI_API diopiError_t diopiSigmoidFocalLossBackwardMmcv(diopiContextHandle_t ct
                                                          diopiConstTensorHandle_t target,
                                                          diopiConstTensorHandle_t weight, float gamma, float alpha) {
     return guarded("diopiSigmoidFocalLossBackwardMmcv", ctx, [&] {
-        require_covered(kernels::sigmoid_focal_loss_backward_mmcv != nullptr);
+        require_covered(entry::sigmoid_focal_loss_backward_mmcv != nullptr);
         OperandList<6> operands;
         operands.out("grad_input", grad_input);
         operands.in("input", input);
@@ -727,7 +727,7 @@ DIOPI_API diopiError_t diopiSigmoidFocalLossBackwardMmcv(diopiContextHandle_t ct
         operands.value("gamma", gamma);
         operands.value("alpha", alpha);
         const Call call(contract::kSigmoidFocalLossBackwardMmcv, operands);
-        kernels::sigmoid_focal_loss_backward_mmcv(
+        entry::sigmoid_focal_loss_backward_mmcv(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), gamma, alpha});
     });
 }
@@ -736,7 +736,7 @@ DIOPI_API diopiError_t diopiSoftmaxFocalLossMmcv(diopiContextHandle_t ctx, diopi
                                                  diopiConstTensorHandle_t softmax, diopiConstTensorHandle_t target,
                                                  diopiConstTensorHandle_t weight, float gamma, float alpha) {
     return guarded("diopiSoftmaxFocalLossMmcv", ctx, [&] {
-        require_covered(kernels::softmax_focal_loss_mmcv != nullptr);
+        require_covered(entry::softmax_focal_loss_mmcv != nullptr);
         OperandList<6> operands;
         operands.out("output", output);
         operands.in("softmax", softmax);
@@ -745,7 +745,7 @@ DIOPI_API diopiError_t diopiSoftmaxFocalLossMmcv(diopiContextHandle_t ctx, diopi
         operands.value("gamma", gamma);
         operands.value("alpha", alpha);
         const Call call(contract::kSoftmaxFocalLossMmcv, operands);
-        kernels::softmax_focal_loss_mmcv(
+        entry::softmax_focal_loss_mmcv(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), gamma, alpha});
     });
 }
@@ -755,7 +755,7 @@ DIOPI_API diopiError_t diopiSoftmaxFocalLossBackwardMmcv(diopiContextHandle_t ct
                                                          diopiConstTensorHandle_t target,
                                                          diopiConstTensorHandle_t weight, float gamma, float alpha) {
     return guarded("diopiSoftmaxFocalLossBackwardMmcv", ctx, [&] {
-        require_covered(kernels::softmax_focal_loss_backward_mmcv != nullptr);
+        require_covered(entry::softmax_focal_loss_backward_mmcv != nullptr);
         OperandList<7> operands;
         operands.out("grad_input", grad_input);
         operands.inout("buff", buff);
@@ -765,7 +765,7 @@ DIOPI_API diopiError_t diopiSoftmaxFocalLossBackwardMmcv(diopiContextHandle_t ct
         operands.value("gamma", gamma);
         operands.value("alpha", alpha);
         const Call call(contract::kSoftmaxFocalLossBackwardMmcv, operands);
-        kernels::softmax_focal_loss_backward_mmcv(
+        entry::softmax_focal_loss_backward_mmcv(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), gamma, alpha});
     });
 }
@@ -775,7 +775,7 @@ DIOPI_API diopiError_t diopiFurthestPointSamplingMmcv(diopiContextHandle_t ctx, 
                                                       diopiConstTensorHandle_t points_xyz, int64_t B, int64_t N,
                                                       int64_t num_points) {
     return guarded("diopiFurthestPointSamplingMmcv", ctx, [&] {
-        require_covered(kernels::furthest_point_sampling_mmcv != nullptr);
+        require_covered(entry::furthest_point_sampling_mmcv != nullptr);
         OperandList<6> operands;
         operands.inout("temp_tensor", temp_tensor);
         operands.out("idx_tensor", idx_tensor);
@@ -784,7 +784,7 @@ DIOPI_API diopiError_t diopiFurthestPointSamplingMmcv(diopiContextHandle_t ctx, 
         operands.value("N", N);
         operands.value("num_points", num_points);
         const Call call(contract::kFurthestPointSamplingMmcv, operands);
-        kernels::furthest_point_sampling_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), B, N, num_points});
+        entry::furthest_point_sampling_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), B, N, num_points});
     });
 }
 
@@ -793,7 +793,7 @@ DIOPI_API diopiError_t diopiFurthestPointSamplingWithDistMmcv(diopiContextHandle
                                                               diopiConstTensorHandle_t points_dist, int64_t B,
                                                               int64_t N, int64_t num_points) {
     return guarded("diopiFurthestPointSamplingWithDistMmcv", ctx, [&] {
-        require_covered(kernels::furthest_point_sampling_with_dist_mmcv != nullptr);
+        require_covered(entry::furthest_point_sampling_with_dist_mmcv != nullptr);
         OperandList<6> operands;
         operands.inout("temp_tensor", temp_tensor);
         operands.out("idx_tensor", idx_tensor);
@@ -802,7 +802,7 @@ DIOPI_API diopiError_t diopiFurthestPointSamplingWithDistMmcv(diopiContextHandle
         operands.value("N", N);
         operands.value("num_points", num_points);
         const Call call(contract::kFurthestPointSamplingWithDistMmcv, operands);
-        kernels::furthest_point_sampling_with_dist_mmcv(
+        entry::furthest_point_sampling_with_dist_mmcv(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), B, N, num_points});
     });
 }
@@ -812,7 +812,7 @@ DIOPI_API diopiError_t diopiFusedBiasLeakyreluMmcv(diopiContextHandle_t ctx, dio
                                                    diopiConstTensorHandle_t refer, int64_t act, int64_t grad,
                                                    float alpha, float scale) {
     return guarded("diopiFusedBiasLeakyreluMmcv", ctx, [&] {
-        require_covered(kernels::fused_bias_leakyrelu_mmcv != nullptr);
+        require_covered(entry::fused_bias_leakyrelu_mmcv != nullptr);
         OperandList<8> operands;
         operands.allocated("out", out);
         operands.in("input", input);
@@ -823,7 +823,7 @@ DIOPI_API diopiError_t diopiFusedBiasLeakyreluMmcv(diopiContextHandle_t ctx, dio
         operands.value("alpha", alpha);
         operands.value("scale", scale);
         const Call call(contract::kFusedBiasLeakyreluMmcv, operands);
-        kernels::fused_bias_leakyrelu_mmcv(
+        entry::fused_bias_leakyrelu_mmcv(
             {ctx, out, call.tensor(1), call.tensor(2), call.tensor(3), act, grad, alpha, scale});
     });
 }
@@ -832,7 +832,7 @@ DIOPI_API diopiError_t diopiGatherPointsMmcv(diopiContextHandle_t ctx, diopiTens
                                              diopiConstTensorHandle_t points, diopiConstTensorHandle_t idx, int64_t b,
                                              int64_t c, int64_t n, int64_t npoints) {
     return guarded("diopiGatherPointsMmcv", ctx, [&] {
-        require_covered(kernels::gather_points_mmcv != nullptr);
+        require_covered(entry::gather_points_mmcv != nullptr);
         OperandList<7> operands;
         operands.out("out", out);
         operands.in("points", points);
@@ -842,7 +842,7 @@ DIOPI_API diopiError_t diopiGatherPointsMmcv(diopiContextHandle_t ctx, diopiTens
         operands.value("n", n);
         operands.value("npoints", npoints);
         const Call call(contract::kGatherPointsMmcv, operands);
-        kernels::gather_points_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), b, c, n, npoints});
+        entry::gather_points_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), b, c, n, npoints});
     });
 }
 
@@ -850,7 +850,7 @@ DIOPI_API diopiError_t diopiGatherPointsBackwardMmcv(diopiContextHandle_t ctx, d
                                                      diopiConstTensorHandle_t grad_out, diopiConstTensorHandle_t idx,
                                                      int64_t b, int64_t c, int64_t n, int64_t npoints) {
     return guarded("diopiGatherPointsBackwardMmcv", ctx, [&] {
-        require_covered(kernels::gather_points_backward_mmcv != nullptr);
+        require_covered(entry::gather_points_backward_mmcv != nullptr);
         OperandList<7> operands;
         operands.inout("grad_points", grad_points);
         operands.in("grad_out", grad_out);
@@ -860,7 +860,7 @@ DIOPI_API diopiError_t diopiGatherPointsBackwardMmcv(diopiContextHandle_t ctx, d
         operands.value("n", n);
         operands.value("npoints", npoints);
         const Call call(contract::kGatherPointsBackwardMmcv, operands);
-        kernels::gather_points_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), b, c, n, npoints});
+        entry::gather_points_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), b, c, n, npoints});
     });
 }
 
@@ -868,7 +868,7 @@ DIOPI_API diopiError_t diopiGroupPointsMmcv(diopiContextHandle_t ctx, diopiTenso
                                             diopiConstTensorHandle_t points, diopiConstTensorHandle_t idx, int64_t b,
                                             int64_t c, int64_t n, int64_t npoints, int64_t nsample) {
     return guarded("diopiGroupPointsMmcv", ctx, [&] {
-        require_covered(kernels::group_points_mmcv != nullptr);
+        require_covered(entry::group_points_mmcv != nullptr);
         OperandList<8> operands;
         operands.out("out", out);
         operands.in("points", points);
@@ -879,7 +879,7 @@ DIOPI_API diopiError_t diopiGroupPointsMmcv(diopiContextHandle_t ctx, diopiTenso
         operands.value("npoints", npoints);
         operands.value("nsample", nsample);
         const Call call(contract::kGroupPointsMmcv, operands);
-        kernels::group_points_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), b, c, n, npoints, nsample});
+        entry::group_points_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), b, c, n, npoints, nsample});
     });
 }
 
@@ -887,7 +887,7 @@ DIOPI_API diopiError_t diopiGroupPointsBackwardMmcv(diopiContextHandle_t ctx, di
                                                     diopiConstTensorHandle_t grad_out, diopiConstTensorHandle_t idx,
                                                     int64_t b, int64_t c, int64_t n, int64_t npoints, int64_t nsample) {
     return guarded("diopiGroupPointsBackwardMmcv", ctx, [&] {
-        require_covered(kernels::group_points_backward_mmcv != nullptr);
+        require_covered(entry::group_points_backward_mmcv != nullptr);
         OperandList<8> operands;
         operands.inout("grad_points", grad_points);
         operands.in("grad_out", grad_out);
@@ -898,7 +898,7 @@ DIOPI_API diopiError_t diopiGroupPointsBackwardMmcv(diopiContextHandle_t ctx, di
         operands.value("npoints", npoints);
         operands.value("nsample", nsample);
         const Call call(contract::kGroupPointsBackwardMmcv, operands);
-        kernels::group_points_backward_mmcv(
+        entry::group_points_backward_mmcv(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), b, c, n, npoints, nsample});
     });
 }
@@ -910,7 +910,7 @@ DIOPI_API diopiError_t diopiStackGroupPointsMmcv(diopiContextHandle_t ctx, diopi
                                                  diopiConstTensorHandle_t idx_batch_cnt_tensor, int64_t b, int64_t c,
                                                  int64_t m, int64_t nsample) {
     return guarded("diopiStackGroupPointsMmcv", ctx, [&] {
-        require_covered(kernels::stack_group_points_mmcv != nullptr);
+        require_covered(entry::stack_group_points_mmcv != nullptr);
         OperandList<9> operands;
         operands.inout("out_tensor", out_tensor);
         operands.in("features_tensor", features_tensor);
@@ -922,7 +922,7 @@ DIOPI_API diopiError_t diopiStackGroupPointsMmcv(diopiContextHandle_t ctx, diopi
         operands.value("m", m);
         operands.value("nsample", nsample);
         const Call call(contract::kStackGroupPointsMmcv, operands);
-        kernels::stack_group_points_mmcv(
+        entry::stack_group_points_mmcv(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), b, c, m, nsample});
     });
 }
@@ -932,7 +932,7 @@ DIOPI_API diopiError_t diopiStackGroupPointsBackwardMmcv(
     diopiConstTensorHandle_t idx_tensor, diopiConstTensorHandle_t idx_batch_cnt_tensor,
     diopiConstTensorHandle_t features_batch_cnt_tensor, int64_t b, int64_t c, int64_t m, int64_t n, int64_t nsample) {
     return guarded("diopiStackGroupPointsBackwardMmcv", ctx, [&] {
-        require_covered(kernels::stack_group_points_backward_mmcv != nullptr);
+        require_covered(entry::stack_group_points_backward_mmcv != nullptr);
         OperandList<10> operands;
         operands.inout("grad_features_tensor", grad_features_tensor);
         operands.in("grad_out_tensor", grad_out_tensor);
@@ -945,7 +945,7 @@ DIOPI_API diopiError_t diopiStackGroupPointsBackwardMmcv(
         operands.value("n", n);
         operands.value("nsample", nsample);
         const Call call(contract::kStackGroupPointsBackwardMmcv, operands);
-        kernels::stack_group_points_backward_mmcv(
+        entry::stack_group_points_backward_mmcv(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), b, c, m, n, nsample});
     });
 }
@@ -954,13 +954,13 @@ DIOPI_API diopiError_t diopiIou3dBoxesOverlapBevMmcv(diopiContextHandle_t ctx, d
                                                      diopiConstTensorHandle_t boxes_a,
                                                      diopiConstTensorHandle_t boxes_b) {
     return guarded("diopiIou3dBoxesOverlapBevMmcv", ctx, [&] {
-        require_covered(kernels::iou3d_boxes_overlap_bev_mmcv != nullptr);
+        require_covered(entry::iou3d_boxes_overlap_bev_mmcv != nullptr);
         OperandList<3> operands;
         operands.out("ans_overlap", ans_overlap);
         operands.in("boxes_a", boxes_a);
         operands.in("boxes_b", boxes_b);
         const Call call(contract::kIou3dBoxesOverlapBevMmcv, operands);
-        kernels::iou3d_boxes_overlap_bev_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::iou3d_boxes_overlap_bev_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
@@ -968,14 +968,14 @@ DIOPI_API diopiError_t diopiIou3dNms3dMmcv(diopiContextHandle_t ctx, diopiTensor
                                            diopiTensorHandle_t keep_num, diopiConstTensorHandle_t boxes,
                                            float nms_overlap_thresh) {
     return guarded("diopiIou3dNms3dMmcv", ctx, [&] {
-        require_covered(kernels::iou3d_nms3d_mmcv != nullptr);
+        require_covered(entry::iou3d_nms3d_mmcv != nullptr);
         OperandList<4> operands;
         operands.inout("keep", keep);
         operands.out("keep_num", keep_num);
         operands.in("boxes", boxes);
         operands.value("nms_overlap_thresh", nms_overlap_thresh);
         const Call call(contract::kIou3dNms3dMmcv, operands);
-        kernels::iou3d_nms3d_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), nms_overlap_thresh});
+        entry::iou3d_nms3d_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), nms_overlap_thresh});
     });
 }
 
@@ -983,14 +983,14 @@ DIOPI_API diopiError_t diopiIou3dNms3dNormalMmcv(diopiContextHandle_t ctx, diopi
                                                  diopiTensorHandle_t keep_num, diopiConstTensorHandle_t boxes,
                                                  float nms_overlap_thresh) {
     return guarded("diopiIou3dNms3dNormalMmcv", ctx, [&] {
-        require_covered(kernels::iou3d_nms3d_normal_mmcv != nullptr);
+        require_covered(entry::iou3d_nms3d_normal_mmcv != nullptr);
         OperandList<4> operands;
         operands.inout("keep", keep);
         operands.out("keep_num", keep_num);
         operands.in("boxes", boxes);
         operands.value("nms_overlap_thresh", nms_overlap_thresh);
         const Call call(contract::kIou3dNms3dNormalMmcv, operands);
-        kernels::iou3d_nms3d_normal_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), nms_overlap_thresh});
+        entry::iou3d_nms3d_normal_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), nms_overlap_thresh});
     });
 }
 
@@ -999,7 +999,7 @@ DIOPI_API diopiError_t diopiKnnMmcv(diopiContextHandle_t ctx, diopiTensorHandle_
                                     diopiConstTensorHandle_t new_xyz_tensor, int64_t b, int64_t n, int64_t m,
                                     int64_t nsample) {
     return guarded("diopiKnnMmcv", ctx, [&] {
-        require_covered(kernels::knn_mmcv != nullptr);
+        require_covered(entry::knn_mmcv != nullptr);
         OperandList<8> operands;
         operands.out("idx_tensor", idx_tensor);
         operands.out("dist2_tensor", dist2_tensor);
@@ -1010,7 +1010,7 @@ DIOPI_API diopiError_t diopiKnnMmcv(diopiContextHandle_t ctx, diopiTensorHandle_
         operands.value("m", m);
         operands.value("nsample", nsample);
         const Call call(contract::kKnnMmcv, operands);
-        kernels::knn_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), b, n, m, nsample});
+        entry::knn_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), b, n, m, nsample});
     });
 }
 
@@ -1019,7 +1019,7 @@ DIOPI_API diopiError_t diopiMaskedIm2colMmcv(diopiContextHandle_t ctx, diopiTens
                                              diopiConstTensorHandle_t mask_w_idx, int64_t kernel_h, int64_t kernel_w,
                                              int64_t pad_h, int64_t pad_w) {
     return guarded("diopiMaskedIm2colMmcv", ctx, [&] {
-        require_covered(kernels::masked_im2col_mmcv != nullptr);
+        require_covered(entry::masked_im2col_mmcv != nullptr);
         OperandList<8> operands;
         operands.out("col", col);
         operands.in("im", im);
@@ -1030,7 +1030,7 @@ DIOPI_API diopiError_t diopiMaskedIm2colMmcv(diopiContextHandle_t ctx, diopiTens
         operands.value("pad_h", pad_h);
         operands.value("pad_w", pad_w);
         const Call call(contract::kMaskedIm2colMmcv, operands);
-        kernels::masked_im2col_mmcv(
+        entry::masked_im2col_mmcv(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), kernel_h, kernel_w, pad_h, pad_w});
     });
 }
@@ -1040,7 +1040,7 @@ DIOPI_API diopiError_t diopiMaskedCol2imMmcv(diopiContextHandle_t ctx, diopiTens
                                              diopiConstTensorHandle_t mask_w_idx, int64_t height, int64_t width,
                                              int64_t channels) {
     return guarded("diopiMaskedCol2imMmcv", ctx, [&] {
-        require_covered(kernels::masked_col2im_mmcv != nullptr);
+        require_covered(entry::masked_col2im_mmcv != nullptr);
         OperandList<7> operands;
         operands.inout("im", im);
         operands.in("col", col);
@@ -1050,7 +1050,7 @@ DIOPI_API diopiError_t diopiMaskedCol2imMmcv(diopiContextHandle_t ctx, diopiTens
         operands.value("width", width);
         operands.value("channels", channels);
         const Call call(contract::kMaskedCol2imMmcv, operands);
-        kernels::masked_col2im_mmcv(
+        entry::masked_col2im_mmcv(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), height, width, channels});
     });
 }
@@ -1062,7 +1062,7 @@ DIOPI_API diopiError_t diopiModulatedDeformConvMmcv(
     const int64_t stride_h, const int64_t stride_w, const int64_t pad_h, const int64_t pad_w, const int64_t dilation_h,
     const int64_t dilation_w, const int64_t group, const int64_t deformable_group, const bool with_bias) {
     return guarded("diopiModulatedDeformConvMmcv", ctx, [&] {
-        require_covered(kernels::modulated_deform_conv_mmcv != nullptr);
+        require_covered(entry::modulated_deform_conv_mmcv != nullptr);
         OperandList<19> operands;
         operands.out("output", output);
         operands.inout("columns", columns);
@@ -1084,7 +1084,7 @@ DIOPI_API diopiError_t diopiModulatedDeformConvMmcv(
         operands.value("deformable_group", deformable_group);
         operands.value("with_bias", with_bias);
         const Call call(contract::kModulatedDeformConvMmcv, operands);
-        kernels::ModulatedDeformConvMmcvArgs args{};
+        entry::ModulatedDeformConvMmcvArgs args{};
         args.ctx = ctx;
         args.output = call.tensor(0);
         args.columns = call.tensor(1);
@@ -1105,7 +1105,7 @@ DIOPI_API diopiError_t diopiModulatedDeformConvMmcv(
         args.group = group;
         args.deformable_group = deformable_group;
         args.with_bias = with_bias;
-        kernels::modulated_deform_conv_mmcv(args);
+        entry::modulated_deform_conv_mmcv(args);
     });
 }
 
@@ -1118,7 +1118,7 @@ DIOPI_API diopiError_t diopiModulatedDeformConvBackwardMmcv(
     int64_t stride_h, int64_t stride_w, int64_t pad_h, int64_t pad_w, int64_t dilation_h, int64_t dilation_w,
     int64_t group, int64_t deformable_group, const bool with_bias) {
     return guarded("diopiModulatedDeformConvBackwardMmcv", ctx, [&] {
-        require_covered(kernels::modulated_deform_conv_backward_mmcv != nullptr);
+        require_covered(entry::modulated_deform_conv_backward_mmcv != nullptr);
         OperandList<24> operands;
         operands.inout("grad_input", grad_input);
         operands.inout("grad_weight", grad_weight);
@@ -1145,7 +1145,7 @@ DIOPI_API diopiError_t diopiModulatedDeformConvBackwardMmcv(
         operands.value("deformable_group", deformable_group);
         operands.value("with_bias", with_bias);
         const Call call(contract::kModulatedDeformConvBackwardMmcv, operands);
-        kernels::ModulatedDeformConvBackwardMmcvArgs args{};
+        entry::ModulatedDeformConvBackwardMmcvArgs args{};
         args.ctx = ctx;
         args.grad_input = call.tensor(0);
         args.grad_weight = call.tensor(1);
@@ -1171,7 +1171,7 @@ DIOPI_API diopiError_t diopiModulatedDeformConvBackwardMmcv(
         args.group = group;
         args.deformable_group = deformable_group;
         args.with_bias = with_bias;
-        kernels::modulated_deform_conv_backward_mmcv(args);
+        entry::modulated_deform_conv_backward_mmcv(args);
     });
 }
 
@@ -1181,7 +1181,7 @@ DIOPI_API diopiError_t diopiMsDeformAttnMmcv(diopiContextHandle_t ctx, diopiTens
                                              diopiConstTensorHandle_t sampling_loc,
                                              diopiConstTensorHandle_t attn_weight, int64_t im2col_step) {
     return guarded("diopiMsDeformAttnMmcv", ctx, [&] {
-        require_covered(kernels::ms_deform_attn_mmcv != nullptr);
+        require_covered(entry::ms_deform_attn_mmcv != nullptr);
         OperandList<7> operands;
         operands.allocated("out", out);
         operands.in("value", value);
@@ -1191,7 +1191,7 @@ DIOPI_API diopiError_t diopiMsDeformAttnMmcv(diopiContextHandle_t ctx, diopiTens
         operands.in("attn_weight", attn_weight);
         operands.value("im2col_step", im2col_step);
         const Call call(contract::kMsDeformAttnMmcv, operands);
-        kernels::ms_deform_attn_mmcv(
+        entry::ms_deform_attn_mmcv(
             {ctx, out, call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), call.tensor(5), im2col_step});
     });
 }
@@ -1202,7 +1202,7 @@ DIOPI_API diopiError_t diopiMsDeformAttnBackwardMmcv(
     diopiConstTensorHandle_t level_start_index, diopiConstTensorHandle_t sampling_loc,
     diopiConstTensorHandle_t attn_weight, diopiConstTensorHandle_t grad_output, int64_t im2col_step) {
     return guarded("diopiMsDeformAttnBackwardMmcv", ctx, [&] {
-        require_covered(kernels::ms_deform_attn_backward_mmcv != nullptr);
+        require_covered(entry::ms_deform_attn_backward_mmcv != nullptr);
         OperandList<10> operands;
         operands.inout("grad_value", grad_value);
         operands.inout("grad_sampling_loc", grad_sampling_loc);
@@ -1215,16 +1215,16 @@ DIOPI_API diopiError_t diopiMsDeformAttnBackwardMmcv(
         operands.in("grad_output", grad_output);
         operands.value("im2col_step", im2col_step);
         const Call call(contract::kMsDeformAttnBackwardMmcv, operands);
-        kernels::ms_deform_attn_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                               call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7),
-                                               call.tensor(8), im2col_step});
+        entry::ms_deform_attn_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
+                                             call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7),
+                                             call.tensor(8), im2col_step});
     });
 }
 
 DIOPI_API diopiError_t diopiNmsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t* out, diopiConstTensorHandle_t dets,
                                     diopiConstTensorHandle_t scores, double iou_threshold, int64_t offset) {
     return guarded("diopiNmsMmcv", ctx, [&] {
-        require_covered(kernels::nms_mmcv != nullptr);
+        require_covered(entry::nms_mmcv != nullptr);
         OperandList<5> operands;
         operands.allocated("out", out);
         operands.in("dets", dets);
@@ -1232,7 +1232,7 @@ DIOPI_API diopiError_t diopiNmsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_
         operands.value("iou_threshold", iou_threshold);
         operands.value("offset", offset);
         const Call call(contract::kNmsMmcv, operands);
-        kernels::nms_mmcv({ctx, out, call.tensor(1), call.tensor(2), iou_threshold, offset});
+        entry::nms_mmcv({ctx, out, call.tensor(1), call.tensor(2), iou_threshold, offset});
     });
 }
 
@@ -1241,7 +1241,7 @@ DIOPI_API diopiError_t diopiNmsRotatedMmcv(diopiContextHandle_t ctx, diopiTensor
                                            diopiConstTensorHandle_t order, diopiConstTensorHandle_t dets_sorted,
                                            diopiConstTensorHandle_t labels, float iou_threshold, bool multi_label) {
     return guarded("diopiNmsRotatedMmcv", ctx, [&] {
-        require_covered(kernels::nms_rotated_mmcv != nullptr);
+        require_covered(entry::nms_rotated_mmcv != nullptr);
         OperandList<8> operands;
         operands.allocated("out", out);
         operands.in("dets", dets);
@@ -1252,34 +1252,34 @@ DIOPI_API diopiError_t diopiNmsRotatedMmcv(diopiContextHandle_t ctx, diopiTensor
         operands.value("iou_threshold", iou_threshold);
         operands.value("multi_label", multi_label);
         const Call call(contract::kNmsRotatedMmcv, operands);
-        kernels::nms_rotated_mmcv({ctx, out, call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                                   call.tensor(5), iou_threshold, multi_label});
+        entry::nms_rotated_mmcv({ctx, out, call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
+                                 call.tensor(5), iou_threshold, multi_label});
     });
 }
 
 DIOPI_API diopiError_t diopiPointsInBoxesPartMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t box_idx_of_points,
                                                   diopiConstTensorHandle_t boxes, diopiConstTensorHandle_t pts) {
     return guarded("diopiPointsInBoxesPartMmcv", ctx, [&] {
-        require_covered(kernels::points_in_boxes_part_mmcv != nullptr);
+        require_covered(entry::points_in_boxes_part_mmcv != nullptr);
         OperandList<3> operands;
         operands.inout("box_idx_of_points", box_idx_of_points);
         operands.in("boxes", boxes);
         operands.in("pts", pts);
         const Call call(contract::kPointsInBoxesPartMmcv, operands);
-        kernels::points_in_boxes_part_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::points_in_boxes_part_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
 DIOPI_API diopiError_t diopiPointsInBoxesAllMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t box_idx_of_points,
                                                  diopiConstTensorHandle_t boxes, diopiConstTensorHandle_t pts) {
     return guarded("diopiPointsInBoxesAllMmcv", ctx, [&] {
-        require_covered(kernels::points_in_boxes_all_mmcv != nullptr);
+        require_covered(entry::points_in_boxes_all_mmcv != nullptr);
         OperandList<3> operands;
         operands.inout("box_idx_of_points", box_idx_of_points);
         operands.in("boxes", boxes);
         operands.in("pts", pts);
         const Call call(contract::kPointsInBoxesAllMmcv, operands);
-        kernels::points_in_boxes_all_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::points_in_boxes_all_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
@@ -1288,7 +1288,7 @@ DIOPI_API diopiError_t diopiPsamaskMmcv(diopiContextHandle_t ctx, diopiTensorHan
                                         int64_t h_feature, int64_t w_feature, int64_t h_mask, int64_t w_mask,
                                         int64_t half_h_mask, int64_t half_w_mask) {
     return guarded("diopiPsamaskMmcv", ctx, [&] {
-        require_covered(kernels::psamask_mmcv != nullptr);
+        require_covered(entry::psamask_mmcv != nullptr);
         OperandList<10> operands;
         operands.inout("output", output);
         operands.in("input", input);
@@ -1301,8 +1301,8 @@ DIOPI_API diopiError_t diopiPsamaskMmcv(diopiContextHandle_t ctx, diopiTensorHan
         operands.value("half_h_mask", half_h_mask);
         operands.value("half_w_mask", half_w_mask);
         const Call call(contract::kPsamaskMmcv, operands);
-        kernels::psamask_mmcv({ctx, call.tensor(0), call.tensor(1), psa_type, num_, h_feature, w_feature, h_mask,
-                               w_mask, half_h_mask, half_w_mask});
+        entry::psamask_mmcv({ctx, call.tensor(0), call.tensor(1), psa_type, num_, h_feature, w_feature, h_mask, w_mask,
+                             half_h_mask, half_w_mask});
     });
 }
 
@@ -1311,7 +1311,7 @@ DIOPI_API diopiError_t diopiPsamaskBackwardMmcv(diopiContextHandle_t ctx, diopiT
                                                 int64_t h_feature, int64_t w_feature, int64_t h_mask, int64_t w_mask,
                                                 int64_t half_h_mask, int64_t half_w_mask) {
     return guarded("diopiPsamaskBackwardMmcv", ctx, [&] {
-        require_covered(kernels::psamask_backward_mmcv != nullptr);
+        require_covered(entry::psamask_backward_mmcv != nullptr);
         OperandList<10> operands;
         operands.inout("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -1324,8 +1324,8 @@ DIOPI_API diopiError_t diopiPsamaskBackwardMmcv(diopiContextHandle_t ctx, diopiT
         operands.value("half_h_mask", half_h_mask);
         operands.value("half_w_mask", half_w_mask);
         const Call call(contract::kPsamaskBackwardMmcv, operands);
-        kernels::psamask_backward_mmcv({ctx, call.tensor(0), call.tensor(1), psa_type, num_, h_feature, w_feature,
-                                        h_mask, w_mask, half_h_mask, half_w_mask});
+        entry::psamask_backward_mmcv({ctx, call.tensor(0), call.tensor(1), psa_type, num_, h_feature, w_feature, h_mask,
+                                      w_mask, half_h_mask, half_w_mask});
     });
 }
 
@@ -1335,7 +1335,7 @@ DIOPI_API diopiError_t diopiRoiAlignMmcv(diopiContextHandle_t ctx, diopiTensorHa
                                          int64_t aligned_height, int64_t aligned_width, int64_t sampling_ratio,
                                          int64_t pool_mode, float spatial_scale, bool aligned) {
     return guarded("diopiRoiAlignMmcv", ctx, [&] {
-        require_covered(kernels::roi_align_mmcv != nullptr);
+        require_covered(entry::roi_align_mmcv != nullptr);
         OperandList<11> operands;
         operands.out("output", output);
         operands.out("argmax_y", argmax_y);
@@ -1349,8 +1349,8 @@ DIOPI_API diopiError_t diopiRoiAlignMmcv(diopiContextHandle_t ctx, diopiTensorHa
         operands.value("spatial_scale", spatial_scale);
         operands.value("aligned", aligned);
         const Call call(contract::kRoiAlignMmcv, operands);
-        kernels::roi_align_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                                 aligned_height, aligned_width, sampling_ratio, pool_mode, spatial_scale, aligned});
+        entry::roi_align_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
+                               aligned_height, aligned_width, sampling_ratio, pool_mode, spatial_scale, aligned});
     });
 }
 
@@ -1360,7 +1360,7 @@ DIOPI_API diopiError_t diopiRoiAlignBackwardMmcv(diopiContextHandle_t ctx, diopi
                                                  int64_t aligned_height, int64_t aligned_width, int64_t sampling_ratio,
                                                  int64_t pool_mode, float spatial_scale, bool aligned) {
     return guarded("diopiRoiAlignBackwardMmcv", ctx, [&] {
-        require_covered(kernels::roi_align_backward_mmcv != nullptr);
+        require_covered(entry::roi_align_backward_mmcv != nullptr);
         OperandList<11> operands;
         operands.inout("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -1374,9 +1374,9 @@ DIOPI_API diopiError_t diopiRoiAlignBackwardMmcv(diopiContextHandle_t ctx, diopi
         operands.value("spatial_scale", spatial_scale);
         operands.value("aligned", aligned);
         const Call call(contract::kRoiAlignBackwardMmcv, operands);
-        kernels::roi_align_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                          call.tensor(4), aligned_height, aligned_width, sampling_ratio, pool_mode,
-                                          spatial_scale, aligned});
+        entry::roi_align_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
+                                        call.tensor(4), aligned_height, aligned_width, sampling_ratio, pool_mode,
+                                        spatial_scale, aligned});
     });
 }
 
@@ -1385,7 +1385,7 @@ DIOPI_API diopiError_t diopiRoiAlignRotatedMmcv(diopiContextHandle_t ctx, diopiT
                                                 int64_t aligned_height, int64_t aligned_width, int64_t sampling_ratio,
                                                 float spatial_scale, bool aligned, bool clockwise) {
     return guarded("diopiRoiAlignRotatedMmcv", ctx, [&] {
-        require_covered(kernels::roi_align_rotated_mmcv != nullptr);
+        require_covered(entry::roi_align_rotated_mmcv != nullptr);
         OperandList<9> operands;
         operands.out("output", output);
         operands.in("input", input);
@@ -1397,8 +1397,8 @@ DIOPI_API diopiError_t diopiRoiAlignRotatedMmcv(diopiContextHandle_t ctx, diopiT
         operands.value("aligned", aligned);
         operands.value("clockwise", clockwise);
         const Call call(contract::kRoiAlignRotatedMmcv, operands);
-        kernels::roi_align_rotated_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), aligned_height,
-                                         aligned_width, sampling_ratio, spatial_scale, aligned, clockwise});
+        entry::roi_align_rotated_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), aligned_height,
+                                       aligned_width, sampling_ratio, spatial_scale, aligned, clockwise});
     });
 }
 
@@ -1408,7 +1408,7 @@ DIOPI_API diopiError_t diopiRoiAlignRotatedBackwardMmcv(diopiContextHandle_t ctx
                                                         int64_t aligned_width, int64_t sampling_ratio,
                                                         float spatial_scale, bool aligned, bool clockwise) {
     return guarded("diopiRoiAlignRotatedBackwardMmcv", ctx, [&] {
-        require_covered(kernels::roi_align_rotated_backward_mmcv != nullptr);
+        require_covered(entry::roi_align_rotated_backward_mmcv != nullptr);
         OperandList<9> operands;
         operands.inout("bottom_grad", bottom_grad);
         operands.in("top_grad", top_grad);
@@ -1420,8 +1420,8 @@ DIOPI_API diopiError_t diopiRoiAlignRotatedBackwardMmcv(diopiContextHandle_t ctx
         operands.value("aligned", aligned);
         operands.value("clockwise", clockwise);
         const Call call(contract::kRoiAlignRotatedBackwardMmcv, operands);
-        kernels::roi_align_rotated_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), aligned_height,
-                                                  aligned_width, sampling_ratio, spatial_scale, aligned, clockwise});
+        entry::roi_align_rotated_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), aligned_height,
+                                                aligned_width, sampling_ratio, spatial_scale, aligned, clockwise});
     });
 }
 
@@ -1430,7 +1430,7 @@ DIOPI_API diopiError_t diopiRiroiAlignRotatedMmcv(diopiContextHandle_t ctx, diop
                                                   int64_t pooled_height, int64_t pooled_width, int64_t num_samples,
                                                   int64_t num_orientations, float spatial_scale, bool clockwise) {
     return guarded("diopiRiroiAlignRotatedMmcv", ctx, [&] {
-        require_covered(kernels::riroi_align_rotated_mmcv != nullptr);
+        require_covered(entry::riroi_align_rotated_mmcv != nullptr);
         OperandList<9> operands;
         operands.out("output", output);
         operands.in("features", features);
@@ -1442,8 +1442,8 @@ DIOPI_API diopiError_t diopiRiroiAlignRotatedMmcv(diopiContextHandle_t ctx, diop
         operands.value("spatial_scale", spatial_scale);
         operands.value("clockwise", clockwise);
         const Call call(contract::kRiroiAlignRotatedMmcv, operands);
-        kernels::riroi_align_rotated_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), pooled_height,
-                                           pooled_width, num_samples, num_orientations, spatial_scale, clockwise});
+        entry::riroi_align_rotated_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), pooled_height,
+                                         pooled_width, num_samples, num_orientations, spatial_scale, clockwise});
     });
 }
 
@@ -1454,7 +1454,7 @@ DIOPI_API diopiError_t diopiRiroiAlignRotatedBackwardMmcv(diopiContextHandle_t c
                                                           int64_t num_orientations, float spatial_scale,
                                                           bool clockwise) {
     return guarded("diopiRiroiAlignRotatedBackwardMmcv", ctx, [&] {
-        require_covered(kernels::riroi_align_rotated_backward_mmcv != nullptr);
+        require_covered(entry::riroi_align_rotated_backward_mmcv != nullptr);
         OperandList<9> operands;
         operands.inout("bottom_grad", bottom_grad);
         operands.in("top_grad", top_grad);
@@ -1466,9 +1466,9 @@ DIOPI_API diopiError_t diopiRiroiAlignRotatedBackwardMmcv(diopiContextHandle_t c
         operands.value("spatial_scale", spatial_scale);
         operands.value("clockwise", clockwise);
         const Call call(contract::kRiroiAlignRotatedBackwardMmcv, operands);
-        kernels::riroi_align_rotated_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), pooled_height,
-                                                    pooled_width, num_samples, num_orientations, spatial_scale,
-                                                    clockwise});
+        entry::riroi_align_rotated_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), pooled_height,
+                                                  pooled_width, num_samples, num_orientations, spatial_scale,
+                                                  clockwise});
     });
 }
 
@@ -1478,7 +1478,7 @@ DIOPI_API diopiError_t diopiRoiawarePool3dMmcv(diopiContextHandle_t ctx, diopiTe
                                                diopiConstTensorHandle_t pts, diopiConstTensorHandle_t pts_feature,
                                                int64_t pool_method) {
     return guarded("diopiRoiawarePool3dMmcv", ctx, [&] {
-        require_covered(kernels::roiaware_pool3d_mmcv != nullptr);
+        require_covered(entry::roiaware_pool3d_mmcv != nullptr);
         OperandList<7> operands;
         operands.inout("argmax", argmax);
         operands.inout("pts_idx_of_voxels", pts_idx_of_voxels);
@@ -1488,8 +1488,8 @@ DIOPI_API diopiError_t diopiRoiawarePool3dMmcv(diopiContextHandle_t ctx, diopiTe
         operands.in("pts_feature", pts_feature);
         operands.value("pool_method", pool_method);
         const Call call(contract::kRoiawarePool3dMmcv, operands);
-        kernels::roiaware_pool3d_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                       call.tensor(4), call.tensor(5), pool_method});
+        entry::roiaware_pool3d_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
+                                     call.tensor(4), call.tensor(5), pool_method});
     });
 }
 
@@ -1498,7 +1498,7 @@ DIOPI_API diopiError_t diopiRoiawarePool3dBackwardMmcv(diopiContextHandle_t ctx,
                                                        diopiConstTensorHandle_t argmax,
                                                        diopiConstTensorHandle_t grad_out, int64_t pool_method) {
     return guarded("diopiRoiawarePool3dBackwardMmcv", ctx, [&] {
-        require_covered(kernels::roiaware_pool3d_backward_mmcv != nullptr);
+        require_covered(entry::roiaware_pool3d_backward_mmcv != nullptr);
         OperandList<5> operands;
         operands.inout("grad_in", grad_in);
         operands.in("pts_idx_of_voxels", pts_idx_of_voxels);
@@ -1506,7 +1506,7 @@ DIOPI_API diopiError_t diopiRoiawarePool3dBackwardMmcv(diopiContextHandle_t ctx,
         operands.in("grad_out", grad_out);
         operands.value("pool_method", pool_method);
         const Call call(contract::kRoiawarePool3dBackwardMmcv, operands);
-        kernels::roiaware_pool3d_backward_mmcv(
+        entry::roiaware_pool3d_backward_mmcv(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), pool_method});
     });
 }
@@ -1515,7 +1515,7 @@ DIOPI_API diopiError_t diopiRoipointPool3dMmcv(diopiContextHandle_t ctx, diopiTe
                                                diopiTensorHandle_t pooled_empty_flag, diopiConstTensorHandle_t xyz,
                                                diopiConstTensorHandle_t boxes3d, diopiConstTensorHandle_t pts_feature) {
     return guarded("diopiRoipointPool3dMmcv", ctx, [&] {
-        require_covered(kernels::roipoint_pool3d_mmcv != nullptr);
+        require_covered(entry::roipoint_pool3d_mmcv != nullptr);
         OperandList<5> operands;
         operands.inout("pooled_features", pooled_features);
         operands.inout("pooled_empty_flag", pooled_empty_flag);
@@ -1523,7 +1523,7 @@ DIOPI_API diopiError_t diopiRoipointPool3dMmcv(diopiContextHandle_t ctx, diopiTe
         operands.in("boxes3d", boxes3d);
         operands.in("pts_feature", pts_feature);
         const Call call(contract::kRoipointPool3dMmcv, operands);
-        kernels::roipoint_pool3d_mmcv(
+        entry::roipoint_pool3d_mmcv(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4)});
     });
 }
@@ -1533,7 +1533,7 @@ DIOPI_API diopiError_t diopiRoiPoolMmcv(diopiContextHandle_t ctx, diopiTensorHan
                                         diopiConstTensorHandle_t rois, int64_t pooled_height, int64_t pooled_width,
                                         float spatial_scale) {
     return guarded("diopiRoiPoolMmcv", ctx, [&] {
-        require_covered(kernels::roi_pool_mmcv != nullptr);
+        require_covered(entry::roi_pool_mmcv != nullptr);
         OperandList<7> operands;
         operands.inout("output", output);
         operands.inout("argmax", argmax);
@@ -1543,8 +1543,8 @@ DIOPI_API diopiError_t diopiRoiPoolMmcv(diopiContextHandle_t ctx, diopiTensorHan
         operands.value("pooled_width", pooled_width);
         operands.value("spatial_scale", spatial_scale);
         const Call call(contract::kRoiPoolMmcv, operands);
-        kernels::roi_pool_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), pooled_height,
-                                pooled_width, spatial_scale});
+        entry::roi_pool_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), pooled_height,
+                              pooled_width, spatial_scale});
     });
 }
 
@@ -1553,7 +1553,7 @@ DIOPI_API diopiError_t diopiRoiPoolBackwardMmcv(diopiContextHandle_t ctx, diopiT
                                                 diopiConstTensorHandle_t argmax, int64_t pooled_height,
                                                 int64_t pooled_width, float spatial_scale) {
     return guarded("diopiRoiPoolBackwardMmcv", ctx, [&] {
-        require_covered(kernels::roi_pool_backward_mmcv != nullptr);
+        require_covered(entry::roi_pool_backward_mmcv != nullptr);
         OperandList<7> operands;
         operands.inout("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -1563,8 +1563,8 @@ DIOPI_API diopiError_t diopiRoiPoolBackwardMmcv(diopiContextHandle_t ctx, diopiT
         operands.value("pooled_width", pooled_width);
         operands.value("spatial_scale", spatial_scale);
         const Call call(contract::kRoiPoolBackwardMmcv, operands);
-        kernels::roi_pool_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                         pooled_height, pooled_width, spatial_scale});
+        entry::roi_pool_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
+                                       pooled_height, pooled_width, spatial_scale});
     });
 }
 
@@ -1572,14 +1572,14 @@ DIOPI_API diopiError_t diopiDynamicPointToVoxelMmcv(diopiContextHandle_t ctx, di
                                                     diopiConstTensorHandle_t feats, diopiConstTensorHandle_t coors,
                                                     int64_t reduce_type) {
     return guarded("diopiDynamicPointToVoxelMmcv", ctx, [&] {
-        require_covered(kernels::dynamic_point_to_voxel_mmcv != nullptr);
+        require_covered(entry::dynamic_point_to_voxel_mmcv != nullptr);
         OperandList<4> operands;
         operands.allocated("outlist", outlist, 4);
         operands.in("feats", feats);
         operands.in("coors", coors);
         operands.value("reduce_type", reduce_type);
         const Call call(contract::kDynamicPointToVoxelMmcv, operands);
-        kernels::dynamic_point_to_voxel_mmcv({ctx, outlist, call.tensor(1), call.tensor(2), reduce_type});
+        entry::dynamic_point_to_voxel_mmcv({ctx, outlist, call.tensor(1), call.tensor(2), reduce_type});
     });
 }
 
@@ -1588,7 +1588,7 @@ DIOPI_API diopiError_t diopiDynamicPointToVoxelBackwardMmcv(
     diopiConstTensorHandle_t feats, diopiConstTensorHandle_t reduced_feats, diopiConstTensorHandle_t coors_idx,
     diopiConstTensorHandle_t reduce_count, int64_t reduce_type) {
     return guarded("diopiDynamicPointToVoxelBackwardMmcv", ctx, [&] {
-        require_covered(kernels::dynamic_point_to_voxel_backward_mmcv != nullptr);
+        require_covered(entry::dynamic_point_to_voxel_backward_mmcv != nullptr);
         OperandList<7> operands;
         operands.out("grad_feats", grad_feats);
         operands.in("grad_reduced_feats", grad_reduced_feats);
@@ -1598,33 +1598,33 @@ DIOPI_API diopiError_t diopiDynamicPointToVoxelBackwardMmcv(
         operands.in("reduce_count", reduce_count);
         operands.value("reduce_type", reduce_type);
         const Call call(contract::kDynamicPointToVoxelBackwardMmcv, operands);
-        kernels::dynamic_point_to_voxel_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2),
-                                                       call.tensor(3), call.tensor(4), call.tensor(5), reduce_type});
+        entry::dynamic_point_to_voxel_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2),
+                                                     call.tensor(3), call.tensor(4), call.tensor(5), reduce_type});
     });
 }
 
 DIOPI_API diopiError_t diopiSyncBnMeanMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t mean,
                                            diopiConstTensorHandle_t input) {
     return guarded("diopiSyncBnMeanMmcv", ctx, [&] {
-        require_covered(kernels::sync_bn_mean_mmcv != nullptr);
+        require_covered(entry::sync_bn_mean_mmcv != nullptr);
         OperandList<2> operands;
         operands.out("mean", mean);
         operands.in("input", input);
         const Call call(contract::kSyncBnMeanMmcv, operands);
-        kernels::sync_bn_mean_mmcv({ctx, call.tensor(0), call.tensor(1)});
+        entry::sync_bn_mean_mmcv({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiSyncBnVarMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t var,
                                           diopiConstTensorHandle_t input, diopiConstTensorHandle_t mean) {
     return guarded("diopiSyncBnVarMmcv", ctx, [&] {
-        require_covered(kernels::sync_bn_var_mmcv != nullptr);
+        require_covered(entry::sync_bn_var_mmcv != nullptr);
         OperandList<3> operands;
         operands.out("var", var);
         operands.in("input", input);
         operands.in("mean", mean);
         const Call call(contract::kSyncBnVarMmcv, operands);
-        kernels::sync_bn_var_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::sync_bn_var_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
@@ -1636,7 +1636,7 @@ DIOPI_API diopiError_t diopiSyncBnOutputMmcv(diopiContextHandle_t ctx, diopiTens
                                              diopiConstTensorHandle_t bias, float eps, float momentum,
                                              int64_t group_size) {
     return guarded("diopiSyncBnOutputMmcv", ctx, [&] {
-        require_covered(kernels::sync_bn_output_mmcv != nullptr);
+        require_covered(entry::sync_bn_output_mmcv != nullptr);
         OperandList<13> operands;
         operands.inout("running_mean", running_mean);
         operands.inout("running_var", running_var);
@@ -1652,7 +1652,7 @@ DIOPI_API diopiError_t diopiSyncBnOutputMmcv(diopiContextHandle_t ctx, diopiTens
         operands.value("momentum", momentum);
         operands.value("group_size", group_size);
         const Call call(contract::kSyncBnOutputMmcv, operands);
-        kernels::SyncBnOutputMmcvArgs args{};
+        entry::SyncBnOutputMmcvArgs args{};
         args.ctx = ctx;
         args.running_mean = call.tensor(0);
         args.running_var = call.tensor(1);
@@ -1667,7 +1667,7 @@ DIOPI_API diopiError_t diopiSyncBnOutputMmcv(diopiContextHandle_t ctx, diopiTens
         args.eps = eps;
         args.momentum = momentum;
         args.group_size = group_size;
-        kernels::sync_bn_output_mmcv(args);
+        entry::sync_bn_output_mmcv(args);
     });
 }
 
@@ -1675,14 +1675,14 @@ DIOPI_API diopiError_t diopiSyncBnBackwardParamMmcv(diopiContextHandle_t ctx, di
                                                     diopiTensorHandle_t grad_bias, diopiConstTensorHandle_t grad_output,
                                                     diopiConstTensorHandle_t norm) {
     return guarded("diopiSyncBnBackwardParamMmcv", ctx, [&] {
-        require_covered(kernels::sync_bn_backward_param_mmcv != nullptr);
+        require_covered(entry::sync_bn_backward_param_mmcv != nullptr);
         OperandList<4> operands;
         operands.out("grad_weight", grad_weight);
         operands.out("grad_bias", grad_bias);
         operands.in("grad_output", grad_output);
         operands.in("norm", norm);
         const Call call(contract::kSyncBnBackwardParamMmcv, operands);
-        kernels::sync_bn_backward_param_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3)});
+        entry::sync_bn_backward_param_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3)});
     });
 }
 
@@ -1693,7 +1693,7 @@ DIOPI_API diopiError_t diopiSyncBnBackwardDataMmcv(diopiContextHandle_t ctx, dio
                                                    diopiConstTensorHandle_t grad_bias, diopiConstTensorHandle_t norm,
                                                    diopiConstTensorHandle_t std) {
     return guarded("diopiSyncBnBackwardDataMmcv", ctx, [&] {
-        require_covered(kernels::sync_bn_backward_data_mmcv != nullptr);
+        require_covered(entry::sync_bn_backward_data_mmcv != nullptr);
         OperandList<7> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -1703,8 +1703,8 @@ DIOPI_API diopiError_t diopiSyncBnBackwardDataMmcv(diopiContextHandle_t ctx, dio
         operands.in("norm", norm);
         operands.in("std", std);
         const Call call(contract::kSyncBnBackwardDataMmcv, operands);
-        kernels::sync_bn_backward_data_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                             call.tensor(4), call.tensor(5), call.tensor(6)});
+        entry::sync_bn_backward_data_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
+                                           call.tensor(4), call.tensor(5), call.tensor(6)});
     });
 }
 
@@ -1713,7 +1713,7 @@ DIOPI_API diopiError_t diopiThreeInterpolateMmcv(diopiContextHandle_t ctx, diopi
                                                  diopiConstTensorHandle_t weight, int64_t b, int64_t c, int64_t m,
                                                  int64_t n) {
     return guarded("diopiThreeInterpolateMmcv", ctx, [&] {
-        require_covered(kernels::three_interpolate_mmcv != nullptr);
+        require_covered(entry::three_interpolate_mmcv != nullptr);
         OperandList<8> operands;
         operands.out("out", out);
         operands.in("points", points);
@@ -1724,7 +1724,7 @@ DIOPI_API diopiError_t diopiThreeInterpolateMmcv(diopiContextHandle_t ctx, diopi
         operands.value("m", m);
         operands.value("n", n);
         const Call call(contract::kThreeInterpolateMmcv, operands);
-        kernels::three_interpolate_mmcv(
+        entry::three_interpolate_mmcv(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), b, c, m, n});
     });
 }
@@ -1734,7 +1734,7 @@ DIOPI_API diopiError_t diopiThreeInterpolateBackwardMmcv(diopiContextHandle_t ct
                                                          diopiConstTensorHandle_t idx, diopiConstTensorHandle_t weight,
                                                          int64_t b, int64_t c, int64_t n, int64_t m) {
     return guarded("diopiThreeInterpolateBackwardMmcv", ctx, [&] {
-        require_covered(kernels::three_interpolate_backward_mmcv != nullptr);
+        require_covered(entry::three_interpolate_backward_mmcv != nullptr);
         OperandList<8> operands;
         operands.inout("grad_points", grad_points);
         operands.in("grad_out", grad_out);
@@ -1745,7 +1745,7 @@ DIOPI_API diopiError_t diopiThreeInterpolateBackwardMmcv(diopiContextHandle_t ct
         operands.value("n", n);
         operands.value("m", m);
         const Call call(contract::kThreeInterpolateBackwardMmcv, operands);
-        kernels::three_interpolate_backward_mmcv(
+        entry::three_interpolate_backward_mmcv(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), b, c, n, m});
     });
 }
@@ -1754,7 +1754,7 @@ DIOPI_API diopiError_t diopiThreeNnMmcv(diopiContextHandle_t ctx, diopiTensorHan
                                         diopiConstTensorHandle_t unknown, diopiConstTensorHandle_t known, int64_t b,
                                         int64_t n, int64_t m) {
     return guarded("diopiThreeNnMmcv", ctx, [&] {
-        require_covered(kernels::three_nn_mmcv != nullptr);
+        require_covered(entry::three_nn_mmcv != nullptr);
         OperandList<7> operands;
         operands.out("dist2", dist2);
         operands.out("idx", idx);
@@ -1764,33 +1764,33 @@ DIOPI_API diopiError_t diopiThreeNnMmcv(diopiContextHandle_t ctx, diopiTensorHan
         operands.value("n", n);
         operands.value("m", m);
         const Call call(contract::kThreeNnMmcv, operands);
-        kernels::three_nn_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), b, n, m});
+        entry::three_nn_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), b, n, m});
     });
 }
 
 DIOPI_API diopiError_t diopiTinShiftMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t output,
                                          diopiConstTensorHandle_t input, diopiConstTensorHandle_t shift) {
     return guarded("diopiTinShiftMmcv", ctx, [&] {
-        require_covered(kernels::tin_shift_mmcv != nullptr);
+        require_covered(entry::tin_shift_mmcv != nullptr);
         OperandList<3> operands;
         operands.inout("output", output);
         operands.in("input", input);
         operands.in("shift", shift);
         const Call call(contract::kTinShiftMmcv, operands);
-        kernels::tin_shift_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::tin_shift_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
 DIOPI_API diopiError_t diopiTinShiftBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                                  diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t shift) {
     return guarded("diopiTinShiftBackwardMmcv", ctx, [&] {
-        require_covered(kernels::tin_shift_backward_mmcv != nullptr);
+        require_covered(entry::tin_shift_backward_mmcv != nullptr);
         OperandList<3> operands;
         operands.inout("grad_input", grad_input);
         operands.in("grad_output", grad_output);
         operands.in("shift", shift);
         const Call call(contract::kTinShiftBackwardMmcv, operands);
-        kernels::tin_shift_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::tin_shift_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
@@ -1799,7 +1799,7 @@ DIOPI_API diopiError_t diopiUpfirdn2dOpMmcv(diopiContextHandle_t ctx, diopiTenso
                                             int64_t up_x, int64_t up_y, int64_t down_x, int64_t down_y, int64_t pad_x0,
                                             int64_t pad_x1, int64_t pad_y0, int64_t pad_y1) {
     return guarded("diopiUpfirdn2dOpMmcv", ctx, [&] {
-        require_covered(kernels::upfirdn2d_op_mmcv != nullptr);
+        require_covered(entry::upfirdn2d_op_mmcv != nullptr);
         OperandList<11> operands;
         operands.allocated("out", out);
         operands.in("input", input);
@@ -1813,7 +1813,7 @@ DIOPI_API diopiError_t diopiUpfirdn2dOpMmcv(diopiContextHandle_t ctx, diopiTenso
         operands.value("pad_y0", pad_y0);
         operands.value("pad_y1", pad_y1);
         const Call call(contract::kUpfirdn2dOpMmcv, operands);
-        kernels::upfirdn2d_op_mmcv(
+        entry::upfirdn2d_op_mmcv(
             {ctx, out, call.tensor(1), call.tensor(2), up_x, up_y, down_x, down_y, pad_x0, pad_x1, pad_y0, pad_y1});
     });
 }
@@ -1825,7 +1825,7 @@ DIOPI_API diopiError_t diopiHardVoxelizeMmcv(diopiContextHandle_t ctx, diopiTens
                                              const int64_t max_points, const int64_t max_voxels, const int64_t NDim,
                                              const bool deterministic) {
     return guarded("diopiHardVoxelizeMmcv", ctx, [&] {
-        require_covered(kernels::hard_voxelize_mmcv != nullptr);
+        require_covered(entry::hard_voxelize_mmcv != nullptr);
         OperandList<11> operands;
         operands.inout("voxels", voxels);
         operands.inout("coors", coors);
@@ -1839,9 +1839,8 @@ DIOPI_API diopiError_t diopiHardVoxelizeMmcv(diopiContextHandle_t ctx, diopiTens
         operands.value("NDim", NDim);
         operands.value("deterministic", deterministic);
         const Call call(contract::kHardVoxelizeMmcv, operands);
-        kernels::hard_voxelize_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                     call.tensor(4), call.tensor(5), call.tensor(6), max_points, max_voxels, NDim,
-                                     deterministic});
+        entry::hard_voxelize_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
+                                   call.tensor(5), call.tensor(6), max_points, max_voxels, NDim, deterministic});
     });
 }
 
@@ -1849,7 +1848,7 @@ DIOPI_API diopiError_t diopiDynamicVoxelizeMmcv(diopiContextHandle_t ctx, diopiT
                                                 diopiConstTensorHandle_t points, diopiConstTensorHandle_t voxel_size,
                                                 diopiConstTensorHandle_t coors_range, const int64_t NDim) {
     return guarded("diopiDynamicVoxelizeMmcv", ctx, [&] {
-        require_covered(kernels::dynamic_voxelize_mmcv != nullptr);
+        require_covered(entry::dynamic_voxelize_mmcv != nullptr);
         OperandList<5> operands;
         operands.out("coors", coors);
         operands.in("points", points);
@@ -1857,7 +1856,7 @@ DIOPI_API diopiError_t diopiDynamicVoxelizeMmcv(diopiContextHandle_t ctx, diopiT
         operands.in("coors_range", coors_range);
         operands.value("NDim", NDim);
         const Call call(contract::kDynamicVoxelizeMmcv, operands);
-        kernels::dynamic_voxelize_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), NDim});
+        entry::dynamic_voxelize_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), NDim});
     });
 }
 
@@ -1866,7 +1865,7 @@ DIOPI_API diopiError_t diopiRotatedFeatureAlignMmcv(diopiContextHandle_t ctx, di
                                                     diopiConstTensorHandle_t best_bboxes, float spatial_scale,
                                                     int64_t points) {
     return guarded("diopiRotatedFeatureAlignMmcv", ctx, [&] {
-        require_covered(kernels::rotated_feature_align_mmcv != nullptr);
+        require_covered(entry::rotated_feature_align_mmcv != nullptr);
         OperandList<5> operands;
         operands.out("output", output);
         operands.in("features", features);
@@ -1874,8 +1873,7 @@ DIOPI_API diopiError_t diopiRotatedFeatureAlignMmcv(diopiContextHandle_t ctx, di
         operands.value("spatial_scale", spatial_scale);
         operands.value("points", points);
         const Call call(contract::kRotatedFeatureAlignMmcv, operands);
-        kernels::rotated_feature_align_mmcv(
-            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), spatial_scale, points});
+        entry::rotated_feature_align_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), spatial_scale, points});
     });
 }
 
@@ -1884,7 +1882,7 @@ DIOPI_API diopiError_t diopiRotatedFeatureAlignBackwardMmcv(diopiContextHandle_t
                                                             diopiConstTensorHandle_t best_bboxes, float spatial_scale,
                                                             int64_t points) {
     return guarded("diopiRotatedFeatureAlignBackwardMmcv", ctx, [&] {
-        require_covered(kernels::rotated_feature_align_backward_mmcv != nullptr);
+        require_covered(entry::rotated_feature_align_backward_mmcv != nullptr);
         OperandList<5> operands;
         operands.inout("bottom_grad", bottom_grad);
         operands.in("top_grad", top_grad);
@@ -1892,7 +1890,7 @@ DIOPI_API diopiError_t diopiRotatedFeatureAlignBackwardMmcv(diopiContextHandle_t
         operands.value("spatial_scale", spatial_scale);
         operands.value("points", points);
         const Call call(contract::kRotatedFeatureAlignBackwardMmcv, operands);
-        kernels::rotated_feature_align_backward_mmcv(
+        entry::rotated_feature_align_backward_mmcv(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), spatial_scale, points});
     });
 }
@@ -1900,13 +1898,13 @@ DIOPI_API diopiError_t diopiRotatedFeatureAlignBackwardMmcv(diopiContextHandle_t
 DIOPI_API diopiError_t diopiPointsInPolygonsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t output,
                                                  diopiConstTensorHandle_t points, diopiConstTensorHandle_t polygons) {
     return guarded("diopiPointsInPolygonsMmcv", ctx, [&] {
-        require_covered(kernels::points_in_polygons_mmcv != nullptr);
+        require_covered(entry::points_in_polygons_mmcv != nullptr);
         OperandList<3> operands;
         operands.out("output", output);
         operands.in("points", points);
         operands.in("polygons", polygons);
         const Call call(contract::kPointsInPolygonsMmcv, operands);
-        kernels::points_in_polygons_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::points_in_polygons_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
@@ -1914,7 +1912,7 @@ DIOPI_API diopiError_t diopiIndiceMaxpoolMmcv(diopiContextHandle_t ctx, diopiTen
                                               diopiConstTensorHandle_t features, diopiConstTensorHandle_t indicePairs,
                                               diopiConstTensorHandle_t indiceNum, int64_t numAct) {
     return guarded("diopiIndiceMaxpoolMmcv", ctx, [&] {
-        require_covered(kernels::indice_maxpool_mmcv != nullptr);
+        require_covered(entry::indice_maxpool_mmcv != nullptr);
         OperandList<5> operands;
         operands.allocated("out", out);
         operands.in("features", features);
@@ -1922,7 +1920,7 @@ DIOPI_API diopiError_t diopiIndiceMaxpoolMmcv(diopiContextHandle_t ctx, diopiTen
         operands.in("indiceNum", indiceNum);
         operands.value("numAct", numAct);
         const Call call(contract::kIndiceMaxpoolMmcv, operands);
-        kernels::indice_maxpool_mmcv({ctx, out, call.tensor(1), call.tensor(2), call.tensor(3), numAct});
+        entry::indice_maxpool_mmcv({ctx, out, call.tensor(1), call.tensor(2), call.tensor(3), numAct});
     });
 }
 
@@ -1933,7 +1931,7 @@ DIOPI_API diopiError_t diopiIndiceMaxpoolBackwardMmcv(diopiContextHandle_t ctx, 
                                                       diopiConstTensorHandle_t indicePairs,
                                                       diopiConstTensorHandle_t indiceNum) {
     return guarded("diopiIndiceMaxpoolBackwardMmcv", ctx, [&] {
-        require_covered(kernels::indice_maxpool_backward_mmcv != nullptr);
+        require_covered(entry::indice_maxpool_backward_mmcv != nullptr);
         OperandList<6> operands;
         operands.allocated("out", out);
         operands.in("features", features);
@@ -1942,7 +1940,7 @@ DIOPI_API diopiError_t diopiIndiceMaxpoolBackwardMmcv(diopiContextHandle_t ctx, 
         operands.in("indicePairs", indicePairs);
         operands.in("indiceNum", indiceNum);
         const Call call(contract::kIndiceMaxpoolBackwardMmcv, operands);
-        kernels::indice_maxpool_backward_mmcv(
+        entry::indice_maxpool_backward_mmcv(
             {ctx, out, call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), call.tensor(5)});
     });
 }
@@ -1952,7 +1950,7 @@ DIOPI_API diopiError_t diopiIndiceConvMmcv(diopiContextHandle_t ctx, diopiTensor
                                            diopiConstTensorHandle_t indicePairs, diopiConstTensorHandle_t indiceNum,
                                            int64_t numActOut, int64_t _inverse, int64_t _subM) {
     return guarded("diopiIndiceConvMmcv", ctx, [&] {
-        require_covered(kernels::indice_conv_mmcv != nullptr);
+        require_covered(entry::indice_conv_mmcv != nullptr);
         OperandList<8> operands;
         operands.allocated("out", out);
         operands.in("features", features);
@@ -1963,7 +1961,7 @@ DIOPI_API diopiError_t diopiIndiceConvMmcv(diopiContextHandle_t ctx, diopiTensor
         operands.value("_inverse", _inverse);
         operands.value("_subM", _subM);
         const Call call(contract::kIndiceConvMmcv, operands);
-        kernels::indice_conv_mmcv(
+        entry::indice_conv_mmcv(
             {ctx, out, call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), numActOut, _inverse, _subM});
     });
 }
@@ -1975,7 +1973,7 @@ DIOPI_API diopiError_t diopiIndiceConvBackwardMmcv(diopiContextHandle_t ctx, dio
                                                    diopiConstTensorHandle_t indiceNum, int64_t _inverse,
                                                    int64_t _subM) {
     return guarded("diopiIndiceConvBackwardMmcv", ctx, [&] {
-        require_covered(kernels::indice_conv_backward_mmcv != nullptr);
+        require_covered(entry::indice_conv_backward_mmcv != nullptr);
         OperandList<8> operands;
         operands.allocated("outlist", outlist, 2);
         operands.in("features", features);
@@ -1986,8 +1984,8 @@ DIOPI_API diopiError_t diopiIndiceConvBackwardMmcv(diopiContextHandle_t ctx, dio
         operands.value("_inverse", _inverse);
         operands.value("_subM", _subM);
         const Call call(contract::kIndiceConvBackwardMmcv, operands);
-        kernels::indice_conv_backward_mmcv({ctx, outlist, call.tensor(1), call.tensor(2), call.tensor(3),
-                                            call.tensor(4), call.tensor(5), _inverse, _subM});
+        entry::indice_conv_backward_mmcv({ctx, outlist, call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
+                                          call.tensor(5), _inverse, _subM});
     });
 }
 
@@ -1996,7 +1994,7 @@ DIOPI_API diopiError_t diopiFusedIndiceConvBatchnormMmcv(
     diopiConstTensorHandle_t filters, diopiConstTensorHandle_t bias, diopiConstTensorHandle_t indicePairs,
     diopiConstTensorHandle_t indiceNum, int64_t numActOut, int64_t _inverse, int64_t _subM) {
     return guarded("diopiFusedIndiceConvBatchnormMmcv", ctx, [&] {
-        require_covered(kernels::fused_indice_conv_batchnorm_mmcv != nullptr);
+        require_covered(entry::fused_indice_conv_batchnorm_mmcv != nullptr);
         OperandList<9> operands;
         operands.allocated("out", out);
         operands.in("features", features);
@@ -2008,33 +2006,33 @@ DIOPI_API diopiError_t diopiFusedIndiceConvBatchnormMmcv(
         operands.value("_inverse", _inverse);
         operands.value("_subM", _subM);
         const Call call(contract::kFusedIndiceConvBatchnormMmcv, operands);
-        kernels::fused_indice_conv_batchnorm_mmcv({ctx, out, call.tensor(1), call.tensor(2), call.tensor(3),
-                                                   call.tensor(4), call.tensor(5), numActOut, _inverse, _subM});
+        entry::fused_indice_conv_batchnorm_mmcv({ctx, out, call.tensor(1), call.tensor(2), call.tensor(3),
+                                                 call.tensor(4), call.tensor(5), numActOut, _inverse, _subM});
     });
 }
 
 DIOPI_API diopiError_t diopiMinAreaPolygonsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t polygons,
                                                 diopiConstTensorHandle_t pointsets) {
     return guarded("diopiMinAreaPolygonsMmcv", ctx, [&] {
-        require_covered(kernels::min_area_polygons_mmcv != nullptr);
+        require_covered(entry::min_area_polygons_mmcv != nullptr);
         OperandList<2> operands;
         operands.out("polygons", polygons);
         operands.in("pointsets", pointsets);
         const Call call(contract::kMinAreaPolygonsMmcv, operands);
-        kernels::min_area_polygons_mmcv({ctx, call.tensor(0), call.tensor(1)});
+        entry::min_area_polygons_mmcv({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiActiveRotatedFilterMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t output,
                                                     diopiConstTensorHandle_t input, diopiConstTensorHandle_t indices) {
     return guarded("diopiActiveRotatedFilterMmcv", ctx, [&] {
-        require_covered(kernels::active_rotated_filter_mmcv != nullptr);
+        require_covered(entry::active_rotated_filter_mmcv != nullptr);
         OperandList<3> operands;
         operands.out("output", output);
         operands.in("input", input);
         operands.in("indices", indices);
         const Call call(contract::kActiveRotatedFilterMmcv, operands);
-        kernels::active_rotated_filter_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::active_rotated_filter_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
@@ -2042,39 +2040,39 @@ DIOPI_API diopiError_t diopiActiveRotatedFilterBackwardMmcv(diopiContextHandle_t
                                                             diopiConstTensorHandle_t grad_out,
                                                             diopiConstTensorHandle_t indices) {
     return guarded("diopiActiveRotatedFilterBackwardMmcv", ctx, [&] {
-        require_covered(kernels::active_rotated_filter_backward_mmcv != nullptr);
+        require_covered(entry::active_rotated_filter_backward_mmcv != nullptr);
         OperandList<3> operands;
         operands.out("grad_in", grad_in);
         operands.in("grad_out", grad_out);
         operands.in("indices", indices);
         const Call call(contract::kActiveRotatedFilterBackwardMmcv, operands);
-        kernels::active_rotated_filter_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::active_rotated_filter_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
 DIOPI_API diopiError_t diopiConvexIouMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t ious,
                                           diopiConstTensorHandle_t pointsets, diopiConstTensorHandle_t polygons) {
     return guarded("diopiConvexIouMmcv", ctx, [&] {
-        require_covered(kernels::convex_iou_mmcv != nullptr);
+        require_covered(entry::convex_iou_mmcv != nullptr);
         OperandList<3> operands;
         operands.out("ious", ious);
         operands.in("pointsets", pointsets);
         operands.in("polygons", polygons);
         const Call call(contract::kConvexIouMmcv, operands);
-        kernels::convex_iou_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::convex_iou_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
 DIOPI_API diopiError_t diopiConvexGiouMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t output,
                                            diopiConstTensorHandle_t pointsets, diopiConstTensorHandle_t polygons) {
     return guarded("diopiConvexGiouMmcv", ctx, [&] {
-        require_covered(kernels::convex_giou_mmcv != nullptr);
+        require_covered(entry::convex_giou_mmcv != nullptr);
         OperandList<3> operands;
         operands.out("output", output);
         operands.in("pointsets", pointsets);
         operands.in("polygons", polygons);
         const Call call(contract::kConvexGiouMmcv, operands);
-        kernels::convex_giou_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::convex_giou_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
@@ -2083,14 +2081,14 @@ DIOPI_API diopiError_t diopiDiffIouRotatedSortVerticesMmcv(diopiContextHandle_t 
                                                            diopiConstTensorHandle_t mask,
                                                            diopiConstTensorHandle_t num_valid) {
     return guarded("diopiDiffIouRotatedSortVerticesMmcv", ctx, [&] {
-        require_covered(kernels::diff_iou_rotated_sort_vertices_mmcv != nullptr);
+        require_covered(entry::diff_iou_rotated_sort_vertices_mmcv != nullptr);
         OperandList<4> operands;
         operands.allocated("out", out);
         operands.in("vertices", vertices);
         operands.in("mask", mask);
         operands.in("num_valid", num_valid);
         const Call call(contract::kDiffIouRotatedSortVerticesMmcv, operands);
-        kernels::diff_iou_rotated_sort_vertices_mmcv({ctx, out, call.tensor(1), call.tensor(2), call.tensor(3)});
+        entry::diff_iou_rotated_sort_vertices_mmcv({ctx, out, call.tensor(1), call.tensor(2), call.tensor(3)});
     });
 }
 
@@ -2099,7 +2097,7 @@ DIOPI_API diopiError_t diopiChamferDistanceMmcv(diopiContextHandle_t ctx, diopiT
                                                 diopiTensorHandle_t idx2, diopiConstTensorHandle_t xyz1,
                                                 diopiConstTensorHandle_t xyz2) {
     return guarded("diopiChamferDistanceMmcv", ctx, [&] {
-        require_covered(kernels::chamfer_distance_mmcv != nullptr);
+        require_covered(entry::chamfer_distance_mmcv != nullptr);
         OperandList<6> operands;
         operands.out("dist1", dist1);
         operands.out("dist2", dist2);
@@ -2108,7 +2106,7 @@ DIOPI_API diopiError_t diopiChamferDistanceMmcv(diopiContextHandle_t ctx, diopiT
         operands.in("xyz1", xyz1);
         operands.in("xyz2", xyz2);
         const Call call(contract::kChamferDistanceMmcv, operands);
-        kernels::chamfer_distance_mmcv(
+        entry::chamfer_distance_mmcv(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), call.tensor(5)});
     });
 }
@@ -2120,7 +2118,7 @@ DIOPI_API diopiError_t diopiChamferDistanceBackwardMmcv(diopiContextHandle_t ctx
                                                         diopiConstTensorHandle_t grad_dist1,
                                                         diopiConstTensorHandle_t grad_dist2) {
     return guarded("diopiChamferDistanceBackwardMmcv", ctx, [&] {
-        require_covered(kernels::chamfer_distance_backward_mmcv != nullptr);
+        require_covered(entry::chamfer_distance_backward_mmcv != nullptr);
         OperandList<8> operands;
         operands.inout("grad_xyz1", grad_xyz1);
         operands.inout("grad_xyz2", grad_xyz2);
@@ -2131,8 +2129,8 @@ DIOPI_API diopiError_t diopiChamferDistanceBackwardMmcv(diopiContextHandle_t ctx
         operands.in("grad_dist1", grad_dist1);
         operands.in("grad_dist2", grad_dist2);
         const Call call(contract::kChamferDistanceBackwardMmcv, operands);
-        kernels::chamfer_distance_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                                 call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7)});
+        entry::chamfer_distance_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
+                                               call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7)});
     });
 }
 
@@ -2140,7 +2138,7 @@ DIOPI_API diopiError_t diopiPrroiPoolMmcv(diopiContextHandle_t ctx, diopiTensorH
                                           diopiConstTensorHandle_t input, diopiConstTensorHandle_t rois,
                                           int64_t pooled_height, int64_t pooled_width, float spatial_scale) {
     return guarded("diopiPrroiPoolMmcv", ctx, [&] {
-        require_covered(kernels::prroi_pool_mmcv != nullptr);
+        require_covered(entry::prroi_pool_mmcv != nullptr);
         OperandList<6> operands;
         operands.out("output", output);
         operands.in("input", input);
@@ -2149,7 +2147,7 @@ DIOPI_API diopiError_t diopiPrroiPoolMmcv(diopiContextHandle_t ctx, diopiTensorH
         operands.value("pooled_width", pooled_width);
         operands.value("spatial_scale", spatial_scale);
         const Call call(contract::kPrroiPoolMmcv, operands);
-        kernels::prroi_pool_mmcv(
+        entry::prroi_pool_mmcv(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), pooled_height, pooled_width, spatial_scale});
     });
 }
@@ -2158,7 +2156,7 @@ DIOPI_API diopiError_t diopiPrroiPoolbackwardMmcv(diopiContextHandle_t ctx, diop
                                                   diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t rois,
                                                   int64_t pooled_height, int64_t pooled_width, float spatial_scale) {
     return guarded("diopiPrroiPoolbackwardMmcv", ctx, [&] {
-        require_covered(kernels::prroi_poolbackward_mmcv != nullptr);
+        require_covered(entry::prroi_poolbackward_mmcv != nullptr);
         OperandList<6> operands;
         operands.inout("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -2167,7 +2165,7 @@ DIOPI_API diopiError_t diopiPrroiPoolbackwardMmcv(diopiContextHandle_t ctx, diop
         operands.value("pooled_width", pooled_width);
         operands.value("spatial_scale", spatial_scale);
         const Call call(contract::kPrroiPoolbackwardMmcv, operands);
-        kernels::prroi_poolbackward_mmcv(
+        entry::prroi_poolbackward_mmcv(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), pooled_height, pooled_width, spatial_scale});
     });
 }
@@ -2179,7 +2177,7 @@ DIOPI_API diopiError_t diopiPrroiPoolCoorBackwardMmcv(diopiContextHandle_t ctx, 
                                                       int64_t pooled_height, int64_t pooled_width,
                                                       float spatial_scale) {
     return guarded("diopiPrroiPoolCoorBackwardMmcv", ctx, [&] {
-        require_covered(kernels::prroi_pool_coor_backward_mmcv != nullptr);
+        require_covered(entry::prroi_pool_coor_backward_mmcv != nullptr);
         OperandList<8> operands;
         operands.inout("grad_rois", grad_rois);
         operands.in("output", output);
@@ -2190,7 +2188,7 @@ DIOPI_API diopiError_t diopiPrroiPoolCoorBackwardMmcv(diopiContextHandle_t ctx, 
         operands.value("pooled_width", pooled_width);
         operands.value("spatial_scale", spatial_scale);
         const Call call(contract::kPrroiPoolCoorBackwardMmcv, operands);
-        kernels::prroi_pool_coor_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                                call.tensor(4), pooled_height, pooled_width, spatial_scale});
+        entry::prroi_pool_coor_backward_mmcv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
+                                              call.tensor(4), pooled_height, pooled_width, spatial_scale});
     });
 }

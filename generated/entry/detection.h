@@ -6,7 +6,7 @@
 
 #include "diopi_core/entry.h"
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 struct NmsArgs {
     diopiContextHandle_t ctx;
@@ -1239,6 +1239,6 @@ struct PrroiPoolCoorBackwardMmcvArgs {
 };
 DIOPI_OPTIONAL void prroi_pool_coor_backward_mmcv(const PrroiPoolCoorBackwardMmcvArgs& args);
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry
 
 #endif  // DIOPIGEN_ENTRY_DETECTION_H_

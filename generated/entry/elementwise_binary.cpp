@@ -8,470 +8,470 @@
 #include "contracts.h"
 #include "diopi_core/call.h"
 
-using namespace diopi::core;
-namespace kernels = diopi::kernels;
+using namespace diopigen::core;
+namespace entry = diopigen::entry;
 
 DIOPI_API diopiError_t diopiPowScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, const diopiScalar_t* input,
                                       diopiConstTensorHandle_t exponent) {
     return guarded("diopiPowScalar", ctx, [&] {
-        require_covered(kernels::pow_scalar != nullptr);
+        require_covered(entry::pow_scalar != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.value("input", input);
         operands.in("exponent", exponent);
         const Call call(contract::kPowScalar, operands);
-        kernels::pow_scalar({ctx, call.tensor(0), number(*input), call.tensor(2)});
+        entry::pow_scalar({ctx, call.tensor(0), number(*input), call.tensor(2)});
     });
 }
 
 DIOPI_API diopiError_t diopiPow(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                 const diopiScalar_t* exponent) {
     return guarded("diopiPow", ctx, [&] {
-        require_covered(kernels::pow != nullptr);
+        require_covered(entry::pow != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("exponent", exponent);
         const Call call(contract::kPow, operands);
-        kernels::pow({ctx, call.tensor(0), call.tensor(1), number(*exponent)});
+        entry::pow({ctx, call.tensor(0), call.tensor(1), number(*exponent)});
     });
 }
 
 DIOPI_API diopiError_t diopiPowInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, const diopiScalar_t* exponent) {
     return guarded("diopiPowInp", ctx, [&] {
-        require_covered(kernels::pow_inp != nullptr);
+        require_covered(entry::pow_inp != nullptr);
         OperandList<2> operands;
         operands.inout("input", input);
         operands.value("exponent", exponent);
         const Call call(contract::kPowInp, operands);
-        kernels::pow_inp({ctx, call.tensor(0), number(*exponent)});
+        entry::pow_inp({ctx, call.tensor(0), number(*exponent)});
     });
 }
 
 DIOPI_API diopiError_t diopiPowTensor(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                       diopiConstTensorHandle_t exponent) {
     return guarded("diopiPowTensor", ctx, [&] {
-        require_covered(kernels::pow_tensor != nullptr);
+        require_covered(entry::pow_tensor != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.in("exponent", exponent);
         const Call call(contract::kPowTensor, operands);
-        kernels::pow_tensor({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::pow_tensor({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
 DIOPI_API diopiError_t diopiPowInpTensor(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                          diopiConstTensorHandle_t exponent) {
     return guarded("diopiPowInpTensor", ctx, [&] {
-        require_covered(kernels::pow_inp_tensor != nullptr);
+        require_covered(entry::pow_inp_tensor != nullptr);
         OperandList<2> operands;
         operands.inout("input", input);
         operands.in("exponent", exponent);
         const Call call(contract::kPowInpTensor, operands);
-        kernels::pow_inp_tensor({ctx, call.tensor(0), call.tensor(1)});
+        entry::pow_inp_tensor({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiAdd(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                 diopiConstTensorHandle_t other, const diopiScalar_t* alpha) {
     return guarded("diopiAdd", ctx, [&] {
-        require_covered(kernels::add != nullptr);
+        require_covered(entry::add != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.in("other", other);
         operands.value("alpha", alpha);
         const Call call(contract::kAdd, operands);
-        kernels::add({ctx, call.tensor(0), call.tensor(1), call.tensor(2), number(*alpha)});
+        entry::add({ctx, call.tensor(0), call.tensor(1), call.tensor(2), number(*alpha)});
     });
 }
 
 DIOPI_API diopiError_t diopiAddInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t other,
                                    const diopiScalar_t* alpha) {
     return guarded("diopiAddInp", ctx, [&] {
-        require_covered(kernels::add_inp != nullptr);
+        require_covered(entry::add_inp != nullptr);
         OperandList<3> operands;
         operands.inout("input", input);
         operands.in("other", other);
         operands.value("alpha", alpha);
         const Call call(contract::kAddInp, operands);
-        kernels::add_inp({ctx, call.tensor(0), call.tensor(1), number(*alpha)});
+        entry::add_inp({ctx, call.tensor(0), call.tensor(1), number(*alpha)});
     });
 }
 
 DIOPI_API diopiError_t diopiAddScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                       const diopiScalar_t* other, const diopiScalar_t* alpha) {
     return guarded("diopiAddScalar", ctx, [&] {
-        require_covered(kernels::add_scalar != nullptr);
+        require_covered(entry::add_scalar != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("other", other);
         operands.value("alpha", alpha);
         const Call call(contract::kAddScalar, operands);
-        kernels::add_scalar({ctx, call.tensor(0), call.tensor(1), number(*other), number(*alpha)});
+        entry::add_scalar({ctx, call.tensor(0), call.tensor(1), number(*other), number(*alpha)});
     });
 }
 
 DIOPI_API diopiError_t diopiAddInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                          const diopiScalar_t* other, const diopiScalar_t* alpha) {
     return guarded("diopiAddInpScalar", ctx, [&] {
-        require_covered(kernels::add_inp_scalar != nullptr);
+        require_covered(entry::add_inp_scalar != nullptr);
         OperandList<3> operands;
         operands.inout("input", input);
         operands.value("other", other);
         operands.value("alpha", alpha);
         const Call call(contract::kAddInpScalar, operands);
-        kernels::add_inp_scalar({ctx, call.tensor(0), number(*other), number(*alpha)});
+        entry::add_inp_scalar({ctx, call.tensor(0), number(*other), number(*alpha)});
     });
 }
 
 DIOPI_API diopiError_t diopiSub(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                 diopiConstTensorHandle_t other, const diopiScalar_t* alpha) {
     return guarded("diopiSub", ctx, [&] {
-        require_covered(kernels::sub != nullptr);
+        require_covered(entry::sub != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.in("other", other);
         operands.value("alpha", alpha);
         const Call call(contract::kSub, operands);
-        kernels::sub({ctx, call.tensor(0), call.tensor(1), call.tensor(2), number(*alpha)});
+        entry::sub({ctx, call.tensor(0), call.tensor(1), call.tensor(2), number(*alpha)});
     });
 }
 
 DIOPI_API diopiError_t diopiSubInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t other,
                                    const diopiScalar_t* alpha) {
     return guarded("diopiSubInp", ctx, [&] {
-        require_covered(kernels::sub_inp != nullptr);
+        require_covered(entry::sub_inp != nullptr);
         OperandList<3> operands;
         operands.inout("input", input);
         operands.in("other", other);
         operands.value("alpha", alpha);
         const Call call(contract::kSubInp, operands);
-        kernels::sub_inp({ctx, call.tensor(0), call.tensor(1), number(*alpha)});
+        entry::sub_inp({ctx, call.tensor(0), call.tensor(1), number(*alpha)});
     });
 }
 
 DIOPI_API diopiError_t diopiSubScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                       const diopiScalar_t* other, const diopiScalar_t* alpha) {
     return guarded("diopiSubScalar", ctx, [&] {
-        require_covered(kernels::sub_scalar != nullptr);
+        require_covered(entry::sub_scalar != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("other", other);
         operands.value("alpha", alpha);
         const Call call(contract::kSubScalar, operands);
-        kernels::sub_scalar({ctx, call.tensor(0), call.tensor(1), number(*other), number(*alpha)});
+        entry::sub_scalar({ctx, call.tensor(0), call.tensor(1), number(*other), number(*alpha)});
     });
 }
 
 DIOPI_API diopiError_t diopiSubInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                          const diopiScalar_t* other, const diopiScalar_t* alpha) {
     return guarded("diopiSubInpScalar", ctx, [&] {
-        require_covered(kernels::sub_inp_scalar != nullptr);
+        require_covered(entry::sub_inp_scalar != nullptr);
         OperandList<3> operands;
         operands.inout("input", input);
         operands.value("other", other);
         operands.value("alpha", alpha);
         const Call call(contract::kSubInpScalar, operands);
-        kernels::sub_inp_scalar({ctx, call.tensor(0), number(*other), number(*alpha)});
+        entry::sub_inp_scalar({ctx, call.tensor(0), number(*other), number(*alpha)});
     });
 }
 
 DIOPI_API diopiError_t diopiMul(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                 diopiConstTensorHandle_t other) {
     return guarded("diopiMul", ctx, [&] {
-        require_covered(kernels::mul != nullptr);
+        require_covered(entry::mul != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.in("other", other);
         const Call call(contract::kMul, operands);
-        kernels::mul({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::mul({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
 DIOPI_API diopiError_t diopiMulInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                    diopiConstTensorHandle_t other) {
     return guarded("diopiMulInp", ctx, [&] {
-        require_covered(kernels::mul_inp != nullptr);
+        require_covered(entry::mul_inp != nullptr);
         OperandList<2> operands;
         operands.inout("input", input);
         operands.in("other", other);
         const Call call(contract::kMulInp, operands);
-        kernels::mul_inp({ctx, call.tensor(0), call.tensor(1)});
+        entry::mul_inp({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiMulScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                       const diopiScalar_t* other) {
     return guarded("diopiMulScalar", ctx, [&] {
-        require_covered(kernels::mul_scalar != nullptr);
+        require_covered(entry::mul_scalar != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("other", other);
         const Call call(contract::kMulScalar, operands);
-        kernels::mul_scalar({ctx, call.tensor(0), call.tensor(1), number(*other)});
+        entry::mul_scalar({ctx, call.tensor(0), call.tensor(1), number(*other)});
     });
 }
 
 DIOPI_API diopiError_t diopiMulInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                          const diopiScalar_t* other) {
     return guarded("diopiMulInpScalar", ctx, [&] {
-        require_covered(kernels::mul_inp_scalar != nullptr);
+        require_covered(entry::mul_inp_scalar != nullptr);
         OperandList<2> operands;
         operands.inout("input", input);
         operands.value("other", other);
         const Call call(contract::kMulInpScalar, operands);
-        kernels::mul_inp_scalar({ctx, call.tensor(0), number(*other)});
+        entry::mul_inp_scalar({ctx, call.tensor(0), number(*other)});
     });
 }
 
 DIOPI_API diopiError_t diopiDiv(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                 diopiConstTensorHandle_t other, diopiRoundMode_t rounding_mode) {
     return guarded("diopiDiv", ctx, [&] {
-        require_covered(kernels::div != nullptr);
+        require_covered(entry::div != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.in("other", other);
         operands.value("rounding_mode", rounding_mode);
         const Call call(contract::kDiv, operands);
-        kernels::div({ctx, call.tensor(0), call.tensor(1), call.tensor(2), rounding_mode});
+        entry::div({ctx, call.tensor(0), call.tensor(1), call.tensor(2), rounding_mode});
     });
 }
 
 DIOPI_API diopiError_t diopiDivInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t other,
                                    diopiRoundMode_t rounding_mode) {
     return guarded("diopiDivInp", ctx, [&] {
-        require_covered(kernels::div_inp != nullptr);
+        require_covered(entry::div_inp != nullptr);
         OperandList<3> operands;
         operands.inout("input", input);
         operands.in("other", other);
         operands.value("rounding_mode", rounding_mode);
         const Call call(contract::kDivInp, operands);
-        kernels::div_inp({ctx, call.tensor(0), call.tensor(1), rounding_mode});
+        entry::div_inp({ctx, call.tensor(0), call.tensor(1), rounding_mode});
     });
 }
 
 DIOPI_API diopiError_t diopiDivScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                       const diopiScalar_t* other, diopiRoundMode_t rounding_mode) {
     return guarded("diopiDivScalar", ctx, [&] {
-        require_covered(kernels::div_scalar != nullptr);
+        require_covered(entry::div_scalar != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("other", other);
         operands.value("rounding_mode", rounding_mode);
         const Call call(contract::kDivScalar, operands);
-        kernels::div_scalar({ctx, call.tensor(0), call.tensor(1), number(*other), rounding_mode});
+        entry::div_scalar({ctx, call.tensor(0), call.tensor(1), number(*other), rounding_mode});
     });
 }
 
 DIOPI_API diopiError_t diopiDivInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                          const diopiScalar_t* other, diopiRoundMode_t rounding_mode) {
     return guarded("diopiDivInpScalar", ctx, [&] {
-        require_covered(kernels::div_inp_scalar != nullptr);
+        require_covered(entry::div_inp_scalar != nullptr);
         OperandList<3> operands;
         operands.inout("input", input);
         operands.value("other", other);
         operands.value("rounding_mode", rounding_mode);
         const Call call(contract::kDivInpScalar, operands);
-        kernels::div_inp_scalar({ctx, call.tensor(0), number(*other), rounding_mode});
+        entry::div_inp_scalar({ctx, call.tensor(0), number(*other), rounding_mode});
     });
 }
 
 DIOPI_API diopiError_t diopiClampMaxInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                               const diopiScalar_t* max) {
     return guarded("diopiClampMaxInpScalar", ctx, [&] {
-        require_covered(kernels::clamp_max_inp_scalar != nullptr);
+        require_covered(entry::clamp_max_inp_scalar != nullptr);
         OperandList<2> operands;
         operands.inout("input", input);
         operands.value("max", max);
         const Call call(contract::kClampMaxInpScalar, operands);
-        kernels::clamp_max_inp_scalar({ctx, call.tensor(0), number(*max)});
+        entry::clamp_max_inp_scalar({ctx, call.tensor(0), number(*max)});
     });
 }
 
 DIOPI_API diopiError_t diopiClampMaxInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                         diopiConstTensorHandle_t max) {
     return guarded("diopiClampMaxInp", ctx, [&] {
-        require_covered(kernels::clamp_max_inp != nullptr);
+        require_covered(entry::clamp_max_inp != nullptr);
         OperandList<2> operands;
         operands.inout("input", input);
         operands.in("max", max);
         const Call call(contract::kClampMaxInp, operands);
-        kernels::clamp_max_inp({ctx, call.tensor(0), call.tensor(1)});
+        entry::clamp_max_inp({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiClampMaxScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                            diopiConstTensorHandle_t input, const diopiScalar_t* max) {
     return guarded("diopiClampMaxScalar", ctx, [&] {
-        require_covered(kernels::clamp_max_scalar != nullptr);
+        require_covered(entry::clamp_max_scalar != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("max", max);
         const Call call(contract::kClampMaxScalar, operands);
-        kernels::clamp_max_scalar({ctx, call.tensor(0), call.tensor(1), number(*max)});
+        entry::clamp_max_scalar({ctx, call.tensor(0), call.tensor(1), number(*max)});
     });
 }
 
 DIOPI_API diopiError_t diopiClampMax(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                      diopiConstTensorHandle_t max) {
     return guarded("diopiClampMax", ctx, [&] {
-        require_covered(kernels::clamp_max != nullptr);
+        require_covered(entry::clamp_max != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.in("max", max);
         const Call call(contract::kClampMax, operands);
-        kernels::clamp_max({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::clamp_max({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
 DIOPI_API diopiError_t diopiClampMinInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                               const diopiScalar_t* min) {
     return guarded("diopiClampMinInpScalar", ctx, [&] {
-        require_covered(kernels::clamp_min_inp_scalar != nullptr);
+        require_covered(entry::clamp_min_inp_scalar != nullptr);
         OperandList<2> operands;
         operands.inout("input", input);
         operands.value("min", min);
         const Call call(contract::kClampMinInpScalar, operands);
-        kernels::clamp_min_inp_scalar({ctx, call.tensor(0), number(*min)});
+        entry::clamp_min_inp_scalar({ctx, call.tensor(0), number(*min)});
     });
 }
 
 DIOPI_API diopiError_t diopiClampMinInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                         diopiConstTensorHandle_t min) {
     return guarded("diopiClampMinInp", ctx, [&] {
-        require_covered(kernels::clamp_min_inp != nullptr);
+        require_covered(entry::clamp_min_inp != nullptr);
         OperandList<2> operands;
         operands.inout("input", input);
         operands.in("min", min);
         const Call call(contract::kClampMinInp, operands);
-        kernels::clamp_min_inp({ctx, call.tensor(0), call.tensor(1)});
+        entry::clamp_min_inp({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiClampMinScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                            diopiConstTensorHandle_t input, const diopiScalar_t* min) {
     return guarded("diopiClampMinScalar", ctx, [&] {
-        require_covered(kernels::clamp_min_scalar != nullptr);
+        require_covered(entry::clamp_min_scalar != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("min", min);
         const Call call(contract::kClampMinScalar, operands);
-        kernels::clamp_min_scalar({ctx, call.tensor(0), call.tensor(1), number(*min)});
+        entry::clamp_min_scalar({ctx, call.tensor(0), call.tensor(1), number(*min)});
     });
 }
 
 DIOPI_API diopiError_t diopiClampMin(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                      diopiConstTensorHandle_t min) {
     return guarded("diopiClampMin", ctx, [&] {
-        require_covered(kernels::clamp_min != nullptr);
+        require_covered(entry::clamp_min != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.in("min", min);
         const Call call(contract::kClampMin, operands);
-        kernels::clamp_min({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::clamp_min({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
 DIOPI_API diopiError_t diopiMaximum(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                     diopiConstTensorHandle_t other) {
     return guarded("diopiMaximum", ctx, [&] {
-        require_covered(kernels::maximum != nullptr);
+        require_covered(entry::maximum != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.in("other", other);
         const Call call(contract::kMaximum, operands);
-        kernels::maximum({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::maximum({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
 DIOPI_API diopiError_t diopiMinimum(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                     diopiConstTensorHandle_t other) {
     return guarded("diopiMinimum", ctx, [&] {
-        require_covered(kernels::minimum != nullptr);
+        require_covered(entry::minimum != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.in("other", other);
         const Call call(contract::kMinimum, operands);
-        kernels::minimum({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::minimum({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
 DIOPI_API diopiError_t diopiRemainderTensor(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                             diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) {
     return guarded("diopiRemainderTensor", ctx, [&] {
-        require_covered(kernels::remainder_tensor != nullptr);
+        require_covered(entry::remainder_tensor != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.in("other", other);
         const Call call(contract::kRemainderTensor, operands);
-        kernels::remainder_tensor({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::remainder_tensor({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
 DIOPI_API diopiError_t diopiRemainderScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                             diopiConstTensorHandle_t input, const diopiScalar_t* other) {
     return guarded("diopiRemainderScalar", ctx, [&] {
-        require_covered(kernels::remainder_scalar != nullptr);
+        require_covered(entry::remainder_scalar != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("other", other);
         const Call call(contract::kRemainderScalar, operands);
-        kernels::remainder_scalar({ctx, call.tensor(0), call.tensor(1), number(*other)});
+        entry::remainder_scalar({ctx, call.tensor(0), call.tensor(1), number(*other)});
     });
 }
 
 DIOPI_API diopiError_t diopiRemainder(diopiContextHandle_t ctx, diopiTensorHandle_t out, const diopiScalar_t* input,
                                       diopiConstTensorHandle_t other) {
     return guarded("diopiRemainder", ctx, [&] {
-        require_covered(kernels::remainder != nullptr);
+        require_covered(entry::remainder != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.value("input", input);
         operands.in("other", other);
         const Call call(contract::kRemainder, operands);
-        kernels::remainder({ctx, call.tensor(0), number(*input), call.tensor(2)});
+        entry::remainder({ctx, call.tensor(0), number(*input), call.tensor(2)});
     });
 }
 
 DIOPI_API diopiError_t diopiPolar(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t abs,
                                   diopiConstTensorHandle_t angle) {
     return guarded("diopiPolar", ctx, [&] {
-        require_covered(kernels::polar != nullptr);
+        require_covered(entry::polar != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("abs", abs);
         operands.in("angle", angle);
         const Call call(contract::kPolar, operands);
-        kernels::polar({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::polar({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
 DIOPI_API diopiError_t diopiComplex(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t real,
                                     diopiConstTensorHandle_t imag) {
     return guarded("diopiComplex", ctx, [&] {
-        require_covered(kernels::complex != nullptr);
+        require_covered(entry::complex != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("real", real);
         operands.in("imag", imag);
         const Call call(contract::kComplex, operands);
-        kernels::complex({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::complex({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }

@@ -6,7 +6,7 @@
 
 #include "diopi_core/entry.h"
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 struct PowScalarArgs {
     diopiContextHandle_t ctx;
@@ -294,6 +294,6 @@ struct ComplexArgs {
 };
 DIOPI_OPTIONAL void complex(const ComplexArgs& args);
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry
 
 #endif  // DIOPIGEN_ENTRY_ELEMENTWISE_BINARY_H_

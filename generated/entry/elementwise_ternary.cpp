@@ -8,14 +8,14 @@
 #include "contracts.h"
 #include "diopi_core/call.h"
 
-using namespace diopi::core;
-namespace kernels = diopi::kernels;
+using namespace diopigen::core;
+namespace entry = diopigen::entry;
 
 DIOPI_API diopiError_t diopiAddcmul(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                     diopiConstTensorHandle_t tensor1, diopiConstTensorHandle_t tensor2,
                                     const diopiScalar_t* value) {
     return guarded("diopiAddcmul", ctx, [&] {
-        require_covered(kernels::addcmul != nullptr);
+        require_covered(entry::addcmul != nullptr);
         OperandList<5> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -23,7 +23,7 @@ DIOPI_API diopiError_t diopiAddcmul(diopiContextHandle_t ctx, diopiTensorHandle_
         operands.in("tensor2", tensor2);
         operands.value("value", value);
         const Call call(contract::kAddcmul, operands);
-        kernels::addcmul({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), number(*value)});
+        entry::addcmul({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), number(*value)});
     });
 }
 
@@ -31,14 +31,14 @@ DIOPI_API diopiError_t diopiAddcmulInp(diopiContextHandle_t ctx, diopiTensorHand
                                        diopiConstTensorHandle_t tensor1, diopiConstTensorHandle_t tensor2,
                                        const diopiScalar_t* value) {
     return guarded("diopiAddcmulInp", ctx, [&] {
-        require_covered(kernels::addcmul_inp != nullptr);
+        require_covered(entry::addcmul_inp != nullptr);
         OperandList<4> operands;
         operands.inout("input", input);
         operands.in("tensor1", tensor1);
         operands.in("tensor2", tensor2);
         operands.value("value", value);
         const Call call(contract::kAddcmulInp, operands);
-        kernels::addcmul_inp({ctx, call.tensor(0), call.tensor(1), call.tensor(2), number(*value)});
+        entry::addcmul_inp({ctx, call.tensor(0), call.tensor(1), call.tensor(2), number(*value)});
     });
 }
 
@@ -46,7 +46,7 @@ DIOPI_API diopiError_t diopiAddcdiv(diopiContextHandle_t ctx, diopiTensorHandle_
                                     diopiConstTensorHandle_t tensor1, diopiConstTensorHandle_t tensor2,
                                     const diopiScalar_t* value) {
     return guarded("diopiAddcdiv", ctx, [&] {
-        require_covered(kernels::addcdiv != nullptr);
+        require_covered(entry::addcdiv != nullptr);
         OperandList<5> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -54,7 +54,7 @@ DIOPI_API diopiError_t diopiAddcdiv(diopiContextHandle_t ctx, diopiTensorHandle_
         operands.in("tensor2", tensor2);
         operands.value("value", value);
         const Call call(contract::kAddcdiv, operands);
-        kernels::addcdiv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), number(*value)});
+        entry::addcdiv({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), number(*value)});
     });
 }
 
@@ -62,40 +62,40 @@ DIOPI_API diopiError_t diopiAddcdivInp(diopiContextHandle_t ctx, diopiTensorHand
                                        diopiConstTensorHandle_t tensor1, diopiConstTensorHandle_t tensor2,
                                        const diopiScalar_t* value) {
     return guarded("diopiAddcdivInp", ctx, [&] {
-        require_covered(kernels::addcdiv_inp != nullptr);
+        require_covered(entry::addcdiv_inp != nullptr);
         OperandList<4> operands;
         operands.inout("input", input);
         operands.in("tensor1", tensor1);
         operands.in("tensor2", tensor2);
         operands.value("value", value);
         const Call call(contract::kAddcdivInp, operands);
-        kernels::addcdiv_inp({ctx, call.tensor(0), call.tensor(1), call.tensor(2), number(*value)});
+        entry::addcdiv_inp({ctx, call.tensor(0), call.tensor(1), call.tensor(2), number(*value)});
     });
 }
 
 DIOPI_API diopiError_t diopiClampInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                            const diopiScalar_t* min, const diopiScalar_t* max) {
     return guarded("diopiClampInpScalar", ctx, [&] {
-        require_covered(kernels::clamp_inp_scalar != nullptr);
+        require_covered(entry::clamp_inp_scalar != nullptr);
         OperandList<3> operands;
         operands.inout("input", input);
         operands.value("min", min);
         operands.value("max", max);
         const Call call(contract::kClampInpScalar, operands);
-        kernels::clamp_inp_scalar({ctx, call.tensor(0), optional_number(min), optional_number(max)});
+        entry::clamp_inp_scalar({ctx, call.tensor(0), optional_number(min), optional_number(max)});
     });
 }
 
 DIOPI_API diopiError_t diopiClampInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t min,
                                      diopiConstTensorHandle_t max) {
     return guarded("diopiClampInp", ctx, [&] {
-        require_covered(kernels::clamp_inp != nullptr);
+        require_covered(entry::clamp_inp != nullptr);
         OperandList<3> operands;
         operands.inout("input", input);
         operands.in("min", min);
         operands.in("max", max);
         const Call call(contract::kClampInp, operands);
-        kernels::clamp_inp({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::clamp_inp({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
@@ -103,42 +103,42 @@ DIOPI_API diopiError_t diopiClampScalar(diopiContextHandle_t ctx, diopiTensorHan
                                         diopiConstTensorHandle_t input, const diopiScalar_t* min,
                                         const diopiScalar_t* max) {
     return guarded("diopiClampScalar", ctx, [&] {
-        require_covered(kernels::clamp_scalar != nullptr);
+        require_covered(entry::clamp_scalar != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("min", min);
         operands.value("max", max);
         const Call call(contract::kClampScalar, operands);
-        kernels::clamp_scalar({ctx, call.tensor(0), call.tensor(1), optional_number(min), optional_number(max)});
+        entry::clamp_scalar({ctx, call.tensor(0), call.tensor(1), optional_number(min), optional_number(max)});
     });
 }
 
 DIOPI_API diopiError_t diopiClamp(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                   diopiConstTensorHandle_t min, diopiConstTensorHandle_t max) {
     return guarded("diopiClamp", ctx, [&] {
-        require_covered(kernels::clamp != nullptr);
+        require_covered(entry::clamp != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.in("min", min);
         operands.in("max", max);
         const Call call(contract::kClamp, operands);
-        kernels::clamp({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3)});
+        entry::clamp({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3)});
     });
 }
 
 DIOPI_API diopiError_t diopiWhere(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t condition,
                                   diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) {
     return guarded("diopiWhere", ctx, [&] {
-        require_covered(kernels::where != nullptr);
+        require_covered(entry::where != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.in("condition", condition);
         operands.in("input", input);
         operands.in("other", other);
         const Call call(contract::kWhere, operands);
-        kernels::where({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3)});
+        entry::where({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3)});
     });
 }
 
@@ -146,27 +146,27 @@ DIOPI_API diopiError_t diopiMaskedFill(diopiContextHandle_t ctx, diopiTensorHand
                                        diopiConstTensorHandle_t input, diopiConstTensorHandle_t mask,
                                        diopiConstTensorHandle_t value) {
     return guarded("diopiMaskedFill", ctx, [&] {
-        require_covered(kernels::masked_fill != nullptr);
+        require_covered(entry::masked_fill != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.in("mask", mask);
         operands.in("value", value);
         const Call call(contract::kMaskedFill, operands);
-        kernels::masked_fill({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3)});
+        entry::masked_fill({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3)});
     });
 }
 
 DIOPI_API diopiError_t diopiMaskedFillInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                           diopiConstTensorHandle_t mask, diopiConstTensorHandle_t value) {
     return guarded("diopiMaskedFillInp", ctx, [&] {
-        require_covered(kernels::masked_fill_inp != nullptr);
+        require_covered(entry::masked_fill_inp != nullptr);
         OperandList<3> operands;
         operands.inout("input", input);
         operands.in("mask", mask);
         operands.in("value", value);
         const Call call(contract::kMaskedFillInp, operands);
-        kernels::masked_fill_inp({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::masked_fill_inp({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
@@ -174,27 +174,27 @@ DIOPI_API diopiError_t diopiMaskedFillScalar(diopiContextHandle_t ctx, diopiTens
                                              diopiConstTensorHandle_t input, diopiConstTensorHandle_t mask,
                                              const diopiScalar_t* value) {
     return guarded("diopiMaskedFillScalar", ctx, [&] {
-        require_covered(kernels::masked_fill_scalar != nullptr);
+        require_covered(entry::masked_fill_scalar != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.in("mask", mask);
         operands.value("value", value);
         const Call call(contract::kMaskedFillScalar, operands);
-        kernels::masked_fill_scalar({ctx, call.tensor(0), call.tensor(1), call.tensor(2), number(*value)});
+        entry::masked_fill_scalar({ctx, call.tensor(0), call.tensor(1), call.tensor(2), number(*value)});
     });
 }
 
 DIOPI_API diopiError_t diopiMaskedFillInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                                 diopiConstTensorHandle_t mask, const diopiScalar_t* value) {
     return guarded("diopiMaskedFillInpScalar", ctx, [&] {
-        require_covered(kernels::masked_fill_inp_scalar != nullptr);
+        require_covered(entry::masked_fill_inp_scalar != nullptr);
         OperandList<3> operands;
         operands.inout("input", input);
         operands.in("mask", mask);
         operands.value("value", value);
         const Call call(contract::kMaskedFillInpScalar, operands);
-        kernels::masked_fill_inp_scalar({ctx, call.tensor(0), call.tensor(1), number(*value)});
+        entry::masked_fill_inp_scalar({ctx, call.tensor(0), call.tensor(1), number(*value)});
     });
 }
 
@@ -202,14 +202,14 @@ DIOPI_API diopiError_t diopiLerpTensor(diopiContextHandle_t ctx, diopiTensorHand
                                        diopiConstTensorHandle_t input, diopiConstTensorHandle_t end,
                                        diopiConstTensorHandle_t weight) {
     return guarded("diopiLerpTensor", ctx, [&] {
-        require_covered(kernels::lerp_tensor != nullptr);
+        require_covered(entry::lerp_tensor != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.in("end", end);
         operands.in("weight", weight);
         const Call call(contract::kLerpTensor, operands);
-        kernels::lerp_tensor({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3)});
+        entry::lerp_tensor({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3)});
     });
 }
 
@@ -217,13 +217,13 @@ DIOPI_API diopiError_t diopiLerpScalar(diopiContextHandle_t ctx, diopiTensorHand
                                        diopiConstTensorHandle_t input, diopiConstTensorHandle_t end,
                                        const diopiScalar_t* weight) {
     return guarded("diopiLerpScalar", ctx, [&] {
-        require_covered(kernels::lerp_scalar != nullptr);
+        require_covered(entry::lerp_scalar != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.in("end", end);
         operands.value("weight", weight);
         const Call call(contract::kLerpScalar, operands);
-        kernels::lerp_scalar({ctx, call.tensor(0), call.tensor(1), call.tensor(2), number(*weight)});
+        entry::lerp_scalar({ctx, call.tensor(0), call.tensor(1), call.tensor(2), number(*weight)});
     });
 }

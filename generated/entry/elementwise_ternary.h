@@ -6,7 +6,7 @@
 
 #include "diopi_core/entry.h"
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 struct AddcmulArgs {
     diopiContextHandle_t ctx;
@@ -141,6 +141,6 @@ struct LerpScalarArgs {
 };
 DIOPI_OPTIONAL void lerp_scalar(const LerpScalarArgs& args);
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry
 
 #endif  // DIOPIGEN_ENTRY_ELEMENTWISE_TERNARY_H_

@@ -8,617 +8,617 @@
 #include "contracts.h"
 #include "diopi_core/call.h"
 
-using namespace diopi::core;
-namespace kernels = diopi::kernels;
+using namespace diopigen::core;
+namespace entry = diopigen::entry;
 
 DIOPI_API diopiError_t diopiSign(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiSign", ctx, [&] {
-        require_covered(kernels::sign != nullptr);
+        require_covered(entry::sign != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kSign, operands);
-        kernels::sign({ctx, call.tensor(0), call.tensor(1)});
+        entry::sign({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiAbsInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return guarded("diopiAbsInp", ctx, [&] {
-        require_covered(kernels::abs_inp != nullptr);
+        require_covered(entry::abs_inp != nullptr);
         OperandList<1> operands;
         operands.inout("input", input);
         const Call call(contract::kAbsInp, operands);
-        kernels::abs_inp({ctx, call.tensor(0)});
+        entry::abs_inp({ctx, call.tensor(0)});
     });
 }
 
 DIOPI_API diopiError_t diopiAbs(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiAbs", ctx, [&] {
-        require_covered(kernels::abs != nullptr);
+        require_covered(entry::abs != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kAbs, operands);
-        kernels::abs({ctx, call.tensor(0), call.tensor(1)});
+        entry::abs({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiNegInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return guarded("diopiNegInp", ctx, [&] {
-        require_covered(kernels::neg_inp != nullptr);
+        require_covered(entry::neg_inp != nullptr);
         OperandList<1> operands;
         operands.inout("input", input);
         const Call call(contract::kNegInp, operands);
-        kernels::neg_inp({ctx, call.tensor(0)});
+        entry::neg_inp({ctx, call.tensor(0)});
     });
 }
 
 DIOPI_API diopiError_t diopiNeg(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiNeg", ctx, [&] {
-        require_covered(kernels::neg != nullptr);
+        require_covered(entry::neg != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kNeg, operands);
-        kernels::neg({ctx, call.tensor(0), call.tensor(1)});
+        entry::neg({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiFloorInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return guarded("diopiFloorInp", ctx, [&] {
-        require_covered(kernels::floor_inp != nullptr);
+        require_covered(entry::floor_inp != nullptr);
         OperandList<1> operands;
         operands.inout("input", input);
         const Call call(contract::kFloorInp, operands);
-        kernels::floor_inp({ctx, call.tensor(0)});
+        entry::floor_inp({ctx, call.tensor(0)});
     });
 }
 
 DIOPI_API diopiError_t diopiFloor(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiFloor", ctx, [&] {
-        require_covered(kernels::floor != nullptr);
+        require_covered(entry::floor != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kFloor, operands);
-        kernels::floor({ctx, call.tensor(0), call.tensor(1)});
+        entry::floor({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiCeilInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return guarded("diopiCeilInp", ctx, [&] {
-        require_covered(kernels::ceil_inp != nullptr);
+        require_covered(entry::ceil_inp != nullptr);
         OperandList<1> operands;
         operands.inout("input", input);
         const Call call(contract::kCeilInp, operands);
-        kernels::ceil_inp({ctx, call.tensor(0)});
+        entry::ceil_inp({ctx, call.tensor(0)});
     });
 }
 
 DIOPI_API diopiError_t diopiCeil(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiCeil", ctx, [&] {
-        require_covered(kernels::ceil != nullptr);
+        require_covered(entry::ceil != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kCeil, operands);
-        kernels::ceil({ctx, call.tensor(0), call.tensor(1)});
+        entry::ceil({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiSqrtInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return guarded("diopiSqrtInp", ctx, [&] {
-        require_covered(kernels::sqrt_inp != nullptr);
+        require_covered(entry::sqrt_inp != nullptr);
         OperandList<1> operands;
         operands.inout("input", input);
         const Call call(contract::kSqrtInp, operands);
-        kernels::sqrt_inp({ctx, call.tensor(0)});
+        entry::sqrt_inp({ctx, call.tensor(0)});
     });
 }
 
 DIOPI_API diopiError_t diopiSqrt(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiSqrt", ctx, [&] {
-        require_covered(kernels::sqrt != nullptr);
+        require_covered(entry::sqrt != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kSqrt, operands);
-        kernels::sqrt({ctx, call.tensor(0), call.tensor(1)});
+        entry::sqrt({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiRsqrtInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return guarded("diopiRsqrtInp", ctx, [&] {
-        require_covered(kernels::rsqrt_inp != nullptr);
+        require_covered(entry::rsqrt_inp != nullptr);
         OperandList<1> operands;
         operands.inout("input", input);
         const Call call(contract::kRsqrtInp, operands);
-        kernels::rsqrt_inp({ctx, call.tensor(0)});
+        entry::rsqrt_inp({ctx, call.tensor(0)});
     });
 }
 
 DIOPI_API diopiError_t diopiRsqrt(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiRsqrt", ctx, [&] {
-        require_covered(kernels::rsqrt != nullptr);
+        require_covered(entry::rsqrt != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kRsqrt, operands);
-        kernels::rsqrt({ctx, call.tensor(0), call.tensor(1)});
+        entry::rsqrt({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiSinInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return guarded("diopiSinInp", ctx, [&] {
-        require_covered(kernels::sin_inp != nullptr);
+        require_covered(entry::sin_inp != nullptr);
         OperandList<1> operands;
         operands.inout("input", input);
         const Call call(contract::kSinInp, operands);
-        kernels::sin_inp({ctx, call.tensor(0)});
+        entry::sin_inp({ctx, call.tensor(0)});
     });
 }
 
 DIOPI_API diopiError_t diopiSin(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiSin", ctx, [&] {
-        require_covered(kernels::sin != nullptr);
+        require_covered(entry::sin != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kSin, operands);
-        kernels::sin({ctx, call.tensor(0), call.tensor(1)});
+        entry::sin({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiAsinInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return guarded("diopiAsinInp", ctx, [&] {
-        require_covered(kernels::asin_inp != nullptr);
+        require_covered(entry::asin_inp != nullptr);
         OperandList<1> operands;
         operands.inout("input", input);
         const Call call(contract::kAsinInp, operands);
-        kernels::asin_inp({ctx, call.tensor(0)});
+        entry::asin_inp({ctx, call.tensor(0)});
     });
 }
 
 DIOPI_API diopiError_t diopiAsin(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiAsin", ctx, [&] {
-        require_covered(kernels::asin != nullptr);
+        require_covered(entry::asin != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kAsin, operands);
-        kernels::asin({ctx, call.tensor(0), call.tensor(1)});
+        entry::asin({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiCosInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return guarded("diopiCosInp", ctx, [&] {
-        require_covered(kernels::cos_inp != nullptr);
+        require_covered(entry::cos_inp != nullptr);
         OperandList<1> operands;
         operands.inout("input", input);
         const Call call(contract::kCosInp, operands);
-        kernels::cos_inp({ctx, call.tensor(0)});
+        entry::cos_inp({ctx, call.tensor(0)});
     });
 }
 
 DIOPI_API diopiError_t diopiCos(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiCos", ctx, [&] {
-        require_covered(kernels::cos != nullptr);
+        require_covered(entry::cos != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kCos, operands);
-        kernels::cos({ctx, call.tensor(0), call.tensor(1)});
+        entry::cos({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiAcosInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return guarded("diopiAcosInp", ctx, [&] {
-        require_covered(kernels::acos_inp != nullptr);
+        require_covered(entry::acos_inp != nullptr);
         OperandList<1> operands;
         operands.inout("input", input);
         const Call call(contract::kAcosInp, operands);
-        kernels::acos_inp({ctx, call.tensor(0)});
+        entry::acos_inp({ctx, call.tensor(0)});
     });
 }
 
 DIOPI_API diopiError_t diopiAcos(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiAcos", ctx, [&] {
-        require_covered(kernels::acos != nullptr);
+        require_covered(entry::acos != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kAcos, operands);
-        kernels::acos({ctx, call.tensor(0), call.tensor(1)});
+        entry::acos({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiTanInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return guarded("diopiTanInp", ctx, [&] {
-        require_covered(kernels::tan_inp != nullptr);
+        require_covered(entry::tan_inp != nullptr);
         OperandList<1> operands;
         operands.inout("input", input);
         const Call call(contract::kTanInp, operands);
-        kernels::tan_inp({ctx, call.tensor(0)});
+        entry::tan_inp({ctx, call.tensor(0)});
     });
 }
 
 DIOPI_API diopiError_t diopiTan(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiTan", ctx, [&] {
-        require_covered(kernels::tan != nullptr);
+        require_covered(entry::tan != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kTan, operands);
-        kernels::tan({ctx, call.tensor(0), call.tensor(1)});
+        entry::tan({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiSinhInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return guarded("diopiSinhInp", ctx, [&] {
-        require_covered(kernels::sinh_inp != nullptr);
+        require_covered(entry::sinh_inp != nullptr);
         OperandList<1> operands;
         operands.inout("input", input);
         const Call call(contract::kSinhInp, operands);
-        kernels::sinh_inp({ctx, call.tensor(0)});
+        entry::sinh_inp({ctx, call.tensor(0)});
     });
 }
 
 DIOPI_API diopiError_t diopiSinh(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiSinh", ctx, [&] {
-        require_covered(kernels::sinh != nullptr);
+        require_covered(entry::sinh != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kSinh, operands);
-        kernels::sinh({ctx, call.tensor(0), call.tensor(1)});
+        entry::sinh({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiCoshInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return guarded("diopiCoshInp", ctx, [&] {
-        require_covered(kernels::cosh_inp != nullptr);
+        require_covered(entry::cosh_inp != nullptr);
         OperandList<1> operands;
         operands.inout("input", input);
         const Call call(contract::kCoshInp, operands);
-        kernels::cosh_inp({ctx, call.tensor(0)});
+        entry::cosh_inp({ctx, call.tensor(0)});
     });
 }
 
 DIOPI_API diopiError_t diopiCosh(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiCosh", ctx, [&] {
-        require_covered(kernels::cosh != nullptr);
+        require_covered(entry::cosh != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kCosh, operands);
-        kernels::cosh({ctx, call.tensor(0), call.tensor(1)});
+        entry::cosh({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiAtan(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiAtan", ctx, [&] {
-        require_covered(kernels::atan != nullptr);
+        require_covered(entry::atan != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kAtan, operands);
-        kernels::atan({ctx, call.tensor(0), call.tensor(1)});
+        entry::atan({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiAtanInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return guarded("diopiAtanInp", ctx, [&] {
-        require_covered(kernels::atan_inp != nullptr);
+        require_covered(entry::atan_inp != nullptr);
         OperandList<1> operands;
         operands.inout("input", input);
         const Call call(contract::kAtanInp, operands);
-        kernels::atan_inp({ctx, call.tensor(0)});
+        entry::atan_inp({ctx, call.tensor(0)});
     });
 }
 
 DIOPI_API diopiError_t diopiAsinhInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return guarded("diopiAsinhInp", ctx, [&] {
-        require_covered(kernels::asinh_inp != nullptr);
+        require_covered(entry::asinh_inp != nullptr);
         OperandList<1> operands;
         operands.inout("input", input);
         const Call call(contract::kAsinhInp, operands);
-        kernels::asinh_inp({ctx, call.tensor(0)});
+        entry::asinh_inp({ctx, call.tensor(0)});
     });
 }
 
 DIOPI_API diopiError_t diopiAsinh(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiAsinh", ctx, [&] {
-        require_covered(kernels::asinh != nullptr);
+        require_covered(entry::asinh != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kAsinh, operands);
-        kernels::asinh({ctx, call.tensor(0), call.tensor(1)});
+        entry::asinh({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiAcoshInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return guarded("diopiAcoshInp", ctx, [&] {
-        require_covered(kernels::acosh_inp != nullptr);
+        require_covered(entry::acosh_inp != nullptr);
         OperandList<1> operands;
         operands.inout("input", input);
         const Call call(contract::kAcoshInp, operands);
-        kernels::acosh_inp({ctx, call.tensor(0)});
+        entry::acosh_inp({ctx, call.tensor(0)});
     });
 }
 
 DIOPI_API diopiError_t diopiAcosh(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiAcosh", ctx, [&] {
-        require_covered(kernels::acosh != nullptr);
+        require_covered(entry::acosh != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kAcosh, operands);
-        kernels::acosh({ctx, call.tensor(0), call.tensor(1)});
+        entry::acosh({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiAtanhInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return guarded("diopiAtanhInp", ctx, [&] {
-        require_covered(kernels::atanh_inp != nullptr);
+        require_covered(entry::atanh_inp != nullptr);
         OperandList<1> operands;
         operands.inout("input", input);
         const Call call(contract::kAtanhInp, operands);
-        kernels::atanh_inp({ctx, call.tensor(0)});
+        entry::atanh_inp({ctx, call.tensor(0)});
     });
 }
 
 DIOPI_API diopiError_t diopiAtanh(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiAtanh", ctx, [&] {
-        require_covered(kernels::atanh != nullptr);
+        require_covered(entry::atanh != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kAtanh, operands);
-        kernels::atanh({ctx, call.tensor(0), call.tensor(1)});
+        entry::atanh({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiExpInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return guarded("diopiExpInp", ctx, [&] {
-        require_covered(kernels::exp_inp != nullptr);
+        require_covered(entry::exp_inp != nullptr);
         OperandList<1> operands;
         operands.inout("input", input);
         const Call call(contract::kExpInp, operands);
-        kernels::exp_inp({ctx, call.tensor(0)});
+        entry::exp_inp({ctx, call.tensor(0)});
     });
 }
 
 DIOPI_API diopiError_t diopiExp(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiExp", ctx, [&] {
-        require_covered(kernels::exp != nullptr);
+        require_covered(entry::exp != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kExp, operands);
-        kernels::exp({ctx, call.tensor(0), call.tensor(1)});
+        entry::exp({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiExpm1Inp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return guarded("diopiExpm1Inp", ctx, [&] {
-        require_covered(kernels::expm1_inp != nullptr);
+        require_covered(entry::expm1_inp != nullptr);
         OperandList<1> operands;
         operands.inout("input", input);
         const Call call(contract::kExpm1Inp, operands);
-        kernels::expm1_inp({ctx, call.tensor(0)});
+        entry::expm1_inp({ctx, call.tensor(0)});
     });
 }
 
 DIOPI_API diopiError_t diopiExpm1(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiExpm1", ctx, [&] {
-        require_covered(kernels::expm1 != nullptr);
+        require_covered(entry::expm1 != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kExpm1, operands);
-        kernels::expm1({ctx, call.tensor(0), call.tensor(1)});
+        entry::expm1({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiLogInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return guarded("diopiLogInp", ctx, [&] {
-        require_covered(kernels::log_inp != nullptr);
+        require_covered(entry::log_inp != nullptr);
         OperandList<1> operands;
         operands.inout("input", input);
         const Call call(contract::kLogInp, operands);
-        kernels::log_inp({ctx, call.tensor(0)});
+        entry::log_inp({ctx, call.tensor(0)});
     });
 }
 
 DIOPI_API diopiError_t diopiLog(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiLog", ctx, [&] {
-        require_covered(kernels::log != nullptr);
+        require_covered(entry::log != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kLog, operands);
-        kernels::log({ctx, call.tensor(0), call.tensor(1)});
+        entry::log({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiLog2Inp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return guarded("diopiLog2Inp", ctx, [&] {
-        require_covered(kernels::log2_inp != nullptr);
+        require_covered(entry::log2_inp != nullptr);
         OperandList<1> operands;
         operands.inout("input", input);
         const Call call(contract::kLog2Inp, operands);
-        kernels::log2_inp({ctx, call.tensor(0)});
+        entry::log2_inp({ctx, call.tensor(0)});
     });
 }
 
 DIOPI_API diopiError_t diopiLog2(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiLog2", ctx, [&] {
-        require_covered(kernels::log2 != nullptr);
+        require_covered(entry::log2 != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kLog2, operands);
-        kernels::log2({ctx, call.tensor(0), call.tensor(1)});
+        entry::log2({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiLog10Inp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return guarded("diopiLog10Inp", ctx, [&] {
-        require_covered(kernels::log10_inp != nullptr);
+        require_covered(entry::log10_inp != nullptr);
         OperandList<1> operands;
         operands.inout("input", input);
         const Call call(contract::kLog10Inp, operands);
-        kernels::log10_inp({ctx, call.tensor(0)});
+        entry::log10_inp({ctx, call.tensor(0)});
     });
 }
 
 DIOPI_API diopiError_t diopiLog10(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiLog10", ctx, [&] {
-        require_covered(kernels::log10 != nullptr);
+        require_covered(entry::log10 != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kLog10, operands);
-        kernels::log10({ctx, call.tensor(0), call.tensor(1)});
+        entry::log10({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiLog1pInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return guarded("diopiLog1pInp", ctx, [&] {
-        require_covered(kernels::log1p_inp != nullptr);
+        require_covered(entry::log1p_inp != nullptr);
         OperandList<1> operands;
         operands.inout("input", input);
         const Call call(contract::kLog1pInp, operands);
-        kernels::log1p_inp({ctx, call.tensor(0)});
+        entry::log1p_inp({ctx, call.tensor(0)});
     });
 }
 
 DIOPI_API diopiError_t diopiLog1p(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiLog1p", ctx, [&] {
-        require_covered(kernels::log1p != nullptr);
+        require_covered(entry::log1p != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kLog1p, operands);
-        kernels::log1p({ctx, call.tensor(0), call.tensor(1)});
+        entry::log1p({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiErfInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return guarded("diopiErfInp", ctx, [&] {
-        require_covered(kernels::erf_inp != nullptr);
+        require_covered(entry::erf_inp != nullptr);
         OperandList<1> operands;
         operands.inout("input", input);
         const Call call(contract::kErfInp, operands);
-        kernels::erf_inp({ctx, call.tensor(0)});
+        entry::erf_inp({ctx, call.tensor(0)});
     });
 }
 
 DIOPI_API diopiError_t diopiErf(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiErf", ctx, [&] {
-        require_covered(kernels::erf != nullptr);
+        require_covered(entry::erf != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kErf, operands);
-        kernels::erf({ctx, call.tensor(0), call.tensor(1)});
+        entry::erf({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiReciprocal(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                        diopiConstTensorHandle_t input) {
     return guarded("diopiReciprocal", ctx, [&] {
-        require_covered(kernels::reciprocal != nullptr);
+        require_covered(entry::reciprocal != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kReciprocal, operands);
-        kernels::reciprocal({ctx, call.tensor(0), call.tensor(1)});
+        entry::reciprocal({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiReciprocalInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return guarded("diopiReciprocalInp", ctx, [&] {
-        require_covered(kernels::reciprocal_inp != nullptr);
+        require_covered(entry::reciprocal_inp != nullptr);
         OperandList<1> operands;
         operands.inout("input", input);
         const Call call(contract::kReciprocalInp, operands);
-        kernels::reciprocal_inp({ctx, call.tensor(0)});
+        entry::reciprocal_inp({ctx, call.tensor(0)});
     });
 }
 
 DIOPI_API diopiError_t diopiErfinv(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiErfinv", ctx, [&] {
-        require_covered(kernels::erfinv != nullptr);
+        require_covered(entry::erfinv != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kErfinv, operands);
-        kernels::erfinv({ctx, call.tensor(0), call.tensor(1)});
+        entry::erfinv({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiErfinvInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return guarded("diopiErfinvInp", ctx, [&] {
-        require_covered(kernels::erfinv_inp != nullptr);
+        require_covered(entry::erfinv_inp != nullptr);
         OperandList<1> operands;
         operands.inout("input", input);
         const Call call(contract::kErfinvInp, operands);
-        kernels::erfinv_inp({ctx, call.tensor(0)});
+        entry::erfinv_inp({ctx, call.tensor(0)});
     });
 }
 
 DIOPI_API diopiError_t diopiConj(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiConj", ctx, [&] {
-        require_covered(kernels::conj != nullptr);
+        require_covered(entry::conj != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kConj, operands);
-        kernels::conj({ctx, call.tensor(0), call.tensor(1)});
+        entry::conj({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiImag(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiImag", ctx, [&] {
-        require_covered(kernels::imag != nullptr);
+        require_covered(entry::imag != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kImag, operands);
-        kernels::imag({ctx, call.tensor(0), call.tensor(1)});
+        entry::imag({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiReal(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiReal", ctx, [&] {
-        require_covered(kernels::real != nullptr);
+        require_covered(entry::real != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kReal, operands);
-        kernels::real({ctx, call.tensor(0), call.tensor(1)});
+        entry::real({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiSgn(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiSgn", ctx, [&] {
-        require_covered(kernels::sgn != nullptr);
+        require_covered(entry::sgn != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kSgn, operands);
-        kernels::sgn({ctx, call.tensor(0), call.tensor(1)});
+        entry::sgn({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiSgnInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
     return guarded("diopiSgnInp", ctx, [&] {
-        require_covered(kernels::sgn_inp != nullptr);
+        require_covered(entry::sgn_inp != nullptr);
         OperandList<1> operands;
         operands.inout("input", input);
         const Call call(contract::kSgnInp, operands);
-        kernels::sgn_inp({ctx, call.tensor(0)});
+        entry::sgn_inp({ctx, call.tensor(0)});
     });
 }

@@ -6,7 +6,7 @@
 
 #include "diopi_core/entry.h"
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 struct SignArgs {
     diopiContextHandle_t ctx;
@@ -387,6 +387,6 @@ struct SgnInpArgs {
 };
 DIOPI_OPTIONAL void sgn_inp(const SgnInpArgs& args);
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry
 
 #endif  // DIOPIGEN_ENTRY_ELEMENTWISE_UNARY_H_

@@ -8,34 +8,34 @@
 #include "contracts.h"
 #include "diopi_core/call.h"
 
-using namespace diopi::core;
-namespace kernels = diopi::kernels;
+using namespace diopigen::core;
+namespace entry = diopigen::entry;
 
 DIOPI_API diopiError_t diopiForeachaddScalar(diopiContextHandle_t ctx, diopiTensorHandle_t* outs,
                                              diopiConstTensorHandle_t* inputs, int64_t inputSize,
                                              const diopiScalar_t* other) {
     return guarded("diopiForeachaddScalar", ctx, [&] {
-        require_covered(kernels::foreachadd_scalar != nullptr);
+        require_covered(entry::foreachadd_scalar != nullptr);
         OperandList<4> operands;
         operands.out("outs", outs, inputSize);
         operands.in("inputs", inputs, inputSize);
         operands.value("inputSize", inputSize);
         operands.value("other", other);
         const Call call(contract::kForeachaddScalar, operands);
-        kernels::foreachadd_scalar({ctx, call.tensors(0), call.tensors(1), inputSize, number(*other)});
+        entry::foreachadd_scalar({ctx, call.tensors(0), call.tensors(1), inputSize, number(*other)});
     });
 }
 
 DIOPI_API diopiError_t diopiForeachaddInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t* inputs,
                                                 int64_t inputSize, const diopiScalar_t* other) {
     return guarded("diopiForeachaddInpScalar", ctx, [&] {
-        require_covered(kernels::foreachadd_inp_scalar != nullptr);
+        require_covered(entry::foreachadd_inp_scalar != nullptr);
         OperandList<3> operands;
         operands.inout("inputs", inputs, inputSize);
         operands.value("inputSize", inputSize);
         operands.value("other", other);
         const Call call(contract::kForeachaddInpScalar, operands);
-        kernels::foreachadd_inp_scalar({ctx, call.tensors(0), inputSize, number(*other)});
+        entry::foreachadd_inp_scalar({ctx, call.tensors(0), inputSize, number(*other)});
     });
 }
 
@@ -43,27 +43,27 @@ DIOPI_API diopiError_t diopiForeachmulScalar(diopiContextHandle_t ctx, diopiTens
                                              diopiConstTensorHandle_t* inputs, int64_t inputSize,
                                              const diopiScalar_t* other) {
     return guarded("diopiForeachmulScalar", ctx, [&] {
-        require_covered(kernels::foreachmul_scalar != nullptr);
+        require_covered(entry::foreachmul_scalar != nullptr);
         OperandList<4> operands;
         operands.out("outs", outs, inputSize);
         operands.in("inputs", inputs, inputSize);
         operands.value("inputSize", inputSize);
         operands.value("other", other);
         const Call call(contract::kForeachmulScalar, operands);
-        kernels::foreachmul_scalar({ctx, call.tensors(0), call.tensors(1), inputSize, number(*other)});
+        entry::foreachmul_scalar({ctx, call.tensors(0), call.tensors(1), inputSize, number(*other)});
     });
 }
 
 DIOPI_API diopiError_t diopiForeachmulInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t* inputs,
                                                 int64_t inputSize, const diopiScalar_t* other) {
     return guarded("diopiForeachmulInpScalar", ctx, [&] {
-        require_covered(kernels::foreachmul_inp_scalar != nullptr);
+        require_covered(entry::foreachmul_inp_scalar != nullptr);
         OperandList<3> operands;
         operands.inout("inputs", inputs, inputSize);
         operands.value("inputSize", inputSize);
         operands.value("other", other);
         const Call call(contract::kForeachmulInpScalar, operands);
-        kernels::foreachmul_inp_scalar({ctx, call.tensors(0), inputSize, number(*other)});
+        entry::foreachmul_inp_scalar({ctx, call.tensors(0), inputSize, number(*other)});
     });
 }
 
@@ -71,27 +71,27 @@ DIOPI_API diopiError_t diopiForeachmulTensor(diopiContextHandle_t ctx, diopiTens
                                              diopiConstTensorHandle_t* inputs, int64_t inputSize,
                                              diopiConstTensorHandle_t other) {
     return guarded("diopiForeachmulTensor", ctx, [&] {
-        require_covered(kernels::foreachmul_tensor != nullptr);
+        require_covered(entry::foreachmul_tensor != nullptr);
         OperandList<4> operands;
         operands.out("outs", outs, inputSize);
         operands.in("inputs", inputs, inputSize);
         operands.value("inputSize", inputSize);
         operands.in("other", other);
         const Call call(contract::kForeachmulTensor, operands);
-        kernels::foreachmul_tensor({ctx, call.tensors(0), call.tensors(1), inputSize, call.tensor(3)});
+        entry::foreachmul_tensor({ctx, call.tensors(0), call.tensors(1), inputSize, call.tensor(3)});
     });
 }
 
 DIOPI_API diopiError_t diopiForeachmulInpTensor(diopiContextHandle_t ctx, diopiTensorHandle_t* inputs,
                                                 int64_t inputSize, diopiConstTensorHandle_t other) {
     return guarded("diopiForeachmulInpTensor", ctx, [&] {
-        require_covered(kernels::foreachmul_inp_tensor != nullptr);
+        require_covered(entry::foreachmul_inp_tensor != nullptr);
         OperandList<3> operands;
         operands.inout("inputs", inputs, inputSize);
         operands.value("inputSize", inputSize);
         operands.in("other", other);
         const Call call(contract::kForeachmulInpTensor, operands);
-        kernels::foreachmul_inp_tensor({ctx, call.tensors(0), inputSize, call.tensor(2)});
+        entry::foreachmul_inp_tensor({ctx, call.tensors(0), inputSize, call.tensor(2)});
     });
 }
 
@@ -99,14 +99,14 @@ DIOPI_API diopiError_t diopiForeachnormScalar(diopiContextHandle_t ctx, diopiTen
                                               diopiConstTensorHandle_t* inputs, int64_t inputSize,
                                               const diopiScalar_t* ord) {
     return guarded("diopiForeachnormScalar", ctx, [&] {
-        require_covered(kernels::foreachnorm_scalar != nullptr);
+        require_covered(entry::foreachnorm_scalar != nullptr);
         OperandList<4> operands;
         operands.out("outs", outs, inputSize);
         operands.in("inputs", inputs, inputSize);
         operands.value("inputSize", inputSize);
         operands.value("ord", ord);
         const Call call(contract::kForeachnormScalar, operands);
-        kernels::foreachnorm_scalar({ctx, call.tensors(0), call.tensors(1), inputSize, number(*ord)});
+        entry::foreachnorm_scalar({ctx, call.tensors(0), call.tensors(1), inputSize, number(*ord)});
     });
 }
 
@@ -116,14 +116,14 @@ DIOPI_API diopiError_t diopiAmpForeachNonFiniteCheckAndUnscaleInp(diopiContextHa
                                                                   diopiTensorHandle_t found_inf,
                                                                   diopiConstTensorHandle_t inv_scale) {
     return guarded("diopiAmpForeachNonFiniteCheckAndUnscaleInp", ctx, [&] {
-        require_covered(kernels::amp_foreach_non_finite_check_and_unscale_inp != nullptr);
+        require_covered(entry::amp_foreach_non_finite_check_and_unscale_inp != nullptr);
         OperandList<4> operands;
         operands.inout("scaled_grads", scaled_grads, num_scaled_grads);
         operands.value("num_scaled_grads", num_scaled_grads);
         operands.inout("found_inf", found_inf);
         operands.in("inv_scale", inv_scale);
         const Call call(contract::kAmpForeachNonFiniteCheckAndUnscaleInp, operands);
-        kernels::amp_foreach_non_finite_check_and_unscale_inp(
+        entry::amp_foreach_non_finite_check_and_unscale_inp(
             {ctx, call.tensors(0), num_scaled_grads, call.tensor(2), call.tensor(3)});
     });
 }

@@ -6,7 +6,7 @@
 
 #include "diopi_core/entry.h"
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 struct ForeachaddScalarArgs {
     diopiContextHandle_t ctx;
@@ -77,6 +77,6 @@ struct AmpForeachNonFiniteCheckAndUnscaleInpArgs {
 };
 DIOPI_OPTIONAL void amp_foreach_non_finite_check_and_unscale_inp(const AmpForeachNonFiniteCheckAndUnscaleInpArgs& args);
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry
 
 #endif  // DIOPIGEN_ENTRY_FOREACH_H_

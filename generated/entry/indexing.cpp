@@ -8,20 +8,20 @@
 #include "contracts.h"
 #include "diopi_core/call.h"
 
-using namespace diopi::core;
-namespace kernels = diopi::kernels;
+using namespace diopigen::core;
+namespace entry = diopigen::entry;
 
 DIOPI_API diopiError_t diopiIndex(diopiContextHandle_t ctx, diopiTensorHandle_t* out, diopiConstTensorHandle_t input,
                                   diopiConstTensorHandle_t* indices, int64_t nums) {
     return guarded("diopiIndex", ctx, [&] {
-        require_covered(kernels::index != nullptr);
+        require_covered(entry::index != nullptr);
         OperandList<4> operands;
         operands.allocated("out", out);
         operands.in("input", input);
         operands.in("indices", indices, nums);
         operands.value("nums", nums);
         const Call call(contract::kIndex, operands);
-        kernels::index({ctx, out, call.tensor(1), call.tensors(2), nums});
+        entry::index({ctx, out, call.tensor(1), call.tensors(2), nums});
     });
 }
 
@@ -29,7 +29,7 @@ DIOPI_API diopiError_t diopiIndexBackward(diopiContextHandle_t ctx, diopiTensorH
                                           diopiTensorHandle_t zeros_like_input, diopiConstTensorHandle_t* indices,
                                           int64_t nums, diopiConstTensorHandle_t grad_output) {
     return guarded("diopiIndexBackward", ctx, [&] {
-        require_covered(kernels::index_backward != nullptr);
+        require_covered(entry::index_backward != nullptr);
         OperandList<5> operands;
         operands.out("grad_input", grad_input);
         operands.in("zeros_like_input", zeros_like_input);
@@ -37,21 +37,21 @@ DIOPI_API diopiError_t diopiIndexBackward(diopiContextHandle_t ctx, diopiTensorH
         operands.value("nums", nums);
         operands.in("grad_output", grad_output);
         const Call call(contract::kIndexBackward, operands);
-        kernels::index_backward({ctx, call.tensor(0), call.tensor(1), call.tensors(2), nums, call.tensor(4)});
+        entry::index_backward({ctx, call.tensor(0), call.tensor(1), call.tensors(2), nums, call.tensor(4)});
     });
 }
 
 DIOPI_API diopiError_t diopiIndexSelect(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                         diopiConstTensorHandle_t input, int64_t dim, diopiConstTensorHandle_t index) {
     return guarded("diopiIndexSelect", ctx, [&] {
-        require_covered(kernels::index_select != nullptr);
+        require_covered(entry::index_select != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("dim", dim);
         operands.in("index", index);
         const Call call(contract::kIndexSelect, operands);
-        kernels::index_select({ctx, call.tensor(0), call.tensor(1), dim, call.tensor(3)});
+        entry::index_select({ctx, call.tensor(0), call.tensor(1), dim, call.tensor(3)});
     });
 }
 
@@ -59,7 +59,7 @@ DIOPI_API diopiError_t diopiIndexSelectBackward(diopiContextHandle_t ctx, diopiT
                                                 diopiConstTensorHandle_t grad, diopiSize_t input_sizes, int64_t dim,
                                                 diopiConstTensorHandle_t index) {
     return guarded("diopiIndexSelectBackward", ctx, [&] {
-        require_covered(kernels::index_select_backward != nullptr);
+        require_covered(entry::index_select_backward != nullptr);
         OperandList<5> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad", grad);
@@ -67,21 +67,21 @@ DIOPI_API diopiError_t diopiIndexSelectBackward(diopiContextHandle_t ctx, diopiT
         operands.value("dim", dim);
         operands.in("index", index);
         const Call call(contract::kIndexSelectBackward, operands);
-        kernels::index_select_backward({ctx, call.tensor(0), call.tensor(1), input_sizes, dim, call.tensor(4)});
+        entry::index_select_backward({ctx, call.tensor(0), call.tensor(1), input_sizes, dim, call.tensor(4)});
     });
 }
 
 DIOPI_API diopiError_t diopiSelect(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                    int64_t dim, int64_t index) {
     return guarded("diopiSelect", ctx, [&] {
-        require_covered(kernels::select != nullptr);
+        require_covered(entry::select != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("dim", dim);
         operands.value("index", index);
         const Call call(contract::kSelect, operands);
-        kernels::select({ctx, call.tensor(0), call.tensor(1), dim, index});
+        entry::select({ctx, call.tensor(0), call.tensor(1), dim, index});
     });
 }
 
@@ -89,7 +89,7 @@ DIOPI_API diopiError_t diopiSelectBackward(diopiContextHandle_t ctx, diopiTensor
                                            diopiConstTensorHandle_t grad_output, diopiSize_t input_sizes, int64_t dim,
                                            int64_t index) {
     return guarded("diopiSelectBackward", ctx, [&] {
-        require_covered(kernels::select_backward != nullptr);
+        require_covered(entry::select_backward != nullptr);
         OperandList<5> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -97,7 +97,7 @@ DIOPI_API diopiError_t diopiSelectBackward(diopiContextHandle_t ctx, diopiTensor
         operands.value("dim", dim);
         operands.value("index", index);
         const Call call(contract::kSelectBackward, operands);
-        kernels::select_backward({ctx, call.tensor(0), call.tensor(1), input_sizes, dim, index});
+        entry::select_backward({ctx, call.tensor(0), call.tensor(1), input_sizes, dim, index});
     });
 }
 
@@ -105,7 +105,7 @@ DIOPI_API diopiError_t diopiSelectScatter(diopiContextHandle_t ctx, diopiTensorH
                                           diopiConstTensorHandle_t input, diopiConstTensorHandle_t src, int64_t dim,
                                           int64_t index) {
     return guarded("diopiSelectScatter", ctx, [&] {
-        require_covered(kernels::select_scatter != nullptr);
+        require_covered(entry::select_scatter != nullptr);
         OperandList<5> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -113,7 +113,7 @@ DIOPI_API diopiError_t diopiSelectScatter(diopiContextHandle_t ctx, diopiTensorH
         operands.value("dim", dim);
         operands.value("index", index);
         const Call call(contract::kSelectScatter, operands);
-        kernels::select_scatter({ctx, call.tensor(0), call.tensor(1), call.tensor(2), dim, index});
+        entry::select_scatter({ctx, call.tensor(0), call.tensor(1), call.tensor(2), dim, index});
     });
 }
 
@@ -121,7 +121,7 @@ DIOPI_API diopiError_t diopiSliceScatter(diopiContextHandle_t ctx, diopiTensorHa
                                          diopiConstTensorHandle_t input, diopiConstTensorHandle_t src, int64_t dim,
                                          int64_t start, int64_t end, int64_t step) {
     return guarded("diopiSliceScatter", ctx, [&] {
-        require_covered(kernels::slice_scatter != nullptr);
+        require_covered(entry::slice_scatter != nullptr);
         OperandList<7> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -131,7 +131,7 @@ DIOPI_API diopiError_t diopiSliceScatter(diopiContextHandle_t ctx, diopiTensorHa
         operands.value("end", end);
         operands.value("step", step);
         const Call call(contract::kSliceScatter, operands);
-        kernels::slice_scatter({ctx, call.tensor(0), call.tensor(1), call.tensor(2), dim, start, end, step});
+        entry::slice_scatter({ctx, call.tensor(0), call.tensor(1), call.tensor(2), dim, start, end, step});
     });
 }
 
@@ -139,7 +139,7 @@ DIOPI_API diopiError_t diopiSlice(diopiContextHandle_t ctx, diopiTensorHandle_t 
                                   diopiConstTensorHandle_t input, int64_t dim, int64_t start, int64_t end,
                                   int64_t step) {
     return guarded("diopiSlice", ctx, [&] {
-        require_covered(kernels::slice != nullptr);
+        require_covered(entry::slice != nullptr);
         OperandList<6> operands;
         operands.out("null_out", null_out);
         operands.in("input", input);
@@ -148,7 +148,7 @@ DIOPI_API diopiError_t diopiSlice(diopiContextHandle_t ctx, diopiTensorHandle_t 
         operands.value("end", end);
         operands.value("step", step);
         const Call call(contract::kSlice, operands);
-        kernels::slice({ctx, call.tensor(0), call.tensor(1), dim, start, end, step});
+        entry::slice({ctx, call.tensor(0), call.tensor(1), dim, start, end, step});
     });
 }
 
@@ -156,7 +156,7 @@ DIOPI_API diopiError_t diopiSliceBackward(diopiContextHandle_t ctx, diopiTensorH
                                           diopiConstTensorHandle_t grad_output, diopiSize_t input_sizes, int64_t dim,
                                           int64_t start, int64_t end, int64_t step) {
     return guarded("diopiSliceBackward", ctx, [&] {
-        require_covered(kernels::slice_backward != nullptr);
+        require_covered(entry::slice_backward != nullptr);
         OperandList<7> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -166,7 +166,7 @@ DIOPI_API diopiError_t diopiSliceBackward(diopiContextHandle_t ctx, diopiTensorH
         operands.value("end", end);
         operands.value("step", step);
         const Call call(contract::kSliceBackward, operands);
-        kernels::slice_backward({ctx, call.tensor(0), call.tensor(1), input_sizes, dim, start, end, step});
+        entry::slice_backward({ctx, call.tensor(0), call.tensor(1), input_sizes, dim, start, end, step});
     });
 }
 
@@ -174,40 +174,40 @@ DIOPI_API diopiError_t diopiMaskedScatter(diopiContextHandle_t ctx, diopiTensorH
                                           diopiConstTensorHandle_t input, diopiConstTensorHandle_t mask,
                                           diopiConstTensorHandle_t source) {
     return guarded("diopiMaskedScatter", ctx, [&] {
-        require_covered(kernels::masked_scatter != nullptr);
+        require_covered(entry::masked_scatter != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.in("mask", mask);
         operands.in("source", source);
         const Call call(contract::kMaskedScatter, operands);
-        kernels::masked_scatter({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3)});
+        entry::masked_scatter({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3)});
     });
 }
 
 DIOPI_API diopiError_t diopiNonzero(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
                                     diopiConstTensorHandle_t input) {
     return guarded("diopiNonzero", ctx, [&] {
-        require_covered(kernels::nonzero != nullptr);
+        require_covered(entry::nonzero != nullptr);
         OperandList<2> operands;
         operands.allocated("out", out);
         operands.in("input", input);
         const Call call(contract::kNonzero, operands);
-        kernels::nonzero({ctx, out, call.tensor(1)});
+        entry::nonzero({ctx, out, call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiEmbeddingRenorm_(diopiContextHandle_t ctx, diopiTensorHandle_t inout,
                                              diopiConstTensorHandle_t indices, double max_norm, double norm_type) {
     return guarded("diopiEmbeddingRenorm_", ctx, [&] {
-        require_covered(kernels::embedding_renorm != nullptr);
+        require_covered(entry::embedding_renorm != nullptr);
         OperandList<4> operands;
         operands.inout("inout", inout);
         operands.in("indices", indices);
         operands.value("max_norm", max_norm);
         operands.value("norm_type", norm_type);
         const Call call(contract::kEmbeddingRenorm_, operands);
-        kernels::embedding_renorm({ctx, call.tensor(0), call.tensor(1), max_norm, norm_type});
+        entry::embedding_renorm({ctx, call.tensor(0), call.tensor(1), max_norm, norm_type});
     });
 }
 
@@ -215,7 +215,7 @@ DIOPI_API diopiError_t diopiEmbedding(diopiContextHandle_t ctx, diopiTensorHandl
                                       diopiConstTensorHandle_t weight, diopiConstTensorHandle_t indices,
                                       int64_t padding_idx, bool scale_grad_byfreq, bool sparse) {
     return guarded("diopiEmbedding", ctx, [&] {
-        require_covered(kernels::embedding != nullptr);
+        require_covered(entry::embedding != nullptr);
         OperandList<6> operands;
         operands.out("out", out);
         operands.in("weight", weight);
@@ -224,8 +224,7 @@ DIOPI_API diopiError_t diopiEmbedding(diopiContextHandle_t ctx, diopiTensorHandl
         operands.value("scale_grad_byfreq", scale_grad_byfreq);
         operands.value("sparse", sparse);
         const Call call(contract::kEmbedding, operands);
-        kernels::embedding(
-            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), padding_idx, scale_grad_byfreq, sparse});
+        entry::embedding({ctx, call.tensor(0), call.tensor(1), call.tensor(2), padding_idx, scale_grad_byfreq, sparse});
     });
 }
 
@@ -234,7 +233,7 @@ DIOPI_API diopiError_t diopiEmbeddingBackward(diopiContextHandle_t ctx, diopiTen
                                               int64_t num_weights, int64_t padding_idx, bool scale_grad_byfreq,
                                               bool sparse) {
     return guarded("diopiEmbeddingBackward", ctx, [&] {
-        require_covered(kernels::embedding_backward != nullptr);
+        require_covered(entry::embedding_backward != nullptr);
         OperandList<7> operands;
         operands.out("out", out);
         operands.in("grad", grad);
@@ -244,7 +243,7 @@ DIOPI_API diopiError_t diopiEmbeddingBackward(diopiContextHandle_t ctx, diopiTen
         operands.value("scale_grad_byfreq", scale_grad_byfreq);
         operands.value("sparse", sparse);
         const Call call(contract::kEmbeddingBackward, operands);
-        kernels::embedding_backward(
+        entry::embedding_backward(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), num_weights, padding_idx, scale_grad_byfreq, sparse});
     });
 }
@@ -252,26 +251,26 @@ DIOPI_API diopiError_t diopiEmbeddingBackward(diopiContextHandle_t ctx, diopiTen
 DIOPI_API diopiError_t diopiOneHot(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                    int64_t num_classes) {
     return guarded("diopiOneHot", ctx, [&] {
-        require_covered(kernels::one_hot != nullptr);
+        require_covered(entry::one_hot != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("num_classes", num_classes);
         const Call call(contract::kOneHot, operands);
-        kernels::one_hot({ctx, call.tensor(0), call.tensor(1), num_classes});
+        entry::one_hot({ctx, call.tensor(0), call.tensor(1), num_classes});
     });
 }
 
 DIOPI_API diopiError_t diopiMaskedSelect(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
                                          diopiConstTensorHandle_t input, diopiConstTensorHandle_t mask) {
     return guarded("diopiMaskedSelect", ctx, [&] {
-        require_covered(kernels::masked_select != nullptr);
+        require_covered(entry::masked_select != nullptr);
         OperandList<3> operands;
         operands.allocated("out", out);
         operands.in("input", input);
         operands.in("mask", mask);
         const Call call(contract::kMaskedSelect, operands);
-        kernels::masked_select({ctx, out, call.tensor(1), call.tensor(2)});
+        entry::masked_select({ctx, out, call.tensor(1), call.tensor(2)});
     });
 }
 
@@ -279,14 +278,14 @@ DIOPI_API diopiError_t diopiMaskedSelectBackward(diopiContextHandle_t ctx, diopi
                                                  diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                                  diopiConstTensorHandle_t mask) {
     return guarded("diopiMaskedSelectBackward", ctx, [&] {
-        require_covered(kernels::masked_select_backward != nullptr);
+        require_covered(entry::masked_select_backward != nullptr);
         OperandList<4> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
         operands.in("input", input);
         operands.in("mask", mask);
         const Call call(contract::kMaskedSelectBackward, operands);
-        kernels::masked_select_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3)});
+        entry::masked_select_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3)});
     });
 }
 
@@ -294,7 +293,7 @@ DIOPI_API diopiError_t diopiIndexFillScalar(diopiContextHandle_t ctx, diopiTenso
                                             diopiConstTensorHandle_t input, int64_t dim, diopiConstTensorHandle_t index,
                                             const diopiScalar_t* value) {
     return guarded("diopiIndexFillScalar", ctx, [&] {
-        require_covered(kernels::index_fill_scalar != nullptr);
+        require_covered(entry::index_fill_scalar != nullptr);
         OperandList<5> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -302,14 +301,14 @@ DIOPI_API diopiError_t diopiIndexFillScalar(diopiContextHandle_t ctx, diopiTenso
         operands.in("index", index);
         operands.value("value", value);
         const Call call(contract::kIndexFillScalar, operands);
-        kernels::index_fill_scalar({ctx, call.tensor(0), call.tensor(1), dim, call.tensor(3), number(*value)});
+        entry::index_fill_scalar({ctx, call.tensor(0), call.tensor(1), dim, call.tensor(3), number(*value)});
     });
 }
 
 DIOPI_API diopiError_t diopiIndexFill(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                       int64_t dim, diopiConstTensorHandle_t index, diopiConstTensorHandle_t value) {
     return guarded("diopiIndexFill", ctx, [&] {
-        require_covered(kernels::index_fill != nullptr);
+        require_covered(entry::index_fill != nullptr);
         OperandList<5> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -317,49 +316,49 @@ DIOPI_API diopiError_t diopiIndexFill(diopiContextHandle_t ctx, diopiTensorHandl
         operands.in("index", index);
         operands.in("value", value);
         const Call call(contract::kIndexFill, operands);
-        kernels::index_fill({ctx, call.tensor(0), call.tensor(1), dim, call.tensor(3), call.tensor(4)});
+        entry::index_fill({ctx, call.tensor(0), call.tensor(1), dim, call.tensor(3), call.tensor(4)});
     });
 }
 
 DIOPI_API diopiError_t diopiIndexFillInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input, int64_t dim,
                                                diopiConstTensorHandle_t index, const diopiScalar_t* value) {
     return guarded("diopiIndexFillInpScalar", ctx, [&] {
-        require_covered(kernels::index_fill_inp_scalar != nullptr);
+        require_covered(entry::index_fill_inp_scalar != nullptr);
         OperandList<4> operands;
         operands.inout("input", input);
         operands.value("dim", dim);
         operands.in("index", index);
         operands.value("value", value);
         const Call call(contract::kIndexFillInpScalar, operands);
-        kernels::index_fill_inp_scalar({ctx, call.tensor(0), dim, call.tensor(2), number(*value)});
+        entry::index_fill_inp_scalar({ctx, call.tensor(0), dim, call.tensor(2), number(*value)});
     });
 }
 
 DIOPI_API diopiError_t diopiIndexFillInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, int64_t dim,
                                          diopiConstTensorHandle_t index, diopiConstTensorHandle_t value) {
     return guarded("diopiIndexFillInp", ctx, [&] {
-        require_covered(kernels::index_fill_inp != nullptr);
+        require_covered(entry::index_fill_inp != nullptr);
         OperandList<4> operands;
         operands.inout("input", input);
         operands.value("dim", dim);
         operands.in("index", index);
         operands.in("value", value);
         const Call call(contract::kIndexFillInp, operands);
-        kernels::index_fill_inp({ctx, call.tensor(0), dim, call.tensor(2), call.tensor(3)});
+        entry::index_fill_inp({ctx, call.tensor(0), dim, call.tensor(2), call.tensor(3)});
     });
 }
 
 DIOPI_API diopiError_t diopiGather(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                    int64_t dim, diopiConstTensorHandle_t index) {
     return guarded("diopiGather", ctx, [&] {
-        require_covered(kernels::gather != nullptr);
+        require_covered(entry::gather != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("dim", dim);
         operands.in("index", index);
         const Call call(contract::kGather, operands);
-        kernels::gather({ctx, call.tensor(0), call.tensor(1), dim, call.tensor(3)});
+        entry::gather({ctx, call.tensor(0), call.tensor(1), dim, call.tensor(3)});
     });
 }
 
@@ -367,7 +366,7 @@ DIOPI_API diopiError_t diopiGatherBackward(diopiContextHandle_t ctx, diopiTensor
                                            diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                            int64_t dim, diopiConstTensorHandle_t index) {
     return guarded("diopiGatherBackward", ctx, [&] {
-        require_covered(kernels::gather_backward != nullptr);
+        require_covered(entry::gather_backward != nullptr);
         OperandList<5> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -375,7 +374,7 @@ DIOPI_API diopiError_t diopiGatherBackward(diopiContextHandle_t ctx, diopiTensor
         operands.value("dim", dim);
         operands.in("index", index);
         const Call call(contract::kGatherBackward, operands);
-        kernels::gather_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), dim, call.tensor(4)});
+        entry::gather_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), dim, call.tensor(4)});
     });
 }
 
@@ -383,7 +382,7 @@ DIOPI_API diopiError_t diopiScatterInp(diopiContextHandle_t ctx, diopiTensorHand
                                        diopiConstTensorHandle_t src, diopiConstTensorHandle_t index,
                                        const char* reduce) {
     return guarded("diopiScatterInp", ctx, [&] {
-        require_covered(kernels::scatter_inp != nullptr);
+        require_covered(entry::scatter_inp != nullptr);
         OperandList<5> operands;
         operands.inout("input", input);
         operands.value("dim", dim);
@@ -391,7 +390,7 @@ DIOPI_API diopiError_t diopiScatterInp(diopiContextHandle_t ctx, diopiTensorHand
         operands.in("index", index);
         operands.value("reduce", reduce);
         const Call call(contract::kScatterInp, operands);
-        kernels::scatter_inp({ctx, call.tensor(0), dim, call.tensor(2), call.tensor(3), text(reduce)});
+        entry::scatter_inp({ctx, call.tensor(0), dim, call.tensor(2), call.tensor(3), text(reduce)});
     });
 }
 
@@ -399,7 +398,7 @@ DIOPI_API diopiError_t diopiScatterInpScalar(diopiContextHandle_t ctx, diopiTens
                                              const diopiScalar_t* value, diopiConstTensorHandle_t index,
                                              const char* reduce) {
     return guarded("diopiScatterInpScalar", ctx, [&] {
-        require_covered(kernels::scatter_inp_scalar != nullptr);
+        require_covered(entry::scatter_inp_scalar != nullptr);
         OperandList<5> operands;
         operands.inout("input", input);
         operands.value("dim", dim);
@@ -407,7 +406,7 @@ DIOPI_API diopiError_t diopiScatterInpScalar(diopiContextHandle_t ctx, diopiTens
         operands.in("index", index);
         operands.value("reduce", reduce);
         const Call call(contract::kScatterInpScalar, operands);
-        kernels::scatter_inp_scalar({ctx, call.tensor(0), dim, number(*value), call.tensor(3), text(reduce)});
+        entry::scatter_inp_scalar({ctx, call.tensor(0), dim, number(*value), call.tensor(3), text(reduce)});
     });
 }
 
@@ -415,7 +414,7 @@ DIOPI_API diopiError_t diopiScatter(diopiContextHandle_t ctx, diopiTensorHandle_
                                     int64_t dim, diopiConstTensorHandle_t src, diopiConstTensorHandle_t index,
                                     const char* reduce) {
     return guarded("diopiScatter", ctx, [&] {
-        require_covered(kernels::scatter != nullptr);
+        require_covered(entry::scatter != nullptr);
         OperandList<6> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -424,7 +423,7 @@ DIOPI_API diopiError_t diopiScatter(diopiContextHandle_t ctx, diopiTensorHandle_
         operands.in("index", index);
         operands.value("reduce", reduce);
         const Call call(contract::kScatter, operands);
-        kernels::scatter({ctx, call.tensor(0), call.tensor(1), dim, call.tensor(3), call.tensor(4), text(reduce)});
+        entry::scatter({ctx, call.tensor(0), call.tensor(1), dim, call.tensor(3), call.tensor(4), text(reduce)});
     });
 }
 
@@ -432,7 +431,7 @@ DIOPI_API diopiError_t diopiScatterScalar(diopiContextHandle_t ctx, diopiTensorH
                                           diopiConstTensorHandle_t input, int64_t dim, const diopiScalar_t* value,
                                           diopiConstTensorHandle_t index, const char* reduce) {
     return guarded("diopiScatterScalar", ctx, [&] {
-        require_covered(kernels::scatter_scalar != nullptr);
+        require_covered(entry::scatter_scalar != nullptr);
         OperandList<6> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -441,8 +440,7 @@ DIOPI_API diopiError_t diopiScatterScalar(diopiContextHandle_t ctx, diopiTensorH
         operands.in("index", index);
         operands.value("reduce", reduce);
         const Call call(contract::kScatterScalar, operands);
-        kernels::scatter_scalar(
-            {ctx, call.tensor(0), call.tensor(1), dim, number(*value), call.tensor(4), text(reduce)});
+        entry::scatter_scalar({ctx, call.tensor(0), call.tensor(1), dim, number(*value), call.tensor(4), text(reduce)});
     });
 }
 
@@ -450,7 +448,7 @@ DIOPI_API diopiError_t diopiIndexPutInp(diopiContextHandle_t ctx, diopiTensorHan
                                         diopiConstTensorHandle_t values, diopiConstTensorHandle_t* indices,
                                         int64_t indices_counts, bool accumulate) {
     return guarded("diopiIndexPutInp", ctx, [&] {
-        require_covered(kernels::index_put_inp != nullptr);
+        require_covered(entry::index_put_inp != nullptr);
         OperandList<5> operands;
         operands.inout("input", input);
         operands.in("values", values);
@@ -458,7 +456,7 @@ DIOPI_API diopiError_t diopiIndexPutInp(diopiContextHandle_t ctx, diopiTensorHan
         operands.value("indices_counts", indices_counts);
         operands.value("accumulate", accumulate);
         const Call call(contract::kIndexPutInp, operands);
-        kernels::index_put_inp({ctx, call.tensor(0), call.tensor(1), call.tensors(2), indices_counts, accumulate});
+        entry::index_put_inp({ctx, call.tensor(0), call.tensor(1), call.tensors(2), indices_counts, accumulate});
     });
 }
 
@@ -466,7 +464,7 @@ DIOPI_API diopiError_t diopiIndexPut(diopiContextHandle_t ctx, diopiTensorHandle
                                      diopiConstTensorHandle_t values, diopiConstTensorHandle_t* indices,
                                      int64_t indices_counts, bool accumulate) {
     return guarded("diopiIndexPut", ctx, [&] {
-        require_covered(kernels::index_put != nullptr);
+        require_covered(entry::index_put != nullptr);
         OperandList<6> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -475,7 +473,7 @@ DIOPI_API diopiError_t diopiIndexPut(diopiContextHandle_t ctx, diopiTensorHandle
         operands.value("indices_counts", indices_counts);
         operands.value("accumulate", accumulate);
         const Call call(contract::kIndexPut, operands);
-        kernels::index_put(
+        entry::index_put(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensors(3), indices_counts, accumulate});
     });
 }

@@ -6,7 +6,7 @@
 
 #include "diopi_core/entry.h"
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 struct IndexArgs {
     diopiContextHandle_t ctx;
@@ -303,6 +303,6 @@ struct IndexPutArgs {
 };
 DIOPI_OPTIONAL void index_put(const IndexPutArgs& args);
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry
 
 #endif  // DIOPIGEN_ENTRY_INDEXING_H_

@@ -8,19 +8,19 @@
 #include "contracts.h"
 #include "diopi_core/call.h"
 
-using namespace diopi::core;
-namespace kernels = diopi::kernels;
+using namespace diopigen::core;
+namespace entry = diopigen::entry;
 
 DIOPI_API diopiError_t diopiBmm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                 diopiConstTensorHandle_t mat2) {
     return guarded("diopiBmm", ctx, [&] {
-        require_covered(kernels::bmm != nullptr);
+        require_covered(entry::bmm != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.in("mat2", mat2);
         const Call call(contract::kBmm, operands);
-        kernels::bmm({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::bmm({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
@@ -28,7 +28,7 @@ DIOPI_API diopiError_t diopiBaddbmm(diopiContextHandle_t ctx, diopiTensorHandle_
                                     diopiConstTensorHandle_t batch1, diopiConstTensorHandle_t batch2, double beta,
                                     double alpha) {
     return guarded("diopiBaddbmm", ctx, [&] {
-        require_covered(kernels::baddbmm != nullptr);
+        require_covered(entry::baddbmm != nullptr);
         OperandList<6> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -37,7 +37,7 @@ DIOPI_API diopiError_t diopiBaddbmm(diopiContextHandle_t ctx, diopiTensorHandle_
         operands.value("beta", beta);
         operands.value("alpha", alpha);
         const Call call(contract::kBaddbmm, operands);
-        kernels::baddbmm({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), beta, alpha});
+        entry::baddbmm({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), beta, alpha});
     });
 }
 
@@ -45,7 +45,7 @@ DIOPI_API diopiError_t diopiBaddbmmInp(diopiContextHandle_t ctx, diopiTensorHand
                                        diopiConstTensorHandle_t batch1, diopiConstTensorHandle_t batch2, double beta,
                                        double alpha) {
     return guarded("diopiBaddbmmInp", ctx, [&] {
-        require_covered(kernels::baddbmm_inp != nullptr);
+        require_covered(entry::baddbmm_inp != nullptr);
         OperandList<5> operands;
         operands.inout("input", input);
         operands.in("batch1", batch1);
@@ -53,20 +53,20 @@ DIOPI_API diopiError_t diopiBaddbmmInp(diopiContextHandle_t ctx, diopiTensorHand
         operands.value("beta", beta);
         operands.value("alpha", alpha);
         const Call call(contract::kBaddbmmInp, operands);
-        kernels::baddbmm_inp({ctx, call.tensor(0), call.tensor(1), call.tensor(2), beta, alpha});
+        entry::baddbmm_inp({ctx, call.tensor(0), call.tensor(1), call.tensor(2), beta, alpha});
     });
 }
 
 DIOPI_API diopiError_t diopiMatmul(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                    diopiConstTensorHandle_t other) {
     return guarded("diopiMatmul", ctx, [&] {
-        require_covered(kernels::matmul != nullptr);
+        require_covered(entry::matmul != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.in("other", other);
         const Call call(contract::kMatmul, operands);
-        kernels::matmul({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::matmul({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
@@ -74,7 +74,7 @@ DIOPI_API diopiError_t diopiMatmulBackward(diopiContextHandle_t ctx, diopiTensor
                                            diopiTensorHandle_t grad_other, diopiConstTensorHandle_t grad_out,
                                            diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) {
     return guarded("diopiMatmulBackward", ctx, [&] {
-        require_covered(kernels::matmul_backward != nullptr);
+        require_covered(entry::matmul_backward != nullptr);
         OperandList<5> operands;
         operands.out("grad_input", grad_input);
         operands.out("grad_other", grad_other);
@@ -82,7 +82,7 @@ DIOPI_API diopiError_t diopiMatmulBackward(diopiContextHandle_t ctx, diopiTensor
         operands.in("input", input);
         operands.in("other", other);
         const Call call(contract::kMatmulBackward, operands);
-        kernels::matmul_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4)});
+        entry::matmul_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4)});
     });
 }
 
@@ -90,7 +90,7 @@ DIOPI_API diopiError_t diopiAddmm(diopiContextHandle_t ctx, diopiTensorHandle_t 
                                   diopiConstTensorHandle_t mat1, diopiConstTensorHandle_t mat2,
                                   const diopiScalar_t* beta, const diopiScalar_t* alpha) {
     return guarded("diopiAddmm", ctx, [&] {
-        require_covered(kernels::addmm != nullptr);
+        require_covered(entry::addmm != nullptr);
         OperandList<6> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -99,7 +99,7 @@ DIOPI_API diopiError_t diopiAddmm(diopiContextHandle_t ctx, diopiTensorHandle_t 
         operands.value("beta", beta);
         operands.value("alpha", alpha);
         const Call call(contract::kAddmm, operands);
-        kernels::addmm(
+        entry::addmm(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), number(*beta), number(*alpha)});
     });
 }
@@ -107,7 +107,7 @@ DIOPI_API diopiError_t diopiAddmm(diopiContextHandle_t ctx, diopiTensorHandle_t 
 DIOPI_API diopiError_t diopiCholesky(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiTensorHandle_t info,
                                      diopiConstTensorHandle_t mat, bool upper, bool checkerror) {
     return guarded("diopiCholesky", ctx, [&] {
-        require_covered(kernels::cholesky != nullptr);
+        require_covered(entry::cholesky != nullptr);
         OperandList<5> operands;
         operands.out("out", out);
         operands.out("info", info);
@@ -115,7 +115,7 @@ DIOPI_API diopiError_t diopiCholesky(diopiContextHandle_t ctx, diopiTensorHandle
         operands.value("upper", upper);
         operands.value("checkerror", checkerror);
         const Call call(contract::kCholesky, operands);
-        kernels::cholesky({ctx, call.tensor(0), call.tensor(1), call.tensor(2), upper, checkerror});
+        entry::cholesky({ctx, call.tensor(0), call.tensor(1), call.tensor(2), upper, checkerror});
     });
 }
 
@@ -123,14 +123,14 @@ DIOPI_API diopiError_t diopiCholeskyBackward(diopiContextHandle_t ctx, diopiTens
                                              diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t L,
                                              bool upper) {
     return guarded("diopiCholeskyBackward", ctx, [&] {
-        require_covered(kernels::cholesky_backward != nullptr);
+        require_covered(entry::cholesky_backward != nullptr);
         OperandList<4> operands;
         operands.out("grad_mat", grad_mat);
         operands.in("grad_output", grad_output);
         operands.in("L", L);
         operands.value("upper", upper);
         const Call call(contract::kCholeskyBackward, operands);
-        kernels::cholesky_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), upper});
+        entry::cholesky_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), upper});
     });
 }
 
@@ -139,7 +139,7 @@ DIOPI_API diopiError_t diopiTriangularSolve(diopiContextHandle_t ctx, diopiTenso
                                             diopiConstTensorHandle_t mat, bool upper, bool transpose,
                                             bool unitriangular) {
     return guarded("diopiTriangularSolve", ctx, [&] {
-        require_covered(kernels::triangular_solve != nullptr);
+        require_covered(entry::triangular_solve != nullptr);
         OperandList<7> operands;
         operands.out("out", out);
         operands.out("cloned_mat", cloned_mat);
@@ -149,7 +149,7 @@ DIOPI_API diopiError_t diopiTriangularSolve(diopiContextHandle_t ctx, diopiTenso
         operands.value("transpose", transpose);
         operands.value("unitriangular", unitriangular);
         const Call call(contract::kTriangularSolve, operands);
-        kernels::triangular_solve(
+        entry::triangular_solve(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), upper, transpose, unitriangular});
     });
 }
@@ -161,7 +161,7 @@ DIOPI_API diopiError_t diopiTriangularSolveBackward(diopiContextHandle_t ctx, di
                                                     diopiConstTensorHandle_t mat, bool upper, bool transpose,
                                                     bool unitriangular) {
     return guarded("diopiTriangularSolveBackward", ctx, [&] {
-        require_covered(kernels::triangular_solve_backward != nullptr);
+        require_covered(entry::triangular_solve_backward != nullptr);
         OperandList<10> operands;
         operands.out("grad_b", grad_b);
         operands.out("grad_mat", grad_mat);
@@ -174,23 +174,23 @@ DIOPI_API diopiError_t diopiTriangularSolveBackward(diopiContextHandle_t ctx, di
         operands.value("transpose", transpose);
         operands.value("unitriangular", unitriangular);
         const Call call(contract::kTriangularSolveBackward, operands);
-        kernels::triangular_solve_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                            call.tensor(4), call.tensor(5), call.tensor(6), upper, transpose,
-                                            unitriangular});
+        entry::triangular_solve_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
+                                          call.tensor(4), call.tensor(5), call.tensor(6), upper, transpose,
+                                          unitriangular});
     });
 }
 
 DIOPI_API diopiError_t diopiLinear(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                    diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias) {
     return guarded("diopiLinear", ctx, [&] {
-        require_covered(kernels::linear != nullptr);
+        require_covered(entry::linear != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.in("weight", weight);
         operands.in("bias", bias);
         const Call call(contract::kLinear, operands);
-        kernels::linear({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3)});
+        entry::linear({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3)});
     });
 }
 
@@ -199,7 +199,7 @@ DIOPI_API diopiError_t diopiLinearBackward(diopiContextHandle_t ctx, diopiTensor
                                            diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                            diopiConstTensorHandle_t weight) {
     return guarded("diopiLinearBackward", ctx, [&] {
-        require_covered(kernels::linear_backward != nullptr);
+        require_covered(entry::linear_backward != nullptr);
         OperandList<6> operands;
         operands.out("grad_input", grad_input);
         operands.out("grad_weight", grad_weight);
@@ -208,7 +208,7 @@ DIOPI_API diopiError_t diopiLinearBackward(diopiContextHandle_t ctx, diopiTensor
         operands.in("input", input);
         operands.in("weight", weight);
         const Call call(contract::kLinearBackward, operands);
-        kernels::linear_backward(
+        entry::linear_backward(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), call.tensor(5)});
     });
 }
@@ -216,7 +216,7 @@ DIOPI_API diopiError_t diopiLinearBackward(diopiContextHandle_t ctx, diopiTensor
 DIOPI_API diopiError_t diopiCdist(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input1,
                                   diopiConstTensorHandle_t input2, double p, const int64_t* compute_mode) {
     return guarded("diopiCdist", ctx, [&] {
-        require_covered(kernels::cdist != nullptr);
+        require_covered(entry::cdist != nullptr);
         OperandList<5> operands;
         operands.out("out", out);
         operands.in("input1", input1);
@@ -224,7 +224,7 @@ DIOPI_API diopiError_t diopiCdist(diopiContextHandle_t ctx, diopiTensorHandle_t 
         operands.value("p", p);
         operands.value("compute_mode", compute_mode);
         const Call call(contract::kCdist, operands);
-        kernels::cdist({ctx, call.tensor(0), call.tensor(1), call.tensor(2), p, optional_value(compute_mode)});
+        entry::cdist({ctx, call.tensor(0), call.tensor(1), call.tensor(2), p, optional_value(compute_mode)});
     });
 }
 
@@ -232,7 +232,7 @@ DIOPI_API diopiError_t diopiCdistBackward(diopiContextHandle_t ctx, diopiTensorH
                                           diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input1,
                                           diopiConstTensorHandle_t input2, double p, diopiConstTensorHandle_t cdist) {
     return guarded("diopiCdistBackward", ctx, [&] {
-        require_covered(kernels::cdist_backward != nullptr);
+        require_covered(entry::cdist_backward != nullptr);
         OperandList<6> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -241,34 +241,33 @@ DIOPI_API diopiError_t diopiCdistBackward(diopiContextHandle_t ctx, diopiTensorH
         operands.value("p", p);
         operands.in("cdist", cdist);
         const Call call(contract::kCdistBackward, operands);
-        kernels::cdist_backward(
-            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), p, call.tensor(5)});
+        entry::cdist_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), p, call.tensor(5)});
     });
 }
 
 DIOPI_API diopiError_t diopiMm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                diopiConstTensorHandle_t mat2) {
     return guarded("diopiMm", ctx, [&] {
-        require_covered(kernels::mm != nullptr);
+        require_covered(entry::mm != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.in("mat2", mat2);
         const Call call(contract::kMm, operands);
-        kernels::mm({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::mm({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
 DIOPI_API diopiError_t diopiLinalgQR(diopiContextHandle_t ctx, diopiConstTensorHandle_t A, const char* mode,
                                      diopiTensorHandle_t Q, diopiTensorHandle_t R) {
     return guarded("diopiLinalgQR", ctx, [&] {
-        require_covered(kernels::linalg_qr != nullptr);
+        require_covered(entry::linalg_qr != nullptr);
         OperandList<4> operands;
         operands.in("A", A);
         operands.value("mode", mode);
         operands.out("Q", Q);
         operands.out("R", R);
         const Call call(contract::kLinalgQR, operands);
-        kernels::linalg_qr({ctx, call.tensor(0), text(mode), call.tensor(2), call.tensor(3)});
+        entry::linalg_qr({ctx, call.tensor(0), text(mode), call.tensor(2), call.tensor(3)});
     });
 }

@@ -6,7 +6,7 @@
 
 #include "diopi_core/entry.h"
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 struct BmmArgs {
     diopiContextHandle_t ctx;
@@ -170,6 +170,6 @@ struct LinalgQRArgs {
 };
 DIOPI_OPTIONAL void linalg_qr(const LinalgQRArgs& args);
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry
 
 #endif  // DIOPIGEN_ENTRY_LINALG_MATMUL_H_

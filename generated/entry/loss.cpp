@@ -8,20 +8,20 @@
 #include "contracts.h"
 #include "diopi_core/call.h"
 
-using namespace diopi::core;
-namespace kernels = diopi::kernels;
+using namespace diopigen::core;
+namespace entry = diopigen::entry;
 
 DIOPI_API diopiError_t diopiMSELoss(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                     diopiConstTensorHandle_t target, diopiReduction_t reduction) {
     return guarded("diopiMSELoss", ctx, [&] {
-        require_covered(kernels::mse_loss != nullptr);
+        require_covered(entry::mse_loss != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.in("target", target);
         operands.value("reduction", reduction);
         const Call call(contract::kMSELoss, operands);
-        kernels::mse_loss({ctx, call.tensor(0), call.tensor(1), call.tensor(2), reduction});
+        entry::mse_loss({ctx, call.tensor(0), call.tensor(1), call.tensor(2), reduction});
     });
 }
 
@@ -29,7 +29,7 @@ DIOPI_API diopiError_t diopiMSELossBackward(diopiContextHandle_t ctx, diopiTenso
                                             diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                             diopiConstTensorHandle_t target, diopiReduction_t reduction) {
     return guarded("diopiMSELossBackward", ctx, [&] {
-        require_covered(kernels::mse_loss_backward != nullptr);
+        require_covered(entry::mse_loss_backward != nullptr);
         OperandList<5> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -37,7 +37,7 @@ DIOPI_API diopiError_t diopiMSELossBackward(diopiContextHandle_t ctx, diopiTenso
         operands.in("target", target);
         operands.value("reduction", reduction);
         const Call call(contract::kMSELossBackward, operands);
-        kernels::mse_loss_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), reduction});
+        entry::mse_loss_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), reduction});
     });
 }
 
@@ -45,7 +45,7 @@ DIOPI_API diopiError_t diopiSigmoidFocalLoss(diopiContextHandle_t ctx, diopiTens
                                              diopiConstTensorHandle_t inputs, diopiConstTensorHandle_t targets,
                                              float alpha, float gamma, diopiReduction_t reduction) {
     return guarded("diopiSigmoidFocalLoss", ctx, [&] {
-        require_covered(kernels::sigmoid_focal_loss != nullptr);
+        require_covered(entry::sigmoid_focal_loss != nullptr);
         OperandList<6> operands;
         operands.out("out", out);
         operands.in("inputs", inputs);
@@ -54,7 +54,7 @@ DIOPI_API diopiError_t diopiSigmoidFocalLoss(diopiContextHandle_t ctx, diopiTens
         operands.value("gamma", gamma);
         operands.value("reduction", reduction);
         const Call call(contract::kSigmoidFocalLoss, operands);
-        kernels::sigmoid_focal_loss({ctx, call.tensor(0), call.tensor(1), call.tensor(2), alpha, gamma, reduction});
+        entry::sigmoid_focal_loss({ctx, call.tensor(0), call.tensor(1), call.tensor(2), alpha, gamma, reduction});
     });
 }
 
@@ -63,7 +63,7 @@ DIOPI_API diopiError_t diopiSigmoidFocalLossBackward(diopiContextHandle_t ctx, d
                                                      diopiTensorHandle_t grad_input, float gamma, float alpha,
                                                      diopiReduction_t reduction) {
     return guarded("diopiSigmoidFocalLossBackward", ctx, [&] {
-        require_covered(kernels::sigmoid_focal_loss_backward != nullptr);
+        require_covered(entry::sigmoid_focal_loss_backward != nullptr);
         OperandList<7> operands;
         operands.in("grad_output", grad_output);
         operands.in("input", input);
@@ -73,7 +73,7 @@ DIOPI_API diopiError_t diopiSigmoidFocalLossBackward(diopiContextHandle_t ctx, d
         operands.value("alpha", alpha);
         operands.value("reduction", reduction);
         const Call call(contract::kSigmoidFocalLossBackward, operands);
-        kernels::sigmoid_focal_loss_backward(
+        entry::sigmoid_focal_loss_backward(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), gamma, alpha, reduction});
     });
 }
@@ -83,7 +83,7 @@ DIOPI_API diopiError_t diopiCrossEntropyLoss(diopiContextHandle_t ctx, diopiTens
                                              diopiConstTensorHandle_t weight, diopiReduction_t reduction,
                                              int64_t ignore_index, double label_smoothing) {
     return guarded("diopiCrossEntropyLoss", ctx, [&] {
-        require_covered(kernels::cross_entropy_loss != nullptr);
+        require_covered(entry::cross_entropy_loss != nullptr);
         OperandList<7> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -93,8 +93,8 @@ DIOPI_API diopiError_t diopiCrossEntropyLoss(diopiContextHandle_t ctx, diopiTens
         operands.value("ignore_index", ignore_index);
         operands.value("label_smoothing", label_smoothing);
         const Call call(contract::kCrossEntropyLoss, operands);
-        kernels::cross_entropy_loss({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), reduction,
-                                     ignore_index, label_smoothing});
+        entry::cross_entropy_loss({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), reduction,
+                                   ignore_index, label_smoothing});
     });
 }
 
@@ -104,7 +104,7 @@ DIOPI_API diopiError_t diopiCrossEntropyLossBackward(diopiContextHandle_t ctx, d
                                                      diopiConstTensorHandle_t weight, diopiReduction_t reduction,
                                                      int64_t ignore_index, double label_smoothing) {
     return guarded("diopiCrossEntropyLossBackward", ctx, [&] {
-        require_covered(kernels::cross_entropy_loss_backward != nullptr);
+        require_covered(entry::cross_entropy_loss_backward != nullptr);
         OperandList<8> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -115,8 +115,8 @@ DIOPI_API diopiError_t diopiCrossEntropyLossBackward(diopiContextHandle_t ctx, d
         operands.value("ignore_index", ignore_index);
         operands.value("label_smoothing", label_smoothing);
         const Call call(contract::kCrossEntropyLossBackward, operands);
-        kernels::cross_entropy_loss_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                              call.tensor(4), reduction, ignore_index, label_smoothing});
+        entry::cross_entropy_loss_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
+                                            call.tensor(4), reduction, ignore_index, label_smoothing});
     });
 }
 
@@ -124,7 +124,7 @@ DIOPI_API diopiError_t diopiNLLLoss(diopiContextHandle_t ctx, diopiTensorHandle_
                                     diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
                                     diopiReduction_t reduction, int64_t ignore_index) {
     return guarded("diopiNLLLoss", ctx, [&] {
-        require_covered(kernels::nll_loss != nullptr);
+        require_covered(entry::nll_loss != nullptr);
         OperandList<6> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -133,8 +133,7 @@ DIOPI_API diopiError_t diopiNLLLoss(diopiContextHandle_t ctx, diopiTensorHandle_
         operands.value("reduction", reduction);
         operands.value("ignore_index", ignore_index);
         const Call call(contract::kNLLLoss, operands);
-        kernels::nll_loss(
-            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), reduction, ignore_index});
+        entry::nll_loss({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), reduction, ignore_index});
     });
 }
 
@@ -143,7 +142,7 @@ DIOPI_API diopiError_t diopiNLLLossBackward(diopiContextHandle_t ctx, diopiTenso
                                             diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
                                             diopiReduction_t reduction, int64_t ignore_index) {
     return guarded("diopiNLLLossBackward", ctx, [&] {
-        require_covered(kernels::nll_loss_backward != nullptr);
+        require_covered(entry::nll_loss_backward != nullptr);
         OperandList<7> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -153,8 +152,8 @@ DIOPI_API diopiError_t diopiNLLLossBackward(diopiContextHandle_t ctx, diopiTenso
         operands.value("reduction", reduction);
         operands.value("ignore_index", ignore_index);
         const Call call(contract::kNLLLossBackward, operands);
-        kernels::nll_loss_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                                    reduction, ignore_index});
+        entry::nll_loss_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
+                                  reduction, ignore_index});
     });
 }
 
@@ -163,7 +162,7 @@ DIOPI_API diopiError_t diopiNLLLossV2(diopiContextHandle_t ctx, diopiTensorHandl
                                       diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
                                       diopiReduction_t reduction, int64_t ignore_index) {
     return guarded("diopiNLLLossV2", ctx, [&] {
-        require_covered(kernels::nll_loss_v2 != nullptr);
+        require_covered(entry::nll_loss_v2 != nullptr);
         OperandList<7> operands;
         operands.out("out", out);
         operands.out("totalWeight", totalWeight);
@@ -173,8 +172,8 @@ DIOPI_API diopiError_t diopiNLLLossV2(diopiContextHandle_t ctx, diopiTensorHandl
         operands.value("reduction", reduction);
         operands.value("ignore_index", ignore_index);
         const Call call(contract::kNLLLossV2, operands);
-        kernels::nll_loss_v2({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                              reduction, ignore_index});
+        entry::nll_loss_v2({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
+                            reduction, ignore_index});
     });
 }
 
@@ -184,7 +183,7 @@ DIOPI_API diopiError_t diopiNLLLossV2Backward(diopiContextHandle_t ctx, diopiTen
                                               diopiConstTensorHandle_t totalWeight, diopiReduction_t reduction,
                                               int64_t ignore_index) {
     return guarded("diopiNLLLossV2Backward", ctx, [&] {
-        require_covered(kernels::nll_loss_v2_backward != nullptr);
+        require_covered(entry::nll_loss_v2_backward != nullptr);
         OperandList<8> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -195,8 +194,8 @@ DIOPI_API diopiError_t diopiNLLLossV2Backward(diopiContextHandle_t ctx, diopiTen
         operands.value("reduction", reduction);
         operands.value("ignore_index", ignore_index);
         const Call call(contract::kNLLLossV2Backward, operands);
-        kernels::nll_loss_v2_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                       call.tensor(4), call.tensor(5), reduction, ignore_index});
+        entry::nll_loss_v2_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
+                                     call.tensor(4), call.tensor(5), reduction, ignore_index});
     });
 }
 
@@ -205,7 +204,7 @@ DIOPI_API diopiError_t diopiBCEWithLogits(diopiContextHandle_t ctx, diopiTensorH
                                           diopiConstTensorHandle_t weight, diopiConstTensorHandle_t pos_weight,
                                           diopiReduction_t reduction) {
     return guarded("diopiBCEWithLogits", ctx, [&] {
-        require_covered(kernels::bce_with_logits != nullptr);
+        require_covered(entry::bce_with_logits != nullptr);
         OperandList<6> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -214,7 +213,7 @@ DIOPI_API diopiError_t diopiBCEWithLogits(diopiContextHandle_t ctx, diopiTensorH
         operands.in("pos_weight", pos_weight);
         operands.value("reduction", reduction);
         const Call call(contract::kBCEWithLogits, operands);
-        kernels::bce_with_logits(
+        entry::bce_with_logits(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), reduction});
     });
 }
@@ -224,7 +223,7 @@ DIOPI_API diopiError_t diopiBCEWithLogitsBackward(diopiContextHandle_t ctx, diop
                                                   diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
                                                   diopiConstTensorHandle_t pos_weight, diopiReduction_t reduction) {
     return guarded("diopiBCEWithLogitsBackward", ctx, [&] {
-        require_covered(kernels::bce_with_logits_backward != nullptr);
+        require_covered(entry::bce_with_logits_backward != nullptr);
         OperandList<7> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -234,8 +233,8 @@ DIOPI_API diopiError_t diopiBCEWithLogitsBackward(diopiContextHandle_t ctx, diop
         operands.in("pos_weight", pos_weight);
         operands.value("reduction", reduction);
         const Call call(contract::kBCEWithLogitsBackward, operands);
-        kernels::bce_with_logits_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                           call.tensor(4), call.tensor(5), reduction});
+        entry::bce_with_logits_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
+                                         call.tensor(4), call.tensor(5), reduction});
     });
 }
 
@@ -243,7 +242,7 @@ DIOPI_API diopiError_t diopiBCELoss(diopiContextHandle_t ctx, diopiTensorHandle_
                                     diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
                                     diopiReduction_t reduction) {
     return guarded("diopiBCELoss", ctx, [&] {
-        require_covered(kernels::bce_loss != nullptr);
+        require_covered(entry::bce_loss != nullptr);
         OperandList<5> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -251,7 +250,7 @@ DIOPI_API diopiError_t diopiBCELoss(diopiContextHandle_t ctx, diopiTensorHandle_
         operands.in("weight", weight);
         operands.value("reduction", reduction);
         const Call call(contract::kBCELoss, operands);
-        kernels::bce_loss({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), reduction});
+        entry::bce_loss({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), reduction});
     });
 }
 
@@ -260,7 +259,7 @@ DIOPI_API diopiError_t diopiBCELossBackward(diopiContextHandle_t ctx, diopiTenso
                                             diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
                                             diopiReduction_t reduction) {
     return guarded("diopiBCELossBackward", ctx, [&] {
-        require_covered(kernels::bce_loss_backward != nullptr);
+        require_covered(entry::bce_loss_backward != nullptr);
         OperandList<6> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -269,7 +268,7 @@ DIOPI_API diopiError_t diopiBCELossBackward(diopiContextHandle_t ctx, diopiTenso
         operands.in("weight", weight);
         operands.value("reduction", reduction);
         const Call call(contract::kBCELossBackward, operands);
-        kernels::bce_loss_backward(
+        entry::bce_loss_backward(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), reduction});
     });
 }
@@ -278,7 +277,7 @@ DIOPI_API diopiError_t diopiSmoothL1Loss(diopiContextHandle_t ctx, diopiTensorHa
                                          diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
                                          diopiReduction_t reduction, double beta) {
     return guarded("diopiSmoothL1Loss", ctx, [&] {
-        require_covered(kernels::smooth_l1_loss != nullptr);
+        require_covered(entry::smooth_l1_loss != nullptr);
         OperandList<5> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -286,7 +285,7 @@ DIOPI_API diopiError_t diopiSmoothL1Loss(diopiContextHandle_t ctx, diopiTensorHa
         operands.value("reduction", reduction);
         operands.value("beta", beta);
         const Call call(contract::kSmoothL1Loss, operands);
-        kernels::smooth_l1_loss({ctx, call.tensor(0), call.tensor(1), call.tensor(2), reduction, beta});
+        entry::smooth_l1_loss({ctx, call.tensor(0), call.tensor(1), call.tensor(2), reduction, beta});
     });
 }
 
@@ -295,7 +294,7 @@ DIOPI_API diopiError_t diopiSmoothL1LossBackward(diopiContextHandle_t ctx, diopi
                                                  diopiConstTensorHandle_t target, diopiReduction_t reduction,
                                                  double beta) {
     return guarded("diopiSmoothL1LossBackward", ctx, [&] {
-        require_covered(kernels::smooth_l1_loss_backward != nullptr);
+        require_covered(entry::smooth_l1_loss_backward != nullptr);
         OperandList<6> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -304,7 +303,7 @@ DIOPI_API diopiError_t diopiSmoothL1LossBackward(diopiContextHandle_t ctx, diopi
         operands.value("reduction", reduction);
         operands.value("beta", beta);
         const Call call(contract::kSmoothL1LossBackward, operands);
-        kernels::smooth_l1_loss_backward(
+        entry::smooth_l1_loss_backward(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), reduction, beta});
     });
 }
@@ -315,7 +314,7 @@ DIOPI_API diopiError_t diopiCTCLoss(diopiContextHandle_t ctx, diopiTensorHandle_
                                     diopiConstTensorHandle_t input_lengths, diopiConstTensorHandle_t target_lengths,
                                     int64_t blank, diopiReduction_t reduction, bool zero_infinity) {
     return guarded("diopiCTCLoss", ctx, [&] {
-        require_covered(kernels::ctc_loss != nullptr);
+        require_covered(entry::ctc_loss != nullptr);
         OperandList<10> operands;
         operands.out("out", out);
         operands.out("neg_log_likelihood", neg_log_likelihood);
@@ -328,8 +327,8 @@ DIOPI_API diopiError_t diopiCTCLoss(diopiContextHandle_t ctx, diopiTensorHandle_
         operands.value("reduction", reduction);
         operands.value("zero_infinity", zero_infinity);
         const Call call(contract::kCTCLoss, operands);
-        kernels::ctc_loss({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                           call.tensor(5), call.tensor(6), blank, reduction, zero_infinity});
+        entry::ctc_loss({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
+                         call.tensor(5), call.tensor(6), blank, reduction, zero_infinity});
     });
 }
 
@@ -341,7 +340,7 @@ DIOPI_API diopiError_t diopiCTCLossBackward(diopiContextHandle_t ctx, diopiTenso
                                             diopiConstTensorHandle_t log_alpha, int64_t blank,
                                             diopiReduction_t reduction, bool zero_infinity) {
     return guarded("diopiCTCLossBackward", ctx, [&] {
-        require_covered(kernels::ctc_loss_backward != nullptr);
+        require_covered(entry::ctc_loss_backward != nullptr);
         OperandList<11> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -355,7 +354,7 @@ DIOPI_API diopiError_t diopiCTCLossBackward(diopiContextHandle_t ctx, diopiTenso
         operands.value("reduction", reduction);
         operands.value("zero_infinity", zero_infinity);
         const Call call(contract::kCTCLossBackward, operands);
-        kernels::ctc_loss_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                                    call.tensor(5), call.tensor(6), call.tensor(7), blank, reduction, zero_infinity});
+        entry::ctc_loss_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
+                                  call.tensor(5), call.tensor(6), call.tensor(7), blank, reduction, zero_infinity});
     });
 }

@@ -6,7 +6,7 @@
 
 #include "diopi_core/entry.h"
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 struct MSELossArgs {
     diopiContextHandle_t ctx;
@@ -219,6 +219,6 @@ struct CTCLossBackwardArgs {
 };
 DIOPI_OPTIONAL void ctc_loss_backward(const CTCLossBackwardArgs& args);
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry
 
 #endif  // DIOPIGEN_ENTRY_LOSS_H_

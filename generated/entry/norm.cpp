@@ -9,8 +9,8 @@
 #include "contracts.h"
 #include "diopi_core/call.h"
 
-using namespace diopi::core;
-namespace kernels = diopi::kernels;
+using namespace diopigen::core;
+namespace entry = diopigen::entry;
 
 DIOPI_API diopiError_t diopiBatchNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiTensorHandle_t save_mean,
                                       diopiTensorHandle_t save_invstd, diopiConstTensorHandle_t input,
@@ -18,7 +18,7 @@ DIOPI_API diopiError_t diopiBatchNorm(diopiContextHandle_t ctx, diopiTensorHandl
                                       diopiTensorHandle_t running_mean, diopiTensorHandle_t running_var, bool training,
                                       double momentum, double eps) {
     return guarded("diopiBatchNorm", ctx, [&] {
-        require_covered(kernels::batch_norm != nullptr);
+        require_covered(entry::batch_norm != nullptr);
         OperandList<11> operands;
         operands.out("out", out);
         operands.out("save_mean", save_mean);
@@ -32,22 +32,22 @@ DIOPI_API diopiError_t diopiBatchNorm(diopiContextHandle_t ctx, diopiTensorHandl
         operands.value("momentum", momentum);
         operands.value("eps", eps);
         const Call call(contract::kBatchNorm, operands);
-        kernels::batch_norm({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                             call.tensor(5), call.tensor(6), call.tensor(7), training, momentum, eps});
+        entry::batch_norm({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
+                           call.tensor(5), call.tensor(6), call.tensor(7), training, momentum, eps});
     });
 }
 
 DIOPI_API diopiError_t diopiBatchNormStats(diopiContextHandle_t ctx, diopiTensorHandle_t mean,
                                            diopiTensorHandle_t invstd, diopiConstTensorHandle_t input, double eps) {
     return guarded("diopiBatchNormStats", ctx, [&] {
-        require_covered(kernels::batch_norm_stats != nullptr);
+        require_covered(entry::batch_norm_stats != nullptr);
         OperandList<4> operands;
         operands.out("mean", mean);
         operands.out("invstd", invstd);
         operands.in("input", input);
         operands.value("eps", eps);
         const Call call(contract::kBatchNormStats, operands);
-        kernels::batch_norm_stats({ctx, call.tensor(0), call.tensor(1), call.tensor(2), eps});
+        entry::batch_norm_stats({ctx, call.tensor(0), call.tensor(1), call.tensor(2), eps});
     });
 }
 
@@ -56,7 +56,7 @@ DIOPI_API diopiError_t diopiBatchNormGatherStatsWithCounts(
     diopiConstTensorHandle_t mean_all, diopiConstTensorHandle_t invstd_all, diopiTensorHandle_t running_mean,
     diopiTensorHandle_t running_var, float momentum, float eps, diopiConstTensorHandle_t counts) {
     return guarded("diopiBatchNormGatherStatsWithCounts", ctx, [&] {
-        require_covered(kernels::batch_norm_gather_stats_with_counts != nullptr);
+        require_covered(entry::batch_norm_gather_stats_with_counts != nullptr);
         OperandList<10> operands;
         operands.out("mean", mean);
         operands.out("invstd", invstd);
@@ -69,9 +69,9 @@ DIOPI_API diopiError_t diopiBatchNormGatherStatsWithCounts(
         operands.value("eps", eps);
         operands.in("counts", counts);
         const Call call(contract::kBatchNormGatherStatsWithCounts, operands);
-        kernels::batch_norm_gather_stats_with_counts({ctx, call.tensor(0), call.tensor(1), call.tensor(2),
-                                                      call.tensor(3), call.tensor(4), call.tensor(5), call.tensor(6),
-                                                      momentum, eps, call.tensor(9)});
+        entry::batch_norm_gather_stats_with_counts({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
+                                                    call.tensor(4), call.tensor(5), call.tensor(6), momentum, eps,
+                                                    call.tensor(9)});
     });
 }
 
@@ -82,7 +82,7 @@ DIOPI_API diopiError_t diopiBatchNormBackwardReduce(diopiContextHandle_t ctx, di
                                                     diopiConstTensorHandle_t invstd, diopiConstTensorHandle_t weight,
                                                     bool input_g, bool weight_g, bool bias_g) {
     return guarded("diopiBatchNormBackwardReduce", ctx, [&] {
-        require_covered(kernels::batch_norm_backward_reduce != nullptr);
+        require_covered(entry::batch_norm_backward_reduce != nullptr);
         OperandList<12> operands;
         operands.out("sum_dy", sum_dy);
         operands.out("sum_dy_xmu", sum_dy_xmu);
@@ -97,7 +97,7 @@ DIOPI_API diopiError_t diopiBatchNormBackwardReduce(diopiContextHandle_t ctx, di
         operands.value("weight_g", weight_g);
         operands.value("bias_g", bias_g);
         const Call call(contract::kBatchNormBackwardReduce, operands);
-        kernels::BatchNormBackwardReduceArgs args{};
+        entry::BatchNormBackwardReduceArgs args{};
         args.ctx = ctx;
         args.sum_dy = call.tensor(0);
         args.sum_dy_xmu = call.tensor(1);
@@ -111,7 +111,7 @@ DIOPI_API diopiError_t diopiBatchNormBackwardReduce(diopiContextHandle_t ctx, di
         args.input_g = input_g;
         args.weight_g = weight_g;
         args.bias_g = bias_g;
-        kernels::batch_norm_backward_reduce(args);
+        entry::batch_norm_backward_reduce(args);
     });
 }
 
@@ -122,7 +122,7 @@ DIOPI_API diopiError_t diopiBatchNormBackwardElemt(diopiContextHandle_t ctx, dio
                                                    diopiConstTensorHandle_t sum_dy_xmu,
                                                    diopiConstTensorHandle_t count) {
     return guarded("diopiBatchNormBackwardElemt", ctx, [&] {
-        require_covered(kernels::batch_norm_backward_elemt != nullptr);
+        require_covered(entry::batch_norm_backward_elemt != nullptr);
         OperandList<9> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_out", grad_out);
@@ -134,9 +134,9 @@ DIOPI_API diopiError_t diopiBatchNormBackwardElemt(diopiContextHandle_t ctx, dio
         operands.in("sum_dy_xmu", sum_dy_xmu);
         operands.in("count", count);
         const Call call(contract::kBatchNormBackwardElemt, operands);
-        kernels::batch_norm_backward_elemt({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                            call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7),
-                                            call.tensor(8)});
+        entry::batch_norm_backward_elemt({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
+                                          call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7),
+                                          call.tensor(8)});
     });
 }
 
@@ -145,7 +145,7 @@ DIOPI_API diopiError_t diopiBatchNormElemt(diopiContextHandle_t ctx, diopiTensor
                                            diopiConstTensorHandle_t bias, diopiConstTensorHandle_t mean,
                                            diopiConstTensorHandle_t invstd, float eps) {
     return guarded("diopiBatchNormElemt", ctx, [&] {
-        require_covered(kernels::batch_norm_elemt != nullptr);
+        require_covered(entry::batch_norm_elemt != nullptr);
         OperandList<7> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -155,7 +155,7 @@ DIOPI_API diopiError_t diopiBatchNormElemt(diopiContextHandle_t ctx, diopiTensor
         operands.in("invstd", invstd);
         operands.value("eps", eps);
         const Call call(contract::kBatchNormElemt, operands);
-        kernels::batch_norm_elemt(
+        entry::batch_norm_elemt(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), call.tensor(5), eps});
     });
 }
@@ -167,7 +167,7 @@ DIOPI_API diopiError_t diopiBatchNormBackward(diopiContextHandle_t ctx, diopiTen
                                               diopiConstTensorHandle_t running_var, diopiConstTensorHandle_t save_mean,
                                               diopiConstTensorHandle_t save_invstd, bool training, double eps) {
     return guarded("diopiBatchNormBackward", ctx, [&] {
-        require_covered(kernels::batch_norm_backward != nullptr);
+        require_covered(entry::batch_norm_backward != nullptr);
         OperandList<12> operands;
         operands.out("grad_input", grad_input);
         operands.out("grad_weight", grad_weight);
@@ -182,7 +182,7 @@ DIOPI_API diopiError_t diopiBatchNormBackward(diopiContextHandle_t ctx, diopiTen
         operands.value("training", training);
         operands.value("eps", eps);
         const Call call(contract::kBatchNormBackward, operands);
-        kernels::BatchNormBackwardArgs args{};
+        entry::BatchNormBackwardArgs args{};
         args.ctx = ctx;
         args.grad_input = call.tensor(0);
         args.grad_weight = call.tensor(1);
@@ -196,7 +196,7 @@ DIOPI_API diopiError_t diopiBatchNormBackward(diopiContextHandle_t ctx, diopiTen
         args.save_invstd = call.tensor(9);
         args.training = training;
         args.eps = eps;
-        kernels::batch_norm_backward(args);
+        entry::batch_norm_backward(args);
     });
 }
 
@@ -206,7 +206,7 @@ DIOPI_API diopiError_t diopiLayerNormGB(diopiContextHandle_t ctx, diopiTensorHan
                                         diopiConstTensorHandle_t bias, const double eps,
                                         const int64_t begin_norm_axis) {
     return guarded("diopiLayerNormGB", ctx, [&] {
-        require_covered(kernels::layer_norm_gb != nullptr);
+        require_covered(entry::layer_norm_gb != nullptr);
         OperandList<8> operands;
         operands.out("out", out);
         operands.out("running_mean", running_mean);
@@ -217,8 +217,8 @@ DIOPI_API diopiError_t diopiLayerNormGB(diopiContextHandle_t ctx, diopiTensorHan
         operands.value("eps", eps);
         operands.value("begin_norm_axis", begin_norm_axis);
         const Call call(contract::kLayerNormGB, operands);
-        kernels::layer_norm_gb({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                                call.tensor(5), eps, begin_norm_axis});
+        entry::layer_norm_gb({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
+                              call.tensor(5), eps, begin_norm_axis});
     });
 }
 
@@ -227,7 +227,7 @@ DIOPI_API diopiError_t diopiGroupNorm(diopiContextHandle_t ctx, diopiTensorHandl
                                       diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
                                       int64_t num_groups, double eps) {
     return guarded("diopiGroupNorm", ctx, [&] {
-        require_covered(kernels::group_norm != nullptr);
+        require_covered(entry::group_norm != nullptr);
         OperandList<8> operands;
         operands.out("out", out);
         operands.out("save_mean", save_mean);
@@ -238,8 +238,8 @@ DIOPI_API diopiError_t diopiGroupNorm(diopiContextHandle_t ctx, diopiTensorHandl
         operands.value("num_groups", num_groups);
         operands.value("eps", eps);
         const Call call(contract::kGroupNorm, operands);
-        kernels::group_norm({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                             call.tensor(5), num_groups, eps});
+        entry::group_norm({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
+                           call.tensor(5), num_groups, eps});
     });
 }
 
@@ -249,7 +249,7 @@ DIOPI_API diopiError_t diopiGroupNormBackward(diopiContextHandle_t ctx, diopiTen
                                               diopiConstTensorHandle_t weight, diopiConstTensorHandle_t mean,
                                               diopiConstTensorHandle_t rstd, int64_t num_groups) {
     return guarded("diopiGroupNormBackward", ctx, [&] {
-        require_covered(kernels::group_norm_backward != nullptr);
+        require_covered(entry::group_norm_backward != nullptr);
         OperandList<9> operands;
         operands.out("grad_input", grad_input);
         operands.out("grad_weight", grad_weight);
@@ -261,8 +261,8 @@ DIOPI_API diopiError_t diopiGroupNormBackward(diopiContextHandle_t ctx, diopiTen
         operands.in("rstd", rstd);
         operands.value("num_groups", num_groups);
         const Call call(contract::kGroupNormBackward, operands);
-        kernels::group_norm_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                      call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7), num_groups});
+        entry::group_norm_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
+                                    call.tensor(5), call.tensor(6), call.tensor(7), num_groups});
     });
 }
 
@@ -271,7 +271,7 @@ DIOPI_API diopiError_t diopiLayerNorm(diopiContextHandle_t ctx, diopiTensorHandl
                                       diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
                                       diopiSize_t normalized_shape, double eps) {
     return guarded("diopiLayerNorm", ctx, [&] {
-        require_covered(kernels::layer_norm != nullptr);
+        require_covered(entry::layer_norm != nullptr);
         OperandList<8> operands;
         operands.out("out", out);
         operands.out("save_mean", save_mean);
@@ -282,8 +282,8 @@ DIOPI_API diopiError_t diopiLayerNorm(diopiContextHandle_t ctx, diopiTensorHandl
         operands.value("normalized_shape", normalized_shape);
         operands.value("eps", eps);
         const Call call(contract::kLayerNorm, operands);
-        kernels::layer_norm({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                             call.tensor(5), normalized_shape, eps});
+        entry::layer_norm({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
+                           call.tensor(5), normalized_shape, eps});
     });
 }
 
@@ -294,7 +294,7 @@ DIOPI_API diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx, diopiTen
                                               diopiConstTensorHandle_t mean, diopiConstTensorHandle_t rstd,
                                               diopiSize_t normalized_shape) {
     return guarded("diopiLayerNormBackward", ctx, [&] {
-        require_covered(kernels::layer_norm_backward != nullptr);
+        require_covered(entry::layer_norm_backward != nullptr);
         OperandList<10> operands;
         operands.out("grad_input", grad_input);
         operands.out("grad_weight", grad_weight);
@@ -307,9 +307,8 @@ DIOPI_API diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx, diopiTen
         operands.in("rstd", rstd);
         operands.value("normalized_shape", normalized_shape);
         const Call call(contract::kLayerNormBackward, operands);
-        kernels::layer_norm_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                      call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7), call.tensor(8),
-                                      normalized_shape});
+        entry::layer_norm_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
+                                    call.tensor(5), call.tensor(6), call.tensor(7), call.tensor(8), normalized_shape});
     });
 }
 
@@ -320,7 +319,7 @@ DIOPI_API diopiError_t diopiLayerNormGBBackward(diopiContextHandle_t ctx, diopiT
                                                 diopiConstTensorHandle_t running_mean,
                                                 diopiConstTensorHandle_t running_std, const int64_t begin_norm_axis) {
     return guarded("diopiLayerNormGBBackward", ctx, [&] {
-        require_covered(kernels::layer_norm_gb_backward != nullptr);
+        require_covered(entry::layer_norm_gb_backward != nullptr);
         OperandList<10> operands;
         operands.out("grad_input", grad_input);
         operands.out("grad_weight", grad_weight);
@@ -333,9 +332,9 @@ DIOPI_API diopiError_t diopiLayerNormGBBackward(diopiContextHandle_t ctx, diopiT
         operands.in("running_std", running_std);
         operands.value("begin_norm_axis", begin_norm_axis);
         const Call call(contract::kLayerNormGBBackward, operands);
-        kernels::layer_norm_gb_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                         call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7), call.tensor(8),
-                                         begin_norm_axis});
+        entry::layer_norm_gb_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
+                                       call.tensor(4), call.tensor(5), call.tensor(6), call.tensor(7), call.tensor(8),
+                                       begin_norm_axis});
     });
 }
 
@@ -344,7 +343,7 @@ DIOPI_API diopiError_t diopiInstanceNorm(diopiContextHandle_t ctx, diopiTensorHa
                                          diopiConstTensorHandle_t scale, diopiConstTensorHandle_t bias,
                                          const double eps) {
     return guarded("diopiInstanceNorm", ctx, [&] {
-        require_covered(kernels::instance_norm != nullptr);
+        require_covered(entry::instance_norm != nullptr);
         OperandList<6> operands;
         operands.out("output", output);
         operands.in("input", input);
@@ -353,7 +352,7 @@ DIOPI_API diopiError_t diopiInstanceNorm(diopiContextHandle_t ctx, diopiTensorHa
         operands.in("bias", bias);
         operands.value("eps", eps);
         const Call call(contract::kInstanceNorm, operands);
-        kernels::instance_norm({ctx, call.tensor(0), call.tensor(1), axis, call.tensor(3), call.tensor(4), eps});
+        entry::instance_norm({ctx, call.tensor(0), call.tensor(1), axis, call.tensor(3), call.tensor(4), eps});
     });
 }
 
@@ -363,7 +362,7 @@ DIOPI_API diopiError_t diopiInstanceNormBackward(diopiContextHandle_t ctx, diopi
                                                  diopiConstTensorHandle_t scale, diopiConstTensorHandle_t bias,
                                                  const int64_t axis, const double eps) {
     return guarded("diopiInstanceNormBackward", ctx, [&] {
-        require_covered(kernels::instance_norm_backward != nullptr);
+        require_covered(entry::instance_norm_backward != nullptr);
         OperandList<9> operands;
         operands.out("grad_input", grad_input);
         operands.out("grad_scale", grad_scale);
@@ -375,8 +374,8 @@ DIOPI_API diopiError_t diopiInstanceNormBackward(diopiContextHandle_t ctx, diopi
         operands.value("axis", axis);
         operands.value("eps", eps);
         const Call call(contract::kInstanceNormBackward, operands);
-        kernels::instance_norm_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                         call.tensor(4), call.tensor(5), call.tensor(6), axis, eps});
+        entry::instance_norm_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
+                                       call.tensor(4), call.tensor(5), call.tensor(6), axis, eps});
     });
 }
 
@@ -384,7 +383,7 @@ DIOPI_API diopiError_t diopiNormalize(diopiContextHandle_t ctx, diopiTensorHandl
                                       diopiConstTensorHandle_t input, const float p, const int64_t axis,
                                       const double eps) {
     return guarded("diopiNormalize", ctx, [&] {
-        require_covered(kernels::normalize != nullptr);
+        require_covered(entry::normalize != nullptr);
         OperandList<5> operands;
         operands.out("output", output);
         operands.in("input", input);
@@ -392,7 +391,7 @@ DIOPI_API diopiError_t diopiNormalize(diopiContextHandle_t ctx, diopiTensorHandl
         operands.value("axis", axis);
         operands.value("eps", eps);
         const Call call(contract::kNormalize, operands);
-        kernels::normalize({ctx, call.tensor(0), call.tensor(1), p, axis, eps});
+        entry::normalize({ctx, call.tensor(0), call.tensor(1), p, axis, eps});
     });
 }
 
@@ -400,7 +399,7 @@ DIOPI_API diopiError_t diopiNormalizeBackward(diopiContextHandle_t ctx, diopiTen
                                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
                                               const float p, const int64_t axis, const double eps) {
     return guarded("diopiNormalizeBackward", ctx, [&] {
-        require_covered(kernels::normalize_backward != nullptr);
+        require_covered(entry::normalize_backward != nullptr);
         OperandList<6> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -409,7 +408,7 @@ DIOPI_API diopiError_t diopiNormalizeBackward(diopiContextHandle_t ctx, diopiTen
         operands.value("axis", axis);
         operands.value("eps", eps);
         const Call call(contract::kNormalizeBackward, operands);
-        kernels::normalize_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), p, axis, eps});
+        entry::normalize_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), p, axis, eps});
     });
 }
 
@@ -417,7 +416,7 @@ DIOPI_API diopiError_t diopiRMSNorm(diopiContextHandle_t ctx, diopiTensorHandle_
                                     diopiConstTensorHandle_t input, diopiSize_t normalized_shape,
                                     diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias, double eps) {
     return guarded("diopiRMSNorm", ctx, [&] {
-        require_covered(kernels::rms_norm != nullptr);
+        require_covered(entry::rms_norm != nullptr);
         OperandList<7> operands;
         operands.out("out", out);
         operands.out("inv_rms", inv_rms);
@@ -427,8 +426,8 @@ DIOPI_API diopiError_t diopiRMSNorm(diopiContextHandle_t ctx, diopiTensorHandle_
         operands.in("bias", bias);
         operands.value("eps", eps);
         const Call call(contract::kRMSNorm, operands);
-        kernels::rms_norm({ctx, call.tensor(0), call.tensor(1), call.tensor(2), normalized_shape, call.tensor(4),
-                           call.tensor(5), eps});
+        entry::rms_norm({ctx, call.tensor(0), call.tensor(1), call.tensor(2), normalized_shape, call.tensor(4),
+                         call.tensor(5), eps});
     });
 }
 
@@ -439,7 +438,7 @@ DIOPI_API diopiError_t diopiRMSNormBackward(diopiContextHandle_t ctx, diopiTenso
                                             diopiConstTensorHandle_t inv_rms, diopiSize_t normalized_shape,
                                             double eps) {
     return guarded("diopiRMSNormBackward", ctx, [&] {
-        require_covered(kernels::rms_norm_backward != nullptr);
+        require_covered(entry::rms_norm_backward != nullptr);
         OperandList<10> operands;
         operands.out("grad_input", grad_input);
         operands.out("grad_weight", grad_weight);
@@ -452,7 +451,7 @@ DIOPI_API diopiError_t diopiRMSNormBackward(diopiContextHandle_t ctx, diopiTenso
         operands.value("normalized_shape", normalized_shape);
         operands.value("eps", eps);
         const Call call(contract::kRMSNormBackward, operands);
-        kernels::rms_norm_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                                    call.tensor(5), call.tensor(6), call.tensor(7), normalized_shape, eps});
+        entry::rms_norm_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
+                                  call.tensor(5), call.tensor(6), call.tensor(7), normalized_shape, eps});
     });
 }

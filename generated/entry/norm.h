@@ -6,7 +6,7 @@
 
 #include "diopi_core/entry.h"
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 struct BatchNormArgs {
     diopiContextHandle_t ctx;
@@ -264,6 +264,6 @@ struct RMSNormBackwardArgs {
 };
 DIOPI_OPTIONAL void rms_norm_backward(const RMSNormBackwardArgs& args);
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry
 
 #endif  // DIOPIGEN_ENTRY_NORM_H_

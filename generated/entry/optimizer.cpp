@@ -8,14 +8,14 @@
 #include "contracts.h"
 #include "diopi_core/call.h"
 
-using namespace diopi::core;
-namespace kernels = diopi::kernels;
+using namespace diopigen::core;
+namespace entry = diopigen::entry;
 
 DIOPI_API diopiError_t diopiSgd(diopiContextHandle_t ctx, diopiTensorHandle_t param, diopiTensorHandle_t grad,
                                 diopiTensorHandle_t buf, double lr, double momentum, double dampening,
                                 double weight_decay, bool nesterov) {
     return guarded("diopiSgd", ctx, [&] {
-        require_covered(kernels::sgd != nullptr);
+        require_covered(entry::sgd != nullptr);
         OperandList<8> operands;
         operands.inout("param", param);
         operands.in("grad", grad);
@@ -26,7 +26,7 @@ DIOPI_API diopiError_t diopiSgd(diopiContextHandle_t ctx, diopiTensorHandle_t pa
         operands.value("weight_decay", weight_decay);
         operands.value("nesterov", nesterov);
         const Call call(contract::kSgd, operands);
-        kernels::sgd(
+        entry::sgd(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), lr, momentum, dampening, weight_decay, nesterov});
     });
 }
@@ -35,7 +35,7 @@ DIOPI_API diopiError_t diopiClipGradNorm(diopiContextHandle_t ctx, double* out, 
                                          int64_t num_grads, double max_norm, double norm_type,
                                          bool error_if_nonfinite) {
     return guarded("diopiClipGradNorm", ctx, [&] {
-        require_covered(kernels::clip_grad_norm != nullptr);
+        require_covered(entry::clip_grad_norm != nullptr);
         OperandList<6> operands;
         operands.value("out", out, contract::Direction::inout);
         operands.inout("grads", grads, num_grads);
@@ -44,7 +44,7 @@ DIOPI_API diopiError_t diopiClipGradNorm(diopiContextHandle_t ctx, double* out, 
         operands.value("norm_type", norm_type);
         operands.value("error_if_nonfinite", error_if_nonfinite);
         const Call call(contract::kClipGradNorm, operands);
-        kernels::clip_grad_norm({ctx, out, call.tensors(1), num_grads, max_norm, norm_type, error_if_nonfinite});
+        entry::clip_grad_norm({ctx, out, call.tensors(1), num_grads, max_norm, norm_type, error_if_nonfinite});
     });
 }
 
@@ -54,7 +54,7 @@ DIOPI_API diopiError_t diopiFusedAdamW(diopiContextHandle_t ctx, diopiTensorHand
                                        diopiConstTensorHandle_t* state_steps, int64_t nums, double lr, double beta1,
                                        double beta2, double eps, double weight_decay, bool amsgrad, bool maximize) {
     return guarded("diopiFusedAdamW", ctx, [&] {
-        require_covered(kernels::fused_adam_w != nullptr);
+        require_covered(entry::fused_adam_w != nullptr);
         OperandList<14> operands;
         operands.inout("params", params, nums);
         operands.in("grads", grads, nums);
@@ -71,7 +71,7 @@ DIOPI_API diopiError_t diopiFusedAdamW(diopiContextHandle_t ctx, diopiTensorHand
         operands.value("amsgrad", amsgrad);
         operands.value("maximize", maximize);
         const Call call(contract::kFusedAdamW, operands);
-        kernels::FusedAdamWArgs args{};
+        entry::FusedAdamWArgs args{};
         args.ctx = ctx;
         args.params = call.tensors(0);
         args.grads = call.tensors(1);
@@ -87,7 +87,7 @@ DIOPI_API diopiError_t diopiFusedAdamW(diopiContextHandle_t ctx, diopiTensorHand
         args.weight_decay = weight_decay;
         args.amsgrad = amsgrad;
         args.maximize = maximize;
-        kernels::fused_adam_w(args);
+        entry::fused_adam_w(args);
     });
 }
 
@@ -96,7 +96,7 @@ DIOPI_API diopiError_t diopiAdamW(diopiContextHandle_t ctx, diopiTensorHandle_t 
                                   diopiTensorHandle_t max_exp_avg_sq, float lr, float beta1, float beta2, float eps,
                                   float weight_decay, int64_t step, bool amsgrad) {
     return guarded("diopiAdamW", ctx, [&] {
-        require_covered(kernels::adam_w != nullptr);
+        require_covered(entry::adam_w != nullptr);
         OperandList<12> operands;
         operands.inout("param", param);
         operands.in("grad", grad);
@@ -111,7 +111,7 @@ DIOPI_API diopiError_t diopiAdamW(diopiContextHandle_t ctx, diopiTensorHandle_t 
         operands.value("step", step);
         operands.value("amsgrad", amsgrad);
         const Call call(contract::kAdamW, operands);
-        kernels::AdamWArgs args{};
+        entry::AdamWArgs args{};
         args.ctx = ctx;
         args.param = call.tensor(0);
         args.grad = call.tensor(1);
@@ -125,7 +125,7 @@ DIOPI_API diopiError_t diopiAdamW(diopiContextHandle_t ctx, diopiTensorHandle_t 
         args.weight_decay = weight_decay;
         args.step = step;
         args.amsgrad = amsgrad;
-        kernels::adam_w(args);
+        entry::adam_w(args);
     });
 }
 
@@ -133,7 +133,7 @@ DIOPI_API diopiError_t diopiAdadelta(diopiContextHandle_t ctx, diopiTensorHandle
                                      diopiTensorHandle_t square_avg, diopiTensorHandle_t acc_delta, float lr, float rho,
                                      float eps, float weight_decay) {
     return guarded("diopiAdadelta", ctx, [&] {
-        require_covered(kernels::adadelta != nullptr);
+        require_covered(entry::adadelta != nullptr);
         OperandList<8> operands;
         operands.inout("param", param);
         operands.in("grad", grad);
@@ -144,7 +144,7 @@ DIOPI_API diopiError_t diopiAdadelta(diopiContextHandle_t ctx, diopiTensorHandle
         operands.value("eps", eps);
         operands.value("weight_decay", weight_decay);
         const Call call(contract::kAdadelta, operands);
-        kernels::adadelta(
+        entry::adadelta(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), lr, rho, eps, weight_decay});
     });
 }
@@ -154,7 +154,7 @@ DIOPI_API diopiError_t diopiAdam(diopiContextHandle_t ctx, diopiTensorHandle_t p
                                  diopiTensorHandle_t max_exp_avg_sq, float lr, float beta1, float beta2, float eps,
                                  float weight_decay, int64_t step, bool amsgrad) {
     return guarded("diopiAdam", ctx, [&] {
-        require_covered(kernels::adam != nullptr);
+        require_covered(entry::adam != nullptr);
         OperandList<12> operands;
         operands.inout("param", param);
         operands.in("grad", grad);
@@ -169,7 +169,7 @@ DIOPI_API diopiError_t diopiAdam(diopiContextHandle_t ctx, diopiTensorHandle_t p
         operands.value("step", step);
         operands.value("amsgrad", amsgrad);
         const Call call(contract::kAdam, operands);
-        kernels::AdamArgs args{};
+        entry::AdamArgs args{};
         args.ctx = ctx;
         args.param = call.tensor(0);
         args.grad = call.tensor(1);
@@ -183,7 +183,7 @@ DIOPI_API diopiError_t diopiAdam(diopiContextHandle_t ctx, diopiTensorHandle_t p
         args.weight_decay = weight_decay;
         args.step = step;
         args.amsgrad = amsgrad;
-        kernels::adam(args);
+        entry::adam(args);
     });
 }
 
@@ -192,7 +192,7 @@ DIOPI_API diopiError_t diopiRmsprop(diopiContextHandle_t ctx, diopiTensorHandle_
                                     diopiTensorHandle_t momentum_buf, float lr, float alpha, float eps,
                                     float weight_decay, float momentum, bool centered) {
     return guarded("diopiRmsprop", ctx, [&] {
-        require_covered(kernels::rmsprop != nullptr);
+        require_covered(entry::rmsprop != nullptr);
         OperandList<11> operands;
         operands.inout("param", param);
         operands.in("grad", grad);
@@ -206,8 +206,8 @@ DIOPI_API diopiError_t diopiRmsprop(diopiContextHandle_t ctx, diopiTensorHandle_
         operands.value("momentum", momentum);
         operands.value("centered", centered);
         const Call call(contract::kRmsprop, operands);
-        kernels::rmsprop({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), lr,
-                          alpha, eps, weight_decay, momentum, centered});
+        entry::rmsprop({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), lr, alpha,
+                        eps, weight_decay, momentum, centered});
     });
 }
 
@@ -216,7 +216,7 @@ DIOPI_API diopiError_t diopiAmpUpdateScaleInp(diopiContextHandle_t ctx, diopiTen
                                               double scale_growth_factor, double scale_backoff_factor,
                                               int32_t growth_interval) {
     return guarded("diopiAmpUpdateScaleInp", ctx, [&] {
-        require_covered(kernels::amp_update_scale_inp != nullptr);
+        require_covered(entry::amp_update_scale_inp != nullptr);
         OperandList<6> operands;
         operands.inout("current_scale", current_scale);
         operands.inout("growth_tracker", growth_tracker);
@@ -225,7 +225,7 @@ DIOPI_API diopiError_t diopiAmpUpdateScaleInp(diopiContextHandle_t ctx, diopiTen
         operands.value("scale_backoff_factor", scale_backoff_factor);
         operands.value("growth_interval", growth_interval);
         const Call call(contract::kAmpUpdateScaleInp, operands);
-        kernels::amp_update_scale_inp({ctx, call.tensor(0), call.tensor(1), call.tensor(2), scale_growth_factor,
-                                       scale_backoff_factor, growth_interval});
+        entry::amp_update_scale_inp({ctx, call.tensor(0), call.tensor(1), call.tensor(2), scale_growth_factor,
+                                     scale_backoff_factor, growth_interval});
     });
 }

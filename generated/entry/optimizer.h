@@ -6,7 +6,7 @@
 
 #include "diopi_core/entry.h"
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 struct SgdArgs {
     diopiContextHandle_t ctx;
@@ -125,6 +125,6 @@ struct AmpUpdateScaleInpArgs {
 };
 DIOPI_OPTIONAL void amp_update_scale_inp(const AmpUpdateScaleInpArgs& args);
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry
 
 #endif  // DIOPIGEN_ENTRY_OPTIMIZER_H_

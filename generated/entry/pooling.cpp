@@ -8,14 +8,14 @@
 #include "contracts.h"
 #include "diopi_core/call.h"
 
-using namespace diopi::core;
-namespace kernels = diopi::kernels;
+using namespace diopigen::core;
+namespace entry = diopigen::entry;
 
 DIOPI_API diopiError_t diopiMaxPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                       diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
                                       diopiSize_t dilation, bool ceil_mode) {
     return guarded("diopiMaxPool1d", ctx, [&] {
-        require_covered(kernels::max_pool1d != nullptr);
+        require_covered(entry::max_pool1d != nullptr);
         OperandList<7> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -25,7 +25,7 @@ DIOPI_API diopiError_t diopiMaxPool1d(diopiContextHandle_t ctx, diopiTensorHandl
         operands.value("dilation", dilation);
         operands.value("ceil_mode", ceil_mode);
         const Call call(contract::kMaxPool1d, operands);
-        kernels::max_pool1d({ctx, call.tensor(0), call.tensor(1), kernel_size, stride, padding, dilation, ceil_mode});
+        entry::max_pool1d({ctx, call.tensor(0), call.tensor(1), kernel_size, stride, padding, dilation, ceil_mode});
     });
 }
 
@@ -34,7 +34,7 @@ DIOPI_API diopiError_t diopiMaxPool1dBackward(diopiContextHandle_t ctx, diopiTen
                                               diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
                                               diopiSize_t dilation, bool ceil_mode, diopiConstTensorHandle_t indices) {
     return guarded("diopiMaxPool1dBackward", ctx, [&] {
-        require_covered(kernels::max_pool1d_backward != nullptr);
+        require_covered(entry::max_pool1d_backward != nullptr);
         OperandList<9> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -46,8 +46,8 @@ DIOPI_API diopiError_t diopiMaxPool1dBackward(diopiContextHandle_t ctx, diopiTen
         operands.value("ceil_mode", ceil_mode);
         operands.in("indices", indices);
         const Call call(contract::kMaxPool1dBackward, operands);
-        kernels::max_pool1d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), kernel_size, stride, padding,
-                                      dilation, ceil_mode, call.tensor(8)});
+        entry::max_pool1d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), kernel_size, stride, padding,
+                                    dilation, ceil_mode, call.tensor(8)});
     });
 }
 
@@ -56,7 +56,7 @@ DIOPI_API diopiError_t diopiMaxPool1dWithIndices(diopiContextHandle_t ctx, diopi
                                                  diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
                                                  diopiSize_t dilation, bool ceil_mode) {
     return guarded("diopiMaxPool1dWithIndices", ctx, [&] {
-        require_covered(kernels::max_pool1d_with_indices != nullptr);
+        require_covered(entry::max_pool1d_with_indices != nullptr);
         OperandList<8> operands;
         operands.out("out", out);
         operands.out("indices", indices);
@@ -67,7 +67,7 @@ DIOPI_API diopiError_t diopiMaxPool1dWithIndices(diopiContextHandle_t ctx, diopi
         operands.value("dilation", dilation);
         operands.value("ceil_mode", ceil_mode);
         const Call call(contract::kMaxPool1dWithIndices, operands);
-        kernels::max_pool1d_with_indices(
+        entry::max_pool1d_with_indices(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), kernel_size, stride, padding, dilation, ceil_mode});
     });
 }
@@ -76,7 +76,7 @@ DIOPI_API diopiError_t diopiAvgPool1d(diopiContextHandle_t ctx, diopiTensorHandl
                                       diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding, bool ceil_mode,
                                       bool count_include_pad) {
     return guarded("diopiAvgPool1d", ctx, [&] {
-        require_covered(kernels::avg_pool1d != nullptr);
+        require_covered(entry::avg_pool1d != nullptr);
         OperandList<7> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -86,7 +86,7 @@ DIOPI_API diopiError_t diopiAvgPool1d(diopiContextHandle_t ctx, diopiTensorHandl
         operands.value("ceil_mode", ceil_mode);
         operands.value("count_include_pad", count_include_pad);
         const Call call(contract::kAvgPool1d, operands);
-        kernels::avg_pool1d(
+        entry::avg_pool1d(
             {ctx, call.tensor(0), call.tensor(1), kernel_size, stride, padding, ceil_mode, count_include_pad});
     });
 }
@@ -96,7 +96,7 @@ DIOPI_API diopiError_t diopiAvgPool1dBackward(diopiContextHandle_t ctx, diopiTen
                                               diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
                                               bool ceil_mode, bool count_include_pad) {
     return guarded("diopiAvgPool1dBackward", ctx, [&] {
-        require_covered(kernels::avg_pool1d_backward != nullptr);
+        require_covered(entry::avg_pool1d_backward != nullptr);
         OperandList<8> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -107,21 +107,21 @@ DIOPI_API diopiError_t diopiAvgPool1dBackward(diopiContextHandle_t ctx, diopiTen
         operands.value("ceil_mode", ceil_mode);
         operands.value("count_include_pad", count_include_pad);
         const Call call(contract::kAvgPool1dBackward, operands);
-        kernels::avg_pool1d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), kernel_size, stride, padding,
-                                      ceil_mode, count_include_pad});
+        entry::avg_pool1d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), kernel_size, stride, padding,
+                                    ceil_mode, count_include_pad});
     });
 }
 
 DIOPI_API diopiError_t diopiAdaptiveMaxPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                               diopiConstTensorHandle_t input, diopiSize_t output_size) {
     return guarded("diopiAdaptiveMaxPool1d", ctx, [&] {
-        require_covered(kernels::adaptive_max_pool1d != nullptr);
+        require_covered(entry::adaptive_max_pool1d != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("output_size", output_size);
         const Call call(contract::kAdaptiveMaxPool1d, operands);
-        kernels::adaptive_max_pool1d({ctx, call.tensor(0), call.tensor(1), output_size});
+        entry::adaptive_max_pool1d({ctx, call.tensor(0), call.tensor(1), output_size});
     });
 }
 
@@ -129,14 +129,14 @@ DIOPI_API diopiError_t diopiAdaptiveMaxPool1dWithIndices(diopiContextHandle_t ct
                                                          diopiTensorHandle_t indices, diopiConstTensorHandle_t input,
                                                          diopiSize_t output_size) {
     return guarded("diopiAdaptiveMaxPool1dWithIndices", ctx, [&] {
-        require_covered(kernels::adaptive_max_pool1d_with_indices != nullptr);
+        require_covered(entry::adaptive_max_pool1d_with_indices != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.out("indices", indices);
         operands.in("input", input);
         operands.value("output_size", output_size);
         const Call call(contract::kAdaptiveMaxPool1dWithIndices, operands);
-        kernels::adaptive_max_pool1d_with_indices({ctx, call.tensor(0), call.tensor(1), call.tensor(2), output_size});
+        entry::adaptive_max_pool1d_with_indices({ctx, call.tensor(0), call.tensor(1), call.tensor(2), output_size});
     });
 }
 
@@ -145,14 +145,14 @@ DIOPI_API diopiError_t diopiAdaptiveMaxPool1dBackward(diopiContextHandle_t ctx, 
                                                       diopiConstTensorHandle_t input,
                                                       diopiConstTensorHandle_t indices) {
     return guarded("diopiAdaptiveMaxPool1dBackward", ctx, [&] {
-        require_covered(kernels::adaptive_max_pool1d_backward != nullptr);
+        require_covered(entry::adaptive_max_pool1d_backward != nullptr);
         OperandList<4> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
         operands.in("input", input);
         operands.in("indices", indices);
         const Call call(contract::kAdaptiveMaxPool1dBackward, operands);
-        kernels::adaptive_max_pool1d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3)});
+        entry::adaptive_max_pool1d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3)});
     });
 }
 
@@ -160,26 +160,26 @@ DIOPI_API diopiError_t diopiAdaptiveAvgPool1dBackward(diopiContextHandle_t ctx, 
                                                       diopiConstTensorHandle_t grad_output,
                                                       diopiConstTensorHandle_t input) {
     return guarded("diopiAdaptiveAvgPool1dBackward", ctx, [&] {
-        require_covered(kernels::adaptive_avg_pool1d_backward != nullptr);
+        require_covered(entry::adaptive_avg_pool1d_backward != nullptr);
         OperandList<3> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
         operands.in("input", input);
         const Call call(contract::kAdaptiveAvgPool1dBackward, operands);
-        kernels::adaptive_avg_pool1d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::adaptive_avg_pool1d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
 DIOPI_API diopiError_t diopiAdaptiveAvgPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                               diopiConstTensorHandle_t input, diopiSize_t output_size) {
     return guarded("diopiAdaptiveAvgPool1d", ctx, [&] {
-        require_covered(kernels::adaptive_avg_pool1d != nullptr);
+        require_covered(entry::adaptive_avg_pool1d != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("output_size", output_size);
         const Call call(contract::kAdaptiveAvgPool1d, operands);
-        kernels::adaptive_avg_pool1d({ctx, call.tensor(0), call.tensor(1), output_size});
+        entry::adaptive_avg_pool1d({ctx, call.tensor(0), call.tensor(1), output_size});
     });
 }
 
@@ -188,7 +188,7 @@ DIOPI_API diopiError_t diopiPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t
                                    diopiSize_t dilation, const bool ceil_mode, const bool exclusive,
                                    const bool adaptive, diopiSize_t output_size) {
     return guarded("diopiPool1d", ctx, [&] {
-        require_covered(kernels::pool1d != nullptr);
+        require_covered(entry::pool1d != nullptr);
         OperandList<11> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -202,8 +202,8 @@ DIOPI_API diopiError_t diopiPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t
         operands.value("adaptive", adaptive);
         operands.value("output_size", output_size);
         const Call call(contract::kPool1d, operands);
-        kernels::pool1d({ctx, call.tensor(0), call.tensor(1), text(mode), ksize, stride, padding, dilation, ceil_mode,
-                         exclusive, adaptive, output_size});
+        entry::pool1d({ctx, call.tensor(0), call.tensor(1), text(mode), ksize, stride, padding, dilation, ceil_mode,
+                       exclusive, adaptive, output_size});
     });
 }
 
@@ -213,7 +213,7 @@ DIOPI_API diopiError_t diopiPool1dBackward(diopiContextHandle_t ctx, diopiTensor
                                            diopiSize_t dilation, const bool ceil_mode, const bool exclusive,
                                            const bool adaptive, diopiConstTensorHandle_t indices) {
     return guarded("diopiPool1dBackward", ctx, [&] {
-        require_covered(kernels::pool1d_backward != nullptr);
+        require_covered(entry::pool1d_backward != nullptr);
         OperandList<12> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -228,7 +228,7 @@ DIOPI_API diopiError_t diopiPool1dBackward(diopiContextHandle_t ctx, diopiTensor
         operands.value("adaptive", adaptive);
         operands.in("indices", indices);
         const Call call(contract::kPool1dBackward, operands);
-        kernels::Pool1dBackwardArgs args{};
+        entry::Pool1dBackwardArgs args{};
         args.ctx = ctx;
         args.grad_input = call.tensor(0);
         args.grad_output = call.tensor(1);
@@ -242,7 +242,7 @@ DIOPI_API diopiError_t diopiPool1dBackward(diopiContextHandle_t ctx, diopiTensor
         args.exclusive = exclusive;
         args.adaptive = adaptive;
         args.indices = call.tensor(11);
-        kernels::pool1d_backward(args);
+        entry::pool1d_backward(args);
     });
 }
 
@@ -250,7 +250,7 @@ DIOPI_API diopiError_t diopiAvgPool2d(diopiContextHandle_t ctx, diopiTensorHandl
                                       diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding, bool ceil_mode,
                                       bool count_include_pad, const int64_t* divisor_override) {
     return guarded("diopiAvgPool2d", ctx, [&] {
-        require_covered(kernels::avg_pool2d != nullptr);
+        require_covered(entry::avg_pool2d != nullptr);
         OperandList<8> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -261,8 +261,8 @@ DIOPI_API diopiError_t diopiAvgPool2d(diopiContextHandle_t ctx, diopiTensorHandl
         operands.value("count_include_pad", count_include_pad);
         operands.value("divisor_override", divisor_override);
         const Call call(contract::kAvgPool2d, operands);
-        kernels::avg_pool2d({ctx, call.tensor(0), call.tensor(1), kernel_size, stride, padding, ceil_mode,
-                             count_include_pad, optional_value(divisor_override)});
+        entry::avg_pool2d({ctx, call.tensor(0), call.tensor(1), kernel_size, stride, padding, ceil_mode,
+                           count_include_pad, optional_value(divisor_override)});
     });
 }
 
@@ -271,7 +271,7 @@ DIOPI_API diopiError_t diopiAvgPool2dBackward(diopiContextHandle_t ctx, diopiTen
                                               diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
                                               bool ceil_mode, bool count_include_pad, const int64_t* divisor_override) {
     return guarded("diopiAvgPool2dBackward", ctx, [&] {
-        require_covered(kernels::avg_pool2d_backward != nullptr);
+        require_covered(entry::avg_pool2d_backward != nullptr);
         OperandList<9> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -283,8 +283,8 @@ DIOPI_API diopiError_t diopiAvgPool2dBackward(diopiContextHandle_t ctx, diopiTen
         operands.value("count_include_pad", count_include_pad);
         operands.value("divisor_override", divisor_override);
         const Call call(contract::kAvgPool2dBackward, operands);
-        kernels::avg_pool2d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), kernel_size, stride, padding,
-                                      ceil_mode, count_include_pad, optional_value(divisor_override)});
+        entry::avg_pool2d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), kernel_size, stride, padding,
+                                    ceil_mode, count_include_pad, optional_value(divisor_override)});
     });
 }
 
@@ -292,7 +292,7 @@ DIOPI_API diopiError_t diopiMaxPool2d(diopiContextHandle_t ctx, diopiTensorHandl
                                       diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
                                       diopiSize_t dilation, bool ceil_mode) {
     return guarded("diopiMaxPool2d", ctx, [&] {
-        require_covered(kernels::max_pool2d != nullptr);
+        require_covered(entry::max_pool2d != nullptr);
         OperandList<7> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -302,7 +302,7 @@ DIOPI_API diopiError_t diopiMaxPool2d(diopiContextHandle_t ctx, diopiTensorHandl
         operands.value("dilation", dilation);
         operands.value("ceil_mode", ceil_mode);
         const Call call(contract::kMaxPool2d, operands);
-        kernels::max_pool2d({ctx, call.tensor(0), call.tensor(1), kernel_size, stride, padding, dilation, ceil_mode});
+        entry::max_pool2d({ctx, call.tensor(0), call.tensor(1), kernel_size, stride, padding, dilation, ceil_mode});
     });
 }
 
@@ -311,7 +311,7 @@ DIOPI_API diopiError_t diopiMaxPool2dWithIndices(diopiContextHandle_t ctx, diopi
                                                  diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
                                                  diopiSize_t dilation, bool ceil_mode) {
     return guarded("diopiMaxPool2dWithIndices", ctx, [&] {
-        require_covered(kernels::max_pool2d_with_indices != nullptr);
+        require_covered(entry::max_pool2d_with_indices != nullptr);
         OperandList<8> operands;
         operands.out("out", out);
         operands.out("indices", indices);
@@ -322,7 +322,7 @@ DIOPI_API diopiError_t diopiMaxPool2dWithIndices(diopiContextHandle_t ctx, diopi
         operands.value("dilation", dilation);
         operands.value("ceil_mode", ceil_mode);
         const Call call(contract::kMaxPool2dWithIndices, operands);
-        kernels::max_pool2d_with_indices(
+        entry::max_pool2d_with_indices(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), kernel_size, stride, padding, dilation, ceil_mode});
     });
 }
@@ -332,7 +332,7 @@ DIOPI_API diopiError_t diopiMaxPool2dBackward(diopiContextHandle_t ctx, diopiTen
                                               diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
                                               diopiSize_t dilation, bool ceil_mode, diopiConstTensorHandle_t indices) {
     return guarded("diopiMaxPool2dBackward", ctx, [&] {
-        require_covered(kernels::max_pool2d_backward != nullptr);
+        require_covered(entry::max_pool2d_backward != nullptr);
         OperandList<9> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -344,8 +344,8 @@ DIOPI_API diopiError_t diopiMaxPool2dBackward(diopiContextHandle_t ctx, diopiTen
         operands.value("ceil_mode", ceil_mode);
         operands.in("indices", indices);
         const Call call(contract::kMaxPool2dBackward, operands);
-        kernels::max_pool2d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), kernel_size, stride, padding,
-                                      dilation, ceil_mode, call.tensor(8)});
+        entry::max_pool2d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), kernel_size, stride, padding,
+                                    dilation, ceil_mode, call.tensor(8)});
     });
 }
 
@@ -354,7 +354,7 @@ DIOPI_API diopiError_t diopiPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t
                                    diopiSize_t dilation, const bool ceil_mode, const bool exclusive,
                                    const bool adaptive, diopiSize_t output_size) {
     return guarded("diopiPool2d", ctx, [&] {
-        require_covered(kernels::pool2d != nullptr);
+        require_covered(entry::pool2d != nullptr);
         OperandList<11> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -368,8 +368,8 @@ DIOPI_API diopiError_t diopiPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t
         operands.value("adaptive", adaptive);
         operands.value("output_size", output_size);
         const Call call(contract::kPool2d, operands);
-        kernels::pool2d({ctx, call.tensor(0), call.tensor(1), text(mode), ksize, stride, padding, dilation, ceil_mode,
-                         exclusive, adaptive, output_size});
+        entry::pool2d({ctx, call.tensor(0), call.tensor(1), text(mode), ksize, stride, padding, dilation, ceil_mode,
+                       exclusive, adaptive, output_size});
     });
 }
 
@@ -379,7 +379,7 @@ DIOPI_API diopiError_t diopiPool2dBackward(diopiContextHandle_t ctx, diopiTensor
                                            diopiSize_t dilation, const bool ceil_mode, const bool exclusive,
                                            const bool adaptive, diopiConstTensorHandle_t indices) {
     return guarded("diopiPool2dBackward", ctx, [&] {
-        require_covered(kernels::pool2d_backward != nullptr);
+        require_covered(entry::pool2d_backward != nullptr);
         OperandList<12> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -394,7 +394,7 @@ DIOPI_API diopiError_t diopiPool2dBackward(diopiContextHandle_t ctx, diopiTensor
         operands.value("adaptive", adaptive);
         operands.in("indices", indices);
         const Call call(contract::kPool2dBackward, operands);
-        kernels::Pool2dBackwardArgs args{};
+        entry::Pool2dBackwardArgs args{};
         args.ctx = ctx;
         args.grad_input = call.tensor(0);
         args.grad_output = call.tensor(1);
@@ -408,20 +408,20 @@ DIOPI_API diopiError_t diopiPool2dBackward(diopiContextHandle_t ctx, diopiTensor
         args.exclusive = exclusive;
         args.adaptive = adaptive;
         args.indices = call.tensor(11);
-        kernels::pool2d_backward(args);
+        entry::pool2d_backward(args);
     });
 }
 
 DIOPI_API diopiError_t diopiAdaptiveAvgPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                               diopiConstTensorHandle_t input, diopiSize_t output_size) {
     return guarded("diopiAdaptiveAvgPool2d", ctx, [&] {
-        require_covered(kernels::adaptive_avg_pool2d != nullptr);
+        require_covered(entry::adaptive_avg_pool2d != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("output_size", output_size);
         const Call call(contract::kAdaptiveAvgPool2d, operands);
-        kernels::adaptive_avg_pool2d({ctx, call.tensor(0), call.tensor(1), output_size});
+        entry::adaptive_avg_pool2d({ctx, call.tensor(0), call.tensor(1), output_size});
     });
 }
 
@@ -429,26 +429,26 @@ DIOPI_API diopiError_t diopiAdaptiveAvgPool2dBackward(diopiContextHandle_t ctx, 
                                                       diopiConstTensorHandle_t grad_output,
                                                       diopiConstTensorHandle_t input) {
     return guarded("diopiAdaptiveAvgPool2dBackward", ctx, [&] {
-        require_covered(kernels::adaptive_avg_pool2d_backward != nullptr);
+        require_covered(entry::adaptive_avg_pool2d_backward != nullptr);
         OperandList<3> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
         operands.in("input", input);
         const Call call(contract::kAdaptiveAvgPool2dBackward, operands);
-        kernels::adaptive_avg_pool2d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::adaptive_avg_pool2d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
 DIOPI_API diopiError_t diopiAdaptiveMaxPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                               diopiConstTensorHandle_t input, diopiSize_t output_size) {
     return guarded("diopiAdaptiveMaxPool2d", ctx, [&] {
-        require_covered(kernels::adaptive_max_pool2d != nullptr);
+        require_covered(entry::adaptive_max_pool2d != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("output_size", output_size);
         const Call call(contract::kAdaptiveMaxPool2d, operands);
-        kernels::adaptive_max_pool2d({ctx, call.tensor(0), call.tensor(1), output_size});
+        entry::adaptive_max_pool2d({ctx, call.tensor(0), call.tensor(1), output_size});
     });
 }
 
@@ -456,14 +456,14 @@ DIOPI_API diopiError_t diopiAdaptiveMaxPool2dWithIndices(diopiContextHandle_t ct
                                                          diopiTensorHandle_t indices, diopiConstTensorHandle_t input,
                                                          diopiSize_t output_size) {
     return guarded("diopiAdaptiveMaxPool2dWithIndices", ctx, [&] {
-        require_covered(kernels::adaptive_max_pool2d_with_indices != nullptr);
+        require_covered(entry::adaptive_max_pool2d_with_indices != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.out("indices", indices);
         operands.in("input", input);
         operands.value("output_size", output_size);
         const Call call(contract::kAdaptiveMaxPool2dWithIndices, operands);
-        kernels::adaptive_max_pool2d_with_indices({ctx, call.tensor(0), call.tensor(1), call.tensor(2), output_size});
+        entry::adaptive_max_pool2d_with_indices({ctx, call.tensor(0), call.tensor(1), call.tensor(2), output_size});
     });
 }
 
@@ -472,14 +472,14 @@ DIOPI_API diopiError_t diopiAdaptiveMaxPool2dBackward(diopiContextHandle_t ctx, 
                                                       diopiConstTensorHandle_t input,
                                                       diopiConstTensorHandle_t indices) {
     return guarded("diopiAdaptiveMaxPool2dBackward", ctx, [&] {
-        require_covered(kernels::adaptive_max_pool2d_backward != nullptr);
+        require_covered(entry::adaptive_max_pool2d_backward != nullptr);
         OperandList<4> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
         operands.in("input", input);
         operands.in("indices", indices);
         const Call call(contract::kAdaptiveMaxPool2dBackward, operands);
-        kernels::adaptive_max_pool2d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3)});
+        entry::adaptive_max_pool2d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3)});
     });
 }
 
@@ -487,7 +487,7 @@ DIOPI_API diopiError_t diopiAvgPool3d(diopiContextHandle_t ctx, diopiTensorHandl
                                       diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding, bool ceil_mode,
                                       bool count_include_pad, const int64_t* divisor_override) {
     return guarded("diopiAvgPool3d", ctx, [&] {
-        require_covered(kernels::avg_pool3d != nullptr);
+        require_covered(entry::avg_pool3d != nullptr);
         OperandList<8> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -498,8 +498,8 @@ DIOPI_API diopiError_t diopiAvgPool3d(diopiContextHandle_t ctx, diopiTensorHandl
         operands.value("count_include_pad", count_include_pad);
         operands.value("divisor_override", divisor_override);
         const Call call(contract::kAvgPool3d, operands);
-        kernels::avg_pool3d({ctx, call.tensor(0), call.tensor(1), kernel_size, stride, padding, ceil_mode,
-                             count_include_pad, optional_value(divisor_override)});
+        entry::avg_pool3d({ctx, call.tensor(0), call.tensor(1), kernel_size, stride, padding, ceil_mode,
+                           count_include_pad, optional_value(divisor_override)});
     });
 }
 
@@ -508,7 +508,7 @@ DIOPI_API diopiError_t diopiAvgPool3dBackward(diopiContextHandle_t ctx, diopiTen
                                               diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
                                               bool ceil_mode, bool count_include_pad, const int64_t* divisor_override) {
     return guarded("diopiAvgPool3dBackward", ctx, [&] {
-        require_covered(kernels::avg_pool3d_backward != nullptr);
+        require_covered(entry::avg_pool3d_backward != nullptr);
         OperandList<9> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -520,8 +520,8 @@ DIOPI_API diopiError_t diopiAvgPool3dBackward(diopiContextHandle_t ctx, diopiTen
         operands.value("count_include_pad", count_include_pad);
         operands.value("divisor_override", divisor_override);
         const Call call(contract::kAvgPool3dBackward, operands);
-        kernels::avg_pool3d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), kernel_size, stride, padding,
-                                      ceil_mode, count_include_pad, optional_value(divisor_override)});
+        entry::avg_pool3d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), kernel_size, stride, padding,
+                                    ceil_mode, count_include_pad, optional_value(divisor_override)});
     });
 }
 
@@ -529,7 +529,7 @@ DIOPI_API diopiError_t diopiMaxPool3d(diopiContextHandle_t ctx, diopiTensorHandl
                                       diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
                                       diopiSize_t dilation, bool ceil_mode) {
     return guarded("diopiMaxPool3d", ctx, [&] {
-        require_covered(kernels::max_pool3d != nullptr);
+        require_covered(entry::max_pool3d != nullptr);
         OperandList<7> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -539,7 +539,7 @@ DIOPI_API diopiError_t diopiMaxPool3d(diopiContextHandle_t ctx, diopiTensorHandl
         operands.value("dilation", dilation);
         operands.value("ceil_mode", ceil_mode);
         const Call call(contract::kMaxPool3d, operands);
-        kernels::max_pool3d({ctx, call.tensor(0), call.tensor(1), kernel_size, stride, padding, dilation, ceil_mode});
+        entry::max_pool3d({ctx, call.tensor(0), call.tensor(1), kernel_size, stride, padding, dilation, ceil_mode});
     });
 }
 
@@ -548,7 +548,7 @@ DIOPI_API diopiError_t diopiMaxPool3dWithIndices(diopiContextHandle_t ctx, diopi
                                                  diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
                                                  diopiSize_t dilation, bool ceil_mode) {
     return guarded("diopiMaxPool3dWithIndices", ctx, [&] {
-        require_covered(kernels::max_pool3d_with_indices != nullptr);
+        require_covered(entry::max_pool3d_with_indices != nullptr);
         OperandList<8> operands;
         operands.out("out", out);
         operands.out("indices", indices);
@@ -559,7 +559,7 @@ DIOPI_API diopiError_t diopiMaxPool3dWithIndices(diopiContextHandle_t ctx, diopi
         operands.value("dilation", dilation);
         operands.value("ceil_mode", ceil_mode);
         const Call call(contract::kMaxPool3dWithIndices, operands);
-        kernels::max_pool3d_with_indices(
+        entry::max_pool3d_with_indices(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), kernel_size, stride, padding, dilation, ceil_mode});
     });
 }
@@ -569,7 +569,7 @@ DIOPI_API diopiError_t diopiMaxPool3dBackward(diopiContextHandle_t ctx, diopiTen
                                               diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
                                               diopiSize_t dilation, bool ceil_mode, diopiConstTensorHandle_t indices) {
     return guarded("diopiMaxPool3dBackward", ctx, [&] {
-        require_covered(kernels::max_pool3d_backward != nullptr);
+        require_covered(entry::max_pool3d_backward != nullptr);
         OperandList<9> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -581,21 +581,21 @@ DIOPI_API diopiError_t diopiMaxPool3dBackward(diopiContextHandle_t ctx, diopiTen
         operands.value("ceil_mode", ceil_mode);
         operands.in("indices", indices);
         const Call call(contract::kMaxPool3dBackward, operands);
-        kernels::max_pool3d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), kernel_size, stride, padding,
-                                      dilation, ceil_mode, call.tensor(8)});
+        entry::max_pool3d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), kernel_size, stride, padding,
+                                    dilation, ceil_mode, call.tensor(8)});
     });
 }
 
 DIOPI_API diopiError_t diopiAdaptiveAvgPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                               diopiConstTensorHandle_t input, diopiSize_t output_size) {
     return guarded("diopiAdaptiveAvgPool3d", ctx, [&] {
-        require_covered(kernels::adaptive_avg_pool3d != nullptr);
+        require_covered(entry::adaptive_avg_pool3d != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("output_size", output_size);
         const Call call(contract::kAdaptiveAvgPool3d, operands);
-        kernels::adaptive_avg_pool3d({ctx, call.tensor(0), call.tensor(1), output_size});
+        entry::adaptive_avg_pool3d({ctx, call.tensor(0), call.tensor(1), output_size});
     });
 }
 
@@ -603,26 +603,26 @@ DIOPI_API diopiError_t diopiAdaptiveAvgPool3dBackward(diopiContextHandle_t ctx, 
                                                       diopiConstTensorHandle_t grad_output,
                                                       diopiConstTensorHandle_t input) {
     return guarded("diopiAdaptiveAvgPool3dBackward", ctx, [&] {
-        require_covered(kernels::adaptive_avg_pool3d_backward != nullptr);
+        require_covered(entry::adaptive_avg_pool3d_backward != nullptr);
         OperandList<3> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
         operands.in("input", input);
         const Call call(contract::kAdaptiveAvgPool3dBackward, operands);
-        kernels::adaptive_avg_pool3d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::adaptive_avg_pool3d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }
 
 DIOPI_API diopiError_t diopiAdaptiveMaxPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                               diopiConstTensorHandle_t input, diopiSize_t output_size) {
     return guarded("diopiAdaptiveMaxPool3d", ctx, [&] {
-        require_covered(kernels::adaptive_max_pool3d != nullptr);
+        require_covered(entry::adaptive_max_pool3d != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("output_size", output_size);
         const Call call(contract::kAdaptiveMaxPool3d, operands);
-        kernels::adaptive_max_pool3d({ctx, call.tensor(0), call.tensor(1), output_size});
+        entry::adaptive_max_pool3d({ctx, call.tensor(0), call.tensor(1), output_size});
     });
 }
 
@@ -630,14 +630,14 @@ DIOPI_API diopiError_t diopiAdaptiveMaxPool3dWithIndices(diopiContextHandle_t ct
                                                          diopiTensorHandle_t indices, diopiConstTensorHandle_t input,
                                                          diopiSize_t output_size) {
     return guarded("diopiAdaptiveMaxPool3dWithIndices", ctx, [&] {
-        require_covered(kernels::adaptive_max_pool3d_with_indices != nullptr);
+        require_covered(entry::adaptive_max_pool3d_with_indices != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.out("indices", indices);
         operands.in("input", input);
         operands.value("output_size", output_size);
         const Call call(contract::kAdaptiveMaxPool3dWithIndices, operands);
-        kernels::adaptive_max_pool3d_with_indices({ctx, call.tensor(0), call.tensor(1), call.tensor(2), output_size});
+        entry::adaptive_max_pool3d_with_indices({ctx, call.tensor(0), call.tensor(1), call.tensor(2), output_size});
     });
 }
 
@@ -646,14 +646,14 @@ DIOPI_API diopiError_t diopiAdaptiveMaxPool3dBackward(diopiContextHandle_t ctx, 
                                                       diopiConstTensorHandle_t input,
                                                       diopiConstTensorHandle_t indices) {
     return guarded("diopiAdaptiveMaxPool3dBackward", ctx, [&] {
-        require_covered(kernels::adaptive_max_pool3d_backward != nullptr);
+        require_covered(entry::adaptive_max_pool3d_backward != nullptr);
         OperandList<4> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
         operands.in("input", input);
         operands.in("indices", indices);
         const Call call(contract::kAdaptiveMaxPool3dBackward, operands);
-        kernels::adaptive_max_pool3d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3)});
+        entry::adaptive_max_pool3d_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3)});
     });
 }
 
@@ -662,7 +662,7 @@ DIOPI_API diopiError_t diopiPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t
                                    diopiSize_t dilation, const bool ceil_mode, const bool exclusive,
                                    const bool adaptive, diopiSize_t output_size) {
     return guarded("diopiPool3d", ctx, [&] {
-        require_covered(kernels::pool3d != nullptr);
+        require_covered(entry::pool3d != nullptr);
         OperandList<11> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -676,8 +676,8 @@ DIOPI_API diopiError_t diopiPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t
         operands.value("adaptive", adaptive);
         operands.value("output_size", output_size);
         const Call call(contract::kPool3d, operands);
-        kernels::pool3d({ctx, call.tensor(0), call.tensor(1), text(mode), ksize, stride, padding, dilation, ceil_mode,
-                         exclusive, adaptive, output_size});
+        entry::pool3d({ctx, call.tensor(0), call.tensor(1), text(mode), ksize, stride, padding, dilation, ceil_mode,
+                       exclusive, adaptive, output_size});
     });
 }
 
@@ -687,7 +687,7 @@ DIOPI_API diopiError_t diopiPool3dBackward(diopiContextHandle_t ctx, diopiTensor
                                            diopiSize_t dilation, const bool ceil_mode, const bool exclusive,
                                            const bool adaptive, diopiConstTensorHandle_t indices) {
     return guarded("diopiPool3dBackward", ctx, [&] {
-        require_covered(kernels::pool3d_backward != nullptr);
+        require_covered(entry::pool3d_backward != nullptr);
         OperandList<12> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -702,7 +702,7 @@ DIOPI_API diopiError_t diopiPool3dBackward(diopiContextHandle_t ctx, diopiTensor
         operands.value("adaptive", adaptive);
         operands.in("indices", indices);
         const Call call(contract::kPool3dBackward, operands);
-        kernels::Pool3dBackwardArgs args{};
+        entry::Pool3dBackwardArgs args{};
         args.ctx = ctx;
         args.grad_input = call.tensor(0);
         args.grad_output = call.tensor(1);
@@ -716,6 +716,6 @@ DIOPI_API diopiError_t diopiPool3dBackward(diopiContextHandle_t ctx, diopiTensor
         args.exclusive = exclusive;
         args.adaptive = adaptive;
         args.indices = call.tensor(11);
-        kernels::pool3d_backward(args);
+        entry::pool3d_backward(args);
     });
 }

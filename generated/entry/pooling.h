@@ -6,7 +6,7 @@
 
 #include "diopi_core/entry.h"
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 struct MaxPool1dArgs {
     diopiContextHandle_t ctx;
@@ -429,6 +429,6 @@ struct Pool3dBackwardArgs {
 };
 DIOPI_OPTIONAL void pool3d_backward(const Pool3dBackwardArgs& args);
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry
 
 #endif  // DIOPIGEN_ENTRY_POOLING_H_

@@ -8,14 +8,14 @@
 #include "contracts.h"
 #include "diopi_core/call.h"
 
-using namespace diopi::core;
-namespace kernels = diopi::kernels;
+using namespace diopigen::core;
+namespace entry = diopigen::entry;
 
 DIOPI_API diopiError_t diopiDropout(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiTensorHandle_t mask,
                                     diopiConstTensorHandle_t input, double p, bool train,
                                     diopiGeneratorHandle_t generator) {
     return guarded("diopiDropout", ctx, [&] {
-        require_covered(kernels::dropout != nullptr);
+        require_covered(entry::dropout != nullptr);
         OperandList<6> operands;
         operands.out("out", out);
         operands.out("mask", mask);
@@ -24,14 +24,14 @@ DIOPI_API diopiError_t diopiDropout(diopiContextHandle_t ctx, diopiTensorHandle_
         operands.value("train", train);
         operands.value("generator", generator, contract::Direction::inout);
         const Call call(contract::kDropout, operands);
-        kernels::dropout({ctx, call.tensor(0), call.tensor(1), call.tensor(2), p, train, generator});
+        entry::dropout({ctx, call.tensor(0), call.tensor(1), call.tensor(2), p, train, generator});
     });
 }
 
 DIOPI_API diopiError_t diopiDropoutInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiTensorHandle_t mask,
                                        double p, bool train, diopiGeneratorHandle_t generator) {
     return guarded("diopiDropoutInp", ctx, [&] {
-        require_covered(kernels::dropout_inp != nullptr);
+        require_covered(entry::dropout_inp != nullptr);
         OperandList<5> operands;
         operands.inout("input", input);
         operands.out("mask", mask);
@@ -39,100 +39,100 @@ DIOPI_API diopiError_t diopiDropoutInp(diopiContextHandle_t ctx, diopiTensorHand
         operands.value("train", train);
         operands.value("generator", generator, contract::Direction::inout);
         const Call call(contract::kDropoutInp, operands);
-        kernels::dropout_inp({ctx, call.tensor(0), call.tensor(1), p, train, generator});
+        entry::dropout_inp({ctx, call.tensor(0), call.tensor(1), p, train, generator});
     });
 }
 
 DIOPI_API diopiError_t diopiRandomInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout, int64_t from,
                                       const int64_t* to, diopiGeneratorHandle_t generator) {
     return guarded("diopiRandomInp", ctx, [&] {
-        require_covered(kernels::random_inp != nullptr);
+        require_covered(entry::random_inp != nullptr);
         OperandList<4> operands;
         operands.out("inout", inout);
         operands.value("from", from);
         operands.value("to", to);
         operands.value("generator", generator, contract::Direction::inout);
         const Call call(contract::kRandomInp, operands);
-        kernels::random_inp({ctx, call.tensor(0), from, optional_value(to), generator});
+        entry::random_inp({ctx, call.tensor(0), from, optional_value(to), generator});
     });
 }
 
 DIOPI_API diopiError_t diopiUniformInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout, double from, double to,
                                        diopiGeneratorHandle_t generator) {
     return guarded("diopiUniformInp", ctx, [&] {
-        require_covered(kernels::uniform_inp != nullptr);
+        require_covered(entry::uniform_inp != nullptr);
         OperandList<4> operands;
         operands.out("inout", inout);
         operands.value("from", from);
         operands.value("to", to);
         operands.value("generator", generator, contract::Direction::inout);
         const Call call(contract::kUniformInp, operands);
-        kernels::uniform_inp({ctx, call.tensor(0), from, to, generator});
+        entry::uniform_inp({ctx, call.tensor(0), from, to, generator});
     });
 }
 
 DIOPI_API diopiError_t diopiBernoulli(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                       diopiGeneratorHandle_t generator) {
     return guarded("diopiBernoulli", ctx, [&] {
-        require_covered(kernels::bernoulli != nullptr);
+        require_covered(entry::bernoulli != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("generator", generator, contract::Direction::inout);
         const Call call(contract::kBernoulli, operands);
-        kernels::bernoulli({ctx, call.tensor(0), call.tensor(1), generator});
+        entry::bernoulli({ctx, call.tensor(0), call.tensor(1), generator});
     });
 }
 
 DIOPI_API diopiError_t diopiBernoulliInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout,
                                          diopiGeneratorHandle_t generator) {
     return guarded("diopiBernoulliInp", ctx, [&] {
-        require_covered(kernels::bernoulli_inp != nullptr);
+        require_covered(entry::bernoulli_inp != nullptr);
         OperandList<2> operands;
         operands.inout("inout", inout);
         operands.value("generator", generator, contract::Direction::inout);
         const Call call(contract::kBernoulliInp, operands);
-        kernels::bernoulli_inp({ctx, call.tensor(0), generator});
+        entry::bernoulli_inp({ctx, call.tensor(0), generator});
     });
 }
 
 DIOPI_API diopiError_t diopiBernoulliScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, double p,
                                             diopiGeneratorHandle_t generator) {
     return guarded("diopiBernoulliScalar", ctx, [&] {
-        require_covered(kernels::bernoulli_scalar != nullptr);
+        require_covered(entry::bernoulli_scalar != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.value("p", p);
         operands.value("generator", generator, contract::Direction::inout);
         const Call call(contract::kBernoulliScalar, operands);
-        kernels::bernoulli_scalar({ctx, call.tensor(0), p, generator});
+        entry::bernoulli_scalar({ctx, call.tensor(0), p, generator});
     });
 }
 
 DIOPI_API diopiError_t diopiRandperm(diopiContextHandle_t ctx, diopiTensorHandle_t out, int64_t n,
                                      diopiGeneratorHandle_t generator) {
     return guarded("diopiRandperm", ctx, [&] {
-        require_covered(kernels::randperm != nullptr);
+        require_covered(entry::randperm != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.value("n", n);
         operands.value("generator", generator, contract::Direction::inout);
         const Call call(contract::kRandperm, operands);
-        kernels::randperm({ctx, call.tensor(0), n, generator});
+        entry::randperm({ctx, call.tensor(0), n, generator});
     });
 }
 
 DIOPI_API diopiError_t diopiNormal(diopiContextHandle_t ctx, diopiTensorHandle_t out, double mean, double std,
                                    diopiGeneratorHandle_t generator) {
     return guarded("diopiNormal", ctx, [&] {
-        require_covered(kernels::normal != nullptr);
+        require_covered(entry::normal != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.value("mean", mean);
         operands.value("std", std);
         operands.value("generator", generator, contract::Direction::inout);
         const Call call(contract::kNormal, operands);
-        kernels::normal({ctx, call.tensor(0), mean, std, generator});
+        entry::normal({ctx, call.tensor(0), mean, std, generator});
     });
 }
 
@@ -140,28 +140,28 @@ DIOPI_API diopiError_t diopiNormalTensorScalar(diopiContextHandle_t ctx, diopiTe
                                                diopiConstTensorHandle_t mean, double std,
                                                diopiGeneratorHandle_t generator) {
     return guarded("diopiNormalTensorScalar", ctx, [&] {
-        require_covered(kernels::normal_tensor_scalar != nullptr);
+        require_covered(entry::normal_tensor_scalar != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.in("mean", mean);
         operands.value("std", std);
         operands.value("generator", generator, contract::Direction::inout);
         const Call call(contract::kNormalTensorScalar, operands);
-        kernels::normal_tensor_scalar({ctx, call.tensor(0), call.tensor(1), std, generator});
+        entry::normal_tensor_scalar({ctx, call.tensor(0), call.tensor(1), std, generator});
     });
 }
 
 DIOPI_API diopiError_t diopiNormalScalarTensor(diopiContextHandle_t ctx, diopiTensorHandle_t out, double mean,
                                                diopiConstTensorHandle_t std, diopiGeneratorHandle_t generator) {
     return guarded("diopiNormalScalarTensor", ctx, [&] {
-        require_covered(kernels::normal_scalar_tensor != nullptr);
+        require_covered(entry::normal_scalar_tensor != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.value("mean", mean);
         operands.in("std", std);
         operands.value("generator", generator, contract::Direction::inout);
         const Call call(contract::kNormalScalarTensor, operands);
-        kernels::normal_scalar_tensor({ctx, call.tensor(0), mean, call.tensor(2), generator});
+        entry::normal_scalar_tensor({ctx, call.tensor(0), mean, call.tensor(2), generator});
     });
 }
 
@@ -169,28 +169,28 @@ DIOPI_API diopiError_t diopiNormalTensor(diopiContextHandle_t ctx, diopiTensorHa
                                          diopiConstTensorHandle_t mean, diopiConstTensorHandle_t std,
                                          diopiGeneratorHandle_t generator) {
     return guarded("diopiNormalTensor", ctx, [&] {
-        require_covered(kernels::normal_tensor != nullptr);
+        require_covered(entry::normal_tensor != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.in("mean", mean);
         operands.in("std", std);
         operands.value("generator", generator, contract::Direction::inout);
         const Call call(contract::kNormalTensor, operands);
-        kernels::normal_tensor({ctx, call.tensor(0), call.tensor(1), call.tensor(2), generator});
+        entry::normal_tensor({ctx, call.tensor(0), call.tensor(1), call.tensor(2), generator});
     });
 }
 
 DIOPI_API diopiError_t diopiNormalInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout, double mean, double std,
                                       diopiGeneratorHandle_t generator) {
     return guarded("diopiNormalInp", ctx, [&] {
-        require_covered(kernels::normal_inp != nullptr);
+        require_covered(entry::normal_inp != nullptr);
         OperandList<4> operands;
         operands.out("inout", inout);
         operands.value("mean", mean);
         operands.value("std", std);
         operands.value("generator", generator, contract::Direction::inout);
         const Call call(contract::kNormalInp, operands);
-        kernels::normal_inp({ctx, call.tensor(0), mean, std, generator});
+        entry::normal_inp({ctx, call.tensor(0), mean, std, generator});
     });
 }
 
@@ -198,7 +198,7 @@ DIOPI_API diopiError_t diopiMultinomial(diopiContextHandle_t ctx, diopiTensorHan
                                         diopiConstTensorHandle_t input, int64_t num_samples, bool replacement,
                                         diopiGeneratorHandle_t generator) {
     return guarded("diopiMultinomial", ctx, [&] {
-        require_covered(kernels::multinomial != nullptr);
+        require_covered(entry::multinomial != nullptr);
         OperandList<5> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -206,6 +206,6 @@ DIOPI_API diopiError_t diopiMultinomial(diopiContextHandle_t ctx, diopiTensorHan
         operands.value("replacement", replacement);
         operands.value("generator", generator, contract::Direction::inout);
         const Call call(contract::kMultinomial, operands);
-        kernels::multinomial({ctx, call.tensor(0), call.tensor(1), num_samples, replacement, generator});
+        entry::multinomial({ctx, call.tensor(0), call.tensor(1), num_samples, replacement, generator});
     });
 }

@@ -6,7 +6,7 @@
 
 #include "diopi_core/entry.h"
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 struct DropoutArgs {
     diopiContextHandle_t ctx;
@@ -133,6 +133,6 @@ struct MultinomialArgs {
 };
 DIOPI_OPTIONAL void multinomial(const MultinomialArgs& args);
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry
 
 #endif  // DIOPIGEN_ENTRY_RANDOM_H_

@@ -8,190 +8,190 @@
 #include "contracts.h"
 #include "diopi_core/call.h"
 
-using namespace diopi::core;
-namespace kernels = diopi::kernels;
+using namespace diopigen::core;
+namespace entry = diopigen::entry;
 
 DIOPI_API diopiError_t diopiMean(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                  diopiSize_t dim) {
     return guarded("diopiMean", ctx, [&] {
-        require_covered(kernels::mean != nullptr);
+        require_covered(entry::mean != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("dim", dim);
         const Call call(contract::kMean, operands);
-        kernels::mean({ctx, call.tensor(0), call.tensor(1), dim});
+        entry::mean({ctx, call.tensor(0), call.tensor(1), dim});
     });
 }
 
 DIOPI_API diopiError_t diopiSum(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                 diopiSize_t dim) {
     return guarded("diopiSum", ctx, [&] {
-        require_covered(kernels::sum != nullptr);
+        require_covered(entry::sum != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("dim", dim);
         const Call call(contract::kSum, operands);
-        kernels::sum({ctx, call.tensor(0), call.tensor(1), dim});
+        entry::sum({ctx, call.tensor(0), call.tensor(1), dim});
     });
 }
 
 DIOPI_API diopiError_t diopiStd(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                 diopiSize_t dim, const diopiScalar_t* correction) {
     return guarded("diopiStd", ctx, [&] {
-        require_covered(kernels::std != nullptr);
+        require_covered(entry::std != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("dim", dim);
         operands.value("correction", correction);
         const Call call(contract::kStd, operands);
-        kernels::std({ctx, call.tensor(0), call.tensor(1), dim, optional_number(correction)});
+        entry::std({ctx, call.tensor(0), call.tensor(1), dim, optional_number(correction)});
     });
 }
 
 DIOPI_API diopiError_t diopiMin(diopiContextHandle_t ctx, diopiTensorHandle_t min, diopiTensorHandle_t min_indices,
                                 diopiConstTensorHandle_t input, int64_t dim) {
     return guarded("diopiMin", ctx, [&] {
-        require_covered(kernels::min != nullptr);
+        require_covered(entry::min != nullptr);
         OperandList<4> operands;
         operands.out("min", min);
         operands.out("min_indices", min_indices);
         operands.in("input", input);
         operands.value("dim", dim);
         const Call call(contract::kMin, operands);
-        kernels::min({ctx, call.tensor(0), call.tensor(1), call.tensor(2), dim});
+        entry::min({ctx, call.tensor(0), call.tensor(1), call.tensor(2), dim});
     });
 }
 
 DIOPI_API diopiError_t diopiMinAll(diopiContextHandle_t ctx, diopiTensorHandle_t min, diopiConstTensorHandle_t input) {
     return guarded("diopiMinAll", ctx, [&] {
-        require_covered(kernels::min_all != nullptr);
+        require_covered(entry::min_all != nullptr);
         OperandList<2> operands;
         operands.out("min", min);
         operands.in("input", input);
         const Call call(contract::kMinAll, operands);
-        kernels::min_all({ctx, call.tensor(0), call.tensor(1)});
+        entry::min_all({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiMax(diopiContextHandle_t ctx, diopiTensorHandle_t max, diopiTensorHandle_t max_indices,
                                 diopiConstTensorHandle_t input, int64_t dim) {
     return guarded("diopiMax", ctx, [&] {
-        require_covered(kernels::max != nullptr);
+        require_covered(entry::max != nullptr);
         OperandList<4> operands;
         operands.out("max", max);
         operands.out("max_indices", max_indices);
         operands.in("input", input);
         operands.value("dim", dim);
         const Call call(contract::kMax, operands);
-        kernels::max({ctx, call.tensor(0), call.tensor(1), call.tensor(2), dim});
+        entry::max({ctx, call.tensor(0), call.tensor(1), call.tensor(2), dim});
     });
 }
 
 DIOPI_API diopiError_t diopiMaxAll(diopiContextHandle_t ctx, diopiTensorHandle_t max, diopiConstTensorHandle_t input) {
     return guarded("diopiMaxAll", ctx, [&] {
-        require_covered(kernels::max_all != nullptr);
+        require_covered(entry::max_all != nullptr);
         OperandList<2> operands;
         operands.out("max", max);
         operands.in("input", input);
         const Call call(contract::kMaxAll, operands);
-        kernels::max_all({ctx, call.tensor(0), call.tensor(1)});
+        entry::max_all({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiAny(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                 const int64_t* dim) {
     return guarded("diopiAny", ctx, [&] {
-        require_covered(kernels::any != nullptr);
+        require_covered(entry::any != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("dim", dim);
         const Call call(contract::kAny, operands);
-        kernels::any({ctx, call.tensor(0), call.tensor(1), optional_value(dim)});
+        entry::any({ctx, call.tensor(0), call.tensor(1), optional_value(dim)});
     });
 }
 
 DIOPI_API diopiError_t diopiAll(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                 const int64_t* dim) {
     return guarded("diopiAll", ctx, [&] {
-        require_covered(kernels::all != nullptr);
+        require_covered(entry::all != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("dim", dim);
         const Call call(contract::kAll, operands);
-        kernels::all({ctx, call.tensor(0), call.tensor(1), optional_value(dim)});
+        entry::all({ctx, call.tensor(0), call.tensor(1), optional_value(dim)});
     });
 }
 
 DIOPI_API diopiError_t diopiCumsum(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                    int64_t dim) {
     return guarded("diopiCumsum", ctx, [&] {
-        require_covered(kernels::cumsum != nullptr);
+        require_covered(entry::cumsum != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("dim", dim);
         const Call call(contract::kCumsum, operands);
-        kernels::cumsum({ctx, call.tensor(0), call.tensor(1), dim});
+        entry::cumsum({ctx, call.tensor(0), call.tensor(1), dim});
     });
 }
 
 DIOPI_API diopiError_t diopiCumsumBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
                                            diopiConstTensorHandle_t grad_output, int64_t dim) {
     return guarded("diopiCumsumBackward", ctx, [&] {
-        require_covered(kernels::cumsum_backward != nullptr);
+        require_covered(entry::cumsum_backward != nullptr);
         OperandList<3> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
         operands.value("dim", dim);
         const Call call(contract::kCumsumBackward, operands);
-        kernels::cumsum_backward({ctx, call.tensor(0), call.tensor(1), dim});
+        entry::cumsum_backward({ctx, call.tensor(0), call.tensor(1), dim});
     });
 }
 
 DIOPI_API diopiError_t diopiArgmax(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                    const int64_t* dim, bool keepdim) {
     return guarded("diopiArgmax", ctx, [&] {
-        require_covered(kernels::argmax != nullptr);
+        require_covered(entry::argmax != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("dim", dim);
         operands.value("keepdim", keepdim);
         const Call call(contract::kArgmax, operands);
-        kernels::argmax({ctx, call.tensor(0), call.tensor(1), optional_value(dim), keepdim});
+        entry::argmax({ctx, call.tensor(0), call.tensor(1), optional_value(dim), keepdim});
     });
 }
 
 DIOPI_API diopiError_t diopiArgmin(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                    const int64_t* dim, bool keepdim) {
     return guarded("diopiArgmin", ctx, [&] {
-        require_covered(kernels::argmin != nullptr);
+        require_covered(entry::argmin != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("dim", dim);
         operands.value("keepdim", keepdim);
         const Call call(contract::kArgmin, operands);
-        kernels::argmin({ctx, call.tensor(0), call.tensor(1), optional_value(dim), keepdim});
+        entry::argmin({ctx, call.tensor(0), call.tensor(1), optional_value(dim), keepdim});
     });
 }
 
 DIOPI_API diopiError_t diopiNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                  const diopiScalar_t* p, diopiSize_t dim) {
     return guarded("diopiNorm", ctx, [&] {
-        require_covered(kernels::norm != nullptr);
+        require_covered(entry::norm != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("p", p);
         operands.value("dim", dim);
         const Call call(contract::kNorm, operands);
-        kernels::norm({ctx, call.tensor(0), call.tensor(1), optional_number(p), dim});
+        entry::norm({ctx, call.tensor(0), call.tensor(1), optional_number(p), dim});
     });
 }
 
@@ -199,7 +199,7 @@ DIOPI_API diopiError_t diopiNormBackward(diopiContextHandle_t ctx, diopiTensorHa
                                          diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t self,
                                          diopiConstTensorHandle_t norm, diopiSize_t dim, const diopiScalar_t* p) {
     return guarded("diopiNormBackward", ctx, [&] {
-        require_covered(kernels::norm_backward != nullptr);
+        require_covered(entry::norm_backward != nullptr);
         OperandList<6> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -208,7 +208,7 @@ DIOPI_API diopiError_t diopiNormBackward(diopiContextHandle_t ctx, diopiTensorHa
         operands.value("dim", dim);
         operands.value("p", p);
         const Call call(contract::kNormBackward, operands);
-        kernels::norm_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), dim, number(*p)});
+        entry::norm_backward({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), dim, number(*p)});
     });
 }
 
@@ -216,7 +216,7 @@ DIOPI_API diopiError_t diopiLinalgVecNorm(diopiContextHandle_t ctx, diopiTensorH
                                           diopiConstTensorHandle_t input, diopiScalar_t* ord, diopiSize_t dim,
                                           bool keepdim) {
     return guarded("diopiLinalgVecNorm", ctx, [&] {
-        require_covered(kernels::linalg_vec_norm != nullptr);
+        require_covered(entry::linalg_vec_norm != nullptr);
         OperandList<5> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -224,33 +224,33 @@ DIOPI_API diopiError_t diopiLinalgVecNorm(diopiContextHandle_t ctx, diopiTensorH
         operands.value("dim", dim);
         operands.value("keepdim", keepdim);
         const Call call(contract::kLinalgVecNorm, operands);
-        kernels::linalg_vec_norm({ctx, call.tensor(0), call.tensor(1), number(*ord), dim, keepdim});
+        entry::linalg_vec_norm({ctx, call.tensor(0), call.tensor(1), number(*ord), dim, keepdim});
     });
 }
 
 DIOPI_API diopiError_t diopiProd(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                  const int64_t* dim) {
     return guarded("diopiProd", ctx, [&] {
-        require_covered(kernels::prod != nullptr);
+        require_covered(entry::prod != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("dim", dim);
         const Call call(contract::kProd, operands);
-        kernels::prod({ctx, call.tensor(0), call.tensor(1), optional_value(dim)});
+        entry::prod({ctx, call.tensor(0), call.tensor(1), optional_value(dim)});
     });
 }
 
 DIOPI_API diopiError_t diopiAmax(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t self,
                                  diopiSize_t dim, bool keepdim) {
     return guarded("diopiAmax", ctx, [&] {
-        require_covered(kernels::amax != nullptr);
+        require_covered(entry::amax != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.in("self", self);
         operands.value("dim", dim);
         operands.value("keepdim", keepdim);
         const Call call(contract::kAmax, operands);
-        kernels::amax({ctx, call.tensor(0), call.tensor(1), dim, keepdim});
+        entry::amax({ctx, call.tensor(0), call.tensor(1), dim, keepdim});
     });
 }

@@ -6,7 +6,7 @@
 
 #include "diopi_core/entry.h"
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 struct MeanArgs {
     diopiContextHandle_t ctx;
@@ -162,6 +162,6 @@ struct AmaxArgs {
 };
 DIOPI_OPTIONAL void amax(const AmaxArgs& args);
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry
 
 #endif  // DIOPIGEN_ENTRY_REDUCTION_H_

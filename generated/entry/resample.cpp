@@ -8,34 +8,34 @@
 #include "contracts.h"
 #include "diopi_core/call.h"
 
-using namespace diopi::core;
-namespace kernels = diopi::kernels;
+using namespace diopigen::core;
+namespace entry = diopigen::entry;
 
 DIOPI_API diopiError_t diopiGridSample(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                        diopiConstTensorHandle_t input, diopiConstTensorHandle_t grid,
                                        const char* mode) {
     return guarded("diopiGridSample", ctx, [&] {
-        require_covered(kernels::grid_sample != nullptr);
+        require_covered(entry::grid_sample != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.in("grid", grid);
         operands.value("mode", mode);
         const Call call(contract::kGridSample, operands);
-        kernels::grid_sample({ctx, call.tensor(0), call.tensor(1), call.tensor(2), text(mode)});
+        entry::grid_sample({ctx, call.tensor(0), call.tensor(1), call.tensor(2), text(mode)});
     });
 }
 
 DIOPI_API diopiError_t diopiUpsampleNearest(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                             diopiConstTensorHandle_t input, diopiSize_t size) {
     return guarded("diopiUpsampleNearest", ctx, [&] {
-        require_covered(kernels::upsample_nearest != nullptr);
+        require_covered(entry::upsample_nearest != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("size", size);
         const Call call(contract::kUpsampleNearest, operands);
-        kernels::upsample_nearest({ctx, call.tensor(0), call.tensor(1), size});
+        entry::upsample_nearest({ctx, call.tensor(0), call.tensor(1), size});
     });
 }
 
@@ -43,14 +43,14 @@ DIOPI_API diopiError_t diopiUpsampleNearestBackward(diopiContextHandle_t ctx, di
                                                     diopiConstTensorHandle_t grad_output, diopiSize_t out_size,
                                                     diopiSize_t in_size) {
     return guarded("diopiUpsampleNearestBackward", ctx, [&] {
-        require_covered(kernels::upsample_nearest_backward != nullptr);
+        require_covered(entry::upsample_nearest_backward != nullptr);
         OperandList<4> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
         operands.value("out_size", out_size);
         operands.value("in_size", in_size);
         const Call call(contract::kUpsampleNearestBackward, operands);
-        kernels::upsample_nearest_backward({ctx, call.tensor(0), call.tensor(1), out_size, in_size});
+        entry::upsample_nearest_backward({ctx, call.tensor(0), call.tensor(1), out_size, in_size});
     });
 }
 
@@ -58,7 +58,7 @@ DIOPI_API diopiError_t diopiUpsampleLinear(diopiContextHandle_t ctx, diopiTensor
                                            diopiConstTensorHandle_t input, diopiSize_t size, bool align_corners,
                                            const char* mode) {
     return guarded("diopiUpsampleLinear", ctx, [&] {
-        require_covered(kernels::upsample_linear != nullptr);
+        require_covered(entry::upsample_linear != nullptr);
         OperandList<5> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -66,7 +66,7 @@ DIOPI_API diopiError_t diopiUpsampleLinear(diopiContextHandle_t ctx, diopiTensor
         operands.value("align_corners", align_corners);
         operands.value("mode", mode);
         const Call call(contract::kUpsampleLinear, operands);
-        kernels::upsample_linear({ctx, call.tensor(0), call.tensor(1), size, align_corners, text(mode)});
+        entry::upsample_linear({ctx, call.tensor(0), call.tensor(1), size, align_corners, text(mode)});
     });
 }
 
@@ -74,7 +74,7 @@ DIOPI_API diopiError_t diopiUpsampleLinearBackward(diopiContextHandle_t ctx, dio
                                                    diopiConstTensorHandle_t grad_output, diopiSize_t out_size,
                                                    diopiSize_t in_size, bool align_corners, const char* mode) {
     return guarded("diopiUpsampleLinearBackward", ctx, [&] {
-        require_covered(kernels::upsample_linear_backward != nullptr);
+        require_covered(entry::upsample_linear_backward != nullptr);
         OperandList<6> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -83,7 +83,7 @@ DIOPI_API diopiError_t diopiUpsampleLinearBackward(diopiContextHandle_t ctx, dio
         operands.value("align_corners", align_corners);
         operands.value("mode", mode);
         const Call call(contract::kUpsampleLinearBackward, operands);
-        kernels::upsample_linear_backward(
+        entry::upsample_linear_backward(
             {ctx, call.tensor(0), call.tensor(1), out_size, in_size, align_corners, text(mode)});
     });
 }
@@ -92,7 +92,7 @@ DIOPI_API diopiError_t diopiIm2Col(diopiContextHandle_t ctx, diopiTensorHandle_t
                                    diopiSize_t kernel_size, diopiSize_t dilation, diopiSize_t padding,
                                    diopiSize_t stride) {
     return guarded("diopiIm2Col", ctx, [&] {
-        require_covered(kernels::im2_col != nullptr);
+        require_covered(entry::im2_col != nullptr);
         OperandList<6> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -101,7 +101,7 @@ DIOPI_API diopiError_t diopiIm2Col(diopiContextHandle_t ctx, diopiTensorHandle_t
         operands.value("padding", padding);
         operands.value("stride", stride);
         const Call call(contract::kIm2Col, operands);
-        kernels::im2_col({ctx, call.tensor(0), call.tensor(1), kernel_size, dilation, padding, stride});
+        entry::im2_col({ctx, call.tensor(0), call.tensor(1), kernel_size, dilation, padding, stride});
     });
 }
 
@@ -109,7 +109,7 @@ DIOPI_API diopiError_t diopiCol2Im(diopiContextHandle_t ctx, diopiTensorHandle_t
                                    diopiSize_t output_size, diopiSize_t kernel_size, diopiSize_t dilation,
                                    diopiSize_t padding, diopiSize_t stride) {
     return guarded("diopiCol2Im", ctx, [&] {
-        require_covered(kernels::col2_im != nullptr);
+        require_covered(entry::col2_im != nullptr);
         OperandList<7> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -119,6 +119,6 @@ DIOPI_API diopiError_t diopiCol2Im(diopiContextHandle_t ctx, diopiTensorHandle_t
         operands.value("padding", padding);
         operands.value("stride", stride);
         const Call call(contract::kCol2Im, operands);
-        kernels::col2_im({ctx, call.tensor(0), call.tensor(1), output_size, kernel_size, dilation, padding, stride});
+        entry::col2_im({ctx, call.tensor(0), call.tensor(1), output_size, kernel_size, dilation, padding, stride});
     });
 }

@@ -6,7 +6,7 @@
 
 #include "diopi_core/entry.h"
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 struct GridSampleArgs {
     diopiContextHandle_t ctx;
@@ -78,6 +78,6 @@ struct Col2ImArgs {
 };
 DIOPI_OPTIONAL void col2_im(const Col2ImArgs& args);
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry
 
 #endif  // DIOPIGEN_ENTRY_RESAMPLE_H_

@@ -8,27 +8,27 @@
 #include "contracts.h"
 #include "diopi_core/call.h"
 
-using namespace diopi::core;
-namespace kernels = diopi::kernels;
+using namespace diopigen::core;
+namespace entry = diopigen::entry;
 
 DIOPI_API diopiError_t diopiGetNativeMemoryFormat(diopiContextHandle_t ctx, diopiConstTensorHandle_t input,
                                                   int64_t* format) {
     return guarded("diopiGetNativeMemoryFormat", ctx, [&] {
-        require_covered(kernels::get_native_memory_format != nullptr);
+        require_covered(entry::get_native_memory_format != nullptr);
         OperandList<2> operands;
         operands.in("input", input);
         operands.value("format", format, contract::Direction::inout);
         const Call call(contract::kGetNativeMemoryFormat, operands);
-        kernels::get_native_memory_format({ctx, call.tensor(0), format});
+        entry::get_native_memory_format({ctx, call.tensor(0), format});
     });
 }
 
 DIOPI_API diopiError_t diopiTensorDestructionHook(diopiContextHandle_t ctx, void* ptr) {
     return guarded("diopiTensorDestructionHook", ctx, [&] {
-        require_covered(kernels::tensor_destruction_hook != nullptr);
+        require_covered(entry::tensor_destruction_hook != nullptr);
         OperandList<1> operands;
         operands.value("ptr", ptr);
         const Call call(contract::kTensorDestructionHook, operands);
-        kernels::tensor_destruction_hook({ctx, ptr});
+        entry::tensor_destruction_hook({ctx, ptr});
     });
 }

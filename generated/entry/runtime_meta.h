@@ -6,7 +6,7 @@
 
 #include "diopi_core/entry.h"
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 struct GetNativeMemoryFormatArgs {
     diopiContextHandle_t ctx;
@@ -21,6 +21,6 @@ struct TensorDestructionHookArgs {
 };
 DIOPI_OPTIONAL void tensor_destruction_hook(const TensorDestructionHookArgs& args);
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry
 
 #endif  // DIOPIGEN_ENTRY_RUNTIME_META_H_

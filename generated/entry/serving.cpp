@@ -8,15 +8,15 @@
 #include "contracts.h"
 #include "diopi_core/call.h"
 
-using namespace diopi::core;
-namespace kernels = diopi::kernels;
+using namespace diopigen::core;
+namespace entry = diopigen::entry;
 
 DIOPI_API diopiError_t diopiFusedSiluFfnInp(diopiContextHandle_t ctx, diopiTensorHandle_t inoutput,
                                             diopiConstTensorHandle_t weight1, diopiConstTensorHandle_t weight2,
                                             diopiConstTensorHandle_t weight3, diopiTensorHandle_t workspace,
                                             int64_t* workspace_size, int64_t fusion_level) {
     return guarded("diopiFusedSiluFfnInp", ctx, [&] {
-        require_covered(kernels::fused_silu_ffn_inp != nullptr);
+        require_covered(entry::fused_silu_ffn_inp != nullptr);
         OperandList<7> operands;
         operands.inout("inoutput", inoutput);
         operands.in("weight1", weight1);
@@ -26,21 +26,21 @@ DIOPI_API diopiError_t diopiFusedSiluFfnInp(diopiContextHandle_t ctx, diopiTenso
         operands.value("workspace_size", workspace_size, contract::Direction::inout);
         operands.value("fusion_level", fusion_level);
         const Call call(contract::kFusedSiluFfnInp, operands);
-        kernels::fused_silu_ffn_inp({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
-                                     call.tensor(4), workspace_size, fusion_level});
+        entry::fused_silu_ffn_inp({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
+                                   workspace_size, fusion_level});
     });
 }
 
 DIOPI_API diopiError_t diopiRootMeanSquareNormInp(diopiContextHandle_t ctx, diopiTensorHandle_t inoutput,
                                                   diopiConstTensorHandle_t scale, float eps) {
     return guarded("diopiRootMeanSquareNormInp", ctx, [&] {
-        require_covered(kernels::root_mean_square_norm_inp != nullptr);
+        require_covered(entry::root_mean_square_norm_inp != nullptr);
         OperandList<3> operands;
         operands.inout("inoutput", inoutput);
         operands.in("scale", scale);
         operands.value("eps", eps);
         const Call call(contract::kRootMeanSquareNormInp, operands);
-        kernels::root_mean_square_norm_inp({ctx, call.tensor(0), call.tensor(1), eps});
+        entry::root_mean_square_norm_inp({ctx, call.tensor(0), call.tensor(1), eps});
     });
 }
 
@@ -48,7 +48,7 @@ DIOPI_API diopiError_t diopiFusedAddRootMeanSquareNormInp(diopiContextHandle_t c
                                                           diopiTensorHandle_t residual, diopiConstTensorHandle_t bias,
                                                           diopiConstTensorHandle_t scale, float eps) {
     return guarded("diopiFusedAddRootMeanSquareNormInp", ctx, [&] {
-        require_covered(kernels::fused_add_root_mean_square_norm_inp != nullptr);
+        require_covered(entry::fused_add_root_mean_square_norm_inp != nullptr);
         OperandList<5> operands;
         operands.inout("inoutput", inoutput);
         operands.inout("residual", residual);
@@ -56,7 +56,7 @@ DIOPI_API diopiError_t diopiFusedAddRootMeanSquareNormInp(diopiContextHandle_t c
         operands.in("scale", scale);
         operands.value("eps", eps);
         const Call call(contract::kFusedAddRootMeanSquareNormInp, operands);
-        kernels::fused_add_root_mean_square_norm_inp(
+        entry::fused_add_root_mean_square_norm_inp(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), eps});
     });
 }
@@ -69,7 +69,7 @@ DIOPI_API diopiError_t diopiFusedContextAttentionInp(
     int64_t size_per_head, int64_t max_seq_len, int64_t max_q_len, int64_t max_kv_len, int64_t rotary_embedding,
     float rope_theta) {
     return guarded("diopiFusedContextAttentionInp", ctx, [&] {
-        require_covered(kernels::fused_context_attention_inp != nullptr);
+        require_covered(entry::fused_context_attention_inp != nullptr);
         OperandList<20> operands;
         operands.inout("inoutput", inoutput);
         operands.in("qkv_weight", qkv_weight);
@@ -92,7 +92,7 @@ DIOPI_API diopiError_t diopiFusedContextAttentionInp(
         operands.value("rotary_embedding", rotary_embedding);
         operands.value("rope_theta", rope_theta);
         const Call call(contract::kFusedContextAttentionInp, operands);
-        kernels::FusedContextAttentionInpArgs args{};
+        entry::FusedContextAttentionInpArgs args{};
         args.ctx = ctx;
         args.inoutput = call.tensor(0);
         args.qkv_weight = call.tensor(1);
@@ -114,7 +114,7 @@ DIOPI_API diopiError_t diopiFusedContextAttentionInp(
         args.max_kv_len = max_kv_len;
         args.rotary_embedding = rotary_embedding;
         args.rope_theta = rope_theta;
-        kernels::fused_context_attention_inp(args);
+        entry::fused_context_attention_inp(args);
     });
 }
 
@@ -126,7 +126,7 @@ DIOPI_API diopiError_t diopiFusedDecoderAttentionInp(
     int64_t layer_id, int64_t local_head_num, int64_t local_kv_head_num, int64_t size_per_head, int64_t max_seq_len,
     int64_t rotary_embedding, float rope_theta) {
     return guarded("diopiFusedDecoderAttentionInp", ctx, [&] {
-        require_covered(kernels::fused_decoder_attention_inp != nullptr);
+        require_covered(entry::fused_decoder_attention_inp != nullptr);
         OperandList<19> operands;
         operands.inout("inoutput", inoutput);
         operands.in("qkv_weight", qkv_weight);
@@ -148,7 +148,7 @@ DIOPI_API diopiError_t diopiFusedDecoderAttentionInp(
         operands.value("rotary_embedding", rotary_embedding);
         operands.value("rope_theta", rope_theta);
         const Call call(contract::kFusedDecoderAttentionInp, operands);
-        kernels::FusedDecoderAttentionInpArgs args{};
+        entry::FusedDecoderAttentionInpArgs args{};
         args.ctx = ctx;
         args.inoutput = call.tensor(0);
         args.qkv_weight = call.tensor(1);
@@ -169,7 +169,7 @@ DIOPI_API diopiError_t diopiFusedDecoderAttentionInp(
         args.max_seq_len = max_seq_len;
         args.rotary_embedding = rotary_embedding;
         args.rope_theta = rope_theta;
-        kernels::fused_decoder_attention_inp(args);
+        entry::fused_decoder_attention_inp(args);
     });
 }
 
@@ -178,7 +178,7 @@ DIOPI_API diopiError_t diopiSetupTopkRuntimeArgsInp(diopiContextHandle_t ctx, di
                                                     int64_t batch_size, int64_t top_k, int64_t top_ks_size, float top_p,
                                                     int64_t top_ps_size) {
     return guarded("diopiSetupTopkRuntimeArgsInp", ctx, [&] {
-        require_covered(kernels::setup_topk_runtime_args_inp != nullptr);
+        require_covered(entry::setup_topk_runtime_args_inp != nullptr);
         OperandList<8> operands;
         operands.inout("top_ks", top_ks);
         operands.inout("top_ps", top_ps);
@@ -189,7 +189,7 @@ DIOPI_API diopiError_t diopiSetupTopkRuntimeArgsInp(diopiContextHandle_t ctx, di
         operands.value("top_p", top_p);
         operands.value("top_ps_size", top_ps_size);
         const Call call(contract::kSetupTopkRuntimeArgsInp, operands);
-        kernels::setup_topk_runtime_args_inp(
+        entry::setup_topk_runtime_args_inp(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), batch_size, top_k, top_ks_size, top_p, top_ps_size});
     });
 }
@@ -204,7 +204,7 @@ DIOPI_API diopiError_t diopiTopKSampling(diopiContextHandle_t ctx, diopiTensorHa
                                          diopiTensorHandle_t cum_log_probs, diopiTensorHandle_t output_log_probs,
                                          diopiGeneratorHandle_t* generators) {
     return guarded("diopiTopKSampling", ctx, [&] {
-        require_covered(kernels::top_k_sampling != nullptr);
+        require_covered(entry::top_k_sampling != nullptr);
         OperandList<17> operands;
         operands.inout("output_ids", output_ids);
         operands.inout("logits", logits);
@@ -224,7 +224,7 @@ DIOPI_API diopiError_t diopiTopKSampling(diopiContextHandle_t ctx, diopiTensorHa
         operands.inout("output_log_probs", output_log_probs);
         operands.value("generators", generators, contract::Direction::inout);
         const Call call(contract::kTopKSampling, operands);
-        kernels::TopKSamplingArgs args{};
+        entry::TopKSamplingArgs args{};
         args.ctx = ctx;
         args.output_ids = call.tensor(0);
         args.logits = call.tensor(1);
@@ -243,7 +243,7 @@ DIOPI_API diopiError_t diopiTopKSampling(diopiContextHandle_t ctx, diopiTensorHa
         args.cum_log_probs = call.tensor(14);
         args.output_log_probs = call.tensor(15);
         args.generators = generators;
-        kernels::top_k_sampling(args);
+        entry::top_k_sampling(args);
     });
 }
 
@@ -255,7 +255,7 @@ DIOPI_API diopiError_t diopiSetupToppRuntimeArgsInp(diopiContextHandle_t ctx, di
                                                     diopiTensorHandle_t top_p_min_buf, float top_p_min,
                                                     diopiTensorHandle_t top_p_reset_ids_buf, int64_t top_p_reset_ids) {
     return guarded("diopiSetupToppRuntimeArgsInp", ctx, [&] {
-        require_covered(kernels::setup_topp_runtime_args_inp != nullptr);
+        require_covered(entry::setup_topp_runtime_args_inp != nullptr);
         OperandList<15> operands;
         operands.inout("top_ks", top_ks);
         operands.inout("top_ps", top_ps);
@@ -273,7 +273,7 @@ DIOPI_API diopiError_t diopiSetupToppRuntimeArgsInp(diopiContextHandle_t ctx, di
         operands.out("top_p_reset_ids_buf", top_p_reset_ids_buf);
         operands.value("top_p_reset_ids", top_p_reset_ids);
         const Call call(contract::kSetupToppRuntimeArgsInp, operands);
-        kernels::SetupToppRuntimeArgsInpArgs args{};
+        entry::SetupToppRuntimeArgsInpArgs args{};
         args.ctx = ctx;
         args.top_ks = call.tensor(0);
         args.top_ps = call.tensor(1);
@@ -290,7 +290,7 @@ DIOPI_API diopiError_t diopiSetupToppRuntimeArgsInp(diopiContextHandle_t ctx, di
         args.top_p_min = top_p_min;
         args.top_p_reset_ids_buf = call.tensor(13);
         args.top_p_reset_ids = top_p_reset_ids;
-        kernels::setup_topp_runtime_args_inp(args);
+        entry::setup_topp_runtime_args_inp(args);
     });
 }
 
@@ -304,7 +304,7 @@ DIOPI_API diopiError_t diopiTopPSampling(diopiContextHandle_t ctx, diopiTensorHa
                                          diopiConstTensorHandle_t skip_decode, diopiTensorHandle_t cum_log_probs,
                                          diopiTensorHandle_t output_log_probs, diopiGeneratorHandle_t* generators) {
     return guarded("diopiTopPSampling", ctx, [&] {
-        require_covered(kernels::top_p_sampling != nullptr);
+        require_covered(entry::top_p_sampling != nullptr);
         OperandList<18> operands;
         operands.inout("output_ids", output_ids);
         operands.inout("logits", logits);
@@ -325,7 +325,7 @@ DIOPI_API diopiError_t diopiTopPSampling(diopiContextHandle_t ctx, diopiTensorHa
         operands.inout("output_log_probs", output_log_probs);
         operands.value("generators", generators, contract::Direction::inout);
         const Call call(contract::kTopPSampling, operands);
-        kernels::TopPSamplingArgs args{};
+        entry::TopPSamplingArgs args{};
         args.ctx = ctx;
         args.output_ids = call.tensor(0);
         args.logits = call.tensor(1);
@@ -345,7 +345,7 @@ DIOPI_API diopiError_t diopiTopPSampling(diopiContextHandle_t ctx, diopiTensorHa
         args.cum_log_probs = call.tensor(15);
         args.output_log_probs = call.tensor(16);
         args.generators = generators;
-        kernels::top_p_sampling(args);
+        entry::top_p_sampling(args);
     });
 }
 
@@ -354,7 +354,7 @@ DIOPI_API diopiError_t diopiGatherOutput(diopiContextHandle_t ctx, diopiTensorHa
                                          int64_t max_context_len, int64_t max_gen_step, int64_t max_output_len,
                                          int64_t batch_size) {
     return guarded("diopiGatherOutput", ctx, [&] {
-        require_covered(kernels::gather_output != nullptr);
+        require_covered(entry::gather_output != nullptr);
         OperandList<7> operands;
         operands.inout("output_ids", output_ids);
         operands.in("ids", ids);
@@ -364,21 +364,21 @@ DIOPI_API diopiError_t diopiGatherOutput(diopiContextHandle_t ctx, diopiTensorHa
         operands.value("max_output_len", max_output_len);
         operands.value("batch_size", batch_size);
         const Call call(contract::kGatherOutput, operands);
-        kernels::gather_output({ctx, call.tensor(0), call.tensor(1), call.tensor(2), max_context_len, max_gen_step,
-                                max_output_len, batch_size});
+        entry::gather_output({ctx, call.tensor(0), call.tensor(1), call.tensor(2), max_context_len, max_gen_step,
+                              max_output_len, batch_size});
     });
 }
 
 DIOPI_API diopiError_t diopiPlusScalarInp(diopiContextHandle_t ctx, diopiTensorHandle_t inoutput, const int64_t val,
                                           const int64_t size) {
     return guarded("diopiPlusScalarInp", ctx, [&] {
-        require_covered(kernels::plus_scalar_inp != nullptr);
+        require_covered(entry::plus_scalar_inp != nullptr);
         OperandList<3> operands;
         operands.inout("inoutput", inoutput);
         operands.value("val", val);
         operands.value("size", size);
         const Call call(contract::kPlusScalarInp, operands);
-        kernels::plus_scalar_inp({ctx, call.tensor(0), val, size});
+        entry::plus_scalar_inp({ctx, call.tensor(0), val, size});
     });
 }
 
@@ -386,14 +386,14 @@ DIOPI_API diopiError_t diopiUpdatePaddingCount(diopiContextHandle_t ctx, diopiTe
                                                diopiConstTensorHandle_t input_lengths, int64_t max_input_length,
                                                int64_t batch_size) {
     return guarded("diopiUpdatePaddingCount", ctx, [&] {
-        require_covered(kernels::update_padding_count != nullptr);
+        require_covered(entry::update_padding_count != nullptr);
         OperandList<4> operands;
         operands.inout("total_padding_count", total_padding_count);
         operands.in("input_lengths", input_lengths);
         operands.value("max_input_length", max_input_length);
         operands.value("batch_size", batch_size);
         const Call call(contract::kUpdatePaddingCount, operands);
-        kernels::update_padding_count({ctx, call.tensor(0), call.tensor(1), max_input_length, batch_size});
+        entry::update_padding_count({ctx, call.tensor(0), call.tensor(1), max_input_length, batch_size});
     });
 }
 
@@ -401,7 +401,7 @@ DIOPI_API diopiError_t diopiTransposeAxis01(diopiContextHandle_t ctx, diopiTenso
                                             diopiConstTensorHandle_t input, const int64_t dim0, const int64_t dim1,
                                             const int64_t dim2) {
     return guarded("diopiTransposeAxis01", ctx, [&] {
-        require_covered(kernels::transpose_axis01 != nullptr);
+        require_covered(entry::transpose_axis01 != nullptr);
         OperandList<5> operands;
         operands.out("output", output);
         operands.in("input", input);
@@ -409,7 +409,7 @@ DIOPI_API diopiError_t diopiTransposeAxis01(diopiContextHandle_t ctx, diopiTenso
         operands.value("dim1", dim1);
         operands.value("dim2", dim2);
         const Call call(contract::kTransposeAxis01, operands);
-        kernels::transpose_axis01({ctx, call.tensor(0), call.tensor(1), dim0, dim1, dim2});
+        entry::transpose_axis01({ctx, call.tensor(0), call.tensor(1), dim0, dim1, dim2});
     });
 }
 
@@ -418,7 +418,7 @@ DIOPI_API diopiError_t diopiEmbeddingLookupPosEncoding(diopiContextHandle_t ctx,
                                                        diopiConstTensorHandle_t all_ids, const int64_t batch_size,
                                                        const int64_t hidden_units, const int64_t step) {
     return guarded("diopiEmbeddingLookupPosEncoding", ctx, [&] {
-        require_covered(kernels::embedding_lookup_pos_encoding != nullptr);
+        require_covered(entry::embedding_lookup_pos_encoding != nullptr);
         OperandList<6> operands;
         operands.out("from_tensor", from_tensor);
         operands.in("embedding_table", embedding_table);
@@ -427,7 +427,7 @@ DIOPI_API diopiError_t diopiEmbeddingLookupPosEncoding(diopiContextHandle_t ctx,
         operands.value("hidden_units", hidden_units);
         operands.value("step", step);
         const Call call(contract::kEmbeddingLookupPosEncoding, operands);
-        kernels::embedding_lookup_pos_encoding(
+        entry::embedding_lookup_pos_encoding(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), batch_size, hidden_units, step});
     });
 }
@@ -436,7 +436,7 @@ DIOPI_API diopiError_t diopiInputIdsEmbeddingLookupPosEncoding(
     diopiContextHandle_t ctx, diopiTensorHandle_t from_tensor, diopiConstTensorHandle_t input_ids,
     diopiConstTensorHandle_t embedding_table, const int64_t input_lengths, const int64_t hidden_units) {
     return guarded("diopiInputIdsEmbeddingLookupPosEncoding", ctx, [&] {
-        require_covered(kernels::input_ids_embedding_lookup_pos_encoding != nullptr);
+        require_covered(entry::input_ids_embedding_lookup_pos_encoding != nullptr);
         OperandList<5> operands;
         operands.out("from_tensor", from_tensor);
         operands.in("input_ids", input_ids);
@@ -444,7 +444,7 @@ DIOPI_API diopiError_t diopiInputIdsEmbeddingLookupPosEncoding(
         operands.value("input_lengths", input_lengths);
         operands.value("hidden_units", hidden_units);
         const Call call(contract::kInputIdsEmbeddingLookupPosEncoding, operands);
-        kernels::input_ids_embedding_lookup_pos_encoding(
+        entry::input_ids_embedding_lookup_pos_encoding(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), input_lengths, hidden_units});
     });
 }
@@ -454,7 +454,7 @@ DIOPI_API diopiError_t diopiBanBadWordsInp(diopiContextHandle_t ctx, diopiTensor
                                            int64_t id_offset, int64_t bad_words_len, bool share_words,
                                            int64_t batch_size, int64_t vocab_size, int64_t step) {
     return guarded("diopiBanBadWordsInp", ctx, [&] {
-        require_covered(kernels::ban_bad_words_inp != nullptr);
+        require_covered(entry::ban_bad_words_inp != nullptr);
         OperandList<9> operands;
         operands.inout("logits", logits);
         operands.in("output_ids", output_ids);
@@ -466,8 +466,8 @@ DIOPI_API diopiError_t diopiBanBadWordsInp(diopiContextHandle_t ctx, diopiTensor
         operands.value("vocab_size", vocab_size);
         operands.value("step", step);
         const Call call(contract::kBanBadWordsInp, operands);
-        kernels::ban_bad_words_inp({ctx, call.tensor(0), call.tensor(1), call.tensor(2), id_offset, bad_words_len,
-                                    share_words, batch_size, vocab_size, step});
+        entry::ban_bad_words_inp({ctx, call.tensor(0), call.tensor(1), call.tensor(2), id_offset, bad_words_len,
+                                  share_words, batch_size, vocab_size, step});
     });
 }
 
@@ -476,7 +476,7 @@ DIOPI_API diopiError_t diopiStopWordsCriterion(diopiContextHandle_t ctx, diopiCo
                                                int64_t id_offset, int64_t stop_words_len, int64_t batch_size,
                                                int64_t step) {
     return guarded("diopiStopWordsCriterion", ctx, [&] {
-        require_covered(kernels::stop_words_criterion != nullptr);
+        require_covered(entry::stop_words_criterion != nullptr);
         OperandList<7> operands;
         operands.in("output_ids", output_ids);
         operands.in("stop_words", stop_words);
@@ -486,7 +486,7 @@ DIOPI_API diopiError_t diopiStopWordsCriterion(diopiContextHandle_t ctx, diopiCo
         operands.value("batch_size", batch_size);
         operands.value("step", step);
         const Call call(contract::kStopWordsCriterion, operands);
-        kernels::stop_words_criterion(
+        entry::stop_words_criterion(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), id_offset, stop_words_len, batch_size, step});
     });
 }
@@ -496,7 +496,7 @@ DIOPI_API diopiError_t diopiLengthCriterion(diopiContextHandle_t ctx, diopiTenso
                                             diopiConstTensorHandle_t sequence_limit_length, int64_t batch_size,
                                             int64_t step) {
     return guarded("diopiLengthCriterion", ctx, [&] {
-        require_covered(kernels::length_criterion != nullptr);
+        require_covered(entry::length_criterion != nullptr);
         OperandList<6> operands;
         operands.inout("finished", finished);
         operands.out("should_stop", should_stop);
@@ -505,7 +505,7 @@ DIOPI_API diopiError_t diopiLengthCriterion(diopiContextHandle_t ctx, diopiTenso
         operands.value("batch_size", batch_size);
         operands.value("step", step);
         const Call call(contract::kLengthCriterion, operands);
-        kernels::length_criterion(
+        entry::length_criterion(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), batch_size, step});
     });
 }
@@ -518,7 +518,7 @@ DIOPI_API diopiError_t diopiBatchApplyRepetitionPenaltyInp(diopiContextHandle_t 
                                                            const int64_t max_input_length, const int64_t step,
                                                            const int64_t penalty_type) {
     return guarded("diopiBatchApplyRepetitionPenaltyInp", ctx, [&] {
-        require_covered(kernels::batch_apply_repetition_penalty_inp != nullptr);
+        require_covered(entry::batch_apply_repetition_penalty_inp != nullptr);
         OperandList<9> operands;
         operands.inout("logits", logits);
         operands.in("penalties", penalties);
@@ -530,8 +530,8 @@ DIOPI_API diopiError_t diopiBatchApplyRepetitionPenaltyInp(diopiContextHandle_t 
         operands.value("step", step);
         operands.value("penalty_type", penalty_type);
         const Call call(contract::kBatchApplyRepetitionPenaltyInp, operands);
-        kernels::batch_apply_repetition_penalty_inp({ctx, call.tensor(0), call.tensor(1), call.tensor(2), batch_size,
-                                                     vocab_size, call.tensor(5), max_input_length, step, penalty_type});
+        entry::batch_apply_repetition_penalty_inp({ctx, call.tensor(0), call.tensor(1), call.tensor(2), batch_size,
+                                                   vocab_size, call.tensor(5), max_input_length, step, penalty_type});
     });
 }
 
@@ -541,7 +541,7 @@ DIOPI_API diopiError_t diopiBatchApplyTemperaturePenaltyInp(diopiContextHandle_t
                                                             const int64_t batch_size, const int64_t vocab_size,
                                                             const int64_t vocab_size_padd) {
     return guarded("diopiBatchApplyTemperaturePenaltyInp", ctx, [&] {
-        require_covered(kernels::batch_apply_temperature_penalty_inp != nullptr);
+        require_covered(entry::batch_apply_temperature_penalty_inp != nullptr);
         OperandList<6> operands;
         operands.inout("logits", logits);
         operands.in("bias", bias);
@@ -550,7 +550,7 @@ DIOPI_API diopiError_t diopiBatchApplyTemperaturePenaltyInp(diopiContextHandle_t
         operands.value("vocab_size", vocab_size);
         operands.value("vocab_size_padd", vocab_size_padd);
         const Call call(contract::kBatchApplyTemperaturePenaltyInp, operands);
-        kernels::batch_apply_temperature_penalty_inp(
+        entry::batch_apply_temperature_penalty_inp(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), batch_size, vocab_size, vocab_size_padd});
     });
 }

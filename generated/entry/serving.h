@@ -6,7 +6,7 @@
 
 #include "diopi_core/entry.h"
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 struct FusedSiluFfnInpArgs {
     diopiContextHandle_t ctx;
@@ -287,6 +287,6 @@ struct BatchApplyTemperaturePenaltyInpArgs {
 };
 DIOPI_OPTIONAL void batch_apply_temperature_penalty_inp(const BatchApplyTemperaturePenaltyInpArgs& args);
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry
 
 #endif  // DIOPIGEN_ENTRY_SERVING_H_

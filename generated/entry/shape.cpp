@@ -8,40 +8,40 @@
 #include "contracts.h"
 #include "diopi_core/call.h"
 
-using namespace diopi::core;
-namespace kernels = diopi::kernels;
+using namespace diopigen::core;
+namespace entry = diopigen::entry;
 
 DIOPI_API diopiError_t diopiTril(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                  int64_t diagonal) {
     return guarded("diopiTril", ctx, [&] {
-        require_covered(kernels::tril != nullptr);
+        require_covered(entry::tril != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("diagonal", diagonal);
         const Call call(contract::kTril, operands);
-        kernels::tril({ctx, call.tensor(0), call.tensor(1), diagonal});
+        entry::tril({ctx, call.tensor(0), call.tensor(1), diagonal});
     });
 }
 
 DIOPI_API diopiError_t diopiCat(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t* tensors,
                                 int64_t num_inputs, int64_t dim) {
     return guarded("diopiCat", ctx, [&] {
-        require_covered(kernels::cat != nullptr);
+        require_covered(entry::cat != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.in("tensors", tensors, num_inputs);
         operands.value("num_inputs", num_inputs);
         operands.value("dim", dim);
         const Call call(contract::kCat, operands);
-        kernels::cat({ctx, call.tensor(0), call.tensors(1), num_inputs, dim});
+        entry::cat({ctx, call.tensor(0), call.tensors(1), num_inputs, dim});
     });
 }
 
 DIOPI_API diopiError_t diopiSplitWithSizes(diopiContextHandle_t ctx, diopiTensorHandle_t* outs, int64_t num_outs,
                                            diopiConstTensorHandle_t input, const diopiSize_t splitSizes, int64_t dim) {
     return guarded("diopiSplitWithSizes", ctx, [&] {
-        require_covered(kernels::split_with_sizes != nullptr);
+        require_covered(entry::split_with_sizes != nullptr);
         OperandList<5> operands;
         operands.out("outs", outs, num_outs);
         operands.value("num_outs", num_outs);
@@ -49,42 +49,42 @@ DIOPI_API diopiError_t diopiSplitWithSizes(diopiContextHandle_t ctx, diopiTensor
         operands.value("splitSizes", splitSizes);
         operands.value("dim", dim);
         const Call call(contract::kSplitWithSizes, operands);
-        kernels::split_with_sizes({ctx, call.tensors(0), num_outs, call.tensor(2), splitSizes, dim});
+        entry::split_with_sizes({ctx, call.tensors(0), num_outs, call.tensor(2), splitSizes, dim});
     });
 }
 
 DIOPI_API diopiError_t diopiStack(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t* tensors,
                                   int64_t numTensors, int64_t dim) {
     return guarded("diopiStack", ctx, [&] {
-        require_covered(kernels::stack != nullptr);
+        require_covered(entry::stack != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.in("tensors", tensors, numTensors);
         operands.value("numTensors", numTensors);
         operands.value("dim", dim);
         const Call call(contract::kStack, operands);
-        kernels::stack({ctx, call.tensor(0), call.tensors(1), numTensors, dim});
+        entry::stack({ctx, call.tensor(0), call.tensors(1), numTensors, dim});
     });
 }
 
 DIOPI_API diopiError_t diopiTranspose(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                       int64_t dim0, int64_t dim1) {
     return guarded("diopiTranspose", ctx, [&] {
-        require_covered(kernels::transpose != nullptr);
+        require_covered(entry::transpose != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("dim0", dim0);
         operands.value("dim1", dim1);
         const Call call(contract::kTranspose, operands);
-        kernels::transpose({ctx, call.tensor(0), call.tensor(1), dim0, dim1});
+        entry::transpose({ctx, call.tensor(0), call.tensor(1), dim0, dim1});
     });
 }
 
 DIOPI_API diopiError_t diopiUnfold(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                    int64_t dim, int64_t size, int64_t step) {
     return guarded("diopiUnfold", ctx, [&] {
-        require_covered(kernels::unfold != nullptr);
+        require_covered(entry::unfold != nullptr);
         OperandList<5> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -92,7 +92,7 @@ DIOPI_API diopiError_t diopiUnfold(diopiContextHandle_t ctx, diopiTensorHandle_t
         operands.value("size", size);
         operands.value("step", step);
         const Call call(contract::kUnfold, operands);
-        kernels::unfold({ctx, call.tensor(0), call.tensor(1), dim, size, step});
+        entry::unfold({ctx, call.tensor(0), call.tensor(1), dim, size, step});
     });
 }
 
@@ -100,7 +100,7 @@ DIOPI_API diopiError_t diopiUnfoldBackward(diopiContextHandle_t ctx, diopiTensor
                                            diopiConstTensorHandle_t grad_output, diopiSize_t input_sizes, int64_t dim,
                                            int64_t size, int64_t step) {
     return guarded("diopiUnfoldBackward", ctx, [&] {
-        require_covered(kernels::unfold_backward != nullptr);
+        require_covered(entry::unfold_backward != nullptr);
         OperandList<6> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -109,38 +109,38 @@ DIOPI_API diopiError_t diopiUnfoldBackward(diopiContextHandle_t ctx, diopiTensor
         operands.value("size", size);
         operands.value("step", step);
         const Call call(contract::kUnfoldBackward, operands);
-        kernels::unfold_backward({ctx, call.tensor(0), call.tensor(1), input_sizes, dim, size, step});
+        entry::unfold_backward({ctx, call.tensor(0), call.tensor(1), input_sizes, dim, size, step});
     });
 }
 
 DIOPI_API diopiError_t diopiExpand(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
     return guarded("diopiExpand", ctx, [&] {
-        require_covered(kernels::expand != nullptr);
+        require_covered(entry::expand != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kExpand, operands);
-        kernels::expand({ctx, call.tensor(0), call.tensor(1)});
+        entry::expand({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiPermute(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                     diopiSize_t dims) {
     return guarded("diopiPermute", ctx, [&] {
-        require_covered(kernels::permute != nullptr);
+        require_covered(entry::permute != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("dims", dims);
         const Call call(contract::kPermute, operands);
-        kernels::permute({ctx, call.tensor(0), call.tensor(1), dims});
+        entry::permute({ctx, call.tensor(0), call.tensor(1), dims});
     });
 }
 
 DIOPI_API diopiError_t diopiPad(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                 diopiSize_t pad, const char* mode, const double* value) {
     return guarded("diopiPad", ctx, [&] {
-        require_covered(kernels::pad != nullptr);
+        require_covered(entry::pad != nullptr);
         OperandList<5> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -148,132 +148,132 @@ DIOPI_API diopiError_t diopiPad(diopiContextHandle_t ctx, diopiTensorHandle_t ou
         operands.value("mode", mode);
         operands.value("value", value);
         const Call call(contract::kPad, operands);
-        kernels::pad({ctx, call.tensor(0), call.tensor(1), pad, text(mode), optional_value(value)});
+        entry::pad({ctx, call.tensor(0), call.tensor(1), pad, text(mode), optional_value(value)});
     });
 }
 
 DIOPI_API diopiError_t diopiRoll(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                  diopiSize_t shifts, diopiSize_t dims) {
     return guarded("diopiRoll", ctx, [&] {
-        require_covered(kernels::roll != nullptr);
+        require_covered(entry::roll != nullptr);
         OperandList<4> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("shifts", shifts);
         operands.value("dims", dims);
         const Call call(contract::kRoll, operands);
-        kernels::roll({ctx, call.tensor(0), call.tensor(1), shifts, dims});
+        entry::roll({ctx, call.tensor(0), call.tensor(1), shifts, dims});
     });
 }
 
 DIOPI_API diopiError_t diopiFlip(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                  diopiSize_t dims) {
     return guarded("diopiFlip", ctx, [&] {
-        require_covered(kernels::flip != nullptr);
+        require_covered(entry::flip != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("dims", dims);
         const Call call(contract::kFlip, operands);
-        kernels::flip({ctx, call.tensor(0), call.tensor(1), dims});
+        entry::flip({ctx, call.tensor(0), call.tensor(1), dims});
     });
 }
 
 DIOPI_API diopiError_t diopiMeshGrid(diopiContextHandle_t ctx, diopiTensorHandle_t* outs,
                                      diopiConstTensorHandle_t* inputs, int64_t inputsNum) {
     return guarded("diopiMeshGrid", ctx, [&] {
-        require_covered(kernels::mesh_grid != nullptr);
+        require_covered(entry::mesh_grid != nullptr);
         OperandList<3> operands;
         operands.out("outs", outs, inputsNum);
         operands.in("inputs", inputs, inputsNum);
         operands.value("inputsNum", inputsNum);
         const Call call(contract::kMeshGrid, operands);
-        kernels::mesh_grid({ctx, call.tensors(0), call.tensors(1), inputsNum});
+        entry::mesh_grid({ctx, call.tensors(0), call.tensors(1), inputsNum});
     });
 }
 
 DIOPI_API diopiError_t diopiCopyInp(diopiContextHandle_t ctx, diopiConstTensorHandle_t src, diopiTensorHandle_t dest) {
     return guarded("diopiCopyInp", ctx, [&] {
-        require_covered(kernels::copy_inp != nullptr);
+        require_covered(entry::copy_inp != nullptr);
         OperandList<2> operands;
         operands.in("src", src);
         operands.out("dest", dest);
         const Call call(contract::kCopyInp, operands);
-        kernels::copy_inp({ctx, call.tensor(0), call.tensor(1)});
+        entry::copy_inp({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiRepeat(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                    diopiSize_t repeats_size) {
     return guarded("diopiRepeat", ctx, [&] {
-        require_covered(kernels::repeat != nullptr);
+        require_covered(entry::repeat != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("repeats_size", repeats_size);
         const Call call(contract::kRepeat, operands);
-        kernels::repeat({ctx, call.tensor(0), call.tensor(1), repeats_size});
+        entry::repeat({ctx, call.tensor(0), call.tensor(1), repeats_size});
     });
 }
 
 DIOPI_API diopiError_t diopiCastDtype(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                       diopiConstTensorHandle_t input) {
     return guarded("diopiCastDtype", ctx, [&] {
-        require_covered(kernels::cast_dtype != nullptr);
+        require_covered(entry::cast_dtype != nullptr);
         OperandList<2> operands;
         operands.out("out", out);
         operands.in("input", input);
         const Call call(contract::kCastDtype, operands);
-        kernels::cast_dtype({ctx, call.tensor(0), call.tensor(1)});
+        entry::cast_dtype({ctx, call.tensor(0), call.tensor(1)});
     });
 }
 
 DIOPI_API diopiError_t diopiTriu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                  int64_t diagonal) {
     return guarded("diopiTriu", ctx, [&] {
-        require_covered(kernels::triu != nullptr);
+        require_covered(entry::triu != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.value("diagonal", diagonal);
         const Call call(contract::kTriu, operands);
-        kernels::triu({ctx, call.tensor(0), call.tensor(1), diagonal});
+        entry::triu({ctx, call.tensor(0), call.tensor(1), diagonal});
     });
 }
 
 DIOPI_API diopiError_t diopiTriuInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, int64_t diagonal) {
     return guarded("diopiTriuInp", ctx, [&] {
-        require_covered(kernels::triu_inp != nullptr);
+        require_covered(entry::triu_inp != nullptr);
         OperandList<2> operands;
         operands.inout("input", input);
         operands.value("diagonal", diagonal);
         const Call call(contract::kTriuInp, operands);
-        kernels::triu_inp({ctx, call.tensor(0), diagonal});
+        entry::triu_inp({ctx, call.tensor(0), diagonal});
     });
 }
 
 DIOPI_API diopiError_t diopiContiguous(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
                                        diopiConstTensorHandle_t input, diopiMemoryFormat_t memoryFormat) {
     return guarded("diopiContiguous", ctx, [&] {
-        require_covered(kernels::contiguous != nullptr);
+        require_covered(entry::contiguous != nullptr);
         OperandList<3> operands;
         operands.allocated("out", out);
         operands.in("input", input);
         operands.value("memoryFormat", memoryFormat);
         const Call call(contract::kContiguous, operands);
-        kernels::contiguous({ctx, out, call.tensor(1), memoryFormat});
+        entry::contiguous({ctx, out, call.tensor(1), memoryFormat});
     });
 }
 
 DIOPI_API diopiError_t diopiNativeMemoryFormatCast(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
                                                    diopiTensorHandle_t in, int64_t format) {
     return guarded("diopiNativeMemoryFormatCast", ctx, [&] {
-        require_covered(kernels::native_memory_format_cast != nullptr);
+        require_covered(entry::native_memory_format_cast != nullptr);
         OperandList<3> operands;
         operands.allocated("out", out);
         operands.in("in", in);
         operands.value("format", format);
         const Call call(contract::kNativeMemoryFormatCast, operands);
-        kernels::native_memory_format_cast({ctx, out, call.tensor(1), format});
+        entry::native_memory_format_cast({ctx, out, call.tensor(1), format});
     });
 }

@@ -6,7 +6,7 @@
 
 #include "diopi_core/entry.h"
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 struct TrilArgs {
     diopiContextHandle_t ctx;
@@ -177,6 +177,6 @@ struct NativeMemoryFormatCastArgs {
 };
 DIOPI_OPTIONAL void native_memory_format_cast(const NativeMemoryFormatCastArgs& args);
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry
 
 #endif  // DIOPIGEN_ENTRY_SHAPE_H_

@@ -8,13 +8,13 @@
 #include "contracts.h"
 #include "diopi_core/call.h"
 
-using namespace diopi::core;
-namespace kernels = diopi::kernels;
+using namespace diopigen::core;
+namespace entry = diopigen::entry;
 
 DIOPI_API diopiError_t diopiSort(diopiContextHandle_t ctx, diopiTensorHandle_t values, diopiTensorHandle_t indices,
                                  diopiConstTensorHandle_t input, int64_t dim, bool descending, const bool* pStable) {
     return guarded("diopiSort", ctx, [&] {
-        require_covered(kernels::sort != nullptr);
+        require_covered(entry::sort != nullptr);
         OperandList<6> operands;
         operands.out("values", values);
         operands.out("indices", indices);
@@ -23,7 +23,7 @@ DIOPI_API diopiError_t diopiSort(diopiContextHandle_t ctx, diopiTensorHandle_t v
         operands.value("descending", descending);
         operands.value("pStable", pStable);
         const Call call(contract::kSort, operands);
-        kernels::sort({ctx, call.tensor(0), call.tensor(1), call.tensor(2), dim, descending, optional_value(pStable)});
+        entry::sort({ctx, call.tensor(0), call.tensor(1), call.tensor(2), dim, descending, optional_value(pStable)});
     });
 }
 
@@ -31,7 +31,7 @@ DIOPI_API diopiError_t diopiSortBackward(diopiContextHandle_t ctx, diopiTensorHa
                                          diopiConstTensorHandle_t grad_output, int64_t dim,
                                          diopiConstTensorHandle_t indices, diopiSize_t sizes, bool keepdim) {
     return guarded("diopiSortBackward", ctx, [&] {
-        require_covered(kernels::sort_backward != nullptr);
+        require_covered(entry::sort_backward != nullptr);
         OperandList<6> operands;
         operands.out("grad_input", grad_input);
         operands.in("grad_output", grad_output);
@@ -40,14 +40,14 @@ DIOPI_API diopiError_t diopiSortBackward(diopiContextHandle_t ctx, diopiTensorHa
         operands.value("sizes", sizes);
         operands.value("keepdim", keepdim);
         const Call call(contract::kSortBackward, operands);
-        kernels::sort_backward({ctx, call.tensor(0), call.tensor(1), dim, call.tensor(3), sizes, keepdim});
+        entry::sort_backward({ctx, call.tensor(0), call.tensor(1), dim, call.tensor(3), sizes, keepdim});
     });
 }
 
 DIOPI_API diopiError_t diopiTopk(diopiContextHandle_t ctx, diopiTensorHandle_t values, diopiTensorHandle_t indices,
                                  diopiConstTensorHandle_t input, int64_t k, int64_t dim, bool largest, bool sorted) {
     return guarded("diopiTopk", ctx, [&] {
-        require_covered(kernels::topk != nullptr);
+        require_covered(entry::topk != nullptr);
         OperandList<7> operands;
         operands.out("values", values);
         operands.out("indices", indices);
@@ -57,14 +57,14 @@ DIOPI_API diopiError_t diopiTopk(diopiContextHandle_t ctx, diopiTensorHandle_t v
         operands.value("largest", largest);
         operands.value("sorted", sorted);
         const Call call(contract::kTopk, operands);
-        kernels::topk({ctx, call.tensor(0), call.tensor(1), call.tensor(2), k, dim, largest, sorted});
+        entry::topk({ctx, call.tensor(0), call.tensor(1), call.tensor(2), k, dim, largest, sorted});
     });
 }
 
 DIOPI_API diopiError_t diopiArgsort(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                     bool stable, const int64_t* dim, bool descending) {
     return guarded("diopiArgsort", ctx, [&] {
-        require_covered(kernels::argsort != nullptr);
+        require_covered(entry::argsort != nullptr);
         OperandList<5> operands;
         operands.out("out", out);
         operands.in("input", input);
@@ -72,7 +72,7 @@ DIOPI_API diopiError_t diopiArgsort(diopiContextHandle_t ctx, diopiTensorHandle_
         operands.value("dim", dim);
         operands.value("descending", descending);
         const Call call(contract::kArgsort, operands);
-        kernels::argsort({ctx, call.tensor(0), call.tensor(1), stable, optional_value(dim), descending});
+        entry::argsort({ctx, call.tensor(0), call.tensor(1), stable, optional_value(dim), descending});
     });
 }
 
@@ -80,7 +80,7 @@ DIOPI_API diopiError_t diopiUnique(diopiContextHandle_t ctx, diopiTensorHandle_t
                                    const int64_t* dim, bool sorted, bool return_counts, diopiTensorHandle_t indices,
                                    diopiTensorHandle_t* counts) {
     return guarded("diopiUnique", ctx, [&] {
-        require_covered(kernels::unique != nullptr);
+        require_covered(entry::unique != nullptr);
         OperandList<7> operands;
         operands.allocated("out", out);
         operands.in("input", input);
@@ -90,6 +90,6 @@ DIOPI_API diopiError_t diopiUnique(diopiContextHandle_t ctx, diopiTensorHandle_t
         operands.out("indices", indices);
         operands.allocated("counts", counts);
         const Call call(contract::kUnique, operands);
-        kernels::unique({ctx, out, call.tensor(1), optional_value(dim), sorted, return_counts, call.tensor(5), counts});
+        entry::unique({ctx, out, call.tensor(1), optional_value(dim), sorted, return_counts, call.tensor(5), counts});
     });
 }

@@ -6,7 +6,7 @@
 
 #include "diopi_core/entry.h"
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 struct SortArgs {
     diopiContextHandle_t ctx;
@@ -64,6 +64,6 @@ struct UniqueArgs {
 };
 DIOPI_OPTIONAL void unique(const UniqueArgs& args);
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry
 
 #endif  // DIOPIGEN_ENTRY_SORTING_H_

@@ -8,18 +8,18 @@
 #include "contracts.h"
 #include "diopi_core/call.h"
 
-using namespace diopi::core;
-namespace kernels = diopi::kernels;
+using namespace diopigen::core;
+namespace entry = diopigen::entry;
 
 DIOPI_API diopiError_t diopiSpMM(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                  diopiConstTensorHandle_t mat2) {
     return guarded("diopiSpMM", ctx, [&] {
-        require_covered(kernels::sp_mm != nullptr);
+        require_covered(entry::sp_mm != nullptr);
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.in("mat2", mat2);
         const Call call(contract::kSpMM, operands);
-        kernels::sp_mm({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+        entry::sp_mm({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
     });
 }

@@ -6,7 +6,7 @@
 
 #include "diopi_core/entry.h"
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 struct SpMMArgs {
     diopiContextHandle_t ctx;
@@ -16,6 +16,6 @@ struct SpMMArgs {
 };
 DIOPI_OPTIONAL void sp_mm(const SpMMArgs& args);
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry
 
 #endif  // DIOPIGEN_ENTRY_SPARSE_H_

@@ -4,7 +4,7 @@
 
 #include "fault.h"
 
-namespace diopi::mutant {
+namespace diopigen::mutant {
 
 namespace {
 
@@ -298,4 +298,4 @@ diopiGeneratorHandle_t Call::generator() const {
     return nullptr;
 }
 
-}  // namespace diopi::mutant
+}  // namespace diopigen::mutant

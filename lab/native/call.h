@@ -12,7 +12,7 @@
 #include "signature.h"
 #include "view.h"
 
-namespace diopi::mutant {
+namespace diopigen::mutant {
 
 class Call {
   public:
@@ -88,4 +88,4 @@ class Call {
     std::vector<std::vector<diopiTensorHandle_t>> savedLists_;
 };
 
-}  // namespace diopi::mutant
+}  // namespace diopigen::mutant

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <sstream>
 
-namespace diopi::mutant {
+namespace diopigen::mutant {
 
 namespace {
 
@@ -213,9 +213,9 @@ Behaviour readThrough(std::function<bool(const View&)> suits, std::function<doub
     });
 }
 
-}  // namespace diopi::mutant
+}  // namespace diopigen::mutant
 
-using namespace diopi::mutant;
+using namespace diopigen::mutant;
 
 extern "C" {
 

@@ -8,7 +8,7 @@
 #include "call.h"
 #include "signature.h"
 
-namespace diopi::mutant {
+namespace diopigen::mutant {
 
 using Selector = std::function<bool(const Signature&)>;
 using Behaviour = std::function<diopiError_t(Call&)>;
@@ -68,4 +68,4 @@ Behaviour beforehand(std::function<bool(Call&)> change);
 // Each input is read through `change` of its numbers; the caller's memory stays as it is.
 Behaviour readThrough(std::function<bool(const View&)> suits, std::function<double(double)> change);
 
-}  // namespace diopi::mutant
+}  // namespace diopigen::mutant

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace diopi::mutant {
+namespace diopigen::mutant {
 
 enum class Type : uint8_t {
     tensor,
@@ -49,4 +49,4 @@ struct Signature {
 extern const Signature signatures[];
 extern const int signatureCount;
 
-}  // namespace diopi::mutant
+}  // namespace diopigen::mutant

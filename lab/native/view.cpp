@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-namespace diopi::mutant {
+namespace diopigen::mutant {
 
 using diopigen::bfloat16OfFloat;
 using diopigen::elementBytes;
@@ -214,4 +214,4 @@ void View::copyElement(int64_t to, const View& source, int64_t from) const {
     }
 }
 
-}  // namespace diopi::mutant
+}  // namespace diopigen::mutant

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace diopi::mutant {
+namespace diopigen::mutant {
 
 class View {
   public:
@@ -60,4 +60,4 @@ double throughBfloat16(double value);
 // A float that keeps `bits` bits behind its leading one.
 double withMantissa(double value, int bits);
 
-}  // namespace diopi::mutant
+}  // namespace diopigen::mutant

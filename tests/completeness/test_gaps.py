@@ -46,7 +46,7 @@ KERNELS = """\
 /* void frobnicate_inp(const FrobnicateInpArgs& args) {
  */
 void frobnicate_inp(const FrobnicateInpArgs& args);
-void diopi::kernels::frobnicate(const FrobnicateArgs& args) {
+void diopigen::entry::frobnicate(const FrobnicateArgs& args) {
     run(args);
 }
 """

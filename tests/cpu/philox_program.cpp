@@ -6,7 +6,7 @@
 
 int main(int, char** arguments) {
     const auto word = [arguments](int k) { return std::strtoull(arguments[k], nullptr, 0); };
-    for (const uint32_t found : diopi::core::philox(word(1), word(2), word(3))) {
+    for (const uint32_t found : diopigen::core::philox(word(1), word(2), word(3))) {
         std::printf("%u\n", found);
     }
 }

@@ -15,7 +15,7 @@
 
 #include "diopi_core/threads.h"
 
-using diopi::core::parallel_for;
+using diopigen::core::parallel_for;
 
 namespace {
 
@@ -42,7 +42,7 @@ void cover(int64_t total, int64_t grain) {
     for (const int count : counts) {
         expect(count == 1, "an element was missed or met twice");
     }
-    const int64_t most = std::max<int64_t>(1, std::min<int64_t>(diopi::core::thread_count(), total / grain));
+    const int64_t most = std::max<int64_t>(1, std::min<int64_t>(diopigen::core::thread_count(), total / grain));
     expect(parts == (total == 0 ? 0 : most), "not as many parts as there should be");
 }
 
@@ -107,7 +107,7 @@ void queue_from_many_threads(int callers) {
         thread.join();
     }
     // One call has the pool; callers without a pool run alone at the same time.
-    expect(most <= diopi::core::thread_count() + callers, "more threads than one pool and the callers");
+    expect(most <= diopigen::core::thread_count() + callers, "more threads than one pool and the callers");
 }
 
 void fork_and_run() {
@@ -115,7 +115,7 @@ void fork_and_run() {
     if (child == 0) {
         std::atomic<int64_t> sum{0};
         parallel_for(100000, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
-        { const diopi::core::PoolForOthers pool; }
+        { const diopigen::core::PoolForOthers pool; }
         _exit(sum == 100000 ? 0 : 1);
     }
     int status = 0;
@@ -137,8 +137,8 @@ int main() {
     nest();
     raise();
     {
-        const diopi::core::PoolForOthers pool;
-        const diopi::core::PoolForOthers inner;
+        const diopigen::core::PoolForOthers pool;
+        const diopigen::core::PoolForOthers inner;
         const std::thread::id outer = std::this_thread::get_id();
         parallel_for(64, 1, [&](int64_t, int64_t) {
             expect(std::this_thread::get_id() == outer, "a part ran in a pool that was given away");

@@ -4,23 +4,23 @@
 
 #include "diopi_cuda/launch.h"
 
-using diopi::cuda::Group;
+using diopigen::cuda::Group;
 
-void diopi::core::fail(std::string message, diopiError_t) {
+void diopigen::core::fail(std::string message, diopiError_t) {
     std::puts(message.c_str());
     std::abort();
 }
 
-void diopi::cuda::check(cudaError_t status, const char* what) {
+void diopigen::cuda::check(cudaError_t status, const char* what) {
     if (status != cudaSuccess) {
         core::fail(what, diopiErrorOccurred);
     }
 }
 
-const int32_t* diopi::cuda::guard() { return nullptr; }
+const int32_t* diopigen::cuda::guard() { return nullptr; }
 
 // Launches are on no stream of their own here.
-cudaStream_t diopi::cuda::stream() { return nullptr; }
+cudaStream_t diopigen::cuda::stream() { return nullptr; }
 
 int main(int count, char** arguments) {
     const char* const what = count > 1 ? arguments[1] : "";
@@ -59,13 +59,13 @@ int main(int count, char** arguments) {
         }
     };
     if (std::strcmp(what, "right") == 0) {
-        diopi::cuda::for_groups(1, 32, 0, right);
+        diopigen::cuda::for_groups(1, 32, 0, right);
         std::printf("sum %d scan %d %d joined %d first %d\n", sum, last, total, joined, first);
     } else if (std::strcmp(what, "no-barrier") == 0) {
-        diopi::cuda::for_groups(1, 32, 128, no_barrier);
+        diopigen::cuda::for_groups(1, 32, 128, no_barrier);
         std::printf("seen %d\n", seen);
     } else {
-        diopi::cuda::for_groups(1, 32, 0, divergent);
+        diopigen::cuda::for_groups(1, 32, 0, divergent);
     }
     return 0;
 }

@@ -1,5 +1,6 @@
 """nvcc compiles functions of CUDA at the end of a source, which call `erfinv` and the like without a namespace. Where a
-source brings those of diopi::core into the global namespace, such a call is ambiguous. No GPU and no nvcc is needed."""
+source brings those of diopigen::core into the global namespace, such a call is ambiguous. Neither a GPU nor nvcc is
+needed."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ left_out: []
     "impl/cpu/functions/scaling.cpp": """\
 #include "scaling.h"
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 // args.other is of any rank
 void scale(const ScaleArgs& args) {
@@ -131,7 +131,7 @@ void scale(const ScaleArgs& args) {
 
 void scale_backward(const ScaleBackwardArgs& args) { multiply(args.grad, args.other); }
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry
 """,
     "impl/cpu/functions/scaling.h": """\
 template <typename Args>

@@ -92,7 +92,7 @@ def arguments_text(function: Function) -> str:
 
 def function_text(function: Function) -> str:
     """The definition of a function of the interface."""
-    kernel = f"kernels::{kernel_name(function)}"
+    kernel = f"entry::{kernel_name(function)}"
     pad = _INDENT * 2
     return "\n".join(
         [
@@ -116,7 +116,7 @@ def _kernel_call(function: Function, kernel: str) -> list[str]:
         values = [member.value for member in members]
         return braced_call_lines(kernel, values, COLUMNS - 2 * len(_INDENT)).split("\n")
     return [
-        f"kernels::{arguments_name(function)} args{{}};",
+        f"entry::{arguments_name(function)} args{{}};",
         *(f"args.{member.name} = {member.value};" for member in members),
         f"{kernel}(args);",
     ]

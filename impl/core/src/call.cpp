@@ -6,7 +6,7 @@
 #include "table.h"
 #include "tensor_of.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 namespace {
 
@@ -66,4 +66,4 @@ Number number(const diopiScalar_t& scalar) {
     return result;
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

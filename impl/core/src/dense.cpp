@@ -3,7 +3,7 @@
 
 #include "diopi_core/raw_elements.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 namespace {
 
@@ -62,4 +62,4 @@ void copy_unless_same(const Tensor& to, const Tensor& from) {
     }
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

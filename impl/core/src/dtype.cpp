@@ -2,7 +2,7 @@
 
 #include <diopigen/dtypes.h>
 
-namespace diopi::core {
+namespace diopigen::core {
 
 namespace {
 
@@ -37,4 +37,4 @@ Dtype promote(Dtype left, Dtype right) {
     return from_public(diopigen::promotedDtype(to_public(left), to_public(right)));
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

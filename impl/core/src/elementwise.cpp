@@ -1,6 +1,6 @@
 #include "diopi_core/elementwise.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 namespace {
 
@@ -66,4 +66,4 @@ void Elementwise::require_outputs_apart() const {
     }
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

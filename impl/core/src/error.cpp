@@ -3,7 +3,7 @@
 #include <exception>
 #include <new>
 
-namespace diopi::core {
+namespace diopigen::core {
 
 namespace {
 
@@ -41,4 +41,4 @@ diopiError_t detail::caught(const char* operator_name) {
     return diopiErrorOccurred;
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -2,7 +2,7 @@
 #include "diopi_core/tensor.h"
 #include "memory.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 namespace contract = ::diopigen::contract;
 
@@ -27,4 +27,4 @@ void require_disjoint(const Tensor& written, const Tensor& other) {
     }
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

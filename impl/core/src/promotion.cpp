@@ -1,6 +1,6 @@
 #include "diopi_core/promotion.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // A number counts as the default dtype of its category.
 Promoted::Promoted(const Number& number)
@@ -34,4 +34,4 @@ Dtype promote(std::initializer_list<Promoted> operands) {
     return result;
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

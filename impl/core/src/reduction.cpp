@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace diopi::core {
+namespace diopigen::core {
 
 namespace {
 
@@ -36,4 +36,4 @@ Rows rows_over(const Tensor& input, const char* name, diopiSize_t dims) {
     return rows_of(input, is_reduced);
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

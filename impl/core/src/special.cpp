@@ -3,7 +3,7 @@
 
 #include "diopi_core/math.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 double erfinv(double x) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -43,4 +43,4 @@ double lgamma(double x) {
     return ::lgamma_r(x, &sign);
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -6,7 +6,7 @@
 #include "tensor_of.h"
 #include "tensor_view.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 namespace {
 
@@ -216,4 +216,4 @@ bool is_contiguous(const Tensor& tensor) {
     return true;
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

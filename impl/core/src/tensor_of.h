@@ -5,11 +5,11 @@
 #include "diopi_core/tensor.h"
 #include "value.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // Fails for what the library does not support: more than 64 dimensions, a dtype of the interface that it lacks.
 Tensor tensor_of(const char* name, const ::diopigen::contract::TensorView& view);
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_TENSOR_OF_H_

@@ -4,7 +4,7 @@
 #include "diopi_core/dense.h"
 #include "diopi_core/raw_elements.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 View::View(const Tensor& base, std::vector<int64_t> shape, std::vector<int64_t> strides, int64_t offset)
     : shape_(std::move(shape)), strides_(std::move(strides)), tensor_(base) {
@@ -119,4 +119,4 @@ DimSplit split_at(const std::vector<int64_t>& shape, int64_t dim) {
     return {product(shape, 0, at), shape[at], product(shape, at + 1, shape.size())};
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -19,7 +19,7 @@
 
 #include "diopi_core/clones.h"
 
-namespace diopi::cpu {
+namespace diopigen::cpu {
 namespace {
 
 constexpr char kVariable[] = "DIOPI_CPU_CAPABILITY";
@@ -37,7 +37,7 @@ struct State {
 State state;  // zero before any constructor runs
 
 }  // namespace
-}  // namespace diopi::cpu
+}  // namespace diopigen::cpu
 
 extern "C" {
 #if defined(DIOPI_CPU_LEVELS)
@@ -51,7 +51,7 @@ extern void* __libc_stack_end __attribute__((weak));  // glibc: where the kernel
 #endif
 }
 
-namespace diopi::cpu {
+namespace diopigen::cpu {
 namespace {
 
 char** variables() {
@@ -197,13 +197,13 @@ void report_capability() {
     }
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopigen::cpu
 
 #if defined(DIOPI_CPU_LEVELS)
 // Called by every resolver, and by nothing that runs at the same time: the loader holds its lock.
 extern "C" int __wrap___cpu_indicator_init() {
     const int result = __real___cpu_indicator_init();
-    diopi::cpu::choose();
+    diopigen::cpu::choose();
     return result;
 }
 #endif

@@ -7,7 +7,7 @@
 #include "diopi_core/strided.h"
 #include "diopi_cpu/half_convert.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 using namespace cpu;
 
@@ -51,4 +51,4 @@ void convert(Dtype from_dtype, const void* from, Dtype to_dtype, void* to, int64
     }
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

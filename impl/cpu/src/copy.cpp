@@ -9,7 +9,7 @@
 #include "diopi_core/threads.h"
 #include "diopi_cpu/stream.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 using namespace cpu;
 
@@ -78,4 +78,4 @@ void fill(const Tensor& to, const Number& value) {
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

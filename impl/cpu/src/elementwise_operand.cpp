@@ -5,7 +5,7 @@
 
 #include "diopi_cpu/stream.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 using namespace cpu;
 
@@ -65,4 +65,4 @@ void load_one(const Number& number, Dtype dtype, void* target) {
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

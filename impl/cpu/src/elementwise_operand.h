@@ -9,7 +9,7 @@
 #include "diopi_core/elementwise.h"
 #include "diopi_core/strided.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 constexpr int64_t kBufferBytes = kBlock * 16;  // a block of the largest dtype
 
@@ -81,6 +81,6 @@ void repeat(char* data, int64_t element, int64_t count);
 
 void load_one(const Number& number, Dtype dtype, void* target);
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CPU_ELEMENTWISE_OPERAND_H_

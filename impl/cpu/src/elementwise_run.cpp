@@ -10,7 +10,7 @@
 #include "diopi_cpu/stream.h"
 #include "elementwise_operand.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 using namespace cpu;
 
@@ -303,4 +303,4 @@ void Elementwise::run(const Loops& loops) const {
     parallel_for(result.numel, kGrain, [&](int64_t begin, int64_t end) { walk.chunk(begin, end); });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

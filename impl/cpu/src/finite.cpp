@@ -5,7 +5,7 @@
 #include "diopi_core/clones.h"
 #include "diopi_core/threads.h"
 
-namespace diopi::cpu {
+namespace diopigen::cpu {
 
 namespace {
 
@@ -56,4 +56,4 @@ bool are_finite(const float* values, int64_t count) { return are_all_finite(valu
 bool are_finite(const double* values, int64_t count) { return are_all_finite(values, count); }
 bool are_finite(const Bfloat16* values, int64_t count) { return are_all_finite(values, count); }
 
-}  // namespace diopi::cpu
+}  // namespace diopigen::cpu

@@ -1,7 +1,7 @@
 // Products cut into blocks that the threads split.
 #include "diopi_core/gemm.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 namespace {
 
@@ -105,4 +105,4 @@ template void gemm(const ProductSize&, float, const Matrix<float>&, const Matrix
 template void gemm(const ProductSize&, double, const Matrix<double>&, const Matrix<double>&, double, double*, int64_t,
                    int64_t);
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -7,7 +7,7 @@
 #include "diopi_core/gemm.h"
 #include "onednn.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 using namespace cpu;
 
@@ -129,4 +129,4 @@ void gemm_block(const ProductSize& size, double alpha, const Matrix<double>& a, 
     own_block(size, alpha, a, b, beta, c, stride);
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -6,7 +6,7 @@
 #include <immintrin.h>
 #endif
 
-namespace diopi::cpu {
+namespace diopigen::cpu {
 
 #if defined(__x86_64__)
 
@@ -70,4 +70,4 @@ void narrow(const float* from, Half* to, int64_t count) {
 
 #endif
 
-}  // namespace diopi::cpu
+}  // namespace diopigen::cpu

@@ -20,7 +20,7 @@ namespace {
 // The release, and what of this build and machine the results and speed depend on.
 std::string version() {
     std::string text = "1.0.0 (";
-    text += diopi::cpu::capability_name(diopi::cpu::capability());
+    text += diopigen::cpu::capability_name(diopigen::cpu::capability());
 #if defined(DIOPI_CPU_ONEDNN)
     const dnnl_version_t* const products = dnnl_version();
     text += ", oneDNN " + std::to_string(products->major) + "." + std::to_string(products->minor);
@@ -44,12 +44,12 @@ DIOPI_API const char* diopiGetImplVersion(void) {
     static const std::string text = version();
     return text.c_str();
 }
-DIOPI_API const char* diopiGetLastErrorString(void) { return diopi::core::last_error_text(); }
+DIOPI_API const char* diopiGetLastErrorString(void) { return diopigen::core::last_error_text(); }
 
-void diopi::core::begin_call(const char*, diopiContextHandle_t) {}
+void diopigen::core::begin_call(const char*, diopiContextHandle_t) {}
 
 int32_t initLibrary(void) {
-    diopi::cpu::report_capability();
+    diopigen::cpu::report_capability();
     return diopigenRegisterHostDevice();
 }
 int32_t finalizeLibrary(void) { return 0; }

@@ -5,7 +5,7 @@
 #include "diopi_cpu/finite.h"
 #include "onednn.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 using namespace cpu;
 
@@ -224,4 +224,4 @@ void multiply_tensors(const Tensor& out, const Tensor& a, const Tensor& b, Numbe
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -5,7 +5,7 @@
 
 #include "diopi_core/gemm.h"
 
-namespace diopi::cpu::onednn {
+namespace diopigen::cpu::onednn {
 
 using namespace core;
 
@@ -17,6 +17,6 @@ bool multiply(const ProductSize& size, float alpha, const Matrix<float>& a, cons
 bool multiply(const ProductSize& size, float alpha, const Matrix<Bfloat16>& a, const Matrix<Bfloat16>& b, float beta,
               Bfloat16* c, int64_t stride, int64_t batch_stride);
 
-}  // namespace diopi::cpu::onednn
+}  // namespace diopigen::cpu::onednn
 
 #endif  // DIOPI_CPU_ONEDNN_H_

@@ -7,7 +7,7 @@
 #include "thread_pool.h"
 #endif
 
-namespace diopi::cpu::onednn {
+namespace diopigen::cpu::onednn {
 
 #ifdef DIOPI_CPU_ONEDNN
 
@@ -93,4 +93,4 @@ bool multiply(const ProductSize&, float, const Matrix<Bfloat16>&, const Matrix<B
 
 #endif
 
-}  // namespace diopi::cpu::onednn
+}  // namespace diopigen::cpu::onednn

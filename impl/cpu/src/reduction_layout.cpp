@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace diopi::cpu {
+namespace diopigen::cpu {
 
 namespace {
 
@@ -140,4 +140,4 @@ int64_t count_of(const std::vector<Axis>& axes) {
     return count;
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopigen::cpu

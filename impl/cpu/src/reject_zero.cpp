@@ -5,7 +5,7 @@
 #include "diopi_core/elementwise.h"
 #include "diopi_core/strided.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void Elementwise::reject_zero(int k, const char* message) const {
     const Tensor& tensor = *inputs_[k].tensor;
@@ -23,4 +23,4 @@ void Elementwise::reject_zero(int k, const char* message) const {
     }
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

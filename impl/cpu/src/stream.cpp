@@ -9,7 +9,7 @@
 #include <emmintrin.h>
 #endif
 
-namespace diopi::cpu {
+namespace diopigen::cpu {
 
 #if defined(__SSE2__)
 namespace {
@@ -63,4 +63,4 @@ void end_streaming() {
 #endif
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopigen::cpu

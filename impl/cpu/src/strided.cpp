@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace diopi::core {
+namespace diopigen::core {
 
 namespace {
 
@@ -206,4 +206,4 @@ void Strided::scatter(int64_t start, int64_t count, const void* from) const {
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -5,7 +5,7 @@
 
 #include "diopi_core/threads.h"
 
-namespace diopi::cpu::thread_pool {
+namespace diopigen::cpu::thread_pool {
 
 using namespace core;
 
@@ -19,6 +19,6 @@ bool is_inside_foreign();
 // Sets how many threads other users of the same pool start from this thread; returns the previous number.
 int limit_others(int count);
 
-}  // namespace diopi::cpu::thread_pool
+}  // namespace diopigen::cpu::thread_pool
 
 #endif  // DIOPI_CPU_THREAD_POOL_H_

@@ -5,7 +5,7 @@
 
 #include "thread_pool.h"
 
-namespace diopi::cpu::thread_pool {
+namespace diopigen::cpu::thread_pool {
 
 void run(int count, FunctionRef<void(int)> part) {
     // Always the full pool: libgomp ends and starts threads where the size of the pool changes between two calls.
@@ -28,6 +28,6 @@ int limit_others(int count) {
     return previous;
 }
 
-}  // namespace diopi::cpu::thread_pool
+}  // namespace diopigen::cpu::thread_pool
 
 #endif  // _OPENMP

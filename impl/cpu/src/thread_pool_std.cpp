@@ -8,7 +8,7 @@
 
 #include "thread_pool.h"
 
-namespace diopi::cpu::thread_pool {
+namespace diopigen::cpu::thread_pool {
 
 namespace {
 
@@ -91,6 +91,6 @@ bool is_inside_foreign() { return false; }
 
 int limit_others(int count) { return count; }
 
-}  // namespace diopi::cpu::thread_pool
+}  // namespace diopigen::cpu::thread_pool
 
 #endif  // !_OPENMP

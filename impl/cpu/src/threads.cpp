@@ -12,7 +12,7 @@
 
 #include "thread_pool.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 using namespace cpu;
 
@@ -136,4 +136,4 @@ PoolForOthers::~PoolForOthers() {
     }
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

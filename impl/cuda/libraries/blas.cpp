@@ -9,7 +9,7 @@
 #include "diopi_core/raw_elements.h"
 #include "diopi_cuda/runtime.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -161,4 +161,4 @@ bool multiply_by_blas(const Tensor& out, const Tensor& a, const Tensor& b, const
     return true;
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda

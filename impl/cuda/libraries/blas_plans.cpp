@@ -9,7 +9,7 @@
 
 #include "diopi_cuda/runtime.h"
 
-namespace diopi::cuda::blas {
+namespace diopigen::cuda::blas {
 
 namespace {
 
@@ -138,4 +138,4 @@ std::shared_ptr<const Plan> plan_of(const ProductForm& form) {
     return plans.find(form);
 }
 
-}  // namespace diopi::cuda::blas
+}  // namespace diopigen::cuda::blas

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace diopi::cuda::blas {
+namespace diopigen::cuda::blas {
 
 constexpr uint64_t kMostWorkspace = 32 << 20;
 // Plans that are cached for all devices together; those that were not used for the longest time are dropped.
@@ -72,6 +72,6 @@ struct Plan {
 
 std::shared_ptr<const Plan> plan_of(const ProductForm& form);
 
-}  // namespace diopi::cuda::blas
+}  // namespace diopigen::cuda::blas
 
 #endif  // DIOPI_CUDA_BLAS_PLANS_H_

@@ -4,7 +4,7 @@
 
 #include "diopi_cuda/primitives.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -41,4 +41,4 @@ void Keyed::sort(int bits) {
     at_ = keys.selector == 0 ? at_ : 1 - at_;
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda

@@ -10,7 +10,7 @@
 #include "dnn_descriptions.h"
 #include "linalg_matmul/batches.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -205,4 +205,4 @@ bool convolve_by_dnn(ConvolutionProduct product, const Tensor& image, const Tens
            convolve(product, image, response, weight, bias, convolution, MemoryFormat::kChannelsFirst);
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda

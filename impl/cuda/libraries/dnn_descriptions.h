@@ -14,7 +14,7 @@
 #include "diopi_cuda/memory_format.h"
 #include "diopi_cuda/runtime.h"
 
-namespace diopi::cuda::dnn {
+namespace diopigen::cuda::dnn {
 
 inline void check_dnn(cudnnStatus_t status, const char* what) {
     if (status != CUDNN_STATUS_SUCCESS) {
@@ -156,6 +156,6 @@ class Descriptions {
         windows_;
 };
 
-}  // namespace diopi::cuda::dnn
+}  // namespace diopigen::cuda::dnn
 
 #endif  // DIOPI_CUDA_DNN_DESCRIPTIONS_H_

@@ -6,7 +6,7 @@
 #include "diopi_cuda/dnn.h"
 #include "dnn_descriptions.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -78,4 +78,4 @@ bool average_by_dnn(PoolingResult result, const Tensor& image, const Tensor& poo
     return true;
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda

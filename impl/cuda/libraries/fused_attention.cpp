@@ -12,7 +12,7 @@
 #include "dnn_descriptions.h"
 #include "linalg_matmul/batches.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -233,4 +233,4 @@ bool run_fused_attention(const FusedAttention& attention, const FusedMemory& mem
     return true;
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda

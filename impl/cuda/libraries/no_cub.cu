@@ -4,7 +4,7 @@
 #include "diopi_cuda/launch.h"
 #include "diopi_cuda/primitives.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -59,4 +59,4 @@ void Keyed::sort(int /*bits*/) {
     }
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda

@@ -1,7 +1,7 @@
 // A build without cuDNN: own kernels take all convolutions and all pooling.
 #include "diopi_cuda/dnn.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 bool convolve_by_dnn(ConvolutionProduct, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
                      const Convolution&) {
@@ -12,4 +12,4 @@ bool average_by_dnn(PoolingResult, const Tensor&, const Tensor&, const Pooling&,
     return false;
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda

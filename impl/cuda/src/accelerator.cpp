@@ -7,7 +7,7 @@
 // Null where the host is no backend of a framework.
 #pragma weak diopigenRegisterAccelerator
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -93,4 +93,4 @@ int32_t register_accelerator() {
     return diopigenRegisterAccelerator == nullptr ? 0 : diopigenRegisterAccelerator(&table);
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda

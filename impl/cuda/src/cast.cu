@@ -2,7 +2,7 @@
 #include "copies.h"
 #include "diopi_core/dtype.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -22,4 +22,4 @@ bool cast_vectors(const CopyJob& job) {
     return dispatch<kOften>(job.from().dtype, [&](auto sample) { cast_from<decltype(sample)>(job); });
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda

@@ -14,7 +14,7 @@
 #include "diopi_cuda/memory.h"
 #include "diopi_cuda/runtime.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -225,4 +225,4 @@ void reject_findings() {
 
 std::string findings_of(cudaStream_t stream) { return Slots::found_on(stream); }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda

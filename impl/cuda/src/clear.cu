@@ -1,6 +1,6 @@
 #include "diopi_cuda/launch.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 void clear(void* data, size_t bytes) {
     if (guard() == nullptr) {
@@ -12,4 +12,4 @@ void clear(void* data, size_t bytes) {
     for_each(static_cast<int64_t>(bytes), [=] DIOPI_KERNEL(int64_t i) { to[i] = 0; });
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda

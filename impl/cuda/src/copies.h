@@ -4,7 +4,7 @@
 
 #include "diopi_cuda/paths.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // A copy as the host has worked it out: dimensions are in the order that the target has in memory.
 struct CopyJob {
@@ -107,6 +107,6 @@ bool cast_vectors(const CopyJob& job);
 bool can_exchange(const CopyJob& job);
 void exchange(const CopyJob& job);
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_COPIES_H_

@@ -6,7 +6,7 @@
 #include "diopi_core/elementwise.h"
 #include "diopi_core/raw_elements.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -83,9 +83,9 @@ void convert_on_host(char* number, Dtype dtype, const Tensor& from) {
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void copy_elements(const Tensor& to, const Tensor& from) {
     if (to.numel == 0) {
@@ -148,4 +148,4 @@ void Elementwise::reject_zero(int k, const char* message) const {
     check.conclude();
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

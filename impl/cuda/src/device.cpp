@@ -8,7 +8,7 @@
 #include "diopi_cuda/check.h"
 #include "diopi_cuda/memory.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -143,4 +143,4 @@ int32_t register_device() {
     return 0;
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda

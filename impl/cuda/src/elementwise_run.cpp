@@ -8,7 +8,7 @@
 #include "diopi_cuda/elementwise.h"
 #include "diopi_cuda/kernel_list.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -165,4 +165,4 @@ Launch KernelCall::vectors_for(const Launches& launches, const ElementwiseJob& j
                        : launches.vectors[static_cast<int>(compute_)];
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda

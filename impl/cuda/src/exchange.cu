@@ -3,7 +3,7 @@
 #include "copies.h"
 #include "diopi_core/raw_elements.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -132,4 +132,4 @@ void exchange(const CopyJob& job) {
     });
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -109,4 +109,4 @@ void KernelList::launch() {
     written_.clear();
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda

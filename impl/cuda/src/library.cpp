@@ -6,7 +6,7 @@
 
 DIOPI_API const char* diopiGetVendorName(void) { return "cuda"; }
 DIOPI_API const char* diopiGetImplVersion(void) { return "1.0.0"; }
-DIOPI_API const char* diopiGetLastErrorString(void) { return diopi::core::last_error_text(); }
+DIOPI_API const char* diopiGetLastErrorString(void) { return diopigen::core::last_error_text(); }
 
-int32_t initLibrary(void) { return diopi::cuda::register_device(); }
+int32_t initLibrary(void) { return diopigen::cuda::register_device(); }
 int32_t finalizeLibrary(void) { return 0; }

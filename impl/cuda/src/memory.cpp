@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -57,4 +57,4 @@ cudaError_t memory_info(size_t* available, size_t* total) {
     return status;
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda

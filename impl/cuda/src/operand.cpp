@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string>
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 void require_on_device(const Tensor& tensor) {
     if (!tensor.is_null() && tensor.numel > 0 && tensor.device != diopi_device) {
@@ -94,4 +94,4 @@ Dims walk(const Tensor& result, const Tensor* const* tensors, Operand* operands,
     return dims;
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda

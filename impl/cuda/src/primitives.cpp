@@ -1,6 +1,6 @@
 #include "diopi_cuda/primitives.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 Keyed::Keyed(int64_t count) : count_(count) {
     for (const int k : {0, 1}) {
@@ -9,4 +9,4 @@ Keyed::Keyed(int64_t count) : count_(count) {
     }
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda

@@ -6,7 +6,7 @@
 #include "diopi_cuda/check.h"
 #include "diopi_cuda/memory.h"
 
-namespace diopi {
+namespace diopigen {
 
 namespace {
 thread_local cudaStream_t current = nullptr;
@@ -57,4 +57,4 @@ void core::Buffer::allocate(int64_t bytes) {
     data_.reset(static_cast<char*>(data));
 }
 
-}  // namespace diopi
+}  // namespace diopigen

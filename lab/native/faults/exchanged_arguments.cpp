@@ -1,7 +1,7 @@
 // Arguments in each other's place, and indices that are off by one.
 #include "../fault.h"
 
-namespace diopi::mutant {
+namespace diopigen::mutant {
 
 namespace {
 
@@ -137,4 +137,4 @@ const Registration indices(
 
 }  // namespace
 
-}  // namespace diopi::mutant
+}  // namespace diopigen::mutant

@@ -1,7 +1,7 @@
 // Arguments that are not looked at: a neutral value takes the place of what the caller asks for.
 #include "../fault.h"
 
-namespace diopi::mutant {
+namespace diopigen::mutant {
 
 namespace {
 
@@ -157,4 +157,4 @@ const Registration words(
 
 }  // namespace
 
-}  // namespace diopi::mutant
+}  // namespace diopigen::mutant

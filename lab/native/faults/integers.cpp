@@ -5,7 +5,7 @@
 
 #include "../fault.h"
 
-namespace diopi::mutant {
+namespace diopigen::mutant {
 
 namespace {
 
@@ -202,4 +202,4 @@ const Registration registration(
 
 }  // namespace
 
-}  // namespace diopi::mutant
+}  // namespace diopigen::mutant

@@ -1,7 +1,7 @@
 // Results in an order that is open, of which one is lost: a comparison that ignores the order must still see it.
 #include "../fault.h"
 
-namespace diopi::mutant {
+namespace diopigen::mutant {
 
 namespace {
 
@@ -51,4 +51,4 @@ const Registration registration(
 
 }  // namespace
 
-}  // namespace diopi::mutant
+}  // namespace diopigen::mutant

@@ -3,7 +3,7 @@
 
 #include "../fault.h"
 
-namespace diopi::mutant {
+namespace diopigen::mutant {
 
 namespace {
 
@@ -118,4 +118,4 @@ const Registration registration(
 
 }  // namespace
 
-}  // namespace diopi::mutant
+}  // namespace diopigen::mutant

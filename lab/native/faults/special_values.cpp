@@ -4,7 +4,7 @@
 
 #include "../fault.h"
 
-namespace diopi::mutant {
+namespace diopigen::mutant {
 
 namespace {
 
@@ -152,4 +152,4 @@ const Registration registration(
 
 }  // namespace
 
-}  // namespace diopi::mutant
+}  // namespace diopigen::mutant

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 namespace {
 
@@ -86,4 +86,4 @@ bool Attention::write(const std::vector<float>& out, const std::vector<float>& l
     return work_.write("softmax_lse", logSums) || written;
 }
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

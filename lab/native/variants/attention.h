@@ -7,7 +7,7 @@
 
 #include "work.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 // One query of one head: its scores, with -inf for keys that it does not see, and where its operands and results are.
 struct Query {
@@ -57,4 +57,4 @@ inline float throughDtype(float number, diopiDtype_t dtype) {
     return number;
 }
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

@@ -5,7 +5,7 @@
 
 #include "work.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 // The operands of Convolution2d, images of one batch, and how the filters slide.
 template <typename T>
@@ -43,4 +43,4 @@ struct Convolution {
     T biasOf(int64_t filter) const { return bias.count() > 0 ? bias[filter] : T(0); }
 };
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

@@ -1,6 +1,6 @@
 #include "elementwise.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 int64_t broadcastIndex(const Dims& shape, const Dims& of, int64_t index) {
     int64_t found = 0, stride = 1;
@@ -14,4 +14,4 @@ int64_t broadcastIndex(const Dims& shape, const Dims& of, int64_t index) {
     return found;
 }
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

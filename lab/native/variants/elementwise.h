@@ -6,7 +6,7 @@
 
 #include "work.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 // The index of the element of a broadcast operand that belongs to an element of the result.
 int64_t broadcastIndex(const Dims& shape, const Dims& of, int64_t index);
@@ -55,4 +55,4 @@ bool elementwise(Work& work, const char* const (&names)[3], const Formula& formu
     return elementwiseOf<3>(work, {names[0], names[1], names[2]}, formula);
 }
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

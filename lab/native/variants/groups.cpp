@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 Groups groupsOf(const Dims& shape, const Dims& dims) {
     const auto rank = static_cast<int64_t>(shape.size());
@@ -34,4 +34,4 @@ Groups groupsOf(const Dims& shape, const Dims& dims) {
 
 Groups linesOf(const Dims& shape, int64_t dim) { return shape.empty() ? Groups{{0}} : groupsOf(shape, {dim}); }
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

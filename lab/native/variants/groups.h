@@ -3,7 +3,7 @@
 
 #include "work.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 // For each result, in row-major order, the indices of its elements in row-major order.
 using Groups = std::vector<std::vector<int64_t>>;
@@ -22,4 +22,4 @@ std::vector<T> taken(const Array<T>& array, const std::vector<int64_t>& indices)
     return found;
 }
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

@@ -6,7 +6,7 @@
 
 #include "groups.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 template <typename T>
 struct Moments {
@@ -54,4 +54,4 @@ bool normalize(Work& work, const MomentsOf& momentsOf, const Inverse& inverse) {
     });
 }
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

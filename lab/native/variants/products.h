@@ -5,7 +5,7 @@
 
 #include "work.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 // The sums over k of a[i, k] * b[k, j], each by `dot` of two vectors; [rows, columns].
 template <typename T, typename Dot>
@@ -66,4 +66,4 @@ bool multiply(Work& work, const Dot& dot) {
     });
 }
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

@@ -6,7 +6,7 @@
 
 #include "groups.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 // The sums of the terms that `term` makes of the elements, over the dimensions that the call names.
 template <typename T, typename Order, typename Term>
@@ -50,4 +50,4 @@ bool reduceInOrder(Work& work, const Order& order) {
     });
 }
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 // One after another.
 struct InSequence {
@@ -47,4 +47,4 @@ struct ByLanes {
     }
 };
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

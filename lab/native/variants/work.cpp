@@ -1,6 +1,6 @@
 #include "work.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 int64_t countOf(const Dims& shape) {
     int64_t count = 1;
@@ -29,4 +29,4 @@ mutant::Behaviour replaced(std::function<bool(Work&)> compute) {
     };
 }
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

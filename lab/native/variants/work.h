@@ -9,7 +9,7 @@
 
 #include "fault.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 using mutant::afterCall;
 using mutant::Call;
@@ -105,4 +105,4 @@ using Variant = mutant::Fault;
 // Adds the variants of one kind when the library is loaded.
 using Registration = mutant::Registration;
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

@@ -12,6 +12,6 @@ int (*volatile bound)(int) = cloned;
 
 // Where the selected clone is in the library, as nm counts.
 uintptr_t selected() { return reinterpret_cast<uintptr_t>(bound) - reinterpret_cast<uintptr_t>(&__ehdr_start); }
-const char* level() { return diopi::cpu::capability_name(diopi::cpu::capability()); }
-void report() { diopi::cpu::report_capability(); }
+const char* level() { return diopigen::cpu::capability_name(diopigen::cpu::capability()); }
+void report() { diopigen::cpu::report_capability(); }
 }

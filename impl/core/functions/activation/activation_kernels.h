@@ -6,7 +6,7 @@
 #include "diopi_core/promotion.h"
 #include "diopi_core/raw_elements.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 enum class SoftmaxKind { kSoftmax, kLogSoftmax, kSoftmaxGradient, kLogSoftmaxGradient };
 
@@ -22,6 +22,6 @@ inline Dtype softmax_dtype(const Tensor& out, const Tensor& first) { return prom
 void softmax_along(SoftmaxKind kind, const Tensor& out, const Tensor& first, const Tensor& second,
                    const DimSplit& split);
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_ACTIVATION_ACTIVATION_KERNELS_H_

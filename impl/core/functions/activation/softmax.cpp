@@ -4,7 +4,7 @@
 #include "activation_kernels.h"
 #include "diopi_core/arguments.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
 namespace {
 
@@ -21,18 +21,18 @@ void take(SoftmaxKind kind, const Tensor& out, const Tensor& first, const Tensor
 
 }  // namespace
 
-void diopi::kernels::softmax(const SoftmaxArgs& args) {
+void diopigen::entry::softmax(const SoftmaxArgs& args) {
     take(SoftmaxKind::kSoftmax, args.out, args.input, args.input, args.dim);
 }
 
-void diopi::kernels::log_softmax(const LogSoftmaxArgs& args) {
+void diopigen::entry::log_softmax(const LogSoftmaxArgs& args) {
     take(SoftmaxKind::kLogSoftmax, args.out, args.input, args.input, args.dim);
 }
 
-void diopi::kernels::softmax_backward(const SoftmaxBackwardArgs& args) {
+void diopigen::entry::softmax_backward(const SoftmaxBackwardArgs& args) {
     take(SoftmaxKind::kSoftmaxGradient, args.grad_input, args.grad_output, args.output, args.dim);
 }
 
-void diopi::kernels::log_softmax_backward(const LogSoftmaxBackwardArgs& args) {
+void diopigen::entry::log_softmax_backward(const LogSoftmaxBackwardArgs& args) {
     take(SoftmaxKind::kLogSoftmaxGradient, args.grad_input, args.grad_output, args.output, args.dim);
 }

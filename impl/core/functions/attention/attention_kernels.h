@@ -7,7 +7,7 @@
 
 #include "diopi_core/tensor.h"
 
-namespace diopi::core::attention {
+namespace diopigen::core::attention {
 
 // ---- Rotary embedding. ----
 
@@ -44,6 +44,6 @@ void penalise(const Tensor& logits, const Penalties& penalties);
 // Slice i of `tokens` goes to slice slots[i] of `cache`. Of tokens that go to one slot, the last one stays.
 void copy_to_slots(const Tensor& cache, const Tensor& tokens, const std::vector<int64_t>& slots);
 
-}  // namespace diopi::core::attention
+}  // namespace diopigen::core::attention
 
 #endif  // DIOPI_CORE_FUNCTIONS_ATTENTION_ATTENTION_KERNELS_H_

@@ -18,7 +18,7 @@
 #include "diopi_core/philox.h"
 #include "diopi_core/threads.h"
 
-namespace diopi::core::attention {
+namespace diopigen::core::attention {
 
 // How the rows of an array lie, in elements.
 struct RowStrides {
@@ -323,6 +323,6 @@ void backward_row(const Problem& problem, const Scoring& scoring, const QueryInd
     }
 }
 
-}  // namespace diopi::core::attention
+}  // namespace diopigen::core::attention
 
 #endif  // DIOPI_CORE_FUNCTIONS_ATTENTION_ATTENTION_PROBLEM_H_

@@ -7,8 +7,8 @@
 
 #include "attention.h"
 
-using namespace diopi::core;
-using namespace diopi::core::attention;
+using namespace diopigen::core;
+using namespace diopigen::core::attention;
 
 namespace {
 
@@ -152,7 +152,7 @@ int64_t queries_of(const Args& args) {
 
 }  // namespace
 
-void diopi::kernels::customized_flash_attention(const CustomizedFlashAttentionArgs& args) {
+void diopigen::entry::customized_flash_attention(const CustomizedFlashAttentionArgs& args) {
     require_separate({&args.attention_out}, {&args.q, &args.k, &args.v, &args.alibi_slopes, &args.attention_mask});
     const Problem problem = problem_of_layout(args);
     const auto batch = static_cast<int64_t>(problem.sequences.size());
@@ -161,7 +161,7 @@ void diopi::kernels::customized_flash_attention(const CustomizedFlashAttentionAr
     run_forward(args, problem, scoring, {batch, problem.heads, queries_of(args), 1}, {false, queries_of(args)});
 }
 
-void diopi::kernels::customized_flash_attention_backward(const CustomizedFlashAttentionBackwardArgs& args) {
+void diopigen::entry::customized_flash_attention_backward(const CustomizedFlashAttentionBackwardArgs& args) {
     require_separate_gradients(args);
     Scoring scoring = scoring_of(args);
     set_mask(scoring, args.attention_mask);
@@ -169,7 +169,7 @@ void diopi::kernels::customized_flash_attention_backward(const CustomizedFlashAt
                  "C10: dropout_mask is that of the forward call, with one byte for each probability");
 }
 
-void diopi::kernels::customized_flash_attention_var_len(const CustomizedFlashAttentionVarLenArgs& args) {
+void diopigen::entry::customized_flash_attention_var_len(const CustomizedFlashAttentionVarLenArgs& args) {
     require_separate({&args.attention_out}, {&args.q, &args.k, &args.v, &args.alibi_slopes, &args.attention_mask});
     const Problem problem = problem_of_ends(args);
     Scoring scoring = scoring_of(args);
@@ -177,7 +177,7 @@ void diopi::kernels::customized_flash_attention_var_len(const CustomizedFlashAtt
     run_forward(args, problem, scoring, {args.q.shape[0], problem.heads, 1}, {true, 0});
 }
 
-void diopi::kernels::customized_flash_attention_var_len_backward(
+void diopigen::entry::customized_flash_attention_var_len_backward(
     const CustomizedFlashAttentionVarLenBackwardArgs& args) {
     require_separate_gradients(args);
     Scoring scoring = scoring_of(args);

@@ -4,7 +4,7 @@
 
 #include "flash_attention.h"
 
-namespace diopi::core::attention {
+namespace diopigen::core::attention {
 
 // Where the statistics of a query stand: [queries of all sequences, heads, copies] where `is_joined` holds, else
 // [batch, heads, queries, copies].
@@ -25,6 +25,6 @@ void backward_from_statistics(const Problem& problem, const Scoring& scoring, co
                               const GradientTensors& tensors, const Tensor& maxima_tensor, const Tensor& sums_tensor,
                               const StatisticsLayout& layout);
 
-}  // namespace diopi::core::attention
+}  // namespace diopigen::core::attention
 
 #endif  // DIOPI_CORE_FUNCTIONS_ATTENTION_CUSTOMIZED_FLASH_ATTENTION_H_

@@ -6,7 +6,7 @@
 
 #include "operands.h"
 
-namespace diopi::core::attention {
+namespace diopigen::core::attention {
 
 // The cached tokens of each sequence: the slots where they lie and the columns of their scores.
 struct Cached {
@@ -33,6 +33,6 @@ void attend(const Problem& problem, const Scoring& scoring, const Tensor& out, c
 void attend_to_rows(const Problem& problem, const Scoring& scoring, const Tensor& out, const Operands& operands,
                     const std::vector<int64_t>& rows);
 
-}  // namespace diopi::core::attention
+}  // namespace diopigen::core::attention
 
 #endif  // DIOPI_CORE_FUNCTIONS_ATTENTION_DECODING_H_

@@ -3,8 +3,8 @@
 
 #include "attention.h"
 
-using namespace diopi::core;
-using namespace diopi::core::attention;
+using namespace diopigen::core;
+using namespace diopigen::core::attention;
 
 namespace {
 
@@ -54,21 +54,21 @@ void backward(const Args& args, const Problem& problem, int64_t longest) {
 
 }  // namespace
 
-void diopi::kernels::flash_attention(const FlashAttentionArgs& args) {
+void diopigen::entry::flash_attention(const FlashAttentionArgs& args) {
     require_separate({&args.attention_out, &args.softmax_lse}, {&args.q, &args.k, &args.v, &args.alibi_slopes});
     const Output<float> lse(args.softmax_lse);
     forward(args, padded_problem({args.q, args.k, args.v}), lse.data(), args.q.shape[1]);
     lse.store();
 }
 
-void diopi::kernels::flash_attention_backward(const FlashAttentionBackwardArgs& args) {
+void diopigen::entry::flash_attention_backward(const FlashAttentionBackwardArgs& args) {
     require_separate(
         {&args.grad_q, &args.grad_k, &args.grad_v},
         {&args.q, &args.k, &args.v, &args.attention_out, &args.grad_output, &args.alibi_slopes, &args.softmax_lse});
     backward(args, padded_problem({args.q, args.k, args.v}), args.q.shape[1]);
 }
 
-void diopi::kernels::flash_attention_var_len(const FlashAttentionVarLenArgs& args) {
+void diopigen::entry::flash_attention_var_len(const FlashAttentionVarLenArgs& args) {
     require_separate({&args.attention_out, &args.softmax_lse},
                      {&args.q, &args.k, &args.v, &args.alibi_slopes, &args.cum_seq_q, &args.cum_seq_kv});
     const Problem problem = joined(args);
@@ -77,7 +77,7 @@ void diopi::kernels::flash_attention_var_len(const FlashAttentionVarLenArgs& arg
     lse.store();
 }
 
-void diopi::kernels::flash_attention_var_len_backward(const FlashAttentionVarLenBackwardArgs& args) {
+void diopigen::entry::flash_attention_var_len_backward(const FlashAttentionVarLenBackwardArgs& args) {
     require_separate({&args.grad_q, &args.grad_k, &args.grad_v},
                      {&args.q, &args.k, &args.v, &args.attention_out, &args.grad_output, &args.alibi_slopes,
                       &args.softmax_lse, &args.cum_seq_q, &args.cum_seq_kv});

@@ -6,7 +6,7 @@
 #include "diopi_core/raw_elements.h"
 #include "operands.h"
 
-namespace diopi::core::attention {
+namespace diopigen::core::attention {
 
 // Where the statistics of a query are in an array [batch, heads, longest].
 inline int64_t statistic(const Problem& problem, int64_t longest, const QueryIndex& query_index) {
@@ -57,6 +57,6 @@ struct Starts {
     }
 };
 
-}  // namespace diopi::core::attention
+}  // namespace diopigen::core::attention
 
 #endif  // DIOPI_CORE_FUNCTIONS_ATTENTION_FLASH_ATTENTION_H_

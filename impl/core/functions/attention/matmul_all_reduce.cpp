@@ -3,9 +3,9 @@
 #include "attention.h"
 #include "operands.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-void diopi::kernels::matmul_all_reduce(const MatmulAllReduceArgs& args) {
+void diopigen::entry::matmul_all_reduce(const MatmulAllReduceArgs& args) {
     require(args.group.empty(), "C2: group names a group that this process belongs to");
     require(args.bias.is_null() || args.bias.rank == 1, "this library takes a 'bias' of 1 dimension");
     attention::require_separate({&args.out}, {&args.x1, &args.x2, &args.bias});

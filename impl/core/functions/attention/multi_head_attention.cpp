@@ -3,8 +3,8 @@
 #include "diopi_core/free_dtype.h"
 #include "flash_attention.h"
 
-using namespace diopi::core;
-using namespace diopi::core::attention;
+using namespace diopigen::core;
+using namespace diopigen::core::attention;
 
 namespace {
 
@@ -38,7 +38,7 @@ void backward(const Args& args, const Problem& problem, int64_t longest) {
 
 }  // namespace
 
-void diopi::kernels::multi_head_attention(const MultiHeadAttentionArgs& args) {
+void diopigen::entry::multi_head_attention(const MultiHeadAttentionArgs& args) {
     require_dtypes(args.q, args.softmax_lse);
     require_separate({&args.out, &args.softmax_lse, &args.debug_attn_mask}, {&args.q, &args.k, &args.v});
     const Operands operands{args.q, args.k, args.v};
@@ -57,14 +57,14 @@ void diopi::kernels::multi_head_attention(const MultiHeadAttentionArgs& args) {
     dropout_state.advance();
 }
 
-void diopi::kernels::multi_head_attention_backward(const MultiHeadAttentionBackwardArgs& args) {
+void diopigen::entry::multi_head_attention_backward(const MultiHeadAttentionBackwardArgs& args) {
     require_dtypes(args.q, args.softmax_lse);
     require_separate({&args.grad_q, &args.grad_k, &args.grad_v},
                      {&args.q, &args.k, &args.v, &args.out, &args.grad_out, &args.softmax_lse});
     backward(args, padded_problem({args.q, args.k, args.v}), args.q.shape[1]);
 }
 
-void diopi::kernels::multi_head_attention_var_len(const MultiHeadAttentionVarLenArgs& args) {
+void diopigen::entry::multi_head_attention_var_len(const MultiHeadAttentionVarLenArgs& args) {
     require_dtypes(args.q, args.softmax_lse);
     require_separate({&args.out, &args.softmax_lse, &args.debug_attn_mask},
                      {&args.q, &args.k, &args.v, &args.cum_seq_q, &args.cum_seq_k});
@@ -86,7 +86,7 @@ void diopi::kernels::multi_head_attention_var_len(const MultiHeadAttentionVarLen
     dropout_state.advance();
 }
 
-void diopi::kernels::multi_head_attention_var_len_backward(const MultiHeadAttentionVarLenBackwardArgs& args) {
+void diopigen::entry::multi_head_attention_var_len_backward(const MultiHeadAttentionVarLenBackwardArgs& args) {
     require_dtypes(args.q, args.softmax_lse);
     require_separate({&args.grad_q, &args.grad_k, &args.grad_v}, {&args.q, &args.k, &args.v, &args.out, &args.grad_out,
                                                                   &args.softmax_lse, &args.cum_seq_q, &args.cum_seq_k});

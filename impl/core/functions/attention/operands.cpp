@@ -3,7 +3,7 @@
 #include "diopi_core/reduction.h"
 #include "diopi_core/strided.h"
 
-namespace diopi::core::attention {
+namespace diopigen::core::attention {
 
 namespace {
 
@@ -136,4 +136,4 @@ void require_separate(std::initializer_list<const Tensor*> written, std::initial
     }
 }
 
-}  // namespace diopi::core::attention
+}  // namespace diopigen::core::attention

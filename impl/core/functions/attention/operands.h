@@ -10,7 +10,7 @@
 #include "diopi_core/dense.h"
 #include "diopi_core/tensor.h"
 
-namespace diopi::core::attention {
+namespace diopigen::core::attention {
 
 constexpr DtypeSet kHalves = kFloat16 | kBfloat16;
 
@@ -67,6 +67,6 @@ void require_separate(std::initializer_list<const Tensor*> written, std::initial
 template <typename T>
 std::vector<T> gather_rows(const Tensor& tensor, const std::vector<int64_t>& rows, int64_t width);
 
-}  // namespace diopi::core::attention
+}  // namespace diopigen::core::attention
 
 #endif  // DIOPI_CORE_FUNCTIONS_ATTENTION_OPERANDS_H_

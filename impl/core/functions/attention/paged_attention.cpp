@@ -5,8 +5,8 @@
 #include "attention.h"
 #include "decoding.h"
 
-using namespace diopi::core;
-using namespace diopi::core::attention;
+using namespace diopigen::core;
+using namespace diopigen::core::attention;
 
 namespace {
 
@@ -32,7 +32,7 @@ Scoring serving_scoring(int64_t dim, const Tensor& mask) {
 
 }  // namespace
 
-void diopi::kernels::paged_attention(const PagedAttentionArgs& args) {
+void diopigen::entry::paged_attention(const PagedAttentionArgs& args) {
     require_separate({&args.out}, {&args.q, &args.k, &args.v, &args.attenMask, &args.block_table});
     Problem problem = serving_problem(args);
     const int64_t slots = args.k.numel / problem.key_rows.row;
@@ -59,7 +59,7 @@ void diopi::kernels::paged_attention(const PagedAttentionArgs& args) {
     attend_to_rows(problem, scoring, args.out, {args.q, args.k, args.v}, rows);
 }
 
-void diopi::kernels::prompt_flash_attention(const PromptFlashAttentionArgs& args) {
+void diopigen::entry::prompt_flash_attention(const PromptFlashAttentionArgs& args) {
     require_separate({&args.out}, {&args.query, &args.key, &args.value, &args.atten_mask});
     Problem problem = serving_problem(args);
     for (int64_t b = 0; b < args.actual_seq_lengths.len; ++b) {

@@ -4,8 +4,8 @@
 #include "attention_kernels.h"
 #include "operands.h"
 
-using namespace diopi::core;
-using namespace diopi::core::attention;
+using namespace diopigen::core;
+using namespace diopigen::core::attention;
 
 namespace {
 
@@ -17,7 +17,7 @@ void require_tokens(const std::vector<int64_t>& tokens, int64_t count, const cha
 
 }  // namespace
 
-void diopi::kernels::apply_penalty(const ApplyPenaltyArgs& args) {
+void diopigen::entry::apply_penalty(const ApplyPenaltyArgs& args) {
     require_separate({&args.logits}, {&args.presence_penalty, &args.frequency_penalty, &args.p_token_ids,
                                       &args.p_token_counts, &args.p_cumsum_seq_len});
     const std::vector<int64_t> ids = indices(args.p_token_ids);
@@ -39,7 +39,7 @@ void diopi::kernels::apply_penalty(const ApplyPenaltyArgs& args) {
     penalise(args.logits, penalties);
 }
 
-void diopi::kernels::apply_penalty_v2(const ApplyPenaltyV2Args& args) {
+void diopigen::entry::apply_penalty_v2(const ApplyPenaltyV2Args& args) {
     require_separate({&args.logits}, {&args.presence_penalty, &args.frequency_penalty, &args.repetition_penalty,
                                       &args.p_token_ids, &args.p_token_counts});
     const std::vector<int64_t> ids = indices(args.p_token_ids);

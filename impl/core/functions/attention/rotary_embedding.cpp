@@ -4,8 +4,8 @@
 #include "attention_kernels.h"
 #include "operands.h"
 
-using namespace diopi::core;
-using namespace diopi::core::attention;
+using namespace diopigen::core;
+using namespace diopigen::core::attention;
 
 namespace {
 
@@ -29,7 +29,7 @@ struct Heads {
 
 }  // namespace
 
-void diopi::kernels::rotary_embedding(const RotaryEmbeddingArgs& args) {
+void diopigen::entry::rotary_embedding(const RotaryEmbeddingArgs& args) {
     const Tensor& x = args.x;
     require_rank(x, 1);
     const Heads view(x);
@@ -49,7 +49,7 @@ void diopi::kernels::rotary_embedding(const RotaryEmbeddingArgs& args) {
     rotate_pairs(view.of(args.out).tensor(), view.of(x).tensor(), args.cos, args.sin, args.conj, args.interleaved);
 }
 
-void diopi::kernels::rotary_embedding_v2(const RotaryEmbeddingV2Args& args) {
+void diopigen::entry::rotary_embedding_v2(const RotaryEmbeddingV2Args& args) {
     require_separate({&args.query, &args.key}, {&args.cos, &args.sin});
     for (const Tensor* target : {&args.query, &args.key}) {
         rotate_halves(*target, args.cos, args.sin, args.dim);

@@ -4,16 +4,16 @@
 #include "attention_kernels.h"
 #include "diopi_core/free_dtype.h"
 
-using namespace diopi::core;
-using namespace diopi::core::attention;
+using namespace diopigen::core;
+using namespace diopigen::core::attention;
 
-void diopi::kernels::scaled_masked_softmax(const ScaledMaskedSoftmaxArgs& args) {
+void diopigen::entry::scaled_masked_softmax(const ScaledMaskedSoftmaxArgs& args) {
     require_dtype_in(args.mask, kMask);
     require_disjoint(args.output, args.mask);
     masked_softmax(args.output, args.input, args.mask, args.scale, args.fixed_triu_mask);
 }
 
-void diopi::kernels::scaled_masked_softmax_backward(const ScaledMaskedSoftmaxBackwardArgs& args) {
+void diopigen::entry::scaled_masked_softmax_backward(const ScaledMaskedSoftmaxBackwardArgs& args) {
     require_dtype_in(args.mask, kMask);
     require_disjoint(args.grad_input, args.mask);
     masked_softmax_gradient(args.grad_input, args.grad_output, args.output, args.mask, args.scale,

@@ -6,8 +6,8 @@
 #include "attention_kernels.h"
 #include "decoding.h"
 
-using namespace diopi::core;
-using namespace diopi::core::attention;
+using namespace diopigen::core;
+using namespace diopigen::core::attention;
 
 namespace {
 
@@ -35,7 +35,7 @@ Cached cached_of(const Args& args, int64_t slot_count, int64_t columns, const ch
 
 }  // namespace
 
-void diopi::kernels::dest_index_copy_kv(const DestIndexCopyKVArgs& args) {
+void diopigen::entry::dest_index_copy_kv(const DestIndexCopyKVArgs& args) {
     require_separate({&args.out}, {&args.k, &args.dest_loc});
     const std::vector<int64_t> slots = indices(args.dest_loc);
     for (const int64_t slot : slots) {
@@ -45,7 +45,7 @@ void diopi::kernels::dest_index_copy_kv(const DestIndexCopyKVArgs& args) {
     copy_to_slots(args.out, args.k, slots);
 }
 
-void diopi::kernels::token_attention_inference(const TokenAttentionInferenceArgs& args) {
+void diopigen::entry::token_attention_inference(const TokenAttentionInferenceArgs& args) {
     const Tensor& out = args.token_attention_out;
     require_separate({&out}, {&args.q, &args.k, &args.b_loc, &args.b_start_loc, &args.b_seq_len});
     score_tokens(out, args.q, args.k,
@@ -53,14 +53,14 @@ void diopi::kernels::token_attention_inference(const TokenAttentionInferenceArgs
                            "C3: the slots are in the cache and every sequence fits into token_attention_out"));
 }
 
-void diopi::kernels::token_softmax_reduce_v_inference(const TokenSoftmaxReduceVInferenceArgs& args) {
+void diopigen::entry::token_softmax_reduce_v_inference(const TokenSoftmaxReduceVInferenceArgs& args) {
     require_separate({&args.out}, {&args.logics, &args.v, &args.b_loc, &args.b_start_loc, &args.b_seq_len});
     sum_tokens(args.out, args.logics, args.v,
                cached_of(args, args.v.shape[0], args.logics.shape[1],
                          "C3: the slots are in the cache and the scores of every sequence in logics"));
 }
 
-void diopi::kernels::context_attention_inference(const ContextAttentionInferenceArgs& args) {
+void diopigen::entry::context_attention_inference(const ContextAttentionInferenceArgs& args) {
     require_separate({&args.context_attention_out}, {&args.q, &args.k, &args.v, &args.b_start_loc, &args.b_seq_len});
     const std::vector<int64_t> starts = indices(args.b_start_loc);
     const std::vector<int64_t> lengths = indices(args.b_seq_len);

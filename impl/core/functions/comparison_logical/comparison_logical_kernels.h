@@ -5,11 +5,11 @@
 
 #include "diopi_core/tensor.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // *out = whether all elements are equal.
 void equal_elements(bool* out, const Tensor& input_tensor, const Tensor& other_tensor);
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_COMPARISON_LOGICAL_COMPARISON_LOGICAL_KERNELS_H_

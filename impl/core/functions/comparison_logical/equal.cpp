@@ -2,9 +2,9 @@
 #include "comparison_logical.h"
 #include "comparison_logical_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-void diopi::kernels::equal(const EqualArgs& args) {
+void diopigen::entry::equal(const EqualArgs& args) {
     if (!is_same_shape(args.input, args.other)) {
         *args.out = false;
         return;

@@ -8,7 +8,7 @@
 #include "diopi_core/tensor.h"
 #include "diopi_core/unfold.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // Images are [batch, channels, *sliding.size], responses [batch, filters, *sliding.positions] and the weight is
 // [filters, channels / groups, *sliding.window.kernel].
@@ -36,6 +36,6 @@ void correlate(const Tensor& grad_weight, const Tensor& image, const Tensor& res
 // The sum over batch and positions per channel of [N, C, *space].
 void sum_channels(const Tensor& sums, const Tensor& tensor);
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_CONVOLUTION_CONVOLUTION_KERNELS_H_

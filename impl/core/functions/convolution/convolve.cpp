@@ -3,8 +3,8 @@
 #include "convolution_kernels.h"
 #include "diopi_core/dense.h"
 
-using namespace diopi::core;
-namespace kernels = diopi::kernels;
+using namespace diopigen::core;
+namespace entry = diopigen::entry;
 
 namespace {
 
@@ -110,12 +110,12 @@ void transpose_backward(int space, const Args& args) {
 
 }  // namespace
 
-void kernels::convolution2d(const Convolution2dArgs& args) { convolve(2, args); }
-void kernels::convolution2d_backward(const Convolution2dBackwardArgs& args) { convolve_backward(2, args); }
-void kernels::conv_transpose2d(const ConvTranspose2dArgs& args) { transpose(2, args); }
-void kernels::conv_transpose2d_backward(const ConvTranspose2dBackwardArgs& args) { transpose_backward(2, args); }
+void entry::convolution2d(const Convolution2dArgs& args) { convolve(2, args); }
+void entry::convolution2d_backward(const Convolution2dBackwardArgs& args) { convolve_backward(2, args); }
+void entry::conv_transpose2d(const ConvTranspose2dArgs& args) { transpose(2, args); }
+void entry::conv_transpose2d_backward(const ConvTranspose2dBackwardArgs& args) { transpose_backward(2, args); }
 
-void kernels::convolution3d(const Convolution3dArgs& args) { convolve(3, args); }
-void kernels::convolution3d_backward(const Convolution3dBackwardArgs& args) { convolve_backward(3, args); }
-void kernels::conv_transpose3d(const ConvTranspose3dArgs& args) { transpose(3, args); }
-void kernels::conv_transpose3d_backward(const ConvTranspose3dBackwardArgs& args) { transpose_backward(3, args); }
+void entry::convolution3d(const Convolution3dArgs& args) { convolve(3, args); }
+void entry::convolution3d_backward(const Convolution3dBackwardArgs& args) { convolve_backward(3, args); }
+void entry::conv_transpose3d(const ConvTranspose3dArgs& args) { transpose(3, args); }
+void entry::conv_transpose3d_backward(const ConvTranspose3dBackwardArgs& args) { transpose_backward(3, args); }

@@ -9,7 +9,7 @@
 #include "diopi_core/integer.h"
 #include "diopi_core/math.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 struct PlainRegion {
     int64_t image;
@@ -239,6 +239,6 @@ struct AddCorners {
     }
 };
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_DETECTION_AREAS_H_

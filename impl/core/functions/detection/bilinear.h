@@ -7,7 +7,7 @@
 
 #include "diopi_core/host_device.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // A map whose neighbouring pixels are `stride` elements apart.
 struct PixelMap {
@@ -82,6 +82,6 @@ class Around {
     double right_ = 0;
 };
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_DETECTION_BILINEAR_H_

@@ -12,7 +12,7 @@
 #include "diopi_core/math.h"
 #include "indexing/positions.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // ---- Boxes along the axes. ----
 
@@ -36,7 +36,7 @@ struct ShareOfBoxes {
 };
 
 template <typename Each>
-void bbox_overlaps(const Each& each, const kernels::BboxOverlapsMmcvArgs& args) {
+void bbox_overlaps(const Each& each, const entry::BboxOverlapsMmcvArgs& args) {
     require_apart(args.ious, {&args.bboxes1, &args.bboxes2});
     const Input<double> first(args.bboxes1);
     const Input<double> second(args.bboxes2);
@@ -159,7 +159,7 @@ struct SharedAreas {
 };
 
 template <typename Each>
-void boxes_overlap_bev(const Each& each, const kernels::Iou3dBoxesOverlapBevMmcvArgs& args) {
+void boxes_overlap_bev(const Each& each, const entry::Iou3dBoxesOverlapBevMmcvArgs& args) {
     require_apart(args.ans_overlap, {&args.boxes_a, &args.boxes_b});
     const Quadrilaterals first(each, args.boxes_a, BoxForm::kUpright);
     const Quadrilaterals second(each, args.boxes_b, BoxForm::kUpright);
@@ -230,7 +230,7 @@ inline Buffer room_for_rows(int64_t count) {
 }
 
 template <typename Each, typename Suppress>
-void nms_rotated(const Each& each, const Suppress& suppress, const kernels::NmsRotatedMmcvArgs& args) {
+void nms_rotated(const Each& each, const Suppress& suppress, const entry::NmsRotatedMmcvArgs& args) {
     const int64_t count = args.dets.shape[0];
     const Positions order(args.order, count);
     const Quadrilaterals boxes(each, args.dets_sorted, BoxForm::kRotated);
@@ -272,17 +272,17 @@ void keep_upright(const Each& each, const Suppress& suppress, const Args& args, 
 }
 
 template <typename Each, typename Suppress>
-void nms3d(const Each& each, const Suppress& suppress, const kernels::Iou3dNms3dMmcvArgs& args) {
+void nms3d(const Each& each, const Suppress& suppress, const entry::Iou3dNms3dMmcvArgs& args) {
     const Quadrilaterals boxes(each, args.boxes, BoxForm::kUpright);
     keep_upright(each, suppress, args, OverlapUpright{boxes.data(), static_cast<double>(args.nms_overlap_thresh)});
 }
 
 template <typename Each, typename Suppress>
-void nms3d_normal(const Each& each, const Suppress& suppress, const kernels::Iou3dNms3dNormalMmcvArgs& args) {
+void nms3d_normal(const Each& each, const Suppress& suppress, const entry::Iou3dNms3dNormalMmcvArgs& args) {
     const Input<double> boxes(args.boxes);
     keep_upright(each, suppress, args, OverlapUnturned{boxes.data(), static_cast<double>(args.nms_overlap_thresh)});
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_DETECTION_BOXES_H_

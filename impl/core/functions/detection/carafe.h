@@ -8,7 +8,7 @@
 #include "detection/numbers.h"
 #include "diopi_core/kernel_checks.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // ---- CARAFE (Wang et al., 2019): features [images, channels, height, width]. ----
 
@@ -159,7 +159,7 @@ inline void copy_channels_last(const Tensor& to, const Tensor& features) {
 }
 
 template <typename Each>
-void carafe(const Each& each, const kernels::CarafeMmcvArgs& args) {
+void carafe(const Each& each, const entry::CarafeMmcvArgs& args) {
     require_separate({&args.rfeatures, &args.output}, {&args.features, &args.masks});
     enlarge(each, args);
     copy_channels_last(args.rfeatures, args.features);
@@ -179,7 +179,7 @@ void add_carafe_gradients(const Each& each, double* of_features, double* of_mask
 }
 
 template <typename Each>
-void carafe_naive_backward(const Each& each, const kernels::CarafeNaiveBackwardMmcvArgs& args) {
+void carafe_naive_backward(const Each& each, const entry::CarafeNaiveBackwardMmcvArgs& args) {
     require_separate({&args.bottom_grad, &args.mask_grad}, {&args.top_grad, &args.features, &args.masks});
     const Sums of_features(args.bottom_grad);
     const Sums of_masks(args.mask_grad);
@@ -196,7 +196,7 @@ struct SetZero {
 };
 
 template <typename Each>
-void carafe_backward(const Each& each, const kernels::CarafeBackwardMmcvArgs& args) {
+void carafe_backward(const Each& each, const entry::CarafeBackwardMmcvArgs& args) {
     require_separate({&args.bottom_grad, &args.mask_grad}, {&args.top_grad, &args.rfeatures, &args.masks});
     const Output<double> of_features(args.bottom_grad);
     const Output<double> of_masks(args.mask_grad);
@@ -208,6 +208,6 @@ void carafe_backward(const Each& each, const kernels::CarafeBackwardMmcvArgs& ar
     of_masks.store();
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_DETECTION_CARAFE_H_

@@ -10,7 +10,7 @@
 #include "diopi_core/kernel_checks.h"
 #include "diopi_core/raw_elements.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // ---- Bias and activation. ----
 
@@ -41,7 +41,7 @@ struct BiasLeakyRelu {
 };
 
 template <typename Each>
-void bias_leaky_relu(const Each& each, const kernels::FusedBiasLeakyreluMmcvArgs& args) {
+void bias_leaky_relu(const Each& each, const entry::FusedBiasLeakyreluMmcvArgs& args) {
     constexpr int64_t kLeaky = 3;
     const Tensor out = new_tensor(args.ctx, "out", shape_of(args.input), args.input.dtype, args.input);
     const DimSplit split = split_at(shape_of(args.input), 1);
@@ -113,7 +113,7 @@ struct ChannelVariance {
 };
 
 template <typename Each>
-void channel_mean(const Each& each, const kernels::SyncBnMeanMmcvArgs& args) {
+void channel_mean(const Each& each, const entry::SyncBnMeanMmcvArgs& args) {
     require_apart(args.mean, {&args.input});
     const ChannelSizes sizes(args.input);
     const Input<double> from(args.input);
@@ -123,7 +123,7 @@ void channel_mean(const Each& each, const kernels::SyncBnMeanMmcvArgs& args) {
 }
 
 template <typename Each>
-void channel_variance(const Each& each, const kernels::SyncBnVarMmcvArgs& args) {
+void channel_variance(const Each& each, const entry::SyncBnVarMmcvArgs& args) {
     require_apart(args.var, {&args.input, &args.mean});
     const ChannelSizes sizes(args.input);
     const Input<double> from(args.input);
@@ -174,7 +174,7 @@ struct MoveStatistics {
 };
 
 template <typename Each>
-void normalize_channels(const Each& each, const kernels::SyncBnOutputMmcvArgs& args) {
+void normalize_channels(const Each& each, const entry::SyncBnOutputMmcvArgs& args) {
     require_separate({&args.running_mean, &args.running_var, &args.norm, &args.std, &args.output},
                      {&args.mean, &args.var, &args.weight, &args.bias});
     const ChannelSizes sizes(args.input);
@@ -224,7 +224,7 @@ struct ChannelSums {
 };
 
 template <typename Each>
-void parameter_gradients(const Each& each, const kernels::SyncBnBackwardParamMmcvArgs& args) {
+void parameter_gradients(const Each& each, const entry::SyncBnBackwardParamMmcvArgs& args) {
     require_separate({&args.grad_weight, &args.grad_bias}, {&args.grad_output, &args.norm});
     const ChannelSizes sizes(args.grad_output);
     const Input<double> gradient(args.grad_output);
@@ -256,7 +256,7 @@ struct NormalizeGradient {
 };
 
 template <typename Each>
-void data_gradients(const Each& each, const kernels::SyncBnBackwardDataMmcvArgs& args) {
+void data_gradients(const Each& each, const entry::SyncBnBackwardDataMmcvArgs& args) {
     require_apart(args.grad_input, {&args.weight, &args.grad_weight, &args.grad_bias, &args.std});
     const Input<double> gradient(args.grad_output);
     const Input<double> weight(args.weight);
@@ -310,6 +310,6 @@ void shift_along_time(const Each& each, const Tensor& out, const Tensor& input, 
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_DETECTION_CHANNEL_LAYERS_H_

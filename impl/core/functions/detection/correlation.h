@@ -10,7 +10,7 @@
 #include "detection/numbers.h"
 #include "diopi_core/kernel_checks.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // ---- Correlation (FlowNet, Dosovitskiy et al., 2015). ----
 
@@ -125,7 +125,7 @@ Correlation correlation_of(const Args& args, const Tensor& out) {
 }
 
 template <typename Each>
-void correlation(const Each& each, const kernels::CorrelationMmcvArgs& args) {
+void correlation(const Each& each, const entry::CorrelationMmcvArgs& args) {
     require_apart(args.output, {&args.input1, &args.input2});
     const Correlation by = correlation_of(args, args.output);
     const Input<double> first(args.input1);
@@ -136,7 +136,7 @@ void correlation(const Each& each, const kernels::CorrelationMmcvArgs& args) {
 }
 
 template <typename Each>
-void correlation_backward(const Each& each, const kernels::CorrelationBackwardMmcvArgs& args) {
+void correlation_backward(const Each& each, const entry::CorrelationBackwardMmcvArgs& args) {
     require_separate({&args.grad_input1, &args.grad_input2}, {&args.grad_output, &args.input1, &args.input2});
     const Correlation by = correlation_of(args, args.grad_output);
     const Input<double> first(args.input1);
@@ -151,6 +151,6 @@ void correlation_backward(const Each& each, const kernels::CorrelationBackwardMm
     of_second.store();
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_DETECTION_CORRELATION_H_

@@ -13,7 +13,7 @@
 #include "diopi_core/kernel_checks.h"
 #include "indexing/positions.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // ---- Attention: values [batch, pixels, heads, size], samples [batch, queries, heads, levels, points]. ----
 
@@ -162,8 +162,8 @@ class DeformAttention {
 };
 
 template <typename Each>
-void deform_attention(const Each& each, const kernels::MsDeformAttnMmcvArgs& args) {
-    const DeformAttention<kernels::MsDeformAttnMmcvArgs> attention(args);
+void deform_attention(const Each& each, const entry::MsDeformAttnMmcvArgs& args) {
+    const DeformAttention<entry::MsDeformAttnMmcvArgs> attention(args);
     const int64_t* shape = args.value.shape;
     const Tensor out = new_tensor(args.ctx, "out", {shape[0], args.sampling_loc.shape[1], shape[2] * shape[3]},
                                   args.value.dtype, args.value);
@@ -175,11 +175,11 @@ void deform_attention(const Each& each, const kernels::MsDeformAttnMmcvArgs& arg
 }
 
 template <typename Each>
-void deform_attention_backward(const Each& each, const kernels::MsDeformAttnBackwardMmcvArgs& args) {
+void deform_attention_backward(const Each& each, const entry::MsDeformAttnBackwardMmcvArgs& args) {
     require_separate({&args.grad_value, &args.grad_sampling_loc, &args.grad_attn_weight},
                      {&args.value, &args.spatial_shapes, &args.level_start_index, &args.sampling_loc, &args.attn_weight,
                       &args.grad_output});
-    const DeformAttention<kernels::MsDeformAttnBackwardMmcvArgs> attention(args);
+    const DeformAttention<entry::MsDeformAttnBackwardMmcvArgs> attention(args);
     const Samples samples = attention.samples();
     const Input<double> gradient(args.grad_output);
     const Sums of_value(args.grad_value);
@@ -232,7 +232,7 @@ struct ReadWindows {
 };
 
 template <typename Each>
-void read_windows(const Each& each, const kernels::MaskedIm2colMmcvArgs& args) {
+void read_windows(const Each& each, const entry::MaskedIm2colMmcvArgs& args) {
     require_apart(args.col, {&args.im, &args.mask_h_idx, &args.mask_w_idx});
     const Input<Int64> rows(args.mask_h_idx);
     const Input<Int64> columns(args.mask_w_idx);
@@ -261,7 +261,7 @@ struct WritePositions {
 };
 
 template <typename Each>
-void write_positions(const Each& each, const kernels::MaskedCol2imMmcvArgs& args) {
+void write_positions(const Each& each, const entry::MaskedCol2imMmcvArgs& args) {
     require_apart(args.im, {&args.col, &args.mask_h_idx, &args.mask_w_idx});
     const Positions rows(args.mask_h_idx, args.height);
     const Positions columns(args.mask_w_idx, args.width);
@@ -275,6 +275,6 @@ void write_positions(const Each& each, const kernels::MaskedCol2imMmcvArgs& args
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_DETECTION_DEFORM_ATTENTION_H_

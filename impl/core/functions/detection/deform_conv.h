@@ -12,7 +12,7 @@
 #include "diopi_core/gemm.h"
 #include "diopi_core/kernel_checks.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // What a filter does in one dimension.
 struct FilterSide {
@@ -330,7 +330,7 @@ DeformSizes modulated_sizes(const Args& args, const Tensor& out) {
 }
 
 template <typename Each>
-void deform_conv(const Each& each, const kernels::DeformConvMmcvArgs& args) {
+void deform_conv(const Each& each, const entry::DeformConvMmcvArgs& args) {
     require_apart(args.output, {&args.input, &args.weight, &args.offset});
     const DeformOperands operands(args.input, args.offset, Tensor{}, deform_sizes(args, args.output));
     dispatch_compute<kFloating>(args.input.dtype, [&](auto sample) {
@@ -339,7 +339,7 @@ void deform_conv(const Each& each, const kernels::DeformConvMmcvArgs& args) {
 }
 
 template <typename Each>
-void deform_conv_backward_input(const Each& each, const kernels::DeformConvBackwardInputMmcvArgs& args) {
+void deform_conv_backward_input(const Each& each, const entry::DeformConvBackwardInputMmcvArgs& args) {
     require_separate({&args.gradInput, &args.gradOffset}, {&args.input, &args.offset, &args.gradOutput, &args.weight});
     const DeformOperands operands(args.input, args.offset, Tensor{}, deform_sizes(args, args.gradOutput));
     dispatch_compute<kFloating>(args.input.dtype, [&](auto sample) {
@@ -349,7 +349,7 @@ void deform_conv_backward_input(const Each& each, const kernels::DeformConvBackw
 }
 
 template <typename Each>
-void deform_conv_backward_filters(const Each& each, const kernels::DeformConvBackwardParametersMmcvArgs& args) {
+void deform_conv_backward_filters(const Each& each, const entry::DeformConvBackwardParametersMmcvArgs& args) {
     require_apart(args.gradWeight, {&args.gradOutput, &args.input, &args.offset});
     const DeformOperands operands(args.input, args.offset, Tensor{}, deform_sizes(args, args.gradOutput));
     dispatch_compute<kFloating>(args.input.dtype, [&](auto sample) {
@@ -359,7 +359,7 @@ void deform_conv_backward_filters(const Each& each, const kernels::DeformConvBac
 }
 
 template <typename Each>
-void modulated_deform_conv(const Each& each, const kernels::ModulatedDeformConvMmcvArgs& args) {
+void modulated_deform_conv(const Each& each, const entry::ModulatedDeformConvMmcvArgs& args) {
     require_apart(args.output, {&args.input, &args.weight, &args.bias, &args.offset, &args.mask});
     const DeformOperands operands(args.input, args.offset, args.mask, modulated_sizes(args, args.output));
     const Tensor bias = bias_where(args.with_bias, args.bias);
@@ -369,7 +369,7 @@ void modulated_deform_conv(const Each& each, const kernels::ModulatedDeformConvM
 }
 
 template <typename Each>
-void modulated_deform_conv_backward(const Each& each, const kernels::ModulatedDeformConvBackwardMmcvArgs& args) {
+void modulated_deform_conv_backward(const Each& each, const entry::ModulatedDeformConvBackwardMmcvArgs& args) {
     require_separate({&args.grad_input, &args.grad_weight, &args.grad_bias, &args.grad_offset, &args.grad_mask},
                      {&args.input, &args.weight, &args.bias, &args.offset, &args.mask, &args.grad_output});
     const DeformOperands operands(args.input, args.offset, args.mask, modulated_sizes(args, args.grad_output));
@@ -382,6 +382,6 @@ void modulated_deform_conv_backward(const Each& each, const kernels::ModulatedDe
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_DETECTION_DEFORM_CONV_H_

@@ -8,7 +8,7 @@
 #include "diopi_core/dense.h"
 #include "diopi_core/host_device.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // ---- Nms. ----
 
@@ -106,6 +106,6 @@ void average_regions(const Tensor& out, const Tensor& input, const Grid& grid, c
 // Gradients of bins, [regions, channels, rows, columns], add to those of the elements that they were averaged from.
 void spread_regions(const Tensor& out, const Tensor& grad, const Grid& grid, const std::vector<Region>& found);
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_DETECTION_DETECTION_KERNELS_H_

@@ -11,7 +11,7 @@
 #include "indexing/positions.h"
 #include "loss/focus.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // The logarithm of a probability that counts as the smallest normal float at least.
 DIOPI_HOST_DEVICE inline double bounded_log(double p) {
@@ -140,6 +140,6 @@ void softmax_focal(const Each& each, const Tensor& out, const Args& args) {
                 args.softmax.shape[1], args.gamma, args.alpha);
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_DETECTION_FOCAL_LOSSES_H_

@@ -10,7 +10,7 @@
 #include "diopi_core/kernel_checks.h"
 #include "diopi_core/raw_elements.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // A point that may be the furthest. Which of two is does not depend on their order: of equal ones the lower index.
 struct Furthest {
@@ -72,6 +72,6 @@ void sample_furthest(const Tensor& temp, const Tensor& idx, const Tensor& known,
     selected.store();
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_DETECTION_FURTHEST_POINTS_H_

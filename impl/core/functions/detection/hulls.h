@@ -10,7 +10,7 @@
 #include "diopi_core/integer.h"
 #include "diopi_core/math.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 constexpr int kPointsOfSet = 9;
 
@@ -404,6 +404,6 @@ struct SortVertices {
     }
 };
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_DETECTION_HULLS_H_

@@ -9,7 +9,7 @@
 #include "detection/numbers.h"
 #include "diopi_core/kernel_checks.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // ---- Attention masks (PSANet, Zhao et al., 2018). ----
 
@@ -154,7 +154,7 @@ inline ResampledSide resampled_side(int64_t size, int64_t filter, int64_t up, in
 }
 
 template <typename Each>
-void resample(const Each& each, const kernels::Upfirdn2dOpMmcvArgs& args) {
+void resample(const Each& each, const entry::Upfirdn2dOpMmcvArgs& args) {
     const int64_t* shape = args.input.shape;
     const ResampledSide vertical =
         resampled_side(shape[1], args.kernel.shape[0], args.up_y, args.down_y, args.pad_y0, args.pad_y1);
@@ -171,6 +171,6 @@ void resample(const Each& each, const kernels::Upfirdn2dOpMmcvArgs& args) {
     *args.out = out.handle;
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_DETECTION_LOCAL_WINDOWS_H_

@@ -6,7 +6,7 @@
 
 #include "diopi_core/host_device.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // Element `at` of maps [images, channels, height, width], in the order of the dimensions.
 struct MapElement {
@@ -22,6 +22,6 @@ struct MapElement {
           column(at % width) {}
 };
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_DETECTION_MAP_ELEMENT_H_

@@ -2,10 +2,10 @@
 #include "detection.h"
 #include "detection_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-diopiTensorHandle_t diopi::core::rows_as_tensor(diopiContextHandle_t ctx, const Buffer& rows, int64_t found,
-                                                const Tensor& like) {
+diopiTensorHandle_t diopigen::core::rows_as_tensor(diopiContextHandle_t ctx, const Buffer& rows, int64_t found,
+                                                   const Tensor& like) {
     const Tensor result = new_tensor(ctx, "out", {found}, Dtype::kInt64, like);
     if (found > 0) {
         Tensor from = result;
@@ -15,13 +15,13 @@ diopiTensorHandle_t diopi::core::rows_as_tensor(diopiContextHandle_t ctx, const 
     return result.handle;
 }
 
-void diopi::kernels::nms(const NmsArgs& args) {
+void diopigen::entry::nms(const NmsArgs& args) {
     int64_t found = 0;
     const Buffer rows = keep_boxes(args.boxes, args.confidence, args.iou_threshold, 0, found);
     *args.out = rows_as_tensor(args.ctx, rows, found, args.boxes);
 }
 
-void diopi::kernels::nms_mmcv(const NmsMmcvArgs& args) {
+void diopigen::entry::nms_mmcv(const NmsMmcvArgs& args) {
     int64_t found = 0;
     const Buffer rows = keep_boxes(args.dets, args.scores, args.iou_threshold, args.offset, found);
     *args.out = rows_as_tensor(args.ctx, rows, found, args.dets);

@@ -8,7 +8,7 @@
 #include "diopi_core/dense.h"
 #include "diopi_core/raw_elements.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // A copy of a list of the host where kernels reach it. Each library has its own.
 Buffer list_for_kernels(const void* values, int64_t bytes);
@@ -67,6 +67,6 @@ class Numbers {
     Buffer memory_;
 };
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_DETECTION_NUMBERS_H_

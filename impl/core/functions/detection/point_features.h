@@ -11,7 +11,7 @@
 #include "diopi_core/host_device.h"
 #include "diopi_core/integer.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // ---- Features by index: rows are clouds and channels, [clouds, channels, points] and [clouds, channels, picks]. ----
 
@@ -244,6 +244,6 @@ struct AddAssignedScores {
     }
 };
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_DETECTION_POINT_FEATURES_H_

@@ -7,7 +7,7 @@
 
 #include "point_features.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 DIOPI_HOST_DEVICE inline double squared_distance(const double* a, const double* b) {
     const double x = a[0] - b[0];
@@ -172,6 +172,6 @@ struct AddChamfer {
     }
 };
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_DETECTION_POINT_NEIGHBOURS_H_

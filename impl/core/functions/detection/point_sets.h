@@ -7,7 +7,7 @@
 #include "diopi_core/arguments.h"
 #include "diopi_core/dense.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 class Hulls {
   public:
@@ -24,7 +24,7 @@ class Hulls {
 };
 
 template <typename Each>
-void convex_iou(const Each& each, const kernels::ConvexIouMmcvArgs& args) {
+void convex_iou(const Each& each, const entry::ConvexIouMmcvArgs& args) {
     require_apart(args.ious, {&args.pointsets, &args.polygons});
     const Hulls hulls(each, args.pointsets);
     const Input<double> quadrilaterals(args.polygons);
@@ -35,7 +35,7 @@ void convex_iou(const Each& each, const kernels::ConvexIouMmcvArgs& args) {
 }
 
 template <typename Each>
-void convex_giou(const Each& each, const kernels::ConvexGiouMmcvArgs& args) {
+void convex_giou(const Each& each, const entry::ConvexGiouMmcvArgs& args) {
     require_apart(args.output, {&args.pointsets, &args.polygons});
     const Hulls hulls(each, args.pointsets);
     const Input<double> quadrilaterals(args.polygons);
@@ -45,7 +45,7 @@ void convex_giou(const Each& each, const kernels::ConvexGiouMmcvArgs& args) {
 }
 
 template <typename Each>
-void min_area_polygons(const Each& each, const kernels::MinAreaPolygonsMmcvArgs& args) {
+void min_area_polygons(const Each& each, const entry::MinAreaPolygonsMmcvArgs& args) {
     require_apart(args.polygons, {&args.pointsets});
     const Hulls hulls(each, args.pointsets);
     const Output<double> rectangles(args.polygons);
@@ -54,7 +54,7 @@ void min_area_polygons(const Each& each, const kernels::MinAreaPolygonsMmcvArgs&
 }
 
 template <typename Each>
-void points_in_polygons(const Each& each, const kernels::PointsInPolygonsMmcvArgs& args) {
+void points_in_polygons(const Each& each, const entry::PointsInPolygonsMmcvArgs& args) {
     require_apart(args.output, {&args.points, &args.polygons});
     const Input<double> points(args.points);
     const Input<double> quadrilaterals(args.polygons);
@@ -64,7 +64,7 @@ void points_in_polygons(const Each& each, const kernels::PointsInPolygonsMmcvArg
 }
 
 template <typename Each>
-void sort_vertices(const Each& each, const kernels::DiffIouRotatedSortVerticesMmcvArgs& args) {
+void sort_vertices(const Each& each, const entry::DiffIouRotatedSortVerticesMmcvArgs& args) {
     const Input<double> vertices(args.vertices);
     const Input<Bool> mask(args.mask);
     const Input<Int32> counts(args.num_valid);
@@ -78,6 +78,6 @@ void sort_vertices(const Each& each, const kernels::DiffIouRotatedSortVerticesMm
     *args.out = result.handle;
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_DETECTION_POINT_SETS_H_

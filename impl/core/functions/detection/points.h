@@ -15,7 +15,7 @@
 #include "diopi_core/dense.h"
 #include "indexing/positions.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // Clouds that are joined, by the numbers of their points and centres.
 class StackedClouds {
@@ -82,7 +82,7 @@ void add_picked(const Each& each, const Tensor& grad_points, const Tensor& grad_
 }
 
 template <typename Each>
-void stack_group_points(const Each& each, const kernels::StackGroupPointsMmcvArgs& args) {
+void stack_group_points(const Each& each, const entry::StackGroupPointsMmcvArgs& args) {
     require_apart(args.out_tensor, {&args.features_tensor, &args.features_batch_cnt_tensor, &args.idx_tensor,
                                     &args.idx_batch_cnt_tensor});
     const StackedClouds clouds(args.features_batch_cnt_tensor, args.features_tensor.shape[0], args.idx_batch_cnt_tensor,
@@ -100,7 +100,7 @@ void stack_group_points(const Each& each, const kernels::StackGroupPointsMmcvArg
 }
 
 template <typename Each>
-void stack_group_points_backward(const Each& each, const kernels::StackGroupPointsBackwardMmcvArgs& args) {
+void stack_group_points_backward(const Each& each, const entry::StackGroupPointsBackwardMmcvArgs& args) {
     require_apart(args.grad_features_tensor, {&args.grad_out_tensor, &args.features_batch_cnt_tensor, &args.idx_tensor,
                                               &args.idx_batch_cnt_tensor});
     const StackedClouds clouds(args.features_batch_cnt_tensor, args.n, args.idx_batch_cnt_tensor, args.m);
@@ -118,7 +118,7 @@ void stack_group_points_backward(const Each& each, const kernels::StackGroupPoin
 }
 
 template <typename Each>
-void three_interpolate(const Each& each, const kernels::ThreeInterpolateMmcvArgs& args) {
+void three_interpolate(const Each& each, const entry::ThreeInterpolateMmcvArgs& args) {
     require_apart(args.out, {&args.points, &args.idx, &args.weight});
     const Positions indices(args.idx, args.m);
     const Input<double> from(args.points);
@@ -130,7 +130,7 @@ void three_interpolate(const Each& each, const kernels::ThreeInterpolateMmcvArgs
 }
 
 template <typename Each>
-void three_interpolate_backward(const Each& each, const kernels::ThreeInterpolateBackwardMmcvArgs& args) {
+void three_interpolate_backward(const Each& each, const entry::ThreeInterpolateBackwardMmcvArgs& args) {
     require_apart(args.grad_points, {&args.grad_out, &args.idx, &args.weight});
     const Positions indices(args.idx, args.m);
     const Input<double> gradient(args.grad_out);
@@ -159,7 +159,7 @@ void find_nearest(const Each& each, const Tensor& distances, const Tensor& indic
 }
 
 template <typename Each>
-void ball_query(const Each& each, const kernels::BallQueryMmcvArgs& args) {
+void ball_query(const Each& each, const entry::BallQueryMmcvArgs& args) {
     require_apart(args.idx, {&args.center_xyz, &args.xyz});
     const Input<double> centres(args.center_xyz);
     const Input<double> points(args.xyz);
@@ -173,7 +173,7 @@ void ball_query(const Each& each, const kernels::BallQueryMmcvArgs& args) {
 }
 
 template <typename Each>
-void stack_ball_query(const Each& each, const kernels::StackBallQueryMmcvArgs& args) {
+void stack_ball_query(const Each& each, const entry::StackBallQueryMmcvArgs& args) {
     require_apart(args.idx, {&args.center_xyz, &args.center_xyz_batch_cnt, &args.xyz, &args.xyz_batch_cnt});
     const int64_t count = args.center_xyz.shape[0];
     const StackedClouds clouds(args.xyz_batch_cnt, args.xyz.shape[0], args.center_xyz_batch_cnt, count);
@@ -190,7 +190,7 @@ void stack_ball_query(const Each& each, const kernels::StackBallQueryMmcvArgs& a
 // ---- Chamfer distance. ----
 
 template <typename Each>
-void chamfer_distance(const Each& each, const kernels::ChamferDistanceMmcvArgs& args) {
+void chamfer_distance(const Each& each, const entry::ChamferDistanceMmcvArgs& args) {
     require_separate({&args.dist1, &args.dist2, &args.idx1, &args.idx2}, {&args.xyz1, &args.xyz2});
     const Input<double> first(args.xyz1);
     const Input<double> second(args.xyz2);
@@ -209,7 +209,7 @@ void chamfer_distance(const Each& each, const kernels::ChamferDistanceMmcvArgs& 
 }
 
 template <typename Each>
-void chamfer_distance_backward(const Each& each, const kernels::ChamferDistanceBackwardMmcvArgs& args) {
+void chamfer_distance_backward(const Each& each, const entry::ChamferDistanceBackwardMmcvArgs& args) {
     require_separate({&args.grad_xyz1, &args.grad_xyz2},
                      {&args.xyz1, &args.xyz2, &args.idx1, &args.idx2, &args.grad_dist1, &args.grad_dist2});
     const int64_t in_one = args.xyz1.shape[1];
@@ -246,7 +246,7 @@ Assigned assigned_by(const Args& args, const Input<Int64>& neighbours) {
 }
 
 template <typename Each>
-void assign_scores(const Each& each, const kernels::AssignScoreWithkMmcvArgs& args) {
+void assign_scores(const Each& each, const entry::AssignScoreWithkMmcvArgs& args) {
     require_apart(args.output, {&args.points, &args.centers, &args.scores, &args.knn_idx});
     const Input<Int64> neighbours(args.knn_idx);
     const Assigned assigned = assigned_by(args, neighbours);
@@ -259,7 +259,7 @@ void assign_scores(const Each& each, const kernels::AssignScoreWithkMmcvArgs& ar
 }
 
 template <typename Each>
-void assign_scores_backward(const Each& each, const kernels::AssignScoreWithkBackwardMmcvArgs& args) {
+void assign_scores_backward(const Each& each, const entry::AssignScoreWithkBackwardMmcvArgs& args) {
     require_separate({&args.grad_points, &args.grad_centers, &args.grad_scores},
                      {&args.grad_out, &args.points, &args.centers, &args.scores, &args.knn_idx});
     const Input<Int64> neighbours(args.knn_idx);
@@ -280,6 +280,6 @@ void assign_scores_backward(const Each& each, const kernels::AssignScoreWithkBac
     of_scores.store();
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_DETECTION_POINTS_H_

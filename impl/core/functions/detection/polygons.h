@@ -7,7 +7,7 @@
 
 #include "diopi_core/host_device.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 struct Spot {
     double x;
@@ -76,6 +76,6 @@ DIOPI_HOST_DEVICE inline double shared_area(const Polygon& polygon, const Spot* 
     return found < 0 ? -found : found;
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_DETECTION_POLYGONS_H_

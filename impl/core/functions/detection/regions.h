@@ -15,7 +15,7 @@
 #include "diopi_core/dense.h"
 #include "indexing/positions.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 inline Maps maps_of(const Tensor& tensor) { return {tensor.shape[1], tensor.shape[2], tensor.shape[3]}; }
 
@@ -136,7 +136,7 @@ void add_averaged_bins(const Each& each, const Tensor& target, const Tensor& gra
 // ---- RoiAlign. ----
 
 template <typename Each>
-void align_regions(const Each& each, const kernels::RoiAlignMmcvArgs& args) {
+void align_regions(const Each& each, const entry::RoiAlignMmcvArgs& args) {
     const Bins bins{args.aligned_height, args.aligned_width};
     const Sampling sampling{static_cast<double>(args.spatial_scale), bins, args.sampling_ratio, args.aligned};
     if (args.pool_mode == 1) {
@@ -165,7 +165,7 @@ void align_regions(const Each& each, const kernels::RoiAlignMmcvArgs& args) {
 }
 
 template <typename Each>
-void align_regions_backward(const Each& each, const kernels::RoiAlignBackwardMmcvArgs& args) {
+void align_regions_backward(const Each& each, const entry::RoiAlignBackwardMmcvArgs& args) {
     const Bins bins{args.aligned_height, args.aligned_width};
     const Sampling sampling{static_cast<double>(args.spatial_scale), bins, args.sampling_ratio, args.aligned};
     require_apart(args.grad_input, {&args.grad_output, &args.rois, &args.argmax_y, &args.argmax_x});
@@ -201,7 +201,7 @@ Regions<SampledRegion> oriented_regions_of(const Args& args, int64_t images) {
 }
 
 template <typename Each>
-void roi_align_rotated(const Each& each, const kernels::RoiAlignRotatedMmcvArgs& args) {
+void roi_align_rotated(const Each& each, const entry::RoiAlignRotatedMmcvArgs& args) {
     require_apart(args.output, {&args.input, &args.rois});
     const Bins bins{args.aligned_height, args.aligned_width};
     const auto regions = rotated_regions_of(args, args.input.shape[0]);
@@ -209,7 +209,7 @@ void roi_align_rotated(const Each& each, const kernels::RoiAlignRotatedMmcvArgs&
 }
 
 template <typename Each>
-void roi_align_rotated_backward(const Each& each, const kernels::RoiAlignRotatedBackwardMmcvArgs& args) {
+void roi_align_rotated_backward(const Each& each, const entry::RoiAlignRotatedBackwardMmcvArgs& args) {
     require_apart(args.bottom_grad, {&args.top_grad, &args.rois});
     const Bins bins{args.aligned_height, args.aligned_width};
     const auto regions = rotated_regions_of(args, args.bottom_grad.shape[0]);
@@ -217,7 +217,7 @@ void roi_align_rotated_backward(const Each& each, const kernels::RoiAlignRotated
 }
 
 template <typename Each>
-void riroi_align_rotated(const Each& each, const kernels::RiroiAlignRotatedMmcvArgs& args) {
+void riroi_align_rotated(const Each& each, const entry::RiroiAlignRotatedMmcvArgs& args) {
     require_apart(args.output, {&args.features, &args.rois});
     const Bins bins{args.pooled_height, args.pooled_width};
     const auto regions = oriented_regions_of(args, args.features.shape[0]);
@@ -225,7 +225,7 @@ void riroi_align_rotated(const Each& each, const kernels::RiroiAlignRotatedMmcvA
 }
 
 template <typename Each>
-void riroi_align_rotated_backward(const Each& each, const kernels::RiroiAlignRotatedBackwardMmcvArgs& args) {
+void riroi_align_rotated_backward(const Each& each, const entry::RiroiAlignRotatedBackwardMmcvArgs& args) {
     require_apart(args.bottom_grad, {&args.top_grad, &args.rois});
     const Bins bins{args.pooled_height, args.pooled_width};
     const auto regions = oriented_regions_of(args, args.bottom_grad.shape[0]);
@@ -235,7 +235,7 @@ void riroi_align_rotated_backward(const Each& each, const kernels::RiroiAlignRot
 // ---- DeformRoiPool. ----
 
 template <typename Each>
-void deform_roi_pool(const Each& each, const kernels::DeformRoiPoolMmcvArgs& args) {
+void deform_roi_pool(const Each& each, const entry::DeformRoiPoolMmcvArgs& args) {
     require_apart(args.output, {&args.input, &args.rois, &args.offset});
     const Bins bins{args.pooled_height, args.pooled_width};
     const Sampling sampling{static_cast<double>(args.spatial_scale), bins, args.sampling_ratio, true};
@@ -246,7 +246,7 @@ void deform_roi_pool(const Each& each, const kernels::DeformRoiPoolMmcvArgs& arg
 }
 
 template <typename Each>
-void deform_roi_pool_backward(const Each& each, const kernels::DeformRoiPoolBackwardMmcvArgs& args) {
+void deform_roi_pool_backward(const Each& each, const entry::DeformRoiPoolBackwardMmcvArgs& args) {
     require_separate({&args.grad_input, &args.grad_offset}, {&args.grad_output, &args.input, &args.rois, &args.offset});
     const Bins bins{args.pooled_height, args.pooled_width};
     const Sampling sampling{static_cast<double>(args.spatial_scale), bins, args.sampling_ratio, true};
@@ -272,7 +272,7 @@ void deform_roi_pool_backward(const Each& each, const kernels::DeformRoiPoolBack
 // ---- BorderAlign. ----
 
 template <typename Each>
-void border_align(const Each& each, const kernels::BorderAlignMmcvArgs& args) {
+void border_align(const Each& each, const entry::BorderAlignMmcvArgs& args) {
     require_separate({&args.output, &args.argmax_idx}, {&args.input, &args.boxes});
     const Input<double> boxes(args.boxes);
     const Output<double> largest(args.output);
@@ -289,7 +289,7 @@ void border_align(const Each& each, const kernels::BorderAlignMmcvArgs& args) {
 }
 
 template <typename Each>
-void border_align_backward(const Each& each, const kernels::BorderAlignBackwardMmcvArgs& args) {
+void border_align_backward(const Each& each, const entry::BorderAlignBackwardMmcvArgs& args) {
     require_apart(args.grad_input, {&args.grad_output, &args.boxes, &args.argmax_idx});
     const Input<double> gradient(args.grad_output);
     const Input<double> boxes(args.boxes);
@@ -314,7 +314,7 @@ Buffer box_points(const Each& each, const Tensor& bboxes, double scale, int64_t 
 }
 
 template <typename Each>
-void rotated_feature_align(const Each& each, const kernels::RotatedFeatureAlignMmcvArgs& args) {
+void rotated_feature_align(const Each& each, const entry::RotatedFeatureAlignMmcvArgs& args) {
     require_apart(args.output, {&args.features, &args.best_bboxes});
     const Buffer spots = box_points(each, args.best_bboxes, static_cast<double>(args.spatial_scale), args.points);
     const Output<double> sums(args.output);
@@ -329,7 +329,7 @@ void rotated_feature_align(const Each& each, const kernels::RotatedFeatureAlignM
 }
 
 template <typename Each>
-void rotated_feature_align_backward(const Each& each, const kernels::RotatedFeatureAlignBackwardMmcvArgs& args) {
+void rotated_feature_align_backward(const Each& each, const entry::RotatedFeatureAlignBackwardMmcvArgs& args) {
     require_apart(args.bottom_grad, {&args.top_grad, &args.best_bboxes});
     const Buffer spots = box_points(each, args.best_bboxes, static_cast<double>(args.spatial_scale), args.points);
     const Input<double> gradient(args.top_grad);
@@ -359,7 +359,7 @@ inline Regions<PlainRegion> plain_regions(const Tensor& rois, int64_t images, do
 }
 
 template <typename Each>
-void roi_pool(const Each& each, const kernels::RoiPoolMmcvArgs& args) {
+void roi_pool(const Each& each, const entry::RoiPoolMmcvArgs& args) {
     require_separate({&args.output, &args.argmax}, {&args.input, &args.rois});
     const auto regions = plain_regions(args.rois, args.input.shape[0], static_cast<double>(args.spatial_scale), 1);
     const Changed positions(args.argmax, Dtype::kInt32);
@@ -376,7 +376,7 @@ void roi_pool(const Each& each, const kernels::RoiPoolMmcvArgs& args) {
 }
 
 template <typename Each>
-void roi_pool_backward(const Each& each, const kernels::RoiPoolBackwardMmcvArgs& args) {
+void roi_pool_backward(const Each& each, const entry::RoiPoolBackwardMmcvArgs& args) {
     require_apart(args.grad_input, {&args.grad_output, &args.rois, &args.argmax});
     const auto regions = plain_regions(args.rois, args.grad_input.shape[0], 0, 0);
     const Maps maps = maps_of(args.grad_input);
@@ -392,7 +392,7 @@ void roi_pool_backward(const Each& each, const kernels::RoiPoolBackwardMmcvArgs&
 }
 
 template <typename Each>
-void prroi_pool(const Each& each, const kernels::PrroiPoolMmcvArgs& args) {
+void prroi_pool(const Each& each, const entry::PrroiPoolMmcvArgs& args) {
     require_apart(args.output, {&args.input, &args.rois});
     const auto regions = plain_regions(args.rois, args.input.shape[0], static_cast<double>(args.spatial_scale), 0);
     const Input<float> features(args.input);
@@ -404,7 +404,7 @@ void prroi_pool(const Each& each, const kernels::PrroiPoolMmcvArgs& args) {
 }
 
 template <typename Each>
-void prroi_pool_backward(const Each& each, const kernels::PrroiPoolbackwardMmcvArgs& args) {
+void prroi_pool_backward(const Each& each, const entry::PrroiPoolbackwardMmcvArgs& args) {
     require_apart(args.grad_input, {&args.grad_output, &args.rois});
     const auto regions = plain_regions(args.rois, args.grad_input.shape[0], static_cast<double>(args.spatial_scale), 0);
     const Input<double> gradient(args.grad_output);
@@ -417,7 +417,7 @@ void prroi_pool_backward(const Each& each, const kernels::PrroiPoolbackwardMmcvA
 }
 
 template <typename Each>
-void prroi_pool_coor_backward(const Each& each, const kernels::PrroiPoolCoorBackwardMmcvArgs& args) {
+void prroi_pool_coor_backward(const Each& each, const entry::PrroiPoolCoorBackwardMmcvArgs& args) {
     require_apart(args.grad_rois, {&args.output, &args.grad_output, &args.input, &args.rois});
     const auto scale = static_cast<double>(args.spatial_scale);
     const auto regions = plain_regions(args.rois, args.input.shape[0], scale, 0);
@@ -432,6 +432,6 @@ void prroi_pool_coor_backward(const Each& each, const kernels::PrroiPoolCoorBack
     sums.store();
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_DETECTION_REGIONS_H_

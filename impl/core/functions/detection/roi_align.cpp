@@ -7,7 +7,7 @@
 #include "detection_kernels.h"
 #include "diopi_core/arguments.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
 namespace {
 
@@ -38,14 +38,14 @@ std::vector<Region> regions(const Grid& grid, const Tensor& rois, int64_t images
 
 }  // namespace
 
-void diopi::kernels::roi_align(const RoiAlignArgs& args) {
+void diopigen::entry::roi_align(const RoiAlignArgs& args) {
     require_apart(args.out, {&args.input, &args.rois});
     const Grid grid{args.spatial_scale, args.pooled_height,  args.pooled_width,  args.sampling_ratio,
                     args.aligned,       args.input.shape[2], args.input.shape[3]};
     average_regions(args.out, args.input, grid, regions(grid, args.rois, args.input.shape[0]));
 }
 
-void diopi::kernels::roi_align_backward(const RoiAlignBackwardArgs& args) {
+void diopigen::entry::roi_align_backward(const RoiAlignBackwardArgs& args) {
     require_apart(args.out, {&args.grad, &args.rois});
     const Grid grid{args.spatial_scale, args.pooled_height, args.pooled_width, args.sampling_ratio,
                     args.aligned,       args.height,        args.width};

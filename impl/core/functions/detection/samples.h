@@ -11,7 +11,7 @@
 #include "diopi_core/host_device.h"
 #include "diopi_core/integer.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 struct Maps {
     int64_t channels;
@@ -435,6 +435,6 @@ struct SpreadBoxPoints {
     }
 };
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_DETECTION_SAMPLES_H_

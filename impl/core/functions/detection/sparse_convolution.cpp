@@ -1,7 +1,7 @@
 // What the host makes of the pairs of sparse convolution, and of tables of rotations.
 #include "detection/sparse_convolution.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 RowPairs::RowPairs(const Tensor& pairs, const Tensor& counts, int64_t inputs, int64_t outputs, bool is_inverse,
                    const char* message)
@@ -57,4 +57,4 @@ std::vector<int64_t> rotated_positions(const Tensor& indices) {
     return positions;
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

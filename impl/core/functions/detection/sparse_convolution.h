@@ -9,7 +9,7 @@
 #include "detection/numbers.h"
 #include "diopi_core/kernel_checks.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // ---- Pairs of an input row and an output row at a position in the window. ----
 
@@ -102,7 +102,7 @@ struct PoolRowsGradient {
 };
 
 template <typename Each>
-void pool_rows(const Each& each, const kernels::IndiceMaxpoolMmcvArgs& args) {
+void pool_rows(const Each& each, const entry::IndiceMaxpoolMmcvArgs& args) {
     const int64_t channels = args.features.shape[1];
     RowPairs pairs(args.indicePairs, args.indiceNum, args.features.shape[0], args.numAct, false,
                    "C2: indiceNum is at most P, and the pairs that count are in the N and numAct rows");
@@ -115,7 +115,7 @@ void pool_rows(const Each& each, const kernels::IndiceMaxpoolMmcvArgs& args) {
 }
 
 template <typename Each>
-void pool_rows_backward(const Each& each, const kernels::IndiceMaxpoolBackwardMmcvArgs& args) {
+void pool_rows_backward(const Each& each, const entry::IndiceMaxpoolBackwardMmcvArgs& args) {
     const int64_t rows = args.features.shape[0];
     RowPairs pairs(args.indicePairs, args.indiceNum, rows, args.outFeatures.shape[0], false,
                    "C1: indiceNum is at most P, and the pairs that count are in the N and M rows");
@@ -216,7 +216,7 @@ void convolve_rows(const Each& each, const Args& args, const Tensor& bias) {
 }
 
 template <typename Each>
-void convolve_rows_backward(const Each& each, const kernels::IndiceConvBackwardMmcvArgs& args) {
+void convolve_rows_backward(const Each& each, const entry::IndiceConvBackwardMmcvArgs& args) {
     const int64_t rows = args.features.shape[0];
     RowPairs pairs(args.indicePairs, args.indiceNum, rows, args.outGrad.shape[0], args._inverse != 0,
                    "C2: indiceNum is at most P, and the pairs that count are in the rows of features and outGrad");
@@ -294,7 +294,7 @@ struct RotateFiltersGradient {
 };
 
 template <typename Each>
-void rotate_filters(const Each& each, const kernels::ActiveRotatedFilterMmcvArgs& args) {
+void rotate_filters(const Each& each, const entry::ActiveRotatedFilterMmcvArgs& args) {
     require_apart(args.output, {&args.input, &args.indices});
     const Buffer positions = list_for_kernels(rotated_positions(args.indices));
     const int64_t rotations = args.indices.shape[3];
@@ -310,7 +310,7 @@ void rotate_filters(const Each& each, const kernels::ActiveRotatedFilterMmcvArgs
 }
 
 template <typename Each>
-void rotate_filters_backward(const Each& each, const kernels::ActiveRotatedFilterBackwardMmcvArgs& args) {
+void rotate_filters_backward(const Each& each, const entry::ActiveRotatedFilterBackwardMmcvArgs& args) {
     require_apart(args.grad_in, {&args.grad_out, &args.indices});
     const Buffer positions = list_for_kernels(rotated_positions(args.indices));
     const int64_t rotations = args.indices.shape[3];
@@ -322,6 +322,6 @@ void rotate_filters_backward(const Each& each, const kernels::ActiveRotatedFilte
     to.store();
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_DETECTION_SPARSE_CONVOLUTION_H_

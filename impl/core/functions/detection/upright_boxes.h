@@ -10,7 +10,7 @@
 #include "diopi_core/math.h"
 #include "indexing/positions.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // (x, y, z, dx, dy, dz, heading): centre of the bottom, size, and radians about the z axis.
 struct UprightBox {
@@ -212,7 +212,7 @@ struct MeanOfVoxels {
 };
 
 template <typename Each>
-void roiaware_pool3d(const Each& each, const kernels::RoiawarePool3dMmcvArgs& args) {
+void roiaware_pool3d(const Each& each, const entry::RoiawarePool3dMmcvArgs& args) {
     require_separate({&args.argmax, &args.pts_idx_of_voxels, &args.pooled_features},
                      {&args.rois, &args.pts, &args.pts_feature});
     const Tensor& sizes = args.pts_idx_of_voxels;
@@ -280,7 +280,7 @@ struct AddMeansOfVoxels {
 };
 
 template <typename Each>
-void roiaware_pool3d_backward(const Each& each, const kernels::RoiawarePool3dBackwardMmcvArgs& args) {
+void roiaware_pool3d_backward(const Each& each, const entry::RoiawarePool3dBackwardMmcvArgs& args) {
     require_apart(args.grad_in, {&args.pts_idx_of_voxels, &args.argmax, &args.grad_out});
     const int64_t size = args.grad_in.shape[0];
     const int64_t channels = args.grad_in.shape[1];
@@ -358,7 +358,7 @@ struct CopyPointsOfBox {
 };
 
 template <typename Each>
-void roipoint_pool3d(const Each& each, const kernels::RoipointPool3dMmcvArgs& args) {
+void roipoint_pool3d(const Each& each, const entry::RoipointPool3dMmcvArgs& args) {
     require_separate({&args.pooled_features, &args.pooled_empty_flag}, {&args.xyz, &args.boxes3d, &args.pts_feature});
     const int64_t count = args.boxes3d.shape[1];
     const int64_t size = args.xyz.shape[1];
@@ -384,6 +384,6 @@ void roipoint_pool3d(const Each& each, const kernels::RoipointPool3dMmcvArgs& ar
     flags.store();
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_DETECTION_UPRIGHT_BOXES_H_

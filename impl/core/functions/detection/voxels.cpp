@@ -6,7 +6,7 @@
 #include <cmath>
 #include <unordered_map>
 
-namespace diopi::core {
+namespace diopigen::core {
 
 namespace {
 
@@ -92,4 +92,4 @@ PointGroups group_points_by_cell(const std::vector<int64_t>& cells, int64_t coun
     return groups;
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -10,7 +10,7 @@
 #include "diopi_core/kernel_checks.h"
 #include "indexing/positions.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 constexpr int64_t kAxes = 3;
 
@@ -58,7 +58,7 @@ void find_cells(const Each& each, Int64* to, const Tensor& points, const CellGri
 }
 
 template <typename Each>
-void dynamic_voxelize(const Each& each, const kernels::DynamicVoxelizeMmcvArgs& args) {
+void dynamic_voxelize(const Each& each, const entry::DynamicVoxelizeMmcvArgs& args) {
     require_apart(args.coors, {&args.points, &args.voxel_size, &args.coors_range});
     const CellGrid grid = cell_grid(args.voxel_size, args.coors_range);
     const Output<Int64> to(args.coors);
@@ -94,7 +94,7 @@ struct MovePoints {
 };
 
 template <typename Each>
-void hard_voxelize(const Each& each, const kernels::HardVoxelizeMmcvArgs& args) {
+void hard_voxelize(const Each& each, const entry::HardVoxelizeMmcvArgs& args) {
     require_separate({&args.voxels, &args.coors, &args.num_points_per_voxel, &args.voxel_num},
                      {&args.points, &args.voxel_size, &args.coors_range});
     const CellGrid grid = cell_grid(args.voxel_size, args.coors_range);
@@ -164,7 +164,7 @@ struct ReduceGroups {
 };
 
 template <typename Each>
-void reduce_by_voxel(const Each& each, const kernels::DynamicPointToVoxelMmcvArgs& args) {
+void reduce_by_voxel(const Each& each, const entry::DynamicPointToVoxelMmcvArgs& args) {
     const int64_t count = args.coors.shape[0];
     const int64_t axes = args.coors.shape[1];
     const int64_t features = args.feats.shape[1];
@@ -239,7 +239,7 @@ struct MaximumGradient {
 };
 
 template <typename Each>
-void reduce_by_voxel_backward(const Each& each, const kernels::DynamicPointToVoxelBackwardMmcvArgs& args) {
+void reduce_by_voxel_backward(const Each& each, const entry::DynamicPointToVoxelBackwardMmcvArgs& args) {
     require_apart(args.grad_feats,
                   {&args.grad_reduced_feats, &args.feats, &args.reduced_feats, &args.coors_idx, &args.reduce_count});
     const int64_t features = args.feats.shape[1];
@@ -265,6 +265,6 @@ void reduce_by_voxel_backward(const Each& each, const kernels::DynamicPointToVox
     to.store();
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_DETECTION_VOXELS_H_

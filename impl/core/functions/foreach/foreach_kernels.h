@@ -7,7 +7,7 @@
 
 #include "diopi_core/tensor.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // Of each tensor the norm of all elements, of order `order`.
 void norms_of_all(const std::vector<Tensor>& results, const std::vector<Tensor>& vectors, double order);
@@ -15,6 +15,6 @@ void norms_of_all(const std::vector<Tensor>& results, const std::vector<Tensor>&
 // Divides by the scale; `found_tensor` becomes 1 where an element is not finite.
 void unscale(const std::vector<Tensor>& gradients, const Tensor& found_tensor, const Tensor& scale_tensor);
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_FOREACH_FOREACH_KERNELS_H_

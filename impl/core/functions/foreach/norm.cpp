@@ -2,9 +2,9 @@
 #include "foreach.h"
 #include "foreach_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-void diopi::kernels::foreachnorm_scalar(const ForeachnormScalarArgs& args) {
+void diopigen::entry::foreachnorm_scalar(const ForeachnormScalarArgs& args) {
     for (const Tensor& input : args.inputs) {
         for (const Tensor& out : args.outs) {
             require_disjoint(out, input);

@@ -3,9 +3,9 @@
 #include "foreach.h"
 #include "foreach_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-void diopi::kernels::amp_foreach_non_finite_check_and_unscale_inp(
+void diopigen::entry::amp_foreach_non_finite_check_and_unscale_inp(
     const AmpForeachNonFiniteCheckAndUnscaleInpArgs& args) {
     require_separate({&args.found_inf}, {&args.inv_scale});
     for (const Tensor& gradient : args.scaled_grads) {

@@ -5,7 +5,7 @@
 #include "mask_selection.h"
 #include "positions.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 namespace {
 
@@ -116,4 +116,4 @@ Advanced advanced(const Tensor& input, const std::vector<Tensor>& indices) {
     return result;
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

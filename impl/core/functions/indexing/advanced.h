@@ -6,7 +6,7 @@
 
 #include "diopi_core/raw_elements.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // What a list of indices picks from a tensor. With the dimensions in `order` the tensor is [outer, size, inner], and
 // the result is [outer, positions, inner]: the indexed dimensions are where they were, or first where a full slice
@@ -43,6 +43,6 @@ void pick_at(const Tensor& out, const Tensor& input, const Advanced& index);
 // positions repeat, the last value stays.
 void put_at(const Tensor& target, const Tensor& values, const Advanced& index, bool accumulate);
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_INDEXING_ADVANCED_H_

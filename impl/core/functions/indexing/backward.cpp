@@ -4,9 +4,9 @@
 #include "indexing_kernels.h"
 #include "positions.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-void diopi::kernels::index_select_backward(const IndexSelectBackwardArgs& args) {
+void diopigen::entry::index_select_backward(const IndexSelectBackwardArgs& args) {
     require_rank(args.index, 1);
     require_disjoint(args.grad_input, args.grad);
     require_disjoint(args.grad_input, args.index);
@@ -15,7 +15,7 @@ void diopi::kernels::index_select_backward(const IndexSelectBackwardArgs& args) 
     add_up_slices(args.grad_input, args.grad, positions, split);
 }
 
-void diopi::kernels::embedding_backward(const EmbeddingBackwardArgs& args) {
+void diopigen::entry::embedding_backward(const EmbeddingBackwardArgs& args) {
     require_rank(args.grad, 1);
     std::vector<int64_t> shape = shape_of(args.indices);
     shape.push_back(args.out.shape[1]);

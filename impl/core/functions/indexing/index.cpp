@@ -3,7 +3,7 @@
 #include "indexing.h"
 #include "positions.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
 namespace {
 
@@ -39,7 +39,7 @@ void put_values(const Tensor& out, const Tensor& input, const Tensor& values, co
 
 }  // namespace
 
-void diopi::kernels::index(const IndexArgs& args) {
+void diopigen::entry::index(const IndexArgs& args) {
     const Advanced index = advanced(args.input, args.indices);
     const View source = permuted(args.input, index.order);
     const Tensor result = new_tensor(args.ctx, "out", index.shape, args.input.dtype, args.input);
@@ -47,7 +47,7 @@ void diopi::kernels::index(const IndexArgs& args) {
     *args.out = result.handle;
 }
 
-void diopi::kernels::index_backward(const IndexBackwardArgs& args) {
+void diopigen::entry::index_backward(const IndexBackwardArgs& args) {
     const Advanced index = advanced(args.zeros_like_input, args.indices);
     require_shape(args.grad_output, index.shape);
     require_disjoint(args.grad_input, args.grad_output);
@@ -56,10 +56,10 @@ void diopi::kernels::index_backward(const IndexBackwardArgs& args) {
     put(args.grad_input, args.grad_output, index, true);
 }
 
-void diopi::kernels::index_put(const IndexPutArgs& args) {
+void diopigen::entry::index_put(const IndexPutArgs& args) {
     put_values(args.out, args.input, args.values, args.indices, args.accumulate);
 }
 
-void diopi::kernels::index_put_inp(const IndexPutInpArgs& args) {
+void diopigen::entry::index_put_inp(const IndexPutInpArgs& args) {
     put_values(args.input, args.input, args.values, args.indices, args.accumulate);
 }

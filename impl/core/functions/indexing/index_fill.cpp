@@ -4,7 +4,7 @@
 #include "indexing_kernels.h"
 #include "positions.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
 namespace {
 
@@ -24,18 +24,18 @@ void fill_with(const Tensor& target, const Tensor& input, int64_t dim, const Ten
 
 }  // namespace
 
-void diopi::kernels::index_fill_scalar(const IndexFillScalarArgs& args) {
+void diopigen::entry::index_fill_scalar(const IndexFillScalarArgs& args) {
     fill_with(args.out, args.input, args.dim, args.index, args.value);
 }
 
-void diopi::kernels::index_fill_inp_scalar(const IndexFillInpScalarArgs& args) {
+void diopigen::entry::index_fill_inp_scalar(const IndexFillInpScalarArgs& args) {
     fill_with(args.input, args.input, args.dim, args.index, args.value);
 }
 
-void diopi::kernels::index_fill(const IndexFillArgs& args) {
+void diopigen::entry::index_fill(const IndexFillArgs& args) {
     fill_with(args.out, args.input, args.dim, args.index, args.value);
 }
 
-void diopi::kernels::index_fill_inp(const IndexFillInpArgs& args) {
+void diopigen::entry::index_fill_inp(const IndexFillInpArgs& args) {
     fill_with(args.input, args.input, args.dim, args.index, args.value);
 }

@@ -5,7 +5,7 @@
 
 #include "positions.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // ---- IndexSelect, Gather, Embedding. ----
 
@@ -56,6 +56,6 @@ void scatter_number(const Tensor& target, const Number& value, const Positions& 
 void gather_gradient(const Tensor& result, const Tensor& gradient, const Positions& positions,
                      const std::vector<int64_t>& shape, int64_t at);
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_INDEXING_INDEXING_KERNELS_H_

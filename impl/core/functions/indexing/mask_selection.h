@@ -7,7 +7,7 @@
 
 #include "diopi_core/raw_elements.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // The bytes of a tensor of bools, of which any but 0 is true; no copy is made where they are in order.
 inline Tensor as_bytes(const Tensor& bools) {
@@ -39,6 +39,6 @@ class MaskSelection {
     std::unique_ptr<Found> found_;
 };
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_INDEXING_MASK_SELECTION_H_

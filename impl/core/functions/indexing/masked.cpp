@@ -2,9 +2,9 @@
 #include "indexing.h"
 #include "mask_selection.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-void diopi::kernels::masked_scatter(const MaskedScatterArgs& args) {
+void diopigen::entry::masked_scatter(const MaskedScatterArgs& args) {
     require_disjoint(args.out, args.source);
     require_disjoint(args.out, args.mask);
     const MaskSelection selection(args.mask, shape_of(args.out));
@@ -14,7 +14,7 @@ void diopi::kernels::masked_scatter(const MaskedScatterArgs& args) {
     selection.put(args.out, args.source);
 }
 
-void diopi::kernels::masked_select_backward(const MaskedSelectBackwardArgs& args) {
+void diopigen::entry::masked_select_backward(const MaskedSelectBackwardArgs& args) {
     if (args.grad_input.numel == 0 && is_same_shape(args.grad_input, args.input)) {
         require(args.grad_output.numel == 0,
                 "C1: grad_output has as many elements as the broadcast mask has true ones");

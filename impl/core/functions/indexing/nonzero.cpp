@@ -2,9 +2,9 @@
 #include "indexing.h"
 #include "mask_selection.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-void diopi::kernels::nonzero(const NonzeroArgs& args) {
+void diopigen::entry::nonzero(const NonzeroArgs& args) {
     // What is no bool yet is converted; a bool's bytes are used as they are.
     const bool is_truth = args.input.dtype == Dtype::kBool || args.input.dtype == Dtype::kUint8;
     Buffer bools;
@@ -27,7 +27,7 @@ void diopi::kernels::nonzero(const NonzeroArgs& args) {
     *args.out = result.handle;
 }
 
-void diopi::kernels::masked_select(const MaskedSelectArgs& args) {
+void diopigen::entry::masked_select(const MaskedSelectArgs& args) {
     const std::vector<int64_t> shape = broadcast_shape(args.input, args.mask);
     const View input = expanded(args.input, shape);
     const MaskSelection selection(args.mask, shape);

@@ -3,7 +3,7 @@
 #include "indexing_kernels.h"
 #include "positions.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
 namespace {
 
@@ -17,7 +17,7 @@ int64_t classes_of(const Tensor& input) {
 
 }  // namespace
 
-void diopi::kernels::one_hot(const OneHotArgs& args) {
+void diopigen::entry::one_hot(const OneHotArgs& args) {
     const int64_t classes = args.num_classes == -1 ? classes_of(args.input) : args.num_classes;
     std::vector<int64_t> shape = shape_of(args.input);
     shape.push_back(classes);

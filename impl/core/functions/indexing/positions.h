@@ -8,7 +8,7 @@
 #include "diopi_core/clones.h"
 #include "diopi_core/raw_elements.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // Whether all values are in [least, end).
 DIOPI_CPU_CLONES inline bool are_within(const Int64* values, int64_t count, int64_t least, int64_t end) {
@@ -97,6 +97,6 @@ void add_slices(T* target, const T* source, const Index& positions, int64_t coun
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_INDEXING_POSITIONS_H_

@@ -3,9 +3,9 @@
 #include "indexing_kernels.h"
 #include "positions.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-void diopi::kernels::embedding_renorm(const EmbeddingRenormArgs& args) {
+void diopigen::entry::embedding_renorm(const EmbeddingRenormArgs& args) {
     require_disjoint(args.inout, args.indices);
     const Positions positions(args.indices, args.inout.shape[0]);
     cut_rows(args.inout, positions, args.max_norm, args.norm_type);

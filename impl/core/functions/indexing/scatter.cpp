@@ -3,7 +3,7 @@
 #include "indexing.h"
 #include "indexing_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
 namespace {
 
@@ -50,23 +50,23 @@ void scatter_value(const Tensor& target, const Tensor& input, int64_t dim, const
 
 }  // namespace
 
-void diopi::kernels::scatter(const ScatterArgs& args) {
+void diopigen::entry::scatter(const ScatterArgs& args) {
     scatter_tensor(args.out, args.input, args.dim, args.src, args.index, args.reduce);
 }
 
-void diopi::kernels::scatter_inp(const ScatterInpArgs& args) {
+void diopigen::entry::scatter_inp(const ScatterInpArgs& args) {
     scatter_tensor(args.input, args.input, args.dim, args.src, args.index, args.reduce);
 }
 
-void diopi::kernels::scatter_scalar(const ScatterScalarArgs& args) {
+void diopigen::entry::scatter_scalar(const ScatterScalarArgs& args) {
     scatter_value(args.out, args.input, args.dim, args.value, args.index, args.reduce);
 }
 
-void diopi::kernels::scatter_inp_scalar(const ScatterInpScalarArgs& args) {
+void diopigen::entry::scatter_inp_scalar(const ScatterInpScalarArgs& args) {
     scatter_value(args.input, args.input, args.dim, args.value, args.index, args.reduce);
 }
 
-void diopi::kernels::gather_backward(const GatherBackwardArgs& args) {
+void diopigen::entry::gather_backward(const GatherBackwardArgs& args) {
     require_disjoint(args.grad_input, args.grad_output);
     const Job job(args.grad_input, args.dim, args.index);
     if (args.index.numel == 0) {  // of any rank

@@ -4,9 +4,9 @@
 #include "indexing.h"
 #include "indexing_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-void diopi::kernels::index_select(const IndexSelectArgs& args) {
+void diopigen::entry::index_select(const IndexSelectArgs& args) {
     require_disjoint(args.out, args.input);
     require_disjoint(args.out, args.index);
     const DimSplit split = split_at(args.input, args.dim);
@@ -16,7 +16,7 @@ void diopi::kernels::index_select(const IndexSelectArgs& args) {
     pick(args.out, args.input, positions, args.index.numel, split);
 }
 
-void diopi::kernels::gather(const GatherArgs& args) {
+void diopigen::entry::gather(const GatherArgs& args) {
     require_disjoint(args.out, args.input);
     require_disjoint(args.out, args.index);
     const Input<Int64> positions(args.index);
@@ -27,7 +27,7 @@ void diopi::kernels::gather(const GatherArgs& args) {
     }
 }
 
-void diopi::kernels::embedding(const EmbeddingArgs& args) {
+void diopigen::entry::embedding(const EmbeddingArgs& args) {
     const int64_t rows = args.weight.shape[0];
     const int64_t width = args.weight.shape[1];
     std::vector<int64_t> shape = shape_of(args.indices);

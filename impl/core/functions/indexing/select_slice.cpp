@@ -4,7 +4,7 @@
 #include "diopi_core/raw_elements.h"
 #include "indexing.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
 namespace {
 
@@ -47,27 +47,27 @@ void replace_part(const Tensor& out, const Tensor& input, const Tensor& source, 
 
 }  // namespace
 
-void diopi::kernels::select(const SelectArgs& args) {
+void diopigen::entry::select(const SelectArgs& args) {
     copy_part(args.out, args.input, part_at(args.input, args.dim, args.index));
 }
 
-void diopi::kernels::select_backward(const SelectBackwardArgs& args) {
+void diopigen::entry::select_backward(const SelectBackwardArgs& args) {
     embed_gradient(args.grad_input, args.grad_output, part_at(args.grad_input, args.dim, args.index));
 }
 
-void diopi::kernels::select_scatter(const SelectScatterArgs& args) {
+void diopigen::entry::select_scatter(const SelectScatterArgs& args) {
     replace_part(args.out, args.input, args.src, part_at(args.out, args.dim, args.index));
 }
 
-void diopi::kernels::slice(const SliceArgs& args) {
+void diopigen::entry::slice(const SliceArgs& args) {
     copy_part(args.null_out, args.input, sliced(args.input, args.dim, args.start, args.end, args.step));
 }
 
-void diopi::kernels::slice_backward(const SliceBackwardArgs& args) {
+void diopigen::entry::slice_backward(const SliceBackwardArgs& args) {
     embed_gradient(args.grad_input, args.grad_output,
                    sliced(args.grad_input, args.dim, args.start, args.end, args.step));
 }
 
-void diopi::kernels::slice_scatter(const SliceScatterArgs& args) {
+void diopigen::entry::slice_scatter(const SliceScatterArgs& args) {
     replace_part(args.out, args.input, args.src, sliced(args.out, args.dim, args.start, args.end, args.step));
 }

@@ -1,6 +1,6 @@
 #include "batches.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 AsMatrix::AsMatrix(const Tensor& tensor, bool is_read) : original_(tensor) {
     const int64_t columns = tensor.rank == 0 ? 1 : tensor.shape[tensor.rank - 1];
@@ -42,4 +42,4 @@ void AsMatrix::store() const {
     }
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -10,7 +10,7 @@
 #include "diopi_core/math.h"
 #include "diopi_core/reduction.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 struct Matrices {
     int64_t count = 1;
@@ -100,6 +100,6 @@ class Conjugated {
     std::optional<View> view_;
 };
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_LINALG_MATMUL_BATCHES_H_

@@ -5,7 +5,7 @@
 #include "diopi_core/arguments.h"
 #include "linalg_matmul.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
 namespace {
 
@@ -184,7 +184,7 @@ void add_up(const Tensor& factor, const View& full, const Tensor& a, const Tenso
 
 }  // namespace
 
-void diopi::kernels::matmul(const MatmulArgs& args) {
+void diopigen::entry::matmul(const MatmulArgs& args) {
     const Product product(args.input, args.other);
     product.require_dimensions(args.out);
     require_apart(args.out, {&args.input, &args.other});
@@ -194,7 +194,7 @@ void diopi::kernels::matmul(const MatmulArgs& args) {
     }
 }
 
-void diopi::kernels::matmul_backward(const MatmulBackwardArgs& args) {
+void diopigen::entry::matmul_backward(const MatmulBackwardArgs& args) {
     const Product product(args.input, args.other);
     product.require_dimensions(args.grad_out);
     require_rank(args.grad_input, args.input.rank);

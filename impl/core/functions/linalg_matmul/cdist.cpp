@@ -4,7 +4,7 @@
 #include "linalg_matmul.h"
 #include "linalg_matmul_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
 namespace {
 
@@ -46,14 +46,14 @@ class Points {
 
 }  // namespace
 
-void diopi::kernels::cdist(const CdistArgs& args) {
+void diopigen::entry::cdist(const CdistArgs& args) {
     const Points points(args.input1, args.input2);
     points.check_between(args.out);
     require_apart(args.out, {&args.input1, &args.input2});
     find_distances(args.out, points.first(), points.second(), args.p);
 }
 
-void diopi::kernels::cdist_backward(const CdistBackwardArgs& args) {
+void diopigen::entry::cdist_backward(const CdistBackwardArgs& args) {
     const Points points(args.input1, args.input2);
     points.check_between(args.cdist);
     points.check_between(args.grad_output);

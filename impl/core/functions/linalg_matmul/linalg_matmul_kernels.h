@@ -5,7 +5,7 @@
 
 #include "diopi_core/tensor.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // The sum over all dimensions but the last.
 void sum_rows(const Tensor& sums, const Tensor& tensor);
@@ -48,6 +48,6 @@ struct SolveGradients {
 void solve_gradients(const SolveGradients& to, const Tensor& x, const Tensor& b, const Tensor& mat,
                      const TriangleSeen& how);
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_LINALG_MATMUL_LINALG_MATMUL_KERNELS_H_

@@ -4,9 +4,9 @@
 #include "linalg_matmul.h"
 #include "linalg_matmul_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-void diopi::kernels::linear_backward(const LinearBackwardArgs& args) {
+void diopigen::entry::linear_backward(const LinearBackwardArgs& args) {
     require_rank(args.input, 1);
     std::vector<int64_t> shape = shape_of(args.input);
     shape.back() = args.weight.shape[0];

@@ -6,7 +6,7 @@
 #include "diopi_core/arguments.h"
 #include "linalg_matmul.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
 namespace {
 
@@ -19,7 +19,7 @@ void add_batch(const Tensor& out, const Tensor& input, const Tensor& batch1, con
 
 }  // namespace
 
-void diopi::kernels::mm(const MmArgs& args) {
+void diopigen::entry::mm(const MmArgs& args) {
     require_apart(args.out, {&args.input, &args.mat2});
     const View result = as_batch(args.out);
     const View left = as_batch(args.input);
@@ -27,20 +27,20 @@ void diopi::kernels::mm(const MmArgs& args) {
     multiply_tensors(result.tensor(), left.tensor(), right.tensor());
 }
 
-void diopi::kernels::bmm(const BmmArgs& args) {
+void diopigen::entry::bmm(const BmmArgs& args) {
     require_apart(args.out, {&args.input, &args.mat2});
     multiply_tensors(args.out, args.input, args.mat2);
 }
 
-void diopi::kernels::baddbmm(const BaddbmmArgs& args) {
+void diopigen::entry::baddbmm(const BaddbmmArgs& args) {
     add_batch(args.out, args.input, args.batch1, args.batch2, args.beta, args.alpha);
 }
 
-void diopi::kernels::baddbmm_inp(const BaddbmmInpArgs& args) {
+void diopigen::entry::baddbmm_inp(const BaddbmmInpArgs& args) {
     add_batch(args.input, args.input, args.batch1, args.batch2, args.beta, args.alpha);
 }
 
-void diopi::kernels::addmm(const AddmmArgs& args) {
+void diopigen::entry::addmm(const AddmmArgs& args) {
     require_apart(args.out, {&args.mat1, &args.mat2});
     const View result = as_batch(args.out);
     const View left = as_batch(args.mat1);
@@ -49,7 +49,7 @@ void diopi::kernels::addmm(const AddmmArgs& args) {
 }
 
 // The contract leaves the shapes of weight and bias to the library.
-void diopi::kernels::linear(const LinearArgs& args) {
+void diopigen::entry::linear(const LinearArgs& args) {
     // Contracts take 0-d for [1], and the other way round.
     const View one_input(args.input, {1}, {1});
     const View one_weight(args.weight, {1}, {1});

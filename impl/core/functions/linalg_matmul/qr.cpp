@@ -4,9 +4,9 @@
 #include "linalg_matmul.h"
 #include "linalg_matmul_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-void diopi::kernels::linalg_qr(const LinalgQRArgs& args) {
+void diopigen::entry::linalg_qr(const LinalgQRArgs& args) {
     const bool needs_q = args.mode != "r";
     require_apart(args.Q, {&args.A, &args.R});
     require_apart(args.R, {&args.A});

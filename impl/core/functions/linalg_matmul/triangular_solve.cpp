@@ -6,7 +6,7 @@
 #include "linalg_matmul_kernels.h"
 #include "reduction/reduction_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
 namespace {
 
@@ -57,7 +57,7 @@ struct FullGradient {
 
 }  // namespace
 
-void diopi::kernels::triangular_solve(const TriangularSolveArgs& args) {
+void diopigen::entry::triangular_solve(const TriangularSolveArgs& args) {
     require_apart(args.out, {&args.b, &args.mat, &args.cloned_mat});
     require_apart(args.cloned_mat, {&args.b, &args.mat});
     const std::vector<int64_t> batch = broadcast_shape(batch_of(args.mat).tensor(), batch_of(args.b).tensor());
@@ -67,7 +67,7 @@ void diopi::kernels::triangular_solve(const TriangularSolveArgs& args) {
     copy_elements(args.cloned_mat, args.mat);
 }
 
-void diopi::kernels::triangular_solve_backward(const TriangularSolveBackwardArgs& args) {
+void diopigen::entry::triangular_solve_backward(const TriangularSolveBackwardArgs& args) {
     require_apart(args.grad_b, {&args.grad_x, &args.grad_cloned_mat, &args.x, &args.b, &args.mat, &args.grad_mat});
     require_apart(args.grad_mat, {&args.grad_x, &args.grad_cloned_mat, &args.x, &args.b, &args.mat});
     const TriangleSeen how{args.upper, args.transpose, args.unitriangular};

@@ -4,24 +4,24 @@
 #include "loss.h"
 #include "loss_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-void diopi::kernels::bce_loss(const BCELossArgs& args) {
+void diopigen::entry::bce_loss(const BCELossArgs& args) {
     check_loss(args.out, args.input, {&args.target, &args.weight});
     bce_losses(args.out, args.input, args.target, args.weight, args.reduction);
 }
 
-void diopi::kernels::bce_loss_backward(const BCELossBackwardArgs& args) {
+void diopigen::entry::bce_loss_backward(const BCELossBackwardArgs& args) {
     check_gradient(args.grad_input, args.grad_output, args.target, {&args.weight});
     bce_gradients(args.grad_input, args.grad_output, args.input, args.target, args.weight, args.reduction);
 }
 
-void diopi::kernels::bce_with_logits(const BCEWithLogitsArgs& args) {
+void diopigen::entry::bce_with_logits(const BCEWithLogitsArgs& args) {
     check_loss(args.out, args.input, {&args.target, &args.weight, &args.pos_weight});
     logit_losses(args.out, args.input, args.target, args.weight, args.pos_weight, args.reduction);
 }
 
-void diopi::kernels::bce_with_logits_backward(const BCEWithLogitsBackwardArgs& args) {
+void diopigen::entry::bce_with_logits_backward(const BCEWithLogitsBackwardArgs& args) {
     check_gradient(args.grad_input, args.grad_output, args.target, {&args.weight, &args.pos_weight});
     logit_gradients(args.grad_input, args.grad_output, args.input, args.target, args.weight, args.pos_weight,
                     args.reduction);

@@ -10,7 +10,7 @@
 #include "diopi_core/promotion.h"
 #include "diopi_core/threads.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 struct Classes {
     int64_t samples = 1;
@@ -75,6 +75,6 @@ double reduce_samples(const Output<T>& out, int64_t count, int64_t grain, diopiR
     return total.mean_weight;
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_CLASSES_H_

@@ -5,14 +5,14 @@
 #include "loss.h"
 #include "loss_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-void diopi::kernels::cross_entropy_loss(const CrossEntropyLossArgs& args) {
+void diopigen::entry::cross_entropy_loss(const CrossEntropyLossArgs& args) {
     require_separate({&args.out}, {&args.input, &args.target, &args.weight});
     cross_entropy_losses(args.out, CrossEntropyProblem(args));
 }
 
-void diopi::kernels::cross_entropy_loss_backward(const CrossEntropyLossBackwardArgs& args) {
+void diopigen::entry::cross_entropy_loss_backward(const CrossEntropyLossBackwardArgs& args) {
     require_separate({&args.grad_input}, {&args.grad_output, &args.input, &args.target, &args.weight});
     cross_entropy_gradients(args.grad_input, args.grad_output, CrossEntropyProblem(args));
 }

@@ -4,7 +4,7 @@
 
 #include "classes.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // What the loss is computed from.
 struct CrossEntropyProblem {
@@ -30,6 +30,6 @@ struct CrossEntropyProblem {
     bool has_indices;
 };
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_CROSS_ENTROPY_H_

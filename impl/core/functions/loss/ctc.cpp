@@ -7,7 +7,7 @@
 #include "diopi_core/kernel_checks.h"
 #include "loss.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
 namespace {
 
@@ -23,7 +23,7 @@ bool is_same_memory(const Tensor& one, const Tensor& other) {
 
 }  // namespace
 
-void diopi::kernels::ctc_loss(const CTCLossArgs& args) {
+void diopigen::entry::ctc_loss(const CTCLossArgs& args) {
     const Sequences all(args, kForwardRule);
     require_shape(args.log_alpha, {all.samples, all.steps, all.states()});
     // Hosts that request the loss of each sample alone give one tensor for both.
@@ -36,7 +36,7 @@ void diopi::kernels::ctc_loss(const CTCLossArgs& args) {
                     args.zero_infinity);
 }
 
-void diopi::kernels::ctc_loss_backward(const CTCLossBackwardArgs& args) {
+void diopigen::entry::ctc_loss_backward(const CTCLossBackwardArgs& args) {
     const Sequences all(args, kBackwardRule);
     require_shape(args.log_alpha, {all.samples, all.steps, all.states()});
     require_separate({&args.grad_input}, {&args.grad_output, &args.log_probs, &args.targets, &args.input_lengths,

@@ -10,7 +10,7 @@
 #include "../attention/operands.h"
 #include "diopi_core/host_device.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 
@@ -86,6 +86,6 @@ void find_ctc_losses(const CtcTensors& written, const Tensor& log_probs, const S
 void find_ctc_gradient(const Tensor& gradient_tensor, const Tensor& grad_out_tensor, const Tensor& log_probs,
                        const CtcTensors& found, const Sequences& all, diopiReduction_t reduction, bool zero_infinity);
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_LOSS_CTC_H_

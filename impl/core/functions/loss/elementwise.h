@@ -14,7 +14,7 @@
 #include "diopi_core/vector_math.h"
 #include "focus.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // What contracts leave open: results of any floating dtype and operands of any real one, since losses are computed in
 // `loss_dtype`. A result may take the memory of an operand of the same shape for gradients, of none for losses.
@@ -128,6 +128,6 @@ void store_gradients(const Tensor& grad_input, const Tensor& grad_output, diopiR
     result.store();
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_ELEMENTWISE_LOSS_H_

@@ -4,7 +4,7 @@
 
 #include "diopi_core/transcendental.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // log(1 + exp(x)) without overflow.
 DIOPI_HOST_DEVICE inline double softplus(double x) {
@@ -48,6 +48,6 @@ struct Focus {
     }
 };
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FOCUS_H_

@@ -6,7 +6,7 @@
 #include "cross_entropy.h"
 #include "focus.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 constexpr const char* kNllIndexRule =
     "C2: every class index is ignore_index, or at least 0 and below the number of classes";
@@ -50,6 +50,6 @@ void cross_entropy_losses(const Tensor& out_tensor, const CrossEntropyProblem& p
 void cross_entropy_gradients(const Tensor& gradient_tensor, const Tensor& grad_out_tensor,
                              const CrossEntropyProblem& problem);
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_LOSS_LOSS_KERNELS_H_

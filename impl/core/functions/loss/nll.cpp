@@ -4,7 +4,7 @@
 #include "loss.h"
 #include "loss_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
 namespace {
 
@@ -28,10 +28,10 @@ void nll_backward(const Args& args, const Tensor& total_weight) {
 
 }  // namespace
 
-void diopi::kernels::nll_loss(const NLLLossArgs& args) { nll(args, kNoSum); }
+void diopigen::entry::nll_loss(const NLLLossArgs& args) { nll(args, kNoSum); }
 
-void diopi::kernels::nll_loss_v2(const NLLLossV2Args& args) { nll(args, args.totalWeight); }
+void diopigen::entry::nll_loss_v2(const NLLLossV2Args& args) { nll(args, args.totalWeight); }
 
-void diopi::kernels::nll_loss_backward(const NLLLossBackwardArgs& args) { nll_backward(args, kNoSum); }
+void diopigen::entry::nll_loss_backward(const NLLLossBackwardArgs& args) { nll_backward(args, kNoSum); }
 
-void diopi::kernels::nll_loss_v2_backward(const NLLLossV2BackwardArgs& args) { nll_backward(args, args.totalWeight); }
+void diopigen::entry::nll_loss_v2_backward(const NLLLossV2BackwardArgs& args) { nll_backward(args, args.totalWeight); }

@@ -3,9 +3,9 @@
 #include "norm_kernels.h"
 #include "statistics.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-void diopi::kernels::batch_norm(const BatchNormArgs& args) {
+void diopigen::entry::batch_norm(const BatchNormArgs& args) {
     require_floating({&args.save_mean, &args.save_invstd});
     require_separate({&args.out, &args.save_mean, &args.save_invstd, &args.running_mean, &args.running_var},
                      {&args.weight, &args.bias});
@@ -15,7 +15,7 @@ void diopi::kernels::batch_norm(const BatchNormArgs& args) {
                        args.eps);
 }
 
-void diopi::kernels::batch_norm_backward(const BatchNormBackwardArgs& args) {
+void diopigen::entry::batch_norm_backward(const BatchNormBackwardArgs& args) {
     const Tensor& mean = args.training ? args.save_mean : args.running_mean;
     const Tensor& deviation = args.training ? args.save_invstd : args.running_var;
     require_floating({&mean, &deviation});

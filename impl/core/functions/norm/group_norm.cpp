@@ -4,9 +4,9 @@
 #include "norm.h"
 #include "norm_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-void diopi::kernels::group_norm(const GroupNormArgs& args) {
+void diopigen::entry::group_norm(const GroupNormArgs& args) {
     require_factor_dtypes({&args.weight, &args.bias}, args.input);
     require_separate({&args.out, &args.save_mean, &args.save_invstd}, {&args.weight, &args.bias});
     require_separate({&args.save_mean, &args.save_invstd}, {&args.input});
@@ -14,7 +14,7 @@ void diopi::kernels::group_norm(const GroupNormArgs& args) {
                      Groups(Channels(args.input), args.num_groups), args.eps);
 }
 
-void diopi::kernels::group_norm_backward(const GroupNormBackwardArgs& args) {
+void diopigen::entry::group_norm_backward(const GroupNormBackwardArgs& args) {
     require_factor_dtypes({&args.weight, &args.grad_weight, &args.grad_bias}, args.input);
     require_separate({&args.grad_input, &args.grad_weight, &args.grad_bias},
                      {&args.grad_output, &args.input, &args.weight, &args.mean, &args.rstd});

@@ -4,7 +4,7 @@
 
 #include "statistics.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 struct Groups {
     Groups(const Channels& layout, int64_t groups_per_sample)
@@ -101,6 +101,6 @@ void group_gradients(const Groups& groups, const Input<T>& x, const Input<T>& gr
     gradient.store();
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_GROUP_NORM_H_

@@ -4,15 +4,15 @@
 #include "norm_kernels.h"
 #include "statistics.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-void diopi::kernels::instance_norm(const InstanceNormArgs& args) {
+void diopigen::entry::instance_norm(const InstanceNormArgs& args) {
     require_separate({&args.output}, {&args.scale, &args.bias});
     normalise_channels_of_samples(args.output, args.input, args.scale, args.bias, Channels(args.input, args.axis),
                                   args.eps);
 }
 
-void diopi::kernels::instance_norm_backward(const InstanceNormBackwardArgs& args) {
+void diopigen::entry::instance_norm_backward(const InstanceNormBackwardArgs& args) {
     require_separate({&args.grad_input, &args.grad_scale, &args.grad_bias},
                      {&args.grad_output, &args.input, &args.scale, &args.bias});
     channel_of_sample_gradients(args.grad_input, args.grad_scale, args.grad_bias, args.grad_output, args.input,

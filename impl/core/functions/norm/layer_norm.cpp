@@ -3,7 +3,7 @@
 #include "norm_kernels.h"
 #include "trailing.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
 namespace {
 
@@ -25,22 +25,22 @@ void layer_norm_backward(const Tensor& grad_input, const Tensor& grad_weight, co
 
 }  // namespace
 
-void diopi::kernels::layer_norm(const LayerNormArgs& args) {
+void diopigen::entry::layer_norm(const LayerNormArgs& args) {
     ::layer_norm(args.out, args.save_mean, args.save_invstd, args.input, args.weight, args.bias,
                  trailing(args.input, args.normalized_shape), args.eps);
 }
 
-void diopi::kernels::layer_norm_backward(const LayerNormBackwardArgs& args) {
+void diopigen::entry::layer_norm_backward(const LayerNormBackwardArgs& args) {
     ::layer_norm_backward(args.grad_input, args.grad_weight, args.grad_bias, args.grad_output, args.input, args.weight,
                           args.bias, args.mean, args.rstd, trailing(args.input, args.normalized_shape));
 }
 
-void diopi::kernels::layer_norm_gb(const LayerNormGBArgs& args) {
+void diopigen::entry::layer_norm_gb(const LayerNormGBArgs& args) {
     ::layer_norm(args.out, args.running_mean, args.running_var, args.input, args.weight, args.bias,
                  Trailing(args.input, args.begin_norm_axis), args.eps);
 }
 
-void diopi::kernels::layer_norm_gb_backward(const LayerNormGBBackwardArgs& args) {
+void diopigen::entry::layer_norm_gb_backward(const LayerNormGBBackwardArgs& args) {
     ::layer_norm_backward(args.grad_input, args.grad_weight, args.grad_bias, args.grad_output, args.input, args.weight,
                           args.bias, args.running_mean, args.running_std, Trailing(args.input, args.begin_norm_axis));
 }

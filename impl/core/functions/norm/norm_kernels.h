@@ -6,7 +6,7 @@
 #include "group_norm.h"
 #include "trailing.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // ---- LayerNorm: rows of the trailing dimensions. Null weights are 1, null biases 0. ----
 
@@ -79,6 +79,6 @@ void gradients_from_sums(const Tensor& gradient_tensor, const Tensor& grad_out_t
                          const Tensor& sum_tensor, const Tensor& product_tensor, const Tensor& count_tensor,
                          const Channels& channels);
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_NORM_NORM_KERNELS_H_

@@ -3,7 +3,7 @@
 #include "norm_kernels.h"
 #include "statistics.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
 namespace {
 
@@ -22,14 +22,14 @@ std::vector<int64_t> axis_last(const Tensor& input, int64_t axis) {
 
 }  // namespace
 
-void diopi::kernels::normalize(const NormalizeArgs& args) {
+void diopigen::entry::normalize(const NormalizeArgs& args) {
     const std::vector<int64_t> order = axis_last(args.input, args.axis);
     const View from = permuted(args.input, order);
     const View to = permuted(args.output, order);
     normalise_by_norm(to.tensor(), from.tensor(), args.input.shape[order.back()], args.p, args.eps);
 }
 
-void diopi::kernels::normalize_backward(const NormalizeBackwardArgs& args) {
+void diopigen::entry::normalize_backward(const NormalizeBackwardArgs& args) {
     require_separate({&args.grad_input}, {&args.grad_output, &args.input});
     const std::vector<int64_t> order = axis_last(args.input, args.axis);
     const View x = permuted(args.input, order);

@@ -3,9 +3,9 @@
 #include "norm_kernels.h"
 #include "trailing.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-void diopi::kernels::rms_norm(const RMSNormArgs& args) {
+void diopigen::entry::rms_norm(const RMSNormArgs& args) {
     require_floating({&args.inv_rms});
     require_separate({&args.out, &args.inv_rms}, {&args.weight, &args.bias});
     require_separate({&args.inv_rms}, {&args.input});
@@ -13,7 +13,7 @@ void diopi::kernels::rms_norm(const RMSNormArgs& args) {
                           trailing(args.input, args.normalized_shape), args.eps);
 }
 
-void diopi::kernels::rms_norm_backward(const RMSNormBackwardArgs& args) {
+void diopigen::entry::rms_norm_backward(const RMSNormBackwardArgs& args) {
     require_floating({&args.inv_rms});
     require_separate({&args.grad_input, &args.grad_weight, &args.grad_bias},
                      {&args.grad_output, &args.input, &args.weight, &args.bias, &args.inv_rms});

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace diopi::core::spans {
+namespace diopigen::core::spans {
 
 template <typename T>
 double sum(const T* x, int64_t count);
@@ -50,6 +50,6 @@ void gradient_scaled(const T* g, double weight, const T* x, T* result, int64_t c
 template <typename T>
 void add_columns(const T* g, const T* x, int64_t count, double mean, double factor, double* products, double* sums);
 
-}  // namespace diopi::core::spans
+}  // namespace diopigen::core::spans
 
 #endif  // DIOPI_CORE_SPANS_H_

@@ -13,7 +13,7 @@
 #include "diopi_core/reduction.h"
 #include "spans.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // Factors have the dtype of the input, or float32 for float16 and bfloat16, as mixed precision has them.
 inline void require_factor_dtypes(std::initializer_list<const Tensor*> factors, const Tensor& input) {
@@ -93,6 +93,6 @@ struct Channels {
     int64_t spatial = 1;
 };
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_NORM_STATISTICS_H_

@@ -6,7 +6,7 @@
 
 #include "statistics.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 struct Trailing {
     Trailing(const Tensor& input, int64_t first) {
@@ -51,6 +51,6 @@ void factor_gradients(const Trailing& parts, const T* grad_out, const T* x, cons
     shift.store();
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_TRAILING_H_

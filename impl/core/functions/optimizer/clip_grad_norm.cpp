@@ -4,9 +4,9 @@
 #include "optimizer.h"
 #include "optimizer_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-void diopi::kernels::clip_grad_norm(const ClipGradNormArgs& args) {
+void diopigen::entry::clip_grad_norm(const ClipGradNormArgs& args) {
     const double norm = joint_norm(args.grads, args.norm_type);
     require(!args.error_if_nonfinite || std::isfinite(norm),
             "C1: the joint norm is finite when error_if_nonfinite is true");

@@ -2,12 +2,12 @@
 #include "optimizer.h"
 #include "optimizer_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
 namespace {
 
 // Nothing is written where a step number is read.
-void require_separate_state(const diopi::kernels::FusedAdamWArgs& args, const std::vector<Tensor>& largest) {
+void require_separate_state(const diopigen::entry::FusedAdamWArgs& args, const std::vector<Tensor>& largest) {
     std::vector<Tensor> written;
     for (const std::vector<Tensor>* outputs : {&args.params, &args.exp_avgs, &args.exp_avg_sqs, &largest}) {
         for (const Tensor& output : *outputs) {
@@ -25,7 +25,7 @@ void require_separate_state(const diopi::kernels::FusedAdamWArgs& args, const st
 
 }  // namespace
 
-void diopi::kernels::fused_adam_w(const FusedAdamWArgs& args) {
+void diopigen::entry::fused_adam_w(const FusedAdamWArgs& args) {
     std::vector<Tensor> largest = args.max_exp_avg_sqs;
     if (!args.amsgrad) {
         largest.assign(args.params.size(), Tensor());

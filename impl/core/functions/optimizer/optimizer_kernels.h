@@ -7,7 +7,7 @@
 
 #include "diopi_core/tensor.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // ---- Mixed precision: tensors of one element say what is found and by what to multiply. ----
 
@@ -45,6 +45,6 @@ struct AdamWSettings {
 // One after the other, where they share memory.
 void take_steps(const std::vector<AdamWStep>& steps, const AdamWSettings& settings);
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_OPTIMIZER_OPTIMIZER_KERNELS_H_

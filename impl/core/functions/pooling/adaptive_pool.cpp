@@ -2,8 +2,8 @@
 #include "pooling.h"
 #include "pooling_kernels.h"
 
-using namespace diopi::core;
-namespace kernels = diopi::kernels;
+using namespace diopigen::core;
+namespace entry = diopigen::entry;
 
 namespace {
 
@@ -31,38 +31,38 @@ void maximum_backward(int space, const Tensor& gradient, const Tensor& grad_out,
 
 }  // namespace
 
-void kernels::adaptive_avg_pool1d(const AdaptiveAvgPool1dArgs& args) { average(1, args.out, args.input); }
-void kernels::adaptive_avg_pool1d_backward(const AdaptiveAvgPool1dBackwardArgs& args) {
+void entry::adaptive_avg_pool1d(const AdaptiveAvgPool1dArgs& args) { average(1, args.out, args.input); }
+void entry::adaptive_avg_pool1d_backward(const AdaptiveAvgPool1dBackwardArgs& args) {
     average_backward(1, args.grad_input, args.grad_output, args.input);
 }
-void kernels::adaptive_max_pool1d(const AdaptiveMaxPool1dArgs& args) { maximum_of(1, args.out, Tensor(), args.input); }
-void kernels::adaptive_max_pool1d_with_indices(const AdaptiveMaxPool1dWithIndicesArgs& args) {
+void entry::adaptive_max_pool1d(const AdaptiveMaxPool1dArgs& args) { maximum_of(1, args.out, Tensor(), args.input); }
+void entry::adaptive_max_pool1d_with_indices(const AdaptiveMaxPool1dWithIndicesArgs& args) {
     maximum_of(1, args.out, args.indices, args.input);
 }
-void kernels::adaptive_max_pool1d_backward(const AdaptiveMaxPool1dBackwardArgs& args) {
+void entry::adaptive_max_pool1d_backward(const AdaptiveMaxPool1dBackwardArgs& args) {
     maximum_backward(1, args.grad_input, args.grad_output, args.input, args.indices);
 }
 
-void kernels::adaptive_avg_pool2d(const AdaptiveAvgPool2dArgs& args) { average(2, args.out, args.input); }
-void kernels::adaptive_avg_pool2d_backward(const AdaptiveAvgPool2dBackwardArgs& args) {
+void entry::adaptive_avg_pool2d(const AdaptiveAvgPool2dArgs& args) { average(2, args.out, args.input); }
+void entry::adaptive_avg_pool2d_backward(const AdaptiveAvgPool2dBackwardArgs& args) {
     average_backward(2, args.grad_input, args.grad_output, args.input);
 }
-void kernels::adaptive_max_pool2d(const AdaptiveMaxPool2dArgs& args) { maximum_of(2, args.out, Tensor(), args.input); }
-void kernels::adaptive_max_pool2d_with_indices(const AdaptiveMaxPool2dWithIndicesArgs& args) {
+void entry::adaptive_max_pool2d(const AdaptiveMaxPool2dArgs& args) { maximum_of(2, args.out, Tensor(), args.input); }
+void entry::adaptive_max_pool2d_with_indices(const AdaptiveMaxPool2dWithIndicesArgs& args) {
     maximum_of(2, args.out, args.indices, args.input);
 }
-void kernels::adaptive_max_pool2d_backward(const AdaptiveMaxPool2dBackwardArgs& args) {
+void entry::adaptive_max_pool2d_backward(const AdaptiveMaxPool2dBackwardArgs& args) {
     maximum_backward(2, args.grad_input, args.grad_output, args.input, args.indices);
 }
 
-void kernels::adaptive_avg_pool3d(const AdaptiveAvgPool3dArgs& args) { average(3, args.out, args.input); }
-void kernels::adaptive_avg_pool3d_backward(const AdaptiveAvgPool3dBackwardArgs& args) {
+void entry::adaptive_avg_pool3d(const AdaptiveAvgPool3dArgs& args) { average(3, args.out, args.input); }
+void entry::adaptive_avg_pool3d_backward(const AdaptiveAvgPool3dBackwardArgs& args) {
     average_backward(3, args.grad_input, args.grad_output, args.input);
 }
-void kernels::adaptive_max_pool3d(const AdaptiveMaxPool3dArgs& args) { maximum_of(3, args.out, Tensor(), args.input); }
-void kernels::adaptive_max_pool3d_with_indices(const AdaptiveMaxPool3dWithIndicesArgs& args) {
+void entry::adaptive_max_pool3d(const AdaptiveMaxPool3dArgs& args) { maximum_of(3, args.out, Tensor(), args.input); }
+void entry::adaptive_max_pool3d_with_indices(const AdaptiveMaxPool3dWithIndicesArgs& args) {
     maximum_of(3, args.out, args.indices, args.input);
 }
-void kernels::adaptive_max_pool3d_backward(const AdaptiveMaxPool3dBackwardArgs& args) {
+void entry::adaptive_max_pool3d_backward(const AdaptiveMaxPool3dBackwardArgs& args) {
     maximum_backward(3, args.grad_input, args.grad_output, args.input, args.indices);
 }

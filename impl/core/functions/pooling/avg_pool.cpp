@@ -2,8 +2,8 @@
 #include "pooling.h"
 #include "pooling_kernels.h"
 
-using namespace diopi::core;
-namespace kernels = diopi::kernels;
+using namespace diopigen::core;
+namespace entry = diopigen::entry;
 
 namespace {
 
@@ -28,11 +28,11 @@ void pool_backward(int space, const Args& args, std::optional<int64_t> divisor) 
 
 }  // namespace
 
-void kernels::avg_pool1d(const AvgPool1dArgs& args) { pool(1, args, std::nullopt); }
-void kernels::avg_pool1d_backward(const AvgPool1dBackwardArgs& args) { pool_backward(1, args, std::nullopt); }
+void entry::avg_pool1d(const AvgPool1dArgs& args) { pool(1, args, std::nullopt); }
+void entry::avg_pool1d_backward(const AvgPool1dBackwardArgs& args) { pool_backward(1, args, std::nullopt); }
 
-void kernels::avg_pool2d(const AvgPool2dArgs& args) { pool(2, args, args.divisor_override); }
-void kernels::avg_pool2d_backward(const AvgPool2dBackwardArgs& args) { pool_backward(2, args, args.divisor_override); }
+void entry::avg_pool2d(const AvgPool2dArgs& args) { pool(2, args, args.divisor_override); }
+void entry::avg_pool2d_backward(const AvgPool2dBackwardArgs& args) { pool_backward(2, args, args.divisor_override); }
 
-void kernels::avg_pool3d(const AvgPool3dArgs& args) { pool(3, args, args.divisor_override); }
-void kernels::avg_pool3d_backward(const AvgPool3dBackwardArgs& args) { pool_backward(3, args, args.divisor_override); }
+void entry::avg_pool3d(const AvgPool3dArgs& args) { pool(3, args, args.divisor_override); }
+void entry::avg_pool3d_backward(const AvgPool3dBackwardArgs& args) { pool_backward(3, args, args.divisor_override); }

@@ -4,8 +4,8 @@
 #include "pooling.h"
 #include "pooling_kernels.h"
 
-using namespace diopi::core;
-namespace kernels = diopi::kernels;
+using namespace diopigen::core;
+namespace entry = diopigen::entry;
 
 namespace {
 
@@ -46,14 +46,14 @@ void pool_backward(int space, const Args& args) {
 
 }  // namespace
 
-void kernels::max_pool1d(const MaxPool1dArgs& args) { pool(1, args, Tensor()); }
-void kernels::max_pool1d_with_indices(const MaxPool1dWithIndicesArgs& args) { pool(1, args, args.indices); }
-void kernels::max_pool1d_backward(const MaxPool1dBackwardArgs& args) { pool_backward(1, args); }
+void entry::max_pool1d(const MaxPool1dArgs& args) { pool(1, args, Tensor()); }
+void entry::max_pool1d_with_indices(const MaxPool1dWithIndicesArgs& args) { pool(1, args, args.indices); }
+void entry::max_pool1d_backward(const MaxPool1dBackwardArgs& args) { pool_backward(1, args); }
 
-void kernels::max_pool2d(const MaxPool2dArgs& args) { pool(2, args, Tensor()); }
-void kernels::max_pool2d_with_indices(const MaxPool2dWithIndicesArgs& args) { pool(2, args, args.indices); }
-void kernels::max_pool2d_backward(const MaxPool2dBackwardArgs& args) { pool_backward(2, args); }
+void entry::max_pool2d(const MaxPool2dArgs& args) { pool(2, args, Tensor()); }
+void entry::max_pool2d_with_indices(const MaxPool2dWithIndicesArgs& args) { pool(2, args, args.indices); }
+void entry::max_pool2d_backward(const MaxPool2dBackwardArgs& args) { pool_backward(2, args); }
 
-void kernels::max_pool3d(const MaxPool3dArgs& args) { pool(3, args, Tensor()); }
-void kernels::max_pool3d_with_indices(const MaxPool3dWithIndicesArgs& args) { pool(3, args, args.indices); }
-void kernels::max_pool3d_backward(const MaxPool3dBackwardArgs& args) { pool_backward(3, args); }
+void entry::max_pool3d(const MaxPool3dArgs& args) { pool(3, args, Tensor()); }
+void entry::max_pool3d_with_indices(const MaxPool3dWithIndicesArgs& args) { pool(3, args, args.indices); }
+void entry::max_pool3d_backward(const MaxPool3dBackwardArgs& args) { pool_backward(3, args); }

@@ -2,8 +2,8 @@
 #include "pooling.h"
 #include "pooling_kernels.h"
 
-using namespace diopi::core;
-namespace kernels = diopi::kernels;
+using namespace diopigen::core;
+namespace entry = diopigen::entry;
 
 namespace {
 
@@ -43,11 +43,11 @@ void pool_backward(int space, const Args& args) {
 
 }  // namespace
 
-void kernels::pool1d(const Pool1dArgs& args) { pool(1, args); }
-void kernels::pool1d_backward(const Pool1dBackwardArgs& args) { pool_backward(1, args); }
+void entry::pool1d(const Pool1dArgs& args) { pool(1, args); }
+void entry::pool1d_backward(const Pool1dBackwardArgs& args) { pool_backward(1, args); }
 
-void kernels::pool2d(const Pool2dArgs& args) { pool(2, args); }
-void kernels::pool2d_backward(const Pool2dBackwardArgs& args) { pool_backward(2, args); }
+void entry::pool2d(const Pool2dArgs& args) { pool(2, args); }
+void entry::pool2d_backward(const Pool2dBackwardArgs& args) { pool_backward(2, args); }
 
-void kernels::pool3d(const Pool3dArgs& args) { pool(3, args); }
-void kernels::pool3d_backward(const Pool3dBackwardArgs& args) { pool_backward(3, args); }
+void entry::pool3d(const Pool3dArgs& args) { pool(3, args); }
+void entry::pool3d_backward(const Pool3dBackwardArgs& args) { pool_backward(3, args); }

@@ -1,7 +1,7 @@
 // Which windows a pooling has.
 #include "pooling_kernels.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 namespace {
 
@@ -44,4 +44,4 @@ Pooling adaptive_pool(const Tensor& input, const Tensor& pooled, int space) {
     return pooling;
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

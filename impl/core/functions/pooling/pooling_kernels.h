@@ -8,7 +8,7 @@
 #include "diopi_core/tensor.h"
 #include "diopi_core/windows.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 struct Pooling {
     int space = kSpace;  // the last dimensions of the tensors, which windows cover
@@ -45,6 +45,6 @@ void avg_pool(const Tensor& out, const Tensor& input, const Pooling& pooling, co
 void avg_pool_backward(const Tensor& grad_input, const Tensor& grad_output, const Pooling& pooling,
                        const Divisor& divisor);
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_POOLING_POOLING_KERNELS_H_

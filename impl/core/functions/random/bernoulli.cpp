@@ -3,16 +3,16 @@
 #include "random.h"
 #include "random_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-void diopi::kernels::bernoulli(const BernoulliArgs& args) {
+void diopigen::entry::bernoulli(const BernoulliArgs& args) {
     sample_bernoulli(args.out, args.input, args.generator, "C1: every element of input is between 0 and 1");
 }
 
-void diopi::kernels::bernoulli_inp(const BernoulliInpArgs& args) {
+void diopigen::entry::bernoulli_inp(const BernoulliInpArgs& args) {
     sample_bernoulli(args.inout, args.inout, args.generator, "C1: every element of inout is between 0 and 1");
 }
 
-void diopi::kernels::bernoulli_scalar(const BernoulliScalarArgs& args) {
+void diopigen::entry::bernoulli_scalar(const BernoulliScalarArgs& args) {
     sample_bernoulli(args.out, args.p, args.generator);
 }

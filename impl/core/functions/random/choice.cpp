@@ -3,11 +3,11 @@
 #include "random.h"
 #include "random_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-void diopi::kernels::randperm(const RandpermArgs& args) { permute(args.out, args.n, args.generator); }
+void diopigen::entry::randperm(const RandpermArgs& args) { permute(args.out, args.n, args.generator); }
 
-void diopi::kernels::multinomial(const MultinomialArgs& args) {
+void diopigen::entry::multinomial(const MultinomialArgs& args) {
     const Tensor& weights = args.input;
     std::vector<int64_t> shape = shape_of(weights);
     shape.back() = args.num_samples;

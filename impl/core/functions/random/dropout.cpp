@@ -4,7 +4,7 @@
 #include "random.h"
 #include "random_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
 namespace {
 
@@ -29,6 +29,6 @@ void thin_out(const Args& args, const Tensor& out) {
 
 }  // namespace
 
-void diopi::kernels::dropout(const DropoutArgs& args) { thin_out(args, args.out); }
+void diopigen::entry::dropout(const DropoutArgs& args) { thin_out(args, args.out); }
 
-void diopi::kernels::dropout_inp(const DropoutInpArgs& args) { thin_out(args, args.input); }
+void diopigen::entry::dropout_inp(const DropoutInpArgs& args) { thin_out(args, args.input); }

@@ -7,9 +7,9 @@
 #include "random_kernels.h"
 #include "sample.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-int64_t diopi::core::largest_exact(Dtype dtype) {
+int64_t diopigen::core::largest_exact(Dtype dtype) {
     switch (dtype) {
         case Dtype::kBool:
             return 1;
@@ -57,7 +57,7 @@ double largest_below(Dtype dtype, double bound) {
 
 }  // namespace
 
-void diopi::kernels::random_inp(const RandomInpArgs& args) {
+void diopigen::entry::random_inp(const RandomInpArgs& args) {
     const Dtype dtype = args.inout.dtype;
     const int64_t exact = largest_exact(dtype);
     int64_t from = args.from, last = args.to ? *args.to - 1 : exact;
@@ -73,7 +73,7 @@ void diopi::kernels::random_inp(const RandomInpArgs& args) {
     sample_integers(args.inout, from, range, args.generator);
 }
 
-void diopi::kernels::uniform_inp(const UniformInpArgs& args) {
+void diopigen::entry::uniform_inp(const UniformInpArgs& args) {
     require_floating({&args.inout});
     const double last = std::max(args.from, largest_below(args.inout.dtype, args.to));
     sample_uniform(args.inout, args.from, args.to, last, args.generator);

@@ -4,7 +4,7 @@
 #include "random.h"
 #include "random_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
 namespace {
 
@@ -29,22 +29,22 @@ void sample_normal(const Tensor& out, Operand mean, Operand std, diopiGeneratorH
 
 }  // namespace
 
-void diopi::kernels::normal(const NormalArgs& args) {
+void diopigen::entry::normal(const NormalArgs& args) {
     sample_normal_numbers(args.out, args.mean, args.std, args.generator);
 }
 
-void diopi::kernels::normal_inp(const NormalInpArgs& args) {
+void diopigen::entry::normal_inp(const NormalInpArgs& args) {
     sample_normal_numbers(args.inout, args.mean, args.std, args.generator);
 }
 
-void diopi::kernels::normal_tensor_scalar(const NormalTensorScalarArgs& args) {
+void diopigen::entry::normal_tensor_scalar(const NormalTensorScalarArgs& args) {
     sample_normal(args.out, {args.mean, 0}, {kNone, args.std}, args.generator);
 }
 
-void diopi::kernels::normal_scalar_tensor(const NormalScalarTensorArgs& args) {
+void diopigen::entry::normal_scalar_tensor(const NormalScalarTensorArgs& args) {
     sample_normal(args.out, {kNone, args.mean}, {args.std, 0}, args.generator);
 }
 
-void diopi::kernels::normal_tensor(const NormalTensorArgs& args) {
+void diopigen::entry::normal_tensor(const NormalTensorArgs& args) {
     sample_normal(args.out, {args.mean, 0}, {args.std, 0}, args.generator);
 }

@@ -8,7 +8,7 @@
 #include "diopi_core/philox.h"
 #include "diopi_core/vector_math.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 using RandomBits = std::array<uint32_t, 4>;
 
@@ -54,6 +54,6 @@ DIOPI_HOST_DEVICE inline double normal(const RandomBits& bits) {
     return length * vector_math::cos(6.283185307179586 * unit(bits, 1));
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_RANDOM_BITS_H_

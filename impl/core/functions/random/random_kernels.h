@@ -5,7 +5,7 @@
 
 #include "diopi_core/tensor.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // Elements are sampled in row-major order by Philox (sample.h): the same numbers in every library. The generator is
 // advanced first. Ranges of operands are checked with the message `rule`.
@@ -30,6 +30,6 @@ void permute(const Tensor& target, int64_t n, diopiGeneratorHandle_t generator);
 void choose(const Tensor& target, const Tensor& weight_tensor, int64_t rows, int64_t categories, int64_t num_samples,
             bool replacement, diopiGeneratorHandle_t generator);
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_RANDOM_RANDOM_KERNELS_H_

@@ -15,7 +15,7 @@
 #include "diopi_core/threads.h"
 #include "random_bits.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // The random bits of one call.
 class Stream {
@@ -112,6 +112,6 @@ bool holds_of_all(const double* values, int64_t count, Holds&& holds) {
 // The largest integer up to which a dtype holds all exactly.
 int64_t largest_exact(Dtype dtype);
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_SAMPLE_H_

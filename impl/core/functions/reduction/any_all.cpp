@@ -3,14 +3,14 @@
 #include "reduction.h"
 #include "reduction_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-void diopi::kernels::any(const AnyArgs& args) {
+void diopigen::entry::any(const AnyArgs& args) {
     require_disjoint(args.out, args.input);
     find_truth(args.out, args.input, rows_over(args.input, args.dim), true);
 }
 
-void diopi::kernels::all(const AllArgs& args) {
+void diopigen::entry::all(const AllArgs& args) {
     require_disjoint(args.out, args.input);
     find_truth(args.out, args.input, rows_over(args.input, args.dim), false);
 }

@@ -4,12 +4,12 @@
 #include "reduction.h"
 #include "reduction_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-void diopi::kernels::cumsum(const CumsumArgs& args) {
+void diopigen::entry::cumsum(const CumsumArgs& args) {
     running_sums(args.out, args.input, split_at(args.input, args.dim), true);
 }
 
-void diopi::kernels::cumsum_backward(const CumsumBackwardArgs& args) {
+void diopigen::entry::cumsum_backward(const CumsumBackwardArgs& args) {
     running_sums(args.grad_input, args.grad_output, split_at(args.grad_output, args.dim), false);
 }

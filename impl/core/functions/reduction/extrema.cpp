@@ -4,7 +4,7 @@
 #include "reduction.h"
 #include "reduction_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
 namespace {
 
@@ -27,23 +27,23 @@ void positions(const Tensor& out, const Tensor& input, std::optional<int64_t> di
 
 }  // namespace
 
-void diopi::kernels::amax(const AmaxArgs& args) {
+void diopigen::entry::amax(const AmaxArgs& args) {
     require_disjoint(args.out, args.self);
     extreme_values(args.out, args.self, rows_over(args.self, args.dim), true);
 }
 
-void diopi::kernels::max(const MaxArgs& args) {
+void diopigen::entry::max(const MaxArgs& args) {
     extremes_along(args.max, args.max_indices, args.input, args.dim, true);
 }
 
-void diopi::kernels::min(const MinArgs& args) {
+void diopigen::entry::min(const MinArgs& args) {
     extremes_along(args.min, args.min_indices, args.input, args.dim, false);
 }
 
-void diopi::kernels::max_all(const MaxAllArgs& args) { extreme_of_all(args.max, args.input, true); }
+void diopigen::entry::max_all(const MaxAllArgs& args) { extreme_of_all(args.max, args.input, true); }
 
-void diopi::kernels::min_all(const MinAllArgs& args) { extreme_of_all(args.min, args.input, false); }
+void diopigen::entry::min_all(const MinAllArgs& args) { extreme_of_all(args.min, args.input, false); }
 
-void diopi::kernels::argmax(const ArgmaxArgs& args) { positions(args.out, args.input, args.dim, true); }
+void diopigen::entry::argmax(const ArgmaxArgs& args) { positions(args.out, args.input, args.dim, true); }
 
-void diopi::kernels::argmin(const ArgminArgs& args) { positions(args.out, args.input, args.dim, false); }
+void diopigen::entry::argmin(const ArgminArgs& args) { positions(args.out, args.input, args.dim, false); }

@@ -3,21 +3,21 @@
 #include "reduction.h"
 #include "reduction_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-void diopi::kernels::norm(const NormArgs& args) {
+void diopigen::entry::norm(const NormArgs& args) {
     require_dtype_of(args.out, kFloating);
     require_disjoint(args.out, args.input);
     vector_norms(args.out, args.input, rows_over(args.input, args.dim), args.p.value_or(Number::of(2)).value());
 }
 
-void diopi::kernels::linalg_vec_norm(const LinalgVecNormArgs& args) {
+void diopigen::entry::linalg_vec_norm(const LinalgVecNormArgs& args) {
     require_dtype_of(args.out, kFloating);
     require_disjoint(args.out, args.input);
     vector_norms(args.out, args.input, rows_over(args.input, args.dim), args.ord.value());
 }
 
-void diopi::kernels::norm_backward(const NormBackwardArgs& args) {
+void diopigen::entry::norm_backward(const NormBackwardArgs& args) {
     for (const Tensor* read : {&args.grad_output, &args.self, &args.norm}) {
         require_disjoint(args.grad_input, *read);
     }

@@ -6,7 +6,7 @@
 #include "diopi_core/raw_elements.h"
 #include "diopi_core/reduction.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // Sums are accumulated in double, complex<double> or int64, which wraps.
 void reduce_sum(const Tensor& out, const Tensor& input, const Rows& rows);
@@ -34,6 +34,6 @@ void deviations(const Tensor& out_tensor, const Tensor& input_tensor, const Rows
 // Sums along the middle one of three dimensions, from its start or from its end.
 void running_sums(const Tensor& out, const Tensor& input, const DimSplit& split, bool is_forward);
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_REDUCTION_REDUCTION_KERNELS_H_

@@ -8,9 +8,9 @@
 #include "reduction.h"
 #include "reduction_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-void diopi::kernels::std(const StdArgs& args) {
+void diopigen::entry::std(const StdArgs& args) {
     require_disjoint(args.out, args.input);
     const Rows rows = rows_over(args.input, args.dim);
     const double correction = args.correction.value_or(Number::of(1)).value();

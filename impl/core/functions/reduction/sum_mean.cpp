@@ -4,19 +4,19 @@
 #include "reduction.h"
 #include "reduction_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-void diopi::kernels::sum(const SumArgs& args) {
+void diopigen::entry::sum(const SumArgs& args) {
     require_disjoint(args.out, args.input);
     reduce_sum(args.out, args.input, rows_over(args.input, args.dim));
 }
 
-void diopi::kernels::mean(const MeanArgs& args) {
+void diopigen::entry::mean(const MeanArgs& args) {
     require_disjoint(args.out, args.input);
     reduce_mean(args.out, args.input, rows_over(args.input, args.dim));
 }
 
-void diopi::kernels::prod(const ProdArgs& args) {
+void diopigen::entry::prod(const ProdArgs& args) {
     require_disjoint(args.out, args.input);
     const Dtype dtype = args.out.dtype;
     if (dtype == args.input.dtype || (is_integral(dtype) && is_integral(args.input.dtype))) {

@@ -6,7 +6,7 @@
 
 #include "diopi_core/host_device.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // The weights of the elements at -1, 0, 1 and 2 for a position between 0 and 1.
 DIOPI_HOST_DEVICE inline std::array<double, 4> cubic_weights(double position) {
@@ -16,6 +16,6 @@ DIOPI_HOST_DEVICE inline std::array<double, 4> cubic_weights(double position) {
     return {far(1 + position), near(position), near(1 - position), far(2 - position)};
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_CUBIC_H_

@@ -3,7 +3,7 @@
 
 #include "resample.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
 namespace {
 
@@ -11,7 +11,7 @@ SampleMode mode_of(std::string_view mode) { return mode == "nearest" ? SampleMod
 
 }  // namespace
 
-void diopi::kernels::grid_sample(const GridSampleArgs& args) {
+void diopigen::entry::grid_sample(const GridSampleArgs& args) {
     const Tensor& input = args.input;
     require_disjoint(args.out, input);
     require_disjoint(args.out, args.grid);

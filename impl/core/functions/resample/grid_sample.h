@@ -9,7 +9,7 @@
 #include "diopi_core/host_device.h"
 #include "diopi_core/windows.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 enum class SampleMode { kLinear, kNearest };
 
@@ -50,6 +50,6 @@ struct Plane {
 // empty. Each library has its own.
 void sample_at(const Tensor& out, const Tensor& input, const Tensor& grid, const Plane& plane);
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_RESAMPLE_GRID_SAMPLE_H_

@@ -2,7 +2,7 @@
 #include "resample.h"
 #include "resample_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
 namespace {
 
@@ -28,13 +28,13 @@ Sliding sliding_over(const Tensor& images, const Tensor& columns, const Window& 
 
 }  // namespace
 
-void diopi::kernels::im2_col(const Im2ColArgs& args) {
+void diopigen::entry::im2_col(const Im2ColArgs& args) {
     require_disjoint(args.out, args.input);
     const Sliding sliding = sliding_over(args.input, args.out, window_of(args));
     unfold_images(args.out, args.input, sliding, args.input.shape[args.input.rank - 3]);
 }
 
-void diopi::kernels::col2_im(const Col2ImArgs& args) {
+void diopigen::entry::col2_im(const Col2ImArgs& args) {
     require_disjoint(args.out, args.input);
     const Sliding sliding = sliding_over(args.out, args.input, window_of(args));
     fold_images(args.out, args.input, sliding, args.out.shape[args.out.rank - 3],

@@ -6,7 +6,7 @@
 #include "diopi_core/unfold.h"
 #include "resize.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // ---- Resampling. ----
 
@@ -33,6 +33,6 @@ void unfold_images(const Tensor& out_tensor, const Tensor& input_tensor, const S
 void fold_images(const Tensor& out_tensor, const Tensor& input_tensor, const Sliding& sliding, int64_t channels,
                  int64_t elements);
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_RESAMPLE_RESAMPLE_KERNELS_H_

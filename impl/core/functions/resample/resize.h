@@ -7,7 +7,7 @@
 #include "diopi_core/tensor.h"
 #include "diopi_core/windows.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 struct Resize {
     int64_t planes;  // batch times channels
@@ -24,6 +24,6 @@ inline Resize resize_of(const Tensor& from, const Tensor& to) {
     return {from.shape[0] * from.shape[1], space_of(from, space), space_of(to, space)};
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_RESIZE_H_

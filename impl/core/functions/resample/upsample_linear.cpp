@@ -7,7 +7,7 @@
 #include "resample.h"
 #include "resample_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
 namespace {
 
@@ -56,7 +56,7 @@ AllTaps taps_of(const Resize& resize, int64_t rank, bool align_corners, std::str
 
 }  // namespace
 
-void diopi::kernels::upsample_linear(const UpsampleLinearArgs& args) {
+void diopigen::entry::upsample_linear(const UpsampleLinearArgs& args) {
     require_disjoint(args.out, args.input);
     if (args.out.numel > 0) {
         const Resize resize = resize_of(args.input, args.out);
@@ -64,7 +64,7 @@ void diopi::kernels::upsample_linear(const UpsampleLinearArgs& args) {
     }
 }
 
-void diopi::kernels::upsample_linear_backward(const UpsampleLinearBackwardArgs& args) {
+void diopigen::entry::upsample_linear_backward(const UpsampleLinearBackwardArgs& args) {
     require_disjoint(args.grad_input, args.grad_output);
     if (args.grad_input.numel > 0) {
         const Resize resize = resize_of(args.grad_input, args.grad_output);

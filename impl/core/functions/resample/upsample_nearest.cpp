@@ -5,7 +5,7 @@
 #include "resample.h"
 #include "resample_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
 namespace {
 
@@ -26,7 +26,7 @@ Sources sources(const Resize& resize) {
 
 }  // namespace
 
-void diopi::kernels::upsample_nearest(const UpsampleNearestArgs& args) {
+void diopigen::entry::upsample_nearest(const UpsampleNearestArgs& args) {
     require_disjoint(args.out, args.input);
     if (args.out.numel > 0) {
         const Resize resize = resize_of(args.input, args.out);
@@ -35,7 +35,7 @@ void diopi::kernels::upsample_nearest(const UpsampleNearestArgs& args) {
     }
 }
 
-void diopi::kernels::upsample_nearest_backward(const UpsampleNearestBackwardArgs& args) {
+void diopigen::entry::upsample_nearest_backward(const UpsampleNearestBackwardArgs& args) {
     require_disjoint(args.grad_input, args.grad_output);
     if (args.grad_input.numel > 0) {
         const Resize resize = resize_of(args.grad_input, args.grad_output);

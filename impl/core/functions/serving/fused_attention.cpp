@@ -10,11 +10,11 @@
 #include "serving_kernels.h"
 #include "workspace.h"
 
-using namespace diopi::core;
-using namespace diopi::core::serving;
-using diopi::core::attention::Problem;
-using diopi::core::attention::Rest;
-using diopi::core::attention::Scoring;
+using namespace diopigen::core;
+using namespace diopigen::core::serving;
+using diopigen::core::attention::Problem;
+using diopigen::core::attention::Rest;
+using diopigen::core::attention::Scoring;
 
 namespace {
 
@@ -80,7 +80,7 @@ void run(const Args& args, const std::vector<CacheIndex>& tokens, const std::vec
 
 }  // namespace
 
-void diopi::kernels::fused_context_attention_inp(const FusedContextAttentionInpArgs& args) {
+void diopigen::entry::fused_context_attention_inp(const FusedContextAttentionInpArgs& args) {
     if (asks_for_size(args.pre_work, args.pre_work_size) || asks_for_size(args.workspace, args.workspace_size)) {
         no_memory({args.pre_work_size, args.workspace_size});
         return;
@@ -99,7 +99,7 @@ void diopi::kernels::fused_context_attention_inp(const FusedContextAttentionInpA
     run(args, tokens, sequences);
 }
 
-void diopi::kernels::fused_decoder_attention_inp(const FusedDecoderAttentionInpArgs& args) {
+void diopigen::entry::fused_decoder_attention_inp(const FusedDecoderAttentionInpArgs& args) {
     if (asks_for_size(args.workspace, args.workspace_size)) {
         no_memory({args.workspace_size});
         return;

@@ -7,8 +7,8 @@
 #include "serving_kernels.h"
 #include "workspace.h"
 
-using namespace diopi::core;
-using namespace diopi::core::serving;
+using namespace diopigen::core;
+using namespace diopigen::core::serving;
 
 namespace {
 
@@ -28,7 +28,7 @@ void normalise(const Tensor& out, const Tensor& input, const Tensor& scale, floa
 
 }  // namespace
 
-void diopi::kernels::fused_silu_ffn_inp(const FusedSiluFfnInpArgs& args) {
+void diopigen::entry::fused_silu_ffn_inp(const FusedSiluFfnInpArgs& args) {
     if (asks_for_size(args.workspace, args.workspace_size)) {
         no_memory({args.workspace_size});
         return;
@@ -44,12 +44,12 @@ void diopi::kernels::fused_silu_ffn_inp(const FusedSiluFfnInpArgs& args) {
     multiply(x, gate.tensor(), args.weight2);
 }
 
-void diopi::kernels::root_mean_square_norm_inp(const RootMeanSquareNormInpArgs& args) {
+void diopigen::entry::root_mean_square_norm_inp(const RootMeanSquareNormInpArgs& args) {
     require_separate({&args.inoutput}, {&args.scale});
     normalise(args.inoutput, args.inoutput, args.scale, args.eps);
 }
 
-void diopi::kernels::fused_add_root_mean_square_norm_inp(const FusedAddRootMeanSquareNormInpArgs& args) {
+void diopigen::entry::fused_add_root_mean_square_norm_inp(const FusedAddRootMeanSquareNormInpArgs& args) {
     require_separate({&args.inoutput, &args.residual}, {&args.bias, &args.scale});
     add_to_residual(args.residual, args.inoutput, args.bias);
     normalise(args.inoutput, args.residual, args.scale, args.eps);

@@ -3,7 +3,7 @@
 #include "indexing/indexing_kernels.h"
 #include "serving.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
 namespace {
 
@@ -17,19 +17,19 @@ void look_up(const Tensor& out, const Tensor& table, const Tensor& tokens, const
 
 }  // namespace
 
-void diopi::kernels::transpose_axis01(const TransposeAxis01Args& args) {
+void diopigen::entry::transpose_axis01(const TransposeAxis01Args& args) {
     require_apart(args.output, {&args.input});
     const View transposed = permuted(args.input, {1, 0, 2});
     copy_elements(args.output, transposed.tensor());
 }
 
-void diopi::kernels::embedding_lookup_pos_encoding(const EmbeddingLookupPosEncodingArgs& args) {
+void diopigen::entry::embedding_lookup_pos_encoding(const EmbeddingLookupPosEncodingArgs& args) {
     const View tokens = selected(args.all_ids, 0, args.step);
     look_up(args.from_tensor, args.embedding_table, tokens.tensor(),
             "C2: every token is at least 0 and below the vocabulary");
 }
 
-void diopi::kernels::input_ids_embedding_lookup_pos_encoding(const InputIdsEmbeddingLookupPosEncodingArgs& args) {
+void diopigen::entry::input_ids_embedding_lookup_pos_encoding(const InputIdsEmbeddingLookupPosEncodingArgs& args) {
     look_up(args.from_tensor, args.embedding_table, args.input_ids,
             "C1: every token is at least 0 and below the vocabulary");
 }

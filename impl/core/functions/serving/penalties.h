@@ -6,7 +6,7 @@
 
 #include "diopi_core/dtype.h"
 
-namespace diopi::core::serving {
+namespace diopigen::core::serving {
 
 // The values of `penalty_type`.
 constexpr int64_t kNoPenalty = 0;
@@ -33,6 +33,6 @@ T lowest_finite() {
     }
 }
 
-}  // namespace diopi::core::serving
+}  // namespace diopigen::core::serving
 
 #endif  // DIOPI_CORE_FUNCTIONS_SERVING_PENALTIES_H_

@@ -4,7 +4,7 @@
 
 #include "diopi_core/integer.h"
 
-namespace diopi::core::serving {
+namespace diopigen::core::serving {
 
 // The words of a sequence: their tokens joined, and where each word ends there. The first negative end ends the list.
 struct Phrases {
@@ -51,6 +51,6 @@ struct History {
     }
 };
 
-}  // namespace diopi::core::serving
+}  // namespace diopigen::core::serving
 
 #endif  // DIOPI_CORE_FUNCTIONS_SERVING_PHRASES_H_

@@ -6,7 +6,7 @@
 
 #include "diopi_core/host_device.h"
 
-namespace diopi::core::serving {
+namespace diopigen::core::serving {
 
 constexpr int64_t kLargestTopK = 1024;
 
@@ -38,6 +38,6 @@ DIOPI_HOST_DEVICE inline Candidates for_top_p(Candidates requested) {
 inline float decay_of(float decay) { return decay > 0 && decay <= 1 ? decay : 1.0F; }
 inline float least_mass_of(float least) { return least > 0 && least <= 1 ? least : 0.5F; }
 
-}  // namespace diopi::core::serving
+}  // namespace diopigen::core::serving
 
 #endif  // DIOPI_CORE_FUNCTIONS_SERVING_RUNTIME_ARGS_H_

@@ -7,7 +7,7 @@
 
 #include "diopi_core/tensor.h"
 
-namespace diopi::core::serving {
+namespace diopigen::core::serving {
 
 // residual += layer + bias, with one rounding; a null bias adds nothing.
 void add_to_residual(const Tensor& residual, const Tensor& layer, const Tensor& bias);
@@ -37,6 +37,6 @@ struct Heads {
 void cache_tokens(const Tensor& queries, const Tensor& keys, const Tensor& values, const Tensor& projected,
                   const Tensor& bias, const std::vector<CacheIndex>& tokens, const Heads& heads);
 
-}  // namespace diopi::core::serving
+}  // namespace diopigen::core::serving
 
 #endif  // DIOPI_CORE_FUNCTIONS_SERVING_SERVING_KERNELS_H_

@@ -6,7 +6,7 @@
 
 #include "diopi_core/tensor.h"
 
-namespace diopi::core::serving {
+namespace diopigen::core::serving {
 
 // Whether a call only asks how much memory is needed.
 inline bool asks_for_size(const Tensor& memory, const int64_t* size) { return memory.is_null() || *size < 0; }
@@ -18,6 +18,6 @@ inline void no_memory(std::initializer_list<int64_t*> sizes) {
     }
 }
 
-}  // namespace diopi::core::serving
+}  // namespace diopigen::core::serving
 
 #endif  // DIOPI_CORE_FUNCTIONS_SERVING_WORKSPACE_H_

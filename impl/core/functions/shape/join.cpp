@@ -5,9 +5,9 @@
 #include "diopi_core/raw_elements.h"
 #include "shape.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-void diopi::kernels::cat(const CatArgs& args) {
+void diopigen::entry::cat(const CatArgs& args) {
     const int64_t at = wrap_dim(args.dim, std::max<int64_t>(args.out.rank, 1));
     for (const Tensor& part : args.tensors) {
         require_disjoint(args.out, part);
@@ -22,7 +22,7 @@ void diopi::kernels::cat(const CatArgs& args) {
     }
 }
 
-void diopi::kernels::stack(const StackArgs& args) {
+void diopigen::entry::stack(const StackArgs& args) {
     for (const Tensor& part : args.tensors) {
         require_disjoint(args.out, part);
     }

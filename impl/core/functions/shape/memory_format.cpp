@@ -2,7 +2,7 @@
 #include "diopi_core/dense.h"
 #include "shape.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
 namespace {
 
@@ -39,7 +39,7 @@ bool has_channels_last(diopiMemoryFormat_t format) {
 
 }  // namespace
 
-void diopi::kernels::contiguous(const ContiguousArgs& args) {
+void diopigen::entry::contiguous(const ContiguousArgs& args) {
     const bool is_last = has_channels_last(args.memoryFormat);
     std::vector<int64_t> order;
     for (int64_t dim = 0; dim < args.input.rank; ++dim) {
@@ -55,7 +55,7 @@ void diopi::kernels::contiguous(const ContiguousArgs& args) {
     *args.out = result.handle;
 }
 
-void diopi::kernels::native_memory_format_cast(const NativeMemoryFormatCastArgs& args) {
+void diopigen::entry::native_memory_format_cast(const NativeMemoryFormatCastArgs& args) {
     require(args.format == 0, "C1: format is a number that the library knows");
     const Tensor result = new_tensor(args.ctx, "out", shape_of(args.in), args.in.dtype, args.in);
     copy_elements(result, args.in);

@@ -6,7 +6,7 @@
 #include "shape.h"
 #include "shape_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
 namespace {
 
@@ -83,7 +83,7 @@ void pad_constant(const Tensor& out, const Tensor& input, const std::vector<Amou
 
 }  // namespace
 
-void diopi::kernels::pad(const PadArgs& args) {
+void diopigen::entry::pad(const PadArgs& args) {
     require(args.out.rank >= args.input.rank, "'out' has fewer dimensions than 'input'");
     require_disjoint(args.out, args.input);
     const std::vector<Amounts> amounts = amounts_of(args.input, args.pad);
@@ -104,7 +104,7 @@ void diopi::kernels::pad(const PadArgs& args) {
     gather_tables(args.out, args.input, shape_of(args.input), tables);
 }
 
-void diopi::kernels::roll(const RollArgs& args) {
+void diopigen::entry::roll(const RollArgs& args) {
     require_disjoint(args.out, args.input);
     const bool is_flat = args.dims.len == 0;
     const std::vector<int64_t> shape = is_flat ? std::vector<int64_t>{args.input.numel} : shape_at_least_1d(args.input);

@@ -2,7 +2,7 @@
 #include "diopi_core/raw_elements.h"
 #include "shape.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
 namespace {
 
@@ -20,7 +20,7 @@ void copy_all(const std::vector<Tensor>& outs, const std::vector<View>& views, c
 
 }  // namespace
 
-void diopi::kernels::split_with_sizes(const SplitWithSizesArgs& args) {
+void diopigen::entry::split_with_sizes(const SplitWithSizesArgs& args) {
     const int64_t at = wrap_dim(args.dim, args.input.rank);
     std::vector<View> views;
     int64_t start = 0;
@@ -31,7 +31,7 @@ void diopi::kernels::split_with_sizes(const SplitWithSizesArgs& args) {
     copy_all(args.outs, views, {args.input});
 }
 
-void diopi::kernels::mesh_grid(const MeshGridArgs& args) {
+void diopigen::entry::mesh_grid(const MeshGridArgs& args) {
     std::vector<int64_t> shape;
     for (const Tensor& vector : args.inputs) {
         shape.push_back(vector.numel);

@@ -6,7 +6,7 @@
 #include "diopi_core/dense.h"
 #include "shape.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
 namespace {
 
@@ -17,7 +17,7 @@ void copy_view(const Tensor& out, const View& view) {
 
 }  // namespace
 
-void diopi::kernels::permute(const PermuteArgs& args) {
+void diopigen::entry::permute(const PermuteArgs& args) {
     std::vector<int64_t> order;
     for (int64_t i = 0; i < args.dims.len; ++i) {
         order.push_back(wrap_dim(args.dims.data[i], args.input.rank));
@@ -25,7 +25,7 @@ void diopi::kernels::permute(const PermuteArgs& args) {
     copy_view(args.out, permuted(args.input, order));
 }
 
-void diopi::kernels::transpose(const TransposeArgs& args) {
+void diopigen::entry::transpose(const TransposeArgs& args) {
     std::vector<int64_t> order(static_cast<size_t>(args.input.rank));
     std::iota(order.begin(), order.end(), 0);
     if (args.input.rank > 0) {
@@ -34,7 +34,7 @@ void diopi::kernels::transpose(const TransposeArgs& args) {
     copy_view(args.out, permuted(args.input, order));
 }
 
-void diopi::kernels::flip(const FlipArgs& args) {
+void diopigen::entry::flip(const FlipArgs& args) {
     require_disjoint(args.out, args.input);
     std::vector<int64_t> strides(args.input.strides, args.input.strides + args.input.rank);
     int64_t offset = 0;
@@ -47,7 +47,7 @@ void diopi::kernels::flip(const FlipArgs& args) {
     copy_elements(args.out, view.tensor());
 }
 
-void diopi::kernels::repeat(const RepeatArgs& args) {
+void diopigen::entry::repeat(const RepeatArgs& args) {
     constexpr int64_t kMost = int64_t{1} << 31;
     require(2 * args.repeats_size.len <= kMaxRank, "'repeats_size' has too many entries");
     require_disjoint(args.out, args.input);

@@ -5,7 +5,7 @@
 
 #include "diopi_core/raw_elements.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // For each dimension of the result, the coordinates of the input.
 using Tables = std::vector<std::vector<int64_t>>;
@@ -16,6 +16,6 @@ void gather_tables(const Tensor& out, const Tensor& input, const std::vector<int
 void add_up_windows(const Tensor& result, const Tensor& gradient, const DimSplit& split, int64_t count, int64_t size,
                     int64_t step);
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_SHAPE_SHAPE_KERNELS_H_

@@ -3,7 +3,7 @@
 #include "shape.h"
 #include "shape_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
 namespace {
 
@@ -25,7 +25,7 @@ struct Windows {
 
 }  // namespace
 
-void diopi::kernels::unfold(const UnfoldArgs& args) {
+void diopigen::entry::unfold(const UnfoldArgs& args) {
     require_disjoint(args.out, args.input);
     const Windows windows(args.input, args.dim, args.size, args.step);
     require_shape(args.out, windows.shape);
@@ -41,7 +41,7 @@ void diopi::kernels::unfold(const UnfoldArgs& args) {
     copy_elements(args.out, view.tensor());
 }
 
-void diopi::kernels::unfold_backward(const UnfoldBackwardArgs& args) {
+void diopigen::entry::unfold_backward(const UnfoldBackwardArgs& args) {
     require_disjoint(args.grad_input, args.grad_output);
     const Windows windows(args.grad_input, args.dim, args.size, args.step);
     require_shape(args.grad_output, windows.shape);

@@ -4,9 +4,9 @@
 #include "sorting.h"
 #include "sorting_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-void diopi::kernels::argsort(const ArgsortArgs& args) {
+void diopigen::entry::argsort(const ArgsortArgs& args) {
     require_disjoint(args.out, args.input);
     const Rows rows = rows_over(args.input, args.dim.value_or(-1));
     const View from = permuted(args.input, rows.order());

@@ -6,7 +6,7 @@
 
 #include "diopi_core/tensor.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // The groups come in the order of their slices, which are compared element by element: NaN is above all numbers and
 // each NaN is on its own, zeros of both signs are equal.
@@ -32,6 +32,6 @@ class Distinct {
     std::unique_ptr<Found> found_;
 };
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_SORTING_DISTINCT_H_

@@ -9,7 +9,7 @@
 #include "diopi_core/dtype.h"
 #include "diopi_core/host_device.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // 32 bits hold the keys of all types but those of 64 bits.
 template <typename T>
@@ -59,6 +59,6 @@ inline bool is_ambiguous_key(OrderKey<T> key) {
     return std::is_floating_point_v<T> && (key == ~OrderKey<T>{0} || key == kHighBit<T>);
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_ORDER_KEYS_H_

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // A key of 64 bits and a position; laid out as a little-endian number of 128 bits.
 struct alignas(16) LongWord {
@@ -23,6 +23,6 @@ void sort_packed(LongWord* packed, int64_t count);
 void sort_packed_in_parallel(uint64_t* packed, int64_t count);
 void sort_packed_in_parallel(LongWord* packed, int64_t count);
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_PACKED_SORT_H_

@@ -4,13 +4,13 @@
 
 #include "diopi_core/tensor.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 inline void require_picks_apart(const Tensor& values, const Tensor& indices, const Tensor& input) {
     require_disjoint(values, input);
     require_disjoint(indices, input);
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_PICK_H_

@@ -5,9 +5,9 @@
 #include "sorting.h"
 #include "sorting_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-void diopi::kernels::sort(const SortArgs& args) {
+void diopigen::entry::sort(const SortArgs& args) {
     require_picks_apart(args.values, args.indices, args.input);
     const Rows rows = rows_over(args.input, args.dim);
     const View from = permuted(args.input, rows.order());

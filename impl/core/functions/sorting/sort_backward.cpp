@@ -3,9 +3,9 @@
 #include "sorting.h"
 #include "sorting_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-void diopi::kernels::sort_backward(const SortBackwardArgs& args) {
+void diopigen::entry::sort_backward(const SortBackwardArgs& args) {
     const Tensor& result = args.grad_input;
     require_disjoint(result, args.grad_output);
     require_disjoint(result, args.indices);

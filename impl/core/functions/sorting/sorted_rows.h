@@ -14,7 +14,7 @@
 #include "order_keys.h"
 #include "packed_sort.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // Packed keys of elements of T: the key, inverted when descending, and below it the position.
 template <typename T>
@@ -165,6 +165,6 @@ void sort_rows(const T* data, int64_t rows, int64_t length, bool descending, Sto
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_SORTED_ROWS_H_

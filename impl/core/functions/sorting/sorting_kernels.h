@@ -6,7 +6,7 @@
 #include "../indexing/positions.h"
 #include "diopi_core/reduction.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // Rows lie along the last dimension of all views. NaN is above all numbers, and the order of equals is preserved.
 
@@ -20,6 +20,6 @@ void pick_rows_of(const Tensor& values, const Tensor& indices_tensor, const Tens
 void return_slices(const Tensor& result, const Tensor& gradient, const Positions& positions, const DimSplit& split,
                    int64_t count);
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_SORTING_SORTING_KERNELS_H_

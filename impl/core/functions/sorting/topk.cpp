@@ -5,9 +5,9 @@
 #include "sorting.h"
 #include "sorting_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-void diopi::kernels::topk(const TopkArgs& args) {
+void diopigen::entry::topk(const TopkArgs& args) {
     require_picks_apart(args.values, args.indices, args.input);
     if (args.values.numel == 0) {
         return;

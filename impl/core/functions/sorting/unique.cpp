@@ -8,7 +8,7 @@
 #include "distinct.h"
 #include "sorting.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
 namespace {
 
@@ -50,7 +50,7 @@ Cut cut_of(const Tensor& input, std::optional<int64_t> dim) {
 
 }  // namespace
 
-void diopi::kernels::unique(const UniqueArgs& args) {
+void diopigen::entry::unique(const UniqueArgs& args) {
     const bool has_indices = !args.indices.is_null();
     require_disjoint(args.indices, args.input);
     const Cut cut = cut_of(args.input, args.dim);

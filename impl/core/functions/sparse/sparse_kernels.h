@@ -4,7 +4,7 @@
 
 #include "diopi_core/dense.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // What may be wrong with positions: the first start is not 0 or the last not the number of values, starts fall, a
 // column is not below `width`.
@@ -16,6 +16,6 @@ void require_csr(const Input<Int64>& starts, const Input<Int64>& columns, int64_
 void multiply_sparse(const Tensor& out, const Tensor& values_tensor, const Tensor& dense_tensor,
                      const Input<Int64>& starts, const Input<Int64>& columns);
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FUNCTIONS_SPARSE_SPARSE_KERNELS_H_

@@ -6,7 +6,7 @@
 #include "sparse.h"
 #include "sparse_kernels.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
 namespace {
 
@@ -40,7 +40,7 @@ Csr csr_of(diopiConstTensorHandle_t input) {
 
 }  // namespace
 
-const char* diopi::core::text_of(CsrFault fault) {
+const char* diopigen::core::text_of(CsrFault fault) {
     switch (fault) {
         case CsrFault::kEnds:
             return "parameter 'input': crow_indices does not run from 0 to the number of values";
@@ -51,7 +51,7 @@ const char* diopi::core::text_of(CsrFault fault) {
     }
 }
 
-void diopi::kernels::sp_mm(const SpMMArgs& args) {
+void diopigen::entry::sp_mm(const SpMMArgs& args) {
     const Csr sparse = csr_of(args.input.handle);
     const int64_t rows = args.input.shape[0];
     require_same_dtype(sparse.values, args.out);

@@ -10,7 +10,7 @@
 #include "diopi_core/reduction.h"
 #include "diopi_core/tensor.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // What comes before a dimension, the dimension, what comes after it; a 0-d tensor counts as [1].
 inline DimSplit split_at(const Tensor& tensor, int64_t dim) {
@@ -24,6 +24,6 @@ inline Rows rows_over(const Tensor& input, std::optional<int64_t> dim) {
     return rows_over(input, dim ? diopiSize_t{&*dim, 1} : diopiSize_t{nullptr, 0});
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_ARGUMENTS_H_

@@ -13,7 +13,7 @@
 #include "operand.h"
 #include "table.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 namespace contract = ::diopigen::contract;
 using contract::OperandList;
@@ -52,6 +52,6 @@ std::optional<T> optional_value(const T* value) {
 }
 inline std::string_view text(const char* value) { return value == nullptr ? std::string_view() : value; }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_CALL_H_

@@ -7,7 +7,7 @@
 
 #include "diopi_core/dtype.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 template <typename To, typename From>
 DIOPI_HOST_DEVICE inline To cast(From from) {
@@ -36,6 +36,6 @@ DIOPI_HOST_DEVICE inline To cast(From from) {
     }
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_CAST_H_

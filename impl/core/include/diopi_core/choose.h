@@ -9,7 +9,7 @@
 #include "diopi_core/half.h"
 #include "diopi_core/integer.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 template <typename T>
 constexpr bool is_float_type = std::is_floating_point_v<T>;
@@ -41,6 +41,6 @@ DIOPI_HOST_DEVICE inline T where(Bool condition, T first, T second) {
     return where(static_cast<bool>(condition), first, second);
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_CHOOSE_H_

@@ -10,7 +10,7 @@
 #include "diopi_core/cast.h"
 #include "diopi_core/tensor.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // Copies `from` to `to` with broadcasting and casts. The tensors are disjoint. Strides may be negative.
 void copy_elements(const Tensor& to, const Tensor& from);
@@ -145,6 +145,6 @@ struct AccumulatorOf<Complex128> {
 template <typename T>
 using Accumulator = typename AccumulatorOf<T>::type;
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_DENSE_H_

@@ -10,7 +10,7 @@
 #include "diopi_core/half.h"
 #include "diopi_core/integer.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // Dense numbering of the dtypes that this library works with; tables are indexed by it. The order is that of
 // `kDtypeTable` in dtype.cpp.
@@ -166,6 +166,6 @@ bool dispatch(Dtype dtype, Body&& body) {
     return done;
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_DTYPE_H_

@@ -16,7 +16,7 @@
 #include "diopi_core/promotion.h"
 #include "diopi_core/tensor.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 constexpr int64_t kBlock = 1024;
 constexpr int kMaxInputs = 8;
@@ -151,6 +151,6 @@ class Elementwise {
     std::array<Number, kMaxConstants> constants_;
 };
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_ELEMENTWISE_H_

@@ -14,11 +14,11 @@
 // A kernel that a library does not define is a null pointer.
 #define DIOPI_OPTIONAL __attribute__((weak, visibility("hidden")))
 
-namespace diopi::kernels {
+namespace diopigen::entry {
 
 using core::Number;
 using core::Tensor;
 
-}  // namespace diopi::kernels
+}  // namespace diopigen::entry
 
 #endif  // DIOPI_CORE_ENTRY_H_

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace diopi::core {
+namespace diopigen::core {
 
 class Error {
   public:
@@ -62,6 +62,6 @@ diopiError_t guarded(const char* operator_name, diopiContextHandle_t ctx, Body&&
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_ERROR_H_

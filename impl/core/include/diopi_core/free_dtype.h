@@ -6,7 +6,7 @@
 
 #include "diopi_core/tensor.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 inline void require_dtype_in(const Tensor& tensor, DtypeSet allowed) {
     if (!tensor.is_null() && !contains(allowed, tensor.dtype)) {
@@ -15,6 +15,6 @@ inline void require_dtype_in(const Tensor& tensor, DtypeSet allowed) {
     }
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_FREE_DTYPE_H_

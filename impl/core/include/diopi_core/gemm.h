@@ -9,7 +9,7 @@
 #include "diopi_core/dense.h"
 #include "diopi_core/threads.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // A matrix in memory: element (i, j) is data[i * stride + j], or data[j * stride + i] where it is stored transposed. In
 // a batch, one matrix begins `batch_stride` elements after the other.
@@ -72,6 +72,6 @@ void multiply(const T* a, const T* b, int64_t rows, int64_t inner, int64_t colum
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_GEMM_H_

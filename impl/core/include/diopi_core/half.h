@@ -15,7 +15,7 @@
 #include <cuda_fp16.h>
 #endif
 
-namespace diopi::core {
+namespace diopigen::core {
 
 DIOPI_HOST_DEVICE inline uint32_t bits_of(float value) {
     uint32_t bits;
@@ -73,6 +73,6 @@ struct Bfloat16 {
     }
 };
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_HALF_H_

@@ -13,7 +13,7 @@
 #define DIOPI_HOST_DEVICE
 #endif
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // Where the functions of floats and complex numbers come from: the C++ library, or its form for both sides.
 #if defined(__CUDACC__)
@@ -22,6 +22,6 @@ namespace numeric = ::cuda::std;
 namespace numeric = ::std;
 #endif
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_HOST_DEVICE_H_

@@ -13,7 +13,7 @@
 
 #include "diopi_core/host_device.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // An int64 from a floating value: towards zero, NaN as 0, values out of range as the nearest.
 template <typename F>
@@ -125,6 +125,6 @@ struct Bool {
     friend constexpr bool operator>=(Bool a, Bool b) { return b <= a; }
 };
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_INTEGER_H_

@@ -7,7 +7,7 @@
 
 #include "diopi_core/tensor.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // Refuses other dtypes for a parameter whose dtype the contract leaves to the library. Null passes.
 inline void require_dtype_of(const Tensor& tensor, DtypeSet allowed) {
@@ -45,6 +45,6 @@ inline void require_separate(std::initializer_list<const Tensor*> written, std::
     }
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_KERNEL_CHECKS_H_

@@ -12,7 +12,7 @@
 #include "diopi_core/dtype.h"
 #include "diopi_core/transcendental.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 template <typename T>
 DIOPI_HOST_DEVICE inline bool is_true(T x) {
@@ -286,6 +286,6 @@ DIOPI_HOST_DEVICE inline numeric::complex<T> polar(T length, T angle) {
     return {length * cos(angle), length * sin(angle)};
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_MATH_H_

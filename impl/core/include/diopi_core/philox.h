@@ -7,7 +7,7 @@
 
 #include "diopi_core/host_device.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // Four random values of 32 bits for a seed (the key) and a counter of 128 bits, passed as its low and high half.
 DIOPI_HOST_DEVICE inline std::array<uint32_t, 4> philox(uint64_t seed, uint64_t low, uint64_t high) {
@@ -26,6 +26,6 @@ DIOPI_HOST_DEVICE inline std::array<uint32_t, 4> philox(uint64_t seed, uint64_t 
     return c;
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_PHILOX_H_

@@ -7,7 +7,7 @@
 
 #include "diopi_core/tensor.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // An operand as promotion sees it; a null tensor does not count.
 struct Promoted {
@@ -22,6 +22,6 @@ struct Promoted {
 // The dtype that the operands are computed in, as torch.result_type.
 Dtype promote(std::initializer_list<Promoted> operands);
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_PROMOTION_H_

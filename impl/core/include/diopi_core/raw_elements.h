@@ -11,7 +11,7 @@
 #include "diopi_core/tensor.h"
 #include "diopi_core/threads.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 struct Word16 {
     uint64_t halves[2];
@@ -126,6 +126,6 @@ void parallel_columns(int64_t outer, int64_t inner, int64_t length, Body&& body)
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_RAW_ELEMENTS_H_

@@ -9,7 +9,7 @@
 #include "diopi_core/tensor.h"
 #include "diopi_core/threads.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 struct Rows {
     std::vector<int64_t> outer;    // dimensions that stay, in order
@@ -27,6 +27,6 @@ Rows rows_over(const Tensor& input, const char* name, diopiSize_t dims);
 // How many rows of this length make a part that is worth a thread.
 inline int64_t row_grain(int64_t length) { return 1 + 16384 / (length + 1); }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_REDUCTION_H_

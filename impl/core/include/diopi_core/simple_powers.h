@@ -12,7 +12,7 @@
 
 #include "diopi_core/host_device.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 template <typename Function>
 float widened(float value, Function function) {
@@ -94,6 +94,6 @@ DIOPI_HOST_DEVICE inline T scalar_power(T base, T exponent) {
     return numeric::pow(base, exponent);
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_SIMPLE_POWERS_H_

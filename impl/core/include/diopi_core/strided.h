@@ -7,7 +7,7 @@
 #include "diopi_core/dtype.h"
 #include "diopi_core/tensor.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // The order in which dimensions are walked, outermost first: `dims[k]` is a dimension of the common shape, in which one
 // position goes `strides[k]` elements on.
@@ -52,6 +52,6 @@ Strided strided(const Tensor& tensor, const Order& order, int64_t rank);
 // Converts `count` elements, both sides contiguous.
 void convert(Dtype from_dtype, const void* from, Dtype to_dtype, void* to, int64_t count);
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_STRIDED_H_

@@ -13,7 +13,7 @@
 #include "diopi_core/dtype.h"
 #include "diopi_core/error.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // The largest number of dimensions, as in the host runtime.
 constexpr int kMaxRank = 64;
@@ -93,6 +93,6 @@ bool is_same_shape(const Tensor& tensor, const Tensor& like);
 bool is_contiguous(const Tensor& tensor);
 std::string shape_text(const int64_t* shape, int64_t rank);
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_TENSOR_H_

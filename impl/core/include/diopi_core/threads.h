@@ -6,7 +6,7 @@
 #include <memory>
 #include <type_traits>
 
-namespace diopi::core {
+namespace diopigen::core {
 
 // A callable by reference, for calls that end before the callable does: no copy, no allocation.
 template <typename Signature>
@@ -69,6 +69,6 @@ class PoolForOthers {
     int previous_;
 };
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_THREADS_H_

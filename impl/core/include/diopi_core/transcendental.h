@@ -11,7 +11,7 @@
 #include "diopi_core/dtype.h"
 #include "diopi_core/vector_math.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 template <typename T>
 DIOPI_HOST_DEVICE inline T sqrt(T x) {
@@ -134,6 +134,6 @@ double lgamma(double x);
 #endif
 DIOPI_HOST_DEVICE inline float lgamma(float x) { return static_cast<float>(lgamma(static_cast<double>(x))); }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_TRANSCENDENTAL_H_

@@ -8,7 +8,7 @@
 #include "diopi_core/threads.h"
 #include "windows.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 struct Sliding {
     Window window;
@@ -99,6 +99,6 @@ void fold(const Sliding& sliding, int64_t channels, const T* columns, T* image) 
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_UNFOLD_H_

@@ -62,7 +62,7 @@ DIOPI_CPU_DECLARE_BINARY(pow)
 
 #endif
 
-namespace diopi::core::vector_math {
+namespace diopigen::core::vector_math {
 
 DIOPI_CPU_VECTOR_UNARY(DIOPI_CPU_CALL_UNARY)
 DIOPI_CPU_VECTOR_BINARY(DIOPI_CPU_CALL_BINARY)
@@ -73,7 +73,7 @@ DIOPI_HOST_DEVICE inline float pow(float first, float second) { return scalar_po
 DIOPI_HOST_DEVICE inline double pow(double first, double second) { return scalar_power(first, second); }
 #endif
 
-}  // namespace diopi::core::vector_math
+}  // namespace diopigen::core::vector_math
 
 #undef DIOPI_CPU_DECLARE_UNARY
 #undef DIOPI_CPU_DECLARE_BINARY

@@ -10,7 +10,7 @@
 
 #include "diopi_core/tensor.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 constexpr int kSpace = 3;
 using Triple = std::array<int64_t, kSpace>;
@@ -86,6 +86,6 @@ struct Window {
     }
 };
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_CORE_WINDOWS_H_

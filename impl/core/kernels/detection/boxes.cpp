@@ -3,22 +3,20 @@
 
 #include "diopi_library/each.h"
 
-namespace diopi {
+namespace diopigen {
 
 using namespace core;
 
-void kernels::bbox_overlaps_mmcv(const BboxOverlapsMmcvArgs& args) { bbox_overlaps(Each(), args); }
+void entry::bbox_overlaps_mmcv(const BboxOverlapsMmcvArgs& args) { bbox_overlaps(Each(), args); }
 
-void kernels::box_iou_rotated_mmcv(const BoxIouRotatedMmcvArgs& args) {
+void entry::box_iou_rotated_mmcv(const BoxIouRotatedMmcvArgs& args) {
     overlaps_of_quadrilaterals(Each(), args, BoxForm::kRotated);
 }
 
-void kernels::box_iou_quadri_mmcv(const BoxIouQuadriMmcvArgs& args) {
+void entry::box_iou_quadri_mmcv(const BoxIouQuadriMmcvArgs& args) {
     overlaps_of_quadrilaterals(Each(), args, BoxForm::kCorners);
 }
 
-void kernels::iou3d_boxes_overlap_bev_mmcv(const Iou3dBoxesOverlapBevMmcvArgs& args) {
-    boxes_overlap_bev(Each(), args);
-}
+void entry::iou3d_boxes_overlap_bev_mmcv(const Iou3dBoxesOverlapBevMmcvArgs& args) { boxes_overlap_bev(Each(), args); }
 
-}  // namespace diopi
+}  // namespace diopigen

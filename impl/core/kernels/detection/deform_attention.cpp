@@ -3,18 +3,18 @@
 
 #include "diopi_library/each.h"
 
-namespace diopi {
+namespace diopigen {
 
 using namespace core;
 
-void kernels::ms_deform_attn_mmcv(const MsDeformAttnMmcvArgs& args) { deform_attention(Each(), args); }
+void entry::ms_deform_attn_mmcv(const MsDeformAttnMmcvArgs& args) { deform_attention(Each(), args); }
 
-void kernels::ms_deform_attn_backward_mmcv(const MsDeformAttnBackwardMmcvArgs& args) {
+void entry::ms_deform_attn_backward_mmcv(const MsDeformAttnBackwardMmcvArgs& args) {
     deform_attention_backward(Each(), args);
 }
 
-void kernels::masked_im2col_mmcv(const MaskedIm2colMmcvArgs& args) { read_windows(Each(), args); }
+void entry::masked_im2col_mmcv(const MaskedIm2colMmcvArgs& args) { read_windows(Each(), args); }
 
-void kernels::masked_col2im_mmcv(const MaskedCol2imMmcvArgs& args) { write_positions(Each(), args); }
+void entry::masked_col2im_mmcv(const MaskedCol2imMmcvArgs& args) { write_positions(Each(), args); }
 
-}  // namespace diopi
+}  // namespace diopigen

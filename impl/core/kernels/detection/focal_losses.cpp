@@ -3,24 +3,24 @@
 
 #include "diopi_library/each.h"
 
-namespace diopi {
+namespace diopigen {
 
 using namespace core;
 
-void kernels::sigmoid_focal_loss_mmcv(const SigmoidFocalLossMmcvArgs& args) {
+void entry::sigmoid_focal_loss_mmcv(const SigmoidFocalLossMmcvArgs& args) {
     sigmoid_focal<SigmoidFocalLoss>(Each(), args.output, args);
 }
 
-void kernels::sigmoid_focal_loss_backward_mmcv(const SigmoidFocalLossBackwardMmcvArgs& args) {
+void entry::sigmoid_focal_loss_backward_mmcv(const SigmoidFocalLossBackwardMmcvArgs& args) {
     sigmoid_focal<SigmoidFocalSlope>(Each(), args.grad_input, args);
 }
 
-void kernels::softmax_focal_loss_mmcv(const SoftmaxFocalLossMmcvArgs& args) {
+void entry::softmax_focal_loss_mmcv(const SoftmaxFocalLossMmcvArgs& args) {
     softmax_focal<SoftmaxFocalLoss>(Each(), args.output, args);
 }
 
-void kernels::softmax_focal_loss_backward_mmcv(const SoftmaxFocalLossBackwardMmcvArgs& args) {
+void entry::softmax_focal_loss_backward_mmcv(const SoftmaxFocalLossBackwardMmcvArgs& args) {
     softmax_focal<SoftmaxFocalSlope>(Each(), args.grad_input, args);
 }
 
-}  // namespace diopi
+}  // namespace diopigen

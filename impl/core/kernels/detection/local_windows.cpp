@@ -5,32 +5,30 @@
 #include "detection/correlation.h"
 #include "diopi_library/each.h"
 
-namespace diopi {
+namespace diopigen {
 
 using namespace core;
 
-void kernels::carafe_mmcv(const CarafeMmcvArgs& args) { carafe(Each(), args); }
+void entry::carafe_mmcv(const CarafeMmcvArgs& args) { carafe(Each(), args); }
 
-void kernels::carafe_backward_mmcv(const CarafeBackwardMmcvArgs& args) { carafe_backward(Each(), args); }
+void entry::carafe_backward_mmcv(const CarafeBackwardMmcvArgs& args) { carafe_backward(Each(), args); }
 
-void kernels::carafe_naive_mmcv(const CarafeNaiveMmcvArgs& args) { enlarge(Each(), args); }
+void entry::carafe_naive_mmcv(const CarafeNaiveMmcvArgs& args) { enlarge(Each(), args); }
 
-void kernels::carafe_naive_backward_mmcv(const CarafeNaiveBackwardMmcvArgs& args) {
-    carafe_naive_backward(Each(), args);
-}
+void entry::carafe_naive_backward_mmcv(const CarafeNaiveBackwardMmcvArgs& args) { carafe_naive_backward(Each(), args); }
 
-void kernels::correlation_mmcv(const CorrelationMmcvArgs& args) { correlation(Each(), args); }
+void entry::correlation_mmcv(const CorrelationMmcvArgs& args) { correlation(Each(), args); }
 
-void kernels::correlation_backward_mmcv(const CorrelationBackwardMmcvArgs& args) { correlation_backward(Each(), args); }
+void entry::correlation_backward_mmcv(const CorrelationBackwardMmcvArgs& args) { correlation_backward(Each(), args); }
 
-void kernels::psamask_mmcv(const PsamaskMmcvArgs& args) {
+void entry::psamask_mmcv(const PsamaskMmcvArgs& args) {
     move_masks<SpreadMasks>(Each(), args.output, args.input, args.input.numel, args);
 }
 
-void kernels::psamask_backward_mmcv(const PsamaskBackwardMmcvArgs& args) {
+void entry::psamask_backward_mmcv(const PsamaskBackwardMmcvArgs& args) {
     move_masks<FetchMasks>(Each(), args.grad_input, args.grad_output, args.grad_input.numel, args);
 }
 
-void kernels::upfirdn2d_op_mmcv(const Upfirdn2dOpMmcvArgs& args) { resample(Each(), args); }
+void entry::upfirdn2d_op_mmcv(const Upfirdn2dOpMmcvArgs& args) { resample(Each(), args); }
 
-}  // namespace diopi
+}  // namespace diopigen

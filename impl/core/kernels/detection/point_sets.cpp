@@ -3,20 +3,20 @@
 
 #include "diopi_library/each.h"
 
-namespace diopi {
+namespace diopigen {
 
 using namespace core;
 
-void kernels::points_in_polygons_mmcv(const PointsInPolygonsMmcvArgs& args) { points_in_polygons(Each(), args); }
+void entry::points_in_polygons_mmcv(const PointsInPolygonsMmcvArgs& args) { points_in_polygons(Each(), args); }
 
-void kernels::min_area_polygons_mmcv(const MinAreaPolygonsMmcvArgs& args) { min_area_polygons(Each(), args); }
+void entry::min_area_polygons_mmcv(const MinAreaPolygonsMmcvArgs& args) { min_area_polygons(Each(), args); }
 
-void kernels::convex_iou_mmcv(const ConvexIouMmcvArgs& args) { convex_iou(Each(), args); }
+void entry::convex_iou_mmcv(const ConvexIouMmcvArgs& args) { convex_iou(Each(), args); }
 
-void kernels::convex_giou_mmcv(const ConvexGiouMmcvArgs& args) { convex_giou(Each(), args); }
+void entry::convex_giou_mmcv(const ConvexGiouMmcvArgs& args) { convex_giou(Each(), args); }
 
-void kernels::diff_iou_rotated_sort_vertices_mmcv(const DiffIouRotatedSortVerticesMmcvArgs& args) {
+void entry::diff_iou_rotated_sort_vertices_mmcv(const DiffIouRotatedSortVerticesMmcvArgs& args) {
     sort_vertices(Each(), args);
 }
 
-}  // namespace diopi
+}  // namespace diopigen

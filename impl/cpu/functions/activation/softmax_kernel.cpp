@@ -3,7 +3,7 @@
 #include "activation/activation_kernels.h"
 #include "softmax_rows.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 using namespace cpu;
 
@@ -56,4 +56,4 @@ void softmax_along(SoftmaxKind kind, const Tensor& out, const Tensor& first, con
     }
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

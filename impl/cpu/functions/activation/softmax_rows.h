@@ -10,7 +10,7 @@
 #include "diopi_core/raw_elements.h"
 #include "diopi_core/vector_math.h"
 
-namespace diopi::cpu {
+namespace diopigen::cpu {
 
 using namespace core;
 
@@ -260,6 +260,6 @@ struct LogSoftmaxGradient {
     }
 };
 
-}  // namespace diopi::cpu
+}  // namespace diopigen::cpu
 
 #endif  // DIOPI_CPU_SOFTMAX_ROWS_H_

@@ -5,7 +5,7 @@
 #include "attention/flash_attention.h"
 #include "tiles.h"
 
-namespace diopi::core::attention {
+namespace diopigen::core::attention {
 
 template <typename GetNormal>
 void backward_from(const Problem& problem, const Scoring& scoring, const Operands& operands,
@@ -28,6 +28,6 @@ void backward_from(const Problem& problem, const Scoring& scoring, const Operand
     grad_v.store();
 }
 
-}  // namespace diopi::core::attention
+}  // namespace diopigen::core::attention
 
 #endif  // DIOPI_CPU_FUNCTIONS_ATTENTION_BACKWARD_FROM_H_

@@ -1,7 +1,7 @@
 #include "attention/customized_flash_attention.h"
 #include "backward_from.h"
 
-namespace diopi::core::attention {
+namespace diopigen::core::attention {
 
 namespace {
 
@@ -53,4 +53,4 @@ void backward_from_statistics(const Problem& problem, const Scoring& scoring, co
     });
 }
 
-}  // namespace diopi::core::attention
+}  // namespace diopigen::core::attention

@@ -7,7 +7,7 @@
 #include "diopi_core/reduction.h"
 #include "tiles.h"
 
-namespace diopi::core::attention {
+namespace diopigen::core::attention {
 
 namespace {
 
@@ -113,4 +113,4 @@ void attend_to_rows(const Problem& problem, const Scoring& scoring, const Tensor
     sums.store();
 }
 
-}  // namespace diopi::core::attention
+}  // namespace diopigen::core::attention

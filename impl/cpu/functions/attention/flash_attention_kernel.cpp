@@ -7,7 +7,7 @@
 #include "backward_from.h"
 #include "diopi_core/strided.h"
 
-namespace diopi::core::attention {
+namespace diopigen::core::attention {
 
 namespace {
 
@@ -108,4 +108,4 @@ void record_dropout(const Problem& problem, const Dropout& dropout, Bool* mask, 
     });
 }
 
-}  // namespace diopi::core::attention
+}  // namespace diopigen::core::attention

@@ -2,7 +2,7 @@
 #include "diopi_core/reduction.h"
 #include "diopi_core/strided.h"
 
-namespace diopi::core::attention {
+namespace diopigen::core::attention {
 
 std::vector<int64_t> indices(const Tensor& tensor) {
     const Input<Int64> elements(tensor);
@@ -31,4 +31,4 @@ std::vector<T> gather_rows(const Tensor& tensor, const std::vector<int64_t>& row
 template std::vector<float> gather_rows<float>(const Tensor&, const std::vector<int64_t>&, int64_t);
 template std::vector<double> gather_rows<double>(const Tensor&, const std::vector<int64_t>&, int64_t);
 
-}  // namespace diopi::core::attention
+}  // namespace diopigen::core::attention

@@ -3,7 +3,7 @@
 #include "diopi_core/cast.h"
 #include "diopi_core/dense.h"
 
-namespace diopi::core::attention {
+namespace diopigen::core::attention {
 
 void require_positive(const Tensor& numbers, const char* message) {
     const Input<double> values(numbers);
@@ -36,4 +36,4 @@ void penalise(const Tensor& logits, const Penalties& penalties) {
     });
 }
 
-}  // namespace diopi::core::attention
+}  // namespace diopigen::core::attention

@@ -5,7 +5,7 @@
 #include "diopi_core/raw_elements.h"
 #include "diopi_core/reduction.h"
 
-namespace diopi::core::attention {
+namespace diopigen::core::attention {
 
 namespace {
 
@@ -77,4 +77,4 @@ void rotate_halves(const Tensor& heads_tensor, const Tensor& cos, const Tensor& 
     });
 }
 
-}  // namespace diopi::core::attention
+}  // namespace diopigen::core::attention

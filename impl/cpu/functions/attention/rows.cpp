@@ -6,7 +6,7 @@
 #include "diopi_core/clones.h"
 #include "diopi_core/vector_math.h"
 
-namespace diopi::core::attention {
+namespace diopigen::core::attention {
 
 namespace {
 
@@ -87,4 +87,4 @@ DIOPI_CPU_CLONES void to_scores(const double* row, double* gradients, int64_t co
     to_scores_of(row, gradients, count, scale, centre);
 }
 
-}  // namespace diopi::core::attention
+}  // namespace diopigen::core::attention

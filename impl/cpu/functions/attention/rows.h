@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace diopi::core::attention {
+namespace diopigen::core::attention {
 
 // The largest element; NaN counts for nothing, and no elements give minus infinity.
 float largest(const float* row, int64_t count);
@@ -18,6 +18,6 @@ bool is_finite(const double* row, int64_t count);
 void to_scores(const float* row, float* gradients, int64_t count, float scale, float centre);
 void to_scores(const double* row, double* gradients, int64_t count, double scale, double centre);
 
-}  // namespace diopi::core::attention
+}  // namespace diopigen::core::attention
 
 #endif  // DIOPI_CPU_FUNCTIONS_ATTENTION_ROWS_H_

@@ -5,7 +5,7 @@
 #include "diopi_core/dense.h"
 #include "diopi_core/reduction.h"
 
-namespace diopi::core::attention {
+namespace diopigen::core::attention {
 
 namespace {
 
@@ -101,4 +101,4 @@ void masked_softmax_gradient(const Tensor& grad_in, const Tensor& grad_out, cons
     results.store();
 }
 
-}  // namespace diopi::core::attention
+}  // namespace diopigen::core::attention

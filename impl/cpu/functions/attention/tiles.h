@@ -9,7 +9,7 @@
 #include "diopi_core/gemm.h"
 #include "rows.h"
 
-namespace diopi::core::attention {
+namespace diopigen::core::attention {
 
 constexpr int64_t kTileQueries = 128;
 constexpr int64_t kTileKeys = 256;  // the scores of a tile stay in the second-level cache
@@ -270,6 +270,6 @@ void backward(const Problem& problem, const Scoring& scoring, const T* q, const 
     });
 }
 
-}  // namespace diopi::core::attention
+}  // namespace diopigen::core::attention
 
 #endif  // DIOPI_CPU_FUNCTIONS_ATTENTION_TILES_H_

@@ -6,7 +6,7 @@
 #include "diopi_core/promotion.h"
 #include "diopi_core/threads.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void equal_elements(bool* out, const Tensor& input_tensor, const Tensor& other_tensor) {
     dispatch_compute<kAny>(promote({input_tensor, other_tensor}), [&](auto sample) {
@@ -26,4 +26,4 @@ void equal_elements(bool* out, const Tensor& input_tensor, const Tensor& other_t
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -9,7 +9,7 @@
 #include "onednn_convolution.h"
 #include "skip_padding.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 using namespace cpu;
 
@@ -210,4 +210,4 @@ void sum_channels(const Tensor& sums, const Tensor& tensor) {
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #endif
 
-namespace diopi::cpu::onednn {
+namespace diopigen::cpu::onednn {
 
 #ifdef DIOPI_CPU_ONEDNN
 
@@ -306,4 +306,4 @@ bool correlate(const Tensor&, const Tensor&, const Tensor&, const Convolution&) 
 
 #endif
 
-}  // namespace diopi::cpu::onednn
+}  // namespace diopigen::cpu::onednn

@@ -6,7 +6,7 @@
 
 #include "convolution/convolution_kernels.h"
 
-namespace diopi::cpu::onednn {
+namespace diopigen::cpu::onednn {
 
 using namespace core;
 
@@ -17,6 +17,6 @@ bool respond_transposed(const Tensor& image, const Tensor& response, const Tenso
                         const Convolution& convolution);
 bool correlate(const Tensor& grad_weight, const Tensor& image, const Tensor& response, const Convolution& convolution);
 
-}  // namespace diopi::cpu::onednn
+}  // namespace diopigen::cpu::onednn
 
 #endif  // DIOPI_CPU_ONEDNN_CONVOLUTION_H_

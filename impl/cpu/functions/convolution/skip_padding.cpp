@@ -4,7 +4,7 @@
 
 #include "diopi_core/threads.h"
 
-namespace diopi::cpu {
+namespace diopigen::cpu {
 
 namespace {
 
@@ -93,4 +93,4 @@ template void respond_without_padding(const Convolution&, const double*, const d
 template void correlate_without_padding(const Convolution&, const float*, const float*, float*);
 template void correlate_without_padding(const Convolution&, const double*, const double*, double*);
 
-}  // namespace diopi::cpu
+}  // namespace diopigen::cpu

@@ -5,7 +5,7 @@
 
 #include "convolution/convolution_kernels.h"
 
-namespace diopi::cpu {
+namespace diopigen::cpu {
 
 using namespace core;
 
@@ -16,6 +16,6 @@ void respond_without_padding(const Convolution& convolution, const T* images, co
 template <typename T>
 void correlate_without_padding(const Convolution& convolution, const T* images, const T* responses, T* weights);
 
-}  // namespace diopi::cpu
+}  // namespace diopigen::cpu
 
 #endif  // DIOPI_CPU_SKIP_PADDING_H_

@@ -6,7 +6,7 @@
 
 #include "diopi_core/threads.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
 namespace {
 
@@ -54,10 +54,10 @@ struct Choose {
 
 }  // namespace
 
-void diopi::kernels::furthest_point_sampling_mmcv(const FurthestPointSamplingMmcvArgs& args) {
+void diopigen::entry::furthest_point_sampling_mmcv(const FurthestPointSamplingMmcvArgs& args) {
     sample_furthest<BySquares>(args.temp_tensor, args.idx_tensor, args.points_xyz, Choose());
 }
 
-void diopi::kernels::furthest_point_sampling_with_dist_mmcv(const FurthestPointSamplingWithDistMmcvArgs& args) {
+void diopigen::entry::furthest_point_sampling_with_dist_mmcv(const FurthestPointSamplingWithDistMmcvArgs& args) {
     sample_furthest<ByTable>(args.temp_tensor, args.idx_tensor, args.points_dist, Choose());
 }

@@ -6,7 +6,7 @@
 #include "detection/boxes.h"
 #include "diopi_library/suppress.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 Buffer keep_boxes(const Tensor& boxes, const Tensor& confidence, double threshold, int64_t offset, int64_t& found) {
     const int64_t count = confidence.numel;
@@ -26,4 +26,4 @@ Buffer keep_boxes(const Tensor& boxes, const Tensor& confidence, double threshol
     return rows;
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-namespace diopi::core {
+namespace diopigen::core {
 
 Buffer list_for_kernels(const void* values, int64_t bytes) {
     Buffer buffer;
@@ -38,4 +38,4 @@ void store_number(const Tensor& to, int64_t number) {
     value.store();
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -4,7 +4,7 @@
 #include "detection/detection_kernels.h"
 #include "diopi_core/threads.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 namespace {
 
@@ -102,4 +102,4 @@ void spread_regions(const Tensor& out, const Tensor& grad, const Grid& grid, con
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

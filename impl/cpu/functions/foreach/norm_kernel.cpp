@@ -3,7 +3,7 @@
 #include "diopi_cpu/vector_norm.h"
 #include "foreach/foreach_kernels.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 using namespace cpu;
 
@@ -33,4 +33,4 @@ void norms_of_all(const std::vector<Tensor>& results, const std::vector<Tensor>&
     }
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

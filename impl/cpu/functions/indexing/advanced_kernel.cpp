@@ -3,7 +3,7 @@
 #include "indexing/advanced.h"
 #include "indexing/positions.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 namespace {
 
@@ -115,4 +115,4 @@ void put_at(const Tensor& target, const Tensor& values, const Advanced& index, b
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

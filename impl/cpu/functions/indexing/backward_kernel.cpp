@@ -2,7 +2,7 @@
 #include "indexing/indexing_kernels.h"
 #include "indexing/positions.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void add_up_slices(const Tensor& result, const Tensor& gradient, const Positions& positions, const DimSplit& split) {
     dispatch_compute<kFloating | kComplex>(result.dtype, [&](auto sample) {
@@ -45,4 +45,4 @@ void add_up_rows(const Tensor& out_tensor, const Tensor& grad_tensor, const Posi
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

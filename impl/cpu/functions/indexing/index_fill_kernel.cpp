@@ -2,7 +2,7 @@
 #include "indexing/indexing_kernels.h"
 #include "indexing/positions.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 namespace {
 
@@ -43,4 +43,4 @@ void fill_slices_at(const Tensor& target, const Tensor& input, const Positions& 
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -11,7 +11,7 @@
 #include "diopi_core/raw_elements.h"
 #include "indexing/mask_selection.h"
 
-namespace diopi::cpu {
+namespace diopigen::cpu {
 
 using namespace core;
 
@@ -82,6 +82,6 @@ class Mask {
     std::vector<int64_t> before_;  // true elements before each chunk
 };
 
-}  // namespace diopi::cpu
+}  // namespace diopigen::cpu
 
 #endif  // DIOPI_CPU_FUNCTIONS_INDEXING_MASK_H_

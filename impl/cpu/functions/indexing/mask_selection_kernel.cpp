@@ -1,7 +1,7 @@
 #include "indexing/mask_selection.h"
 #include "mask.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 using namespace cpu;
 
@@ -99,4 +99,4 @@ void MaskSelection::put(const Tensor& to, const Tensor& from) const {
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -6,7 +6,7 @@
 
 #include "diopi_core/raw_elements.h"
 
-namespace diopi::cpu {
+namespace diopigen::cpu {
 
 using namespace core;
 
@@ -70,6 +70,6 @@ class IndexedOffsets {
     std::vector<int64_t> inner_;
 };
 
-}  // namespace diopi::cpu
+}  // namespace diopigen::cpu
 
 #endif  // DIOPI_CPU_FUNCTIONS_INDEXING_OFFSETS_H_

@@ -1,6 +1,6 @@
 #include "indexing/indexing_kernels.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 int64_t largest_class(const Tensor& classes) {
     const Input<Int64> numbers(classes);
@@ -30,4 +30,4 @@ void mark_classes(const Tensor& out, const Positions& positions) {
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

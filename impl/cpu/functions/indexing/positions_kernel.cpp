@@ -2,7 +2,7 @@
 
 #include "indexing/positions.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void check_positions(const Tensor& index, const Input<Int64>& values, int64_t least, int64_t end) {
     std::atomic<bool> is_wrong{false};
@@ -18,4 +18,4 @@ void check_positions(const Tensor& index, const Input<Int64>& values, int64_t le
     }
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

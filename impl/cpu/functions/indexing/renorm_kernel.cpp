@@ -4,7 +4,7 @@
 
 #include "indexing/indexing_kernels.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 namespace {
 
@@ -62,4 +62,4 @@ void cut_rows(const Tensor& table, const Positions& positions, double max_norm, 
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -3,7 +3,7 @@
 #include "indexing/indexing_kernels.h"
 #include "offsets.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 using namespace cpu;
 
@@ -71,4 +71,4 @@ void gather_gradient(const Tensor& result, const Tensor& gradient, const Positio
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

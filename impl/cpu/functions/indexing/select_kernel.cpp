@@ -5,7 +5,7 @@
 #include "indexing/indexing_kernels.h"
 #include "offsets.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 using namespace cpu;
 
@@ -87,4 +87,4 @@ void gather_elements(const Tensor& out_tensor, const Tensor& input_tensor, const
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -4,7 +4,7 @@
 #include "linalg_matmul/batches.h"
 #include "linalg_matmul/linalg_matmul_kernels.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 using namespace cpu;
 
@@ -91,4 +91,4 @@ void find_distance_gradient(const Tensor& result_tensor, const Tensor& gradient_
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

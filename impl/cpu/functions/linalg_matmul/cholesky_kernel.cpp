@@ -4,7 +4,7 @@
 #include "linalg_matmul/linalg_matmul_kernels.h"
 #include "triangular.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 using namespace cpu;
 
@@ -130,4 +130,4 @@ void factor_gradient(const Tensor& grad_mat, const Tensor& grad_output, const Te
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

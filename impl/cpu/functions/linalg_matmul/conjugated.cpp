@@ -1,6 +1,6 @@
 #include "linalg_matmul/batches.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 Conjugated::Conjugated(const Tensor& tensor) {
     if (!is_complex(tensor.dtype)) {
@@ -19,4 +19,4 @@ Conjugated::Conjugated(const Tensor& tensor) {
     view_.emplace(dense_view(copy_.data(), tensor.dtype, tensor, shape_of(tensor)));
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

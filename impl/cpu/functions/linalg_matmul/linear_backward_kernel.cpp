@@ -2,7 +2,7 @@
 #include "linalg_matmul/batches.h"
 #include "linalg_matmul/linalg_matmul_kernels.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void sum_rows(const Tensor& sums, const Tensor& tensor) {
     const int64_t columns = sums.numel;
@@ -29,4 +29,4 @@ void sum_rows(const Tensor& sums, const Tensor& tensor) {
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -3,7 +3,7 @@
 #include "linalg_matmul/batches.h"
 #include "linalg_matmul/linalg_matmul_kernels.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 namespace {
 
@@ -100,4 +100,4 @@ void reflect(const Tensor& q_out, const Tensor& r_out, const Tensor& input, bool
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace diopi::cpu {
+namespace diopigen::cpu {
 
 using namespace core;
 
@@ -47,6 +47,6 @@ void solve(const Triangle<A>& matrix, A* b, int64_t columns) {
     }
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopigen::cpu
 
 #endif  // DIOPI_CPU_LINALG_MATMUL_TRIANGULAR_H_

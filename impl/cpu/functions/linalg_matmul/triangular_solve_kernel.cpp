@@ -2,7 +2,7 @@
 #include "linalg_matmul/linalg_matmul_kernels.h"
 #include "triangular.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 using namespace cpu;
 
@@ -77,4 +77,4 @@ void solve_gradients(const SolveGradients& to, const Tensor& x, const Tensor& b,
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

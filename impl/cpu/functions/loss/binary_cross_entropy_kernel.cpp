@@ -3,7 +3,7 @@
 #include "loss/elementwise.h"
 #include "loss/loss_kernels.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 namespace {
 
@@ -93,4 +93,4 @@ void logit_gradients(const Tensor& gradient_tensor, const Tensor& grad_out_tenso
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

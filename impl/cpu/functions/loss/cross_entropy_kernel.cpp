@@ -7,7 +7,7 @@
 #include "loss/classes.h"
 #include "loss/loss_kernels.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 using namespace cpu;
 
@@ -190,4 +190,4 @@ void cross_entropy_gradients(const Tensor& gradient_tensor, const Tensor& grad_o
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

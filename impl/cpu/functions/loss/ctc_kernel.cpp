@@ -1,7 +1,7 @@
 #include "diopi_core/reduction.h"
 #include "loss/ctc.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 namespace {
 
@@ -128,4 +128,4 @@ void find_ctc_gradient(const Tensor& gradient_tensor, const Tensor& grad_out_ten
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -2,7 +2,7 @@
 #include "loss/elementwise.h"
 #include "loss/loss_kernels.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void mse_losses(const Tensor& out_tensor, const Tensor& input_tensor, const Tensor& target_tensor,
                 diopiReduction_t reduction) {
@@ -28,4 +28,4 @@ void mse_gradients(const Tensor& gradient_tensor, const Tensor& grad_out_tensor,
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

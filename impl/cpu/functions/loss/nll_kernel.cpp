@@ -4,7 +4,7 @@
 #include "loss/classes.h"
 #include "loss/loss_kernels.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void nll_losses(const Tensor& out, const Tensor& total_weight, const Tensor& input, const Tensor& target,
                 const Tensor& weight, const Classes& sizes, diopiReduction_t reduction, int64_t ignored) {
@@ -68,4 +68,4 @@ void nll_gradients(const Tensor& grad_input, const Tensor& grad_output, const Te
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

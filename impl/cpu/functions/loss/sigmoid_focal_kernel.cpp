@@ -3,7 +3,7 @@
 #include "loss/elementwise.h"
 #include "loss/loss_kernels.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void focal_losses(const Tensor& out_tensor, const Tensor& input_tensor, const Tensor& target_tensor,
                   diopiReduction_t reduction, const Focus& focus) {
@@ -26,4 +26,4 @@ void focal_gradients(const Tensor& gradient_tensor, const Tensor& grad_out_tenso
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -3,7 +3,7 @@
 #include "loss/elementwise.h"
 #include "loss/loss_kernels.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void smooth_l1_losses(const Tensor& out_tensor, const Tensor& input_tensor, const Tensor& target_tensor,
                       diopiReduction_t reduction, double beta) {
@@ -31,4 +31,4 @@ void smooth_l1_gradients(const Tensor& gradient_tensor, const Tensor& grad_out_t
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -2,7 +2,7 @@
 #include "norm/norm_kernels.h"
 #include "norm/statistics.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void normalise_channels(const Tensor& out_tensor, const Tensor& mean_tensor, const Tensor& invstd_tensor,
                         const Tensor& input_tensor, const Tensor& weight_tensor, const Tensor& bias_tensor,
@@ -104,4 +104,4 @@ void channel_gradients(const Tensor& gradient_tensor, const Tensor& scale_tensor
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

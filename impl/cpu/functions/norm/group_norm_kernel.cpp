@@ -2,7 +2,7 @@
 #include "norm/group_norm.h"
 #include "norm/norm_kernels.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void normalise_groups(const Tensor& out_tensor, const Tensor& mean_tensor, const Tensor& invstd_tensor,
                       const Tensor& input_tensor, const Tensor& weight_tensor, const Tensor& bias_tensor,
@@ -41,4 +41,4 @@ void group_gradients(const Tensor& gradient_tensor, const Tensor& scale_tensor, 
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

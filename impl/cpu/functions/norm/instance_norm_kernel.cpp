@@ -2,7 +2,7 @@
 #include "norm/group_norm.h"
 #include "norm/norm_kernels.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 namespace {
 
@@ -45,4 +45,4 @@ void channel_of_sample_gradients(const Tensor& gradient_tensor, const Tensor& gr
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -2,7 +2,7 @@
 #include "norm/norm_kernels.h"
 #include "norm/trailing.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void normalise_rows(const Tensor& out, const Tensor& mean, const Tensor& invstd, const Tensor& input,
                     const Tensor& weight, const Tensor& bias, const Trailing& parts, double eps) {
@@ -54,4 +54,4 @@ void row_gradients(const Tensor& grad_input, const Tensor& grad_weight, const Te
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -4,7 +4,7 @@
 #include "norm/norm_kernels.h"
 #include "norm/statistics.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 namespace {
 
@@ -96,4 +96,4 @@ void gradients_through_norm(const Tensor& gradient_tensor, const Tensor& grad_ou
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -2,7 +2,7 @@
 #include "norm/norm_kernels.h"
 #include "norm/trailing.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void normalise_rows_by_rms(const Tensor& out_tensor, const Tensor& inverse_tensor, const Tensor& input_tensor,
                            const Tensor& weight_tensor, const Tensor& bias_tensor, const Trailing& parts, double eps) {
@@ -55,4 +55,4 @@ void rms_row_gradients(const Tensor& gradient_tensor, const Tensor& scale_tensor
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -2,7 +2,7 @@
 
 #include "diopi_core/clones.h"
 
-namespace diopi::core::spans {
+namespace diopigen::core::spans {
 
 namespace {
 
@@ -163,4 +163,4 @@ DIOPI_CPU_SPANS(float)
 DIOPI_CPU_SPANS(double)
 #undef DIOPI_CPU_SPANS
 
-}  // namespace diopi::core::spans
+}  // namespace diopigen::core::spans

@@ -3,7 +3,7 @@
 #include "norm/norm_kernels.h"
 #include "norm/statistics.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void channel_statistics(const Tensor& mean_tensor, const Tensor& invstd_tensor, const Tensor& input_tensor,
                         const Channels& channels, double eps) {
@@ -170,4 +170,4 @@ void gradients_from_sums(const Tensor& gradient_tensor, const Tensor& grad_out_t
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

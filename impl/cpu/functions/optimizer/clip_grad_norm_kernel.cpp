@@ -6,7 +6,7 @@
 #include "diopi_cpu/vector_norm.h"
 #include "optimizer/optimizer_kernels.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 using namespace cpu;
 
@@ -53,4 +53,4 @@ void scale_all(const std::vector<Tensor>& gradients, double factor) {
     }
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -4,7 +4,7 @@
 #include "diopi_core/elementwise.h"
 #include "optimizer/optimizer_kernels.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 namespace {
 
@@ -76,4 +76,4 @@ void take_steps(const std::vector<AdamWStep>& steps, const AdamWSettings& settin
     }
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

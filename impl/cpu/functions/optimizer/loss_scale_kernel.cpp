@@ -6,7 +6,7 @@
 #include "diopi_core/raw_elements.h"
 #include "optimizer/optimizer_kernels.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void update_scale(const Tensor& scale_tensor, const Tensor& tracker_tensor, const Tensor& found_tensor,
                   double scale_growth_factor, double scale_backoff_factor, int32_t growth_interval) {
@@ -55,4 +55,4 @@ void unscale(const std::vector<Tensor>& gradients, const Tensor& found_tensor, c
     }
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -9,7 +9,7 @@
 #include "pooling/pooling_kernels.h"
 #include "window_rows.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 using namespace cpu;
 
@@ -321,4 +321,4 @@ void avg_pool_backward(const Tensor& grad_input, const Tensor& grad_output, cons
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

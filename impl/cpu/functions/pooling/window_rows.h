@@ -10,7 +10,7 @@
 #include "diopi_core/math.h"
 #include "pooling/pooling_kernels.h"
 
-namespace diopi::cpu {
+namespace diopigen::cpu {
 
 using namespace core;
 
@@ -119,6 +119,6 @@ inline bool are_positions(const Int64* positions, int64_t count, int64_t size) {
     return largest <= static_cast<uint64_t>(size);
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopigen::cpu
 
 #endif  // DIOPI_CPU_WINDOW_ROWS_H_

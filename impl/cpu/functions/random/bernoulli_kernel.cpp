@@ -3,7 +3,7 @@
 #include "random/random_kernels.h"
 #include "random/sample.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void sample_bernoulli(const Tensor& out, const Tensor& chances, diopiGeneratorHandle_t generator, const char* rule) {
     const Input<double> chance(chances);
@@ -16,4 +16,4 @@ void sample_bernoulli(const Tensor& target, double p, diopiGeneratorHandle_t gen
     fill_random<Bool>(target, generator, [p](int64_t, const RandomBits& bits) { return Bool(unit(bits, 0) < p); });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -7,7 +7,7 @@
 #include "random/random_kernels.h"
 #include "random/sample.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 namespace {
 
@@ -97,4 +97,4 @@ void choose(const Tensor& target, const Tensor& weight_tensor, int64_t rows, int
     result.store();
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

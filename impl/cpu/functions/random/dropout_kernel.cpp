@@ -2,7 +2,7 @@
 #include "random/random_kernels.h"
 #include "random/sample.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 namespace {
 
@@ -44,4 +44,4 @@ void drop_out(const Tensor& out, const Tensor& mask, const Tensor& input, double
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -4,7 +4,7 @@
 #include "random/random_kernels.h"
 #include "random/sample.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void sample_integers(const Tensor& target, int64_t from, uint64_t range, diopiGeneratorHandle_t generator) {
     fill_random<Int64>(target, generator, [from, range](int64_t, const RandomBits& bits) {
@@ -18,4 +18,4 @@ void sample_uniform(const Tensor& target, double from, double to, double last, d
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

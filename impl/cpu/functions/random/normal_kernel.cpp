@@ -2,7 +2,7 @@
 #include "random/random_kernels.h"
 #include "random/sample.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void sample_normal_numbers(const Tensor& target, double mean, double std, diopiGeneratorHandle_t generator) {
     if (is_complex(target.dtype)) {
@@ -29,4 +29,4 @@ void sample_normal_elements(const Tensor& out, const Tensor& means_tensor, const
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

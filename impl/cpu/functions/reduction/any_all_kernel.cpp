@@ -2,7 +2,7 @@
 #include "diopi_cpu/reduce.h"
 #include "reduction/reduction_kernels.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 using namespace cpu;
 
@@ -39,4 +39,4 @@ void find_truth(const Tensor& out, const Tensor& input, const Rows& rows, bool i
     is_any ? search<Any>(out, input, rows) : search<All>(out, input, rows);
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -4,7 +4,7 @@
 #include "diopi_core/raw_elements.h"
 #include "reduction/reduction_kernels.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 namespace {
 
@@ -64,4 +64,4 @@ void running_sums(const Tensor& out, const Tensor& input, const DimSplit& split,
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -3,7 +3,7 @@
 #include "extremes.h"
 #include "reduction/reduction_kernels.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 using namespace cpu;
 
@@ -47,4 +47,4 @@ void extreme_indices(const Tensor& values, const Tensor& indices, const Tensor& 
     is_largest ? search<Largest>(values, indices, input, rows) : search<Smallest>(values, indices, input, rows);
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -10,7 +10,7 @@
 #include "diopi_core/math.h"
 #include "diopi_cpu/reduce.h"
 
-namespace diopi::cpu {
+namespace diopigen::cpu {
 
 using namespace core;
 
@@ -163,6 +163,6 @@ struct ExtremeIndex {
     }
 };
 
-}  // namespace diopi::cpu
+}  // namespace diopigen::cpu
 
 #endif  // DIOPI_CPU_REDUCTION_EXTREMES_H_

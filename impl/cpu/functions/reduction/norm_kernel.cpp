@@ -5,7 +5,7 @@
 #include "diopi_cpu/vector_norm.h"
 #include "reduction/reduction_kernels.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 using namespace cpu;
 
@@ -84,4 +84,4 @@ void vector_norm_gradient(const Tensor& target_tensor, const Tensor& gradients_t
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

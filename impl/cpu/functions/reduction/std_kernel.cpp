@@ -7,7 +7,7 @@
 #include "diopi_cpu/reduce.h"
 #include "reduction/reduction_kernels.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 using namespace cpu;
 
@@ -136,4 +136,4 @@ void deviations(const Tensor& out_tensor, const Tensor& input_tensor, const Rows
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -2,7 +2,7 @@
 #include "diopi_cpu/reduce.h"
 #include "reduction/reduction_kernels.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 using namespace cpu;
 
@@ -50,4 +50,4 @@ void reduce_product(const Tensor& out, const Tensor& input, const Rows& rows) {
     reduce<Multiply, kAny>(out, input, rows, [](auto product) { return product; });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

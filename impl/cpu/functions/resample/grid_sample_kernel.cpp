@@ -3,7 +3,7 @@
 #include "diopi_core/threads.h"
 #include "resample/grid_sample.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 namespace {
 
@@ -68,4 +68,4 @@ void sample_at(const Tensor& out, const Tensor& input, const Tensor& grid, const
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -5,7 +5,7 @@
 #include "diopi_core/unfold.h"
 #include "resample/resample_kernels.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void unfold_images(const Tensor& out_tensor, const Tensor& input_tensor, const Sliding& sliding, int64_t channels) {
     dispatch<kFloating | kComplex | kBool>(input_tensor.dtype, [&](auto sample) {
@@ -38,4 +38,4 @@ void fold_images(const Tensor& out_tensor, const Tensor& input_tensor, const Sli
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -11,7 +11,7 @@
 #include "resample/resample_kernels.h"
 #include "resample/resize.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 namespace {
 
@@ -115,4 +115,4 @@ void spread(const Tensor& gradient, const Tensor& grad_out, const Resize& resize
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

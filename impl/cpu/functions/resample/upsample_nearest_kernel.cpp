@@ -9,7 +9,7 @@
 #include "resample/resample_kernels.h"
 #include "resample/resize.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 namespace {
 
@@ -62,4 +62,4 @@ void add_nearest(const Tensor& gradient, const Tensor& grad_out, const Resize& r
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -4,7 +4,7 @@
 #include "diopi_core/raw_elements.h"
 #include "serving/serving_kernels.h"
 
-namespace diopi::core::serving {
+namespace diopigen::core::serving {
 
 namespace {
 
@@ -80,4 +80,4 @@ void cache_tokens(const Tensor& queries, const Tensor& keys, const Tensor& value
     to.store();
 }
 
-}  // namespace diopi::core::serving
+}  // namespace diopigen::core::serving

@@ -2,9 +2,9 @@
 #include "diopi_core/arguments.h"
 #include "serving.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-void diopi::kernels::gather_output(const GatherOutputArgs& args) {
+void diopigen::entry::gather_output(const GatherOutputArgs& args) {
     require_separate({&args.output_ids}, {&args.ids, &args.context_length});
     const Input<Int64> lengths(args.context_length);
     for (int64_t b = 0; b < args.batch_size; ++b) {

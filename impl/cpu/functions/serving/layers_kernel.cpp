@@ -3,7 +3,7 @@
 #include "diopi_core/raw_elements.h"
 #include "serving/serving_kernels.h"
 
-namespace diopi::core::serving {
+namespace diopigen::core::serving {
 
 void add_to_residual(const Tensor& residual, const Tensor& layer, const Tensor& bias) {
     const int64_t length = residual.shape[residual.rank - 1];
@@ -40,4 +40,4 @@ void multiply_by_silu(const Tensor& gate, const Tensor& up) {
     });
 }
 
-}  // namespace diopi::core::serving
+}  // namespace diopigen::core::serving

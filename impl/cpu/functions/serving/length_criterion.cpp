@@ -2,9 +2,9 @@
 #include "diopi_core/arguments.h"
 #include "serving.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-void diopi::kernels::length_criterion(const LengthCriterionArgs& args) {
+void diopigen::entry::length_criterion(const LengthCriterionArgs& args) {
     require_separate({&args.finished, &args.should_stop, &args.finished_sum}, {&args.sequence_limit_length});
     const Input<Int64> limits(args.sequence_limit_length);
     const Changed finished(args.finished, Dtype::kBool);

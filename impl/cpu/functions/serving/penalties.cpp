@@ -6,10 +6,10 @@
 #include "diopi_core/arguments.h"
 #include "serving.h"
 
-using namespace diopi::core;
-using namespace diopi::core::serving;
+using namespace diopigen::core;
+using namespace diopigen::core::serving;
 
-void diopi::kernels::batch_apply_repetition_penalty_inp(const BatchApplyRepetitionPenaltyInpArgs& args) {
+void diopigen::entry::batch_apply_repetition_penalty_inp(const BatchApplyRepetitionPenaltyInpArgs& args) {
     if (args.penalty_type == kNoPenalty) {
         return;
     }
@@ -41,7 +41,7 @@ void diopi::kernels::batch_apply_repetition_penalty_inp(const BatchApplyRepetiti
     });
 }
 
-void diopi::kernels::batch_apply_temperature_penalty_inp(const BatchApplyTemperaturePenaltyInpArgs& args) {
+void diopigen::entry::batch_apply_temperature_penalty_inp(const BatchApplyTemperaturePenaltyInpArgs& args) {
     const Tensor& logits = args.logits;
     require_separate({&logits}, {&args.bias, &args.temperatures});
     const Input<float> bias(args.bias);

@@ -6,8 +6,8 @@
 #include "diopi_core/arguments.h"
 #include "serving.h"
 
-using namespace diopi::core;
-using namespace diopi::core::serving;
+using namespace diopigen::core;
+using namespace diopigen::core::serving;
 
 namespace {
 
@@ -19,7 +19,7 @@ void require_phrases(const Int64* lists, int64_t count, int64_t columns, const c
 
 }  // namespace
 
-void diopi::kernels::ban_bad_words_inp(const BanBadWordsInpArgs& args) {
+void diopigen::entry::ban_bad_words_inp(const BanBadWordsInpArgs& args) {
     const Tensor& logits = args.logits;
     const Input<Int64> ids(args.output_ids);
     const Input<Int64> lists(args.bad_words);
@@ -47,7 +47,7 @@ void diopi::kernels::ban_bad_words_inp(const BanBadWordsInpArgs& args) {
     });
 }
 
-void diopi::kernels::stop_words_criterion(const StopWordsCriterionArgs& args) {
+void diopigen::entry::stop_words_criterion(const StopWordsCriterionArgs& args) {
     const Input<Int64> ids(args.output_ids);
     const Input<Int64> lists(args.stop_words);
     const int64_t sequences = args.output_ids.shape[1];

@@ -6,8 +6,8 @@
 #include "diopi_core/arguments.h"
 #include "serving.h"
 
-using namespace diopi::core;
-using namespace diopi::core::serving;
+using namespace diopigen::core;
+using namespace diopigen::core::serving;
 
 namespace {
 
@@ -34,11 +34,11 @@ void set_up(const Args& args, Use&& use, Skip&& skip) {
 
 }  // namespace
 
-void diopi::kernels::setup_topk_runtime_args_inp(const SetupTopkRuntimeArgsInpArgs& args) {
+void diopigen::entry::setup_topk_runtime_args_inp(const SetupTopkRuntimeArgsInpArgs& args) {
     set_up(args, for_top_k, [](int64_t top_k) { return top_k == 0; });
 }
 
-void diopi::kernels::setup_topp_runtime_args_inp(const SetupToppRuntimeArgsInpArgs& args) {
+void diopigen::entry::setup_topp_runtime_args_inp(const SetupToppRuntimeArgsInpArgs& args) {
     set_up(args, for_top_p, [](int64_t top_k) { return top_k > 0; });
     const Input<float> masses(args.top_ps);
     const Output<float> initial(args.initial_top_p_buf);

@@ -14,8 +14,8 @@
 #include "serving/runtime_args.h"
 #include "serving/workspace.h"
 
-using namespace diopi::core;
-using namespace diopi::core::serving;
+using namespace diopigen::core;
+using namespace diopigen::core::serving;
 
 namespace {
 
@@ -186,7 +186,7 @@ void require_of_sampled(const Args& args, const char* message, Holds&& holds) {
 
 }  // namespace
 
-void diopi::kernels::top_k_sampling(const TopKSamplingArgs& args) {
+void diopigen::entry::top_k_sampling(const TopKSamplingArgs& args) {
     if (asks_for_size(args.workspace, args.workspace_size)) {
         no_memory({args.workspace_size});
         return;
@@ -204,7 +204,7 @@ void diopi::kernels::top_k_sampling(const TopKSamplingArgs& args) {
     });
 }
 
-void diopi::kernels::top_p_sampling(const TopPSamplingArgs& args) {
+void diopigen::entry::top_p_sampling(const TopPSamplingArgs& args) {
     if (asks_for_size(args.persistent_workspace, args.persistent_workspace_size) ||
         asks_for_size(args.workspace, args.workspace_size)) {
         no_memory({args.persistent_workspace_size, args.workspace_size});

@@ -3,7 +3,7 @@
 
 #include "shape/shape_kernels.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 namespace {
 
@@ -67,4 +67,4 @@ void gather_tables(const Tensor& out, const Tensor& input, const std::vector<int
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -2,7 +2,7 @@
 #include "diopi_core/raw_elements.h"
 #include "shape/shape_kernels.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void add_up_windows(const Tensor& result, const Tensor& gradient, const DimSplit& split, int64_t count, int64_t size,
                     int64_t step) {
@@ -27,4 +27,4 @@ void add_up_windows(const Tensor& result, const Tensor& gradient, const DimSplit
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

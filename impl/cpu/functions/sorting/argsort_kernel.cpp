@@ -2,7 +2,7 @@
 #include "sorting/sorted_rows.h"
 #include "sorting/sorting_kernels.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void argsort_rows_of(const Tensor& indices_tensor, const Tensor& input, const Rows& rows, bool descending) {
     dispatch_compute<kNumber | kBool>(input.dtype, [&](auto sample) {
@@ -20,4 +20,4 @@ void argsort_rows_of(const Tensor& indices_tensor, const Tensor& input, const Ro
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

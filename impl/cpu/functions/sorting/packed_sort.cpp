@@ -12,9 +12,9 @@
 #include "radix_sort.h"
 #endif
 
-namespace diopi::cpu {}
+namespace diopigen::cpu {}
 
-namespace diopi::core {
+namespace diopigen::core {
 
 using namespace cpu;
 
@@ -135,4 +135,4 @@ void sort_packed(LongWord* packed, int64_t count) { sort_by_this_thread(packed, 
 void sort_packed_in_parallel(uint64_t* packed, int64_t count) { sort_together(packed, count); }
 void sort_packed_in_parallel(LongWord* packed, int64_t count) { sort_together(packed, count); }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -11,7 +11,7 @@
 
 #include "sorting/packed_sort.h"
 
-namespace diopi::cpu {
+namespace diopigen::cpu {
 
 using namespace core;
 
@@ -123,6 +123,6 @@ class RadixSort {
     }
 };
 
-}  // namespace diopi::cpu
+}  // namespace diopigen::cpu
 
 #endif  // DIOPI_CPU_RADIX_SORT_H_

@@ -2,7 +2,7 @@
 #include "indexing/positions.h"
 #include "sorting/sorting_kernels.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void return_slices(const Tensor& result, const Tensor& gradient, const Positions& positions, const DimSplit& split,
                    int64_t count) {
@@ -25,4 +25,4 @@ void return_slices(const Tensor& result, const Tensor& gradient, const Positions
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -3,7 +3,7 @@
 #include "sorting/sorted_rows.h"
 #include "sorting/sorting_kernels.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void sort_rows_of(const Tensor& values, const Tensor& indices_tensor, const Tensor& input, const Rows& rows,
                   bool descending) {
@@ -27,4 +27,4 @@ void sort_rows_of(const Tensor& values, const Tensor& indices_tensor, const Tens
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

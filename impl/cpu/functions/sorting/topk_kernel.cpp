@@ -4,7 +4,7 @@
 #include "sorting/sorted_rows.h"
 #include "sorting/sorting_kernels.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 namespace {
 
@@ -153,4 +153,4 @@ void pick_rows_of(const Tensor& values, const Tensor& indices_tensor, const Tens
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -7,7 +7,7 @@
 #include "sorting/distinct.h"
 #include "sorting/sorted_rows.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 namespace {
 
@@ -146,4 +146,4 @@ void Distinct::store_groups(const Tensor& to) const { store(to, found_->groups.g
 
 void Distinct::store_sizes(const Tensor& to) const { store(to, found_->groups.counts); }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -1,7 +1,7 @@
 #include "diopi_core/raw_elements.h"
 #include "sparse/sparse_kernels.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void require_csr(const Input<Int64>& starts, const Input<Int64>& columns, int64_t rows, int64_t width, int64_t stored) {
     require(starts[0].value == 0 && starts[rows].value == stored, text_of(CsrFault::kEnds));
@@ -43,4 +43,4 @@ void multiply_sparse(const Tensor& out, const Tensor& values_tensor, const Tenso
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -2,7 +2,7 @@
 #ifndef DIOPI_CPU_CAPABILITY_H_
 #define DIOPI_CPU_CAPABILITY_H_
 
-namespace diopi::cpu {
+namespace diopigen::cpu {
 
 // In this order: each level includes those before it.
 enum class Capability { kBaseline, kAvx2, kAvx512 };
@@ -17,6 +17,6 @@ const char* capability_name(Capability level);
 // Prints to stderr, once per process, why the level in use is not the one that the variable asks for.
 void report_capability();
 
-}  // namespace diopi::cpu
+}  // namespace diopigen::cpu
 
 #endif  // DIOPI_CPU_CAPABILITY_H_

@@ -10,7 +10,7 @@
 #include "diopi_core/reduction.h"
 #include "diopi_core/threads.h"
 
-namespace diopi::cpu {
+namespace diopigen::cpu {
 
 using namespace core;
 
@@ -58,6 +58,6 @@ std::vector<A> reduce_rows(int64_t count, int64_t length, A identity, Add&& add,
     return result;
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopigen::cpu
 
 #endif  // DIOPI_CPU_CHUNKS_H_

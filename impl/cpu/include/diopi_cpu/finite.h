@@ -6,7 +6,7 @@
 
 #include "diopi_core/half.h"
 
-namespace diopi::cpu {
+namespace diopigen::cpu {
 
 using namespace core;
 
@@ -15,6 +15,6 @@ bool are_finite(const float* values, int64_t count);
 bool are_finite(const double* values, int64_t count);
 bool are_finite(const Bfloat16* values, int64_t count);
 
-}  // namespace diopi::cpu
+}  // namespace diopigen::cpu
 
 #endif  // DIOPI_CPU_FINITE_H_

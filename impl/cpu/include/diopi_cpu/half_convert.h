@@ -6,7 +6,7 @@
 
 #include "diopi_core/half.h"
 
-namespace diopi::cpu {
+namespace diopigen::cpu {
 
 using namespace core;
 
@@ -17,6 +17,6 @@ void widen(const Half* from, float* to, int64_t count);
 // Rounds to nearest, ties to even.
 void narrow(const float* from, Half* to, int64_t count);
 
-}  // namespace diopi::cpu
+}  // namespace diopigen::cpu
 
 #endif  // DIOPI_CPU_HALF_CONVERT_H_

@@ -22,7 +22,7 @@
 #include "diopi_core/clones.h"
 #include "diopi_cpu/reduction_layout.h"
 
-namespace diopi::cpu {
+namespace diopigen::cpu {
 
 using namespace core;
 
@@ -289,6 +289,6 @@ void store_states(const ReductionLayout& layout, const Tensor& out, const std::v
     result.store();
 }
 
-}  // namespace diopi::cpu
+}  // namespace diopigen::cpu
 
 #endif  // DIOPI_CPU_REDUCE_H_

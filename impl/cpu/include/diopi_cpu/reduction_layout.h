@@ -9,7 +9,7 @@
 #include "diopi_core/reduction.h"
 #include "diopi_core/tensor.h"
 
-namespace diopi::cpu {
+namespace diopigen::cpu {
 
 using namespace core;
 
@@ -59,6 +59,6 @@ class ReductionLayout {
 int64_t offset_of(const std::vector<Axis>& axes, int64_t number);
 int64_t count_of(const std::vector<Axis>& axes);
 
-}  // namespace diopi::cpu
+}  // namespace diopigen::cpu
 
 #endif  // DIOPI_CPU_REDUCTION_LAYOUT_H_

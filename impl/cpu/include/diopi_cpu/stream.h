@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace diopi::cpu {
+namespace diopigen::cpu {
 
 // Whether a result of so many bytes is better written past the caches: it does not fit in them, and an ordinary store
 // would read each line first.
@@ -14,6 +14,6 @@ bool is_worth_streaming(int64_t bytes);
 void stream_copy(void* to, const void* from, int64_t bytes);
 void end_streaming();
 
-}  // namespace diopi::cpu
+}  // namespace diopigen::cpu
 
 #endif  // DIOPI_CPU_STREAM_H_

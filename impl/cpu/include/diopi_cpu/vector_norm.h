@@ -10,7 +10,7 @@
 #include "diopi_core/dense.h"
 #include "diopi_core/math.h"
 
-namespace diopi::cpu {
+namespace diopigen::cpu {
 
 using namespace core;
 
@@ -77,6 +77,6 @@ void dispatch_norm(double order, Body&& body) {
 // Whether the norm of no elements has no value.
 inline bool needs_elements(double order) { return order < 0 || std::isinf(order); }
 
-}  // namespace diopi::cpu
+}  // namespace diopigen::cpu
 
 #endif  // DIOPI_CPU_VECTOR_NORM_H_

@@ -7,7 +7,7 @@
 #include "diopi_core/reduction.h"
 #include "diopi_core/threads.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 struct Each {
     template <typename Body>
@@ -20,6 +20,6 @@ struct Each {
     }
 };
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_LIBRARY_EACH_H_

@@ -9,7 +9,7 @@
 
 #include "diopi_core/threads.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 struct Suppress {
     template <typename Overlaps>
@@ -46,6 +46,6 @@ struct Suppress {
     static int64_t number(const int64_t* retained) { return *retained; }
 };
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_LIBRARY_SUPPRESS_H_

@@ -17,7 +17,7 @@
 #include "remainder.h"
 // clang-format on
 
-namespace diopi::core {
+namespace diopigen::core {
 namespace {
 
 // Functions that overflow on their way to a result beyond a limit: those lanes are for the C library.
@@ -35,7 +35,7 @@ Vector vector_pow(Vector first, Vector second, Vector (*general)(Vector, Vector)
 }
 
 }  // namespace
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #define DIOPI_CPU_JOINED(a, b, c, d, e, f) a##b##c##d##e##f
 #define DIOPI_CPU_JOIN(a, b, c, d, e, f) DIOPI_CPU_JOINED(a, b, c, d, e, f)
@@ -91,7 +91,7 @@ Vector vector_pow(Vector first, Vector second, Vector (*general)(Vector, Vector)
 #define DIOPI_CPU_WITHIN(name, limit_f, limit_d) DIOPI_CPU_UNARY(name, u10)
 #endif
 
-namespace diopi::core {
+namespace diopigen::core {
 extern "C" {
 DIOPI_CPU_UNARY(exp, u10)
 DIOPI_CPU_UNARY(expm1, u10)
@@ -121,4 +121,4 @@ DIOPI_CPU_BIND_POW(Doubles, DIOPI_CPU_CALLED(diopi_cpu_pow, DIOPI_CPU_DOUBLES, v
 DIOPI_CPU_BIND_FMOD(Floats, DIOPI_CPU_CALLED(diopi_cpu_fmodf, DIOPI_CPU_FLOATS, vv))
 DIOPI_CPU_BIND_FMOD(Doubles, DIOPI_CPU_CALLED(diopi_cpu_fmod, DIOPI_CPU_DOUBLES, vv))
 }
-}  // namespace diopi::core
+}  // namespace diopigen::core

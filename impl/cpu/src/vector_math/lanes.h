@@ -6,7 +6,7 @@
 #error define DIOPI_CPU_VECTOR_BYTES: 16, 32 or 64
 #endif
 
-namespace diopi::core {
+namespace diopigen::core {
 namespace {
 
 constexpr int kBytes = DIOPI_CPU_VECTOR_BYTES;
@@ -109,4 +109,4 @@ __attribute__((noinline)) Vector corrected(Vector result, MaskOf<Vector> mask, F
 }
 
 }  // namespace
-}  // namespace diopi::core
+}  // namespace diopigen::core

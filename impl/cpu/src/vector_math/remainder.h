@@ -2,7 +2,7 @@
 // most and then too large, since rounding does not take a quotient past an integer. What this does not hold for (large
 // quotients, zero divisors, infinities, NaN) goes to the C library.
 
-namespace diopi::core {
+namespace diopigen::core {
 namespace {
 
 // The remainder of x / y for floats in doubles: products of the quotient's 29 bits and the divisor's 24 are exact.
@@ -68,4 +68,4 @@ Doubles vector_fmod(Doubles first, Doubles second) {
 }
 
 }  // namespace
-}  // namespace diopi::core
+}  // namespace diopigen::core

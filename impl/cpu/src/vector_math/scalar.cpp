@@ -9,8 +9,8 @@
     double diopi_cpu_##name(double value) { return std::name(value); }
 DIOPI_CPU_VECTOR_UNARY(DIOPI_CPU_DEFINE_UNARY)
 
-float diopi_cpu_powf(float first, float second) { return diopi::core::scalar_power(first, second); }
-double diopi_cpu_pow(double first, double second) { return diopi::core::scalar_power(first, second); }
+float diopi_cpu_powf(float first, float second) { return diopigen::core::scalar_power(first, second); }
+double diopi_cpu_pow(double first, double second) { return diopigen::core::scalar_power(first, second); }
 
 #define DIOPI_CPU_DEFINE_BINARY(name)                                                         \
     float diopi_cpu_##name##f(float first, float second) { return std::name(first, second); } \

@@ -33,9 +33,9 @@ struct cublasLtMatmulPreferenceOpaque {
 
 namespace {
 
-using diopi::core::Bfloat16;
-using diopi::core::Half;
-using diopi::cuda::emulation::submit;
+using diopigen::core::Bfloat16;
+using diopigen::core::Half;
+using diopigen::cuda::emulation::submit;
 
 // The element as the type that is added up in.
 template <typename A, typename S>
@@ -53,7 +53,7 @@ template <typename A, typename S, typename D>
 void multiply(const cublasLtMatmulDescOpaque& how, A alpha, const void* a, const cublasLtMatrixLayoutOpaque& a_layout,
               const void* b, const cublasLtMatrixLayoutOpaque& b_layout, A beta, const void* c,
               const cublasLtMatrixLayoutOpaque& c_layout, void* d, const cublasLtMatrixLayoutOpaque& d_layout) {
-    const diopi::cuda::emulation::Access access;
+    const diopigen::cuda::emulation::Access access;
     const bool turns_a = how.operations[0] == CUBLAS_OP_T;
     const bool turns_b = how.operations[1] == CUBLAS_OP_T;
     const int64_t inner = turns_a ? a_layout.rows : a_layout.columns;

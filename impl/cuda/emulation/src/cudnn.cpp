@@ -22,8 +22,8 @@ struct cudnnConvolutionStruct {
 
 namespace {
 
-using diopi::cuda::emulation::submit;
-using namespace diopi::cuda::emulation::dnn;
+using diopigen::cuda::emulation::submit;
+using namespace diopigen::cuda::emulation::dnn;
 
 // Without strides the format of a filter says how it lies.
 cudnnStatus_t set_sizes(Sizes& to, cudnnDataType_t type, int rank, const int* sizes, const int* strides,
@@ -84,7 +84,7 @@ enum class Result { kY, kX, kW };
 template <typename A, typename S>
 void convolve(Result result, const Sizes& x_sizes, S* x, const Sizes& w_sizes, S* w,
               const cudnnConvolutionStruct& windows, const Sizes& y_sizes, S* y, A alpha, A beta) {
-    const diopi::cuda::emulation::Access access;
+    const diopigen::cuda::emulation::Access access;
     const Sizes& sizes = result == Result::kY ? y_sizes : result == Result::kX ? x_sizes : w_sizes;
     S* target = result == Result::kY ? y : result == Result::kX ? x : w;
     std::vector<A> sums(static_cast<size_t>(sizes.volume()), A(0));

@@ -15,10 +15,10 @@ namespace cudnn_frontend::graph {
 
 namespace {
 
-using diopi::core::Bfloat16;
-using diopi::core::Half;
-using diopi::cuda::emulation::dnn::is_mode;
-using diopi::cuda::emulation::dnn::note;
+using diopigen::core::Bfloat16;
+using diopigen::core::Half;
+using diopigen::cuda::emulation::dnn::is_mode;
+using diopigen::cuda::emulation::dnn::note;
 using Operation = Graph::Operation;
 using Pack = std::unordered_map<int64_t, void*>;
 
@@ -271,7 +271,7 @@ void store(const Elements<P>& to, int64_t b, int64_t h, int64_t rows, int64_t si
 
 template <typename P>
 void run(const Operation& operation, const Pack& pack) {
-    const diopi::cuda::emulation::Access access;
+    const diopigen::cuda::emulation::Access access;
     const int64_t size = operation.q->dim[3];
     const int64_t shared = operation.q->dim[1] / operation.k->dim[1];
     for (int64_t b = 0; b < operation.q->dim[0]; ++b) {
@@ -390,7 +390,7 @@ error_t Graph::execute(cudnnHandle_t handle, std::unordered_map<int64_t, void*>&
             run<Bfloat16>(operation, memory);
         }
     };
-    return error_t(diopi::cuda::emulation::submit(stream, work) == cudaSuccess ? "" : "the stream takes no work");
+    return error_t(diopigen::cuda::emulation::submit(stream, work) == cudaSuccess ? "" : "the stream takes no work");
 }
 
 }  // namespace cudnn_frontend::graph

@@ -30,7 +30,7 @@ struct Sizes {
 };
 struct cudnnTensorStruct : Sizes {};
 
-namespace diopi::cuda::emulation::dnn {
+namespace diopigen::cuda::emulation::dnn {
 
 // That of the one handle there is.
 inline thread_local cudaStream_t stream_of_calls = nullptr;
@@ -85,6 +85,6 @@ cudnnStatus_t destroy(Object* object) {
     return CUDNN_STATUS_SUCCESS;
 }
 
-}  // namespace diopi::cuda::emulation::dnn
+}  // namespace diopigen::cuda::emulation::dnn
 
 #endif  // DIOPI_CUDA_EMULATION_CUDNN_CALLS_H_

@@ -17,7 +17,7 @@ struct cudnnPoolingStruct {
 
 namespace {
 
-using namespace diopi::cuda::emulation::dnn;
+using namespace diopigen::cuda::emulation::dnn;
 
 bool is_right(const cudnnPoolingStruct& windows, const Sizes& x, const Sizes& y) {
     bool right = x.type == y.type && x.rank == y.rank && windows.space == x.rank - 2 && x.of[0] == y.of[0] &&
@@ -72,7 +72,7 @@ void for_windows(const Sizes& y, const Visit& visit) {
 template <typename S, typename A>
 void pool(const cudnnPoolingStruct& windows, const Sizes& x_sizes, const Sizes& y_sizes, bool is_gradient,
           const S* from, S* to, A alpha, A beta) {
-    const diopi::cuda::emulation::Access access;
+    const diopigen::cuda::emulation::Access access;
     const Sizes& sizes = is_gradient ? x_sizes : y_sizes;
     std::vector<A> sums(static_cast<size_t>(sizes.volume()), A(0));
     for_windows(y_sizes, [&](int64_t n, int64_t c, const int64_t* window) {
@@ -107,8 +107,8 @@ void pool_as(const cudnnPoolingStruct& windows, const Sizes& x, const Sizes& y, 
     const A rest = *static_cast<const A*>(beta);
     const auto* const read = static_cast<const S*>(from);
     auto* const written = static_cast<S*>(to);
-    diopi::cuda::emulation::submit(stream_of_calls,
-                                   [=] { pool<S, A>(windows, x, y, is_gradient, read, written, factor, rest); });
+    diopigen::cuda::emulation::submit(stream_of_calls,
+                                      [=] { pool<S, A>(windows, x, y, is_gradient, read, written, factor, rest); });
 }
 
 cudnnStatus_t run(const cudnnPoolingStruct& windows, const Sizes& x, const Sizes& y, bool is_gradient, const void* from,

@@ -11,7 +11,7 @@
 
 #include "emulation/launch.h"
 
-namespace diopi::cuda::emulation {
+namespace diopigen::cuda::emulation {
 
 namespace {
 
@@ -199,13 +199,13 @@ Access::Access() : Access(working_device()) {}
 Access::Access(int device) : device_(device) { Memory::of(device_).open(); }
 Access::~Access() { Memory::of(device_).close(); }
 
-}  // namespace diopi::cuda::emulation
+}  // namespace diopigen::cuda::emulation
 
-using diopi::cuda::emulation::answer;
-using diopi::cuda::emulation::current;
-using diopi::cuda::emulation::device_count;
-using diopi::cuda::emulation::latest;
-using diopi::cuda::emulation::Memory;
+using diopigen::cuda::emulation::answer;
+using diopigen::cuda::emulation::current;
+using diopigen::cuda::emulation::device_count;
+using diopigen::cuda::emulation::latest;
+using diopigen::cuda::emulation::Memory;
 
 namespace {
 

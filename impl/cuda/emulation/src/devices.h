@@ -9,7 +9,7 @@
 #include <map>
 #include <mutex>
 
-namespace diopi::cuda::emulation {
+namespace diopigen::cuda::emulation {
 
 constexpr int kMostDevices = 8;
 
@@ -64,6 +64,6 @@ class Memory {
     int open_ = 0;
 };
 
-}  // namespace diopi::cuda::emulation
+}  // namespace diopigen::cuda::emulation
 
 #endif  // DIOPI_CUDA_EMULATION_DEVICES_H_

@@ -10,7 +10,7 @@
 
 #include "emulation/launch.h"
 
-namespace diopi::cuda::emulation {
+namespace diopigen::cuda::emulation {
 
 namespace {
 
@@ -126,4 +126,4 @@ void for_groups(int64_t count, int threads, int64_t shared_bytes, FunctionRef<vo
 
 void synchronize_group() { Fibers::instance().wait(); }
 
-}  // namespace diopi::cuda::emulation
+}  // namespace diopigen::cuda::emulation

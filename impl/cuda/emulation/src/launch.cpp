@@ -3,7 +3,7 @@
 
 #include <utility>
 
-namespace diopi::cuda::emulation {
+namespace diopigen::cuda::emulation {
 
 namespace {
 
@@ -40,4 +40,4 @@ cudaError_t launch_groups(cudaStream_t stream, const int32_t* guard, int64_t cou
     });
 }
 
-}  // namespace diopi::cuda::emulation
+}  // namespace diopigen::cuda::emulation

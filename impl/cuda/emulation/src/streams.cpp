@@ -13,7 +13,7 @@
 #include "devices.h"
 #include "emulation/launch.h"
 
-namespace diopi::cuda::emulation {
+namespace diopigen::cuda::emulation {
 
 namespace {
 
@@ -60,15 +60,15 @@ std::vector<std::weak_ptr<Queue>>& queues() {
 
 }  // namespace
 
-}  // namespace diopi::cuda::emulation
+}  // namespace diopigen::cuda::emulation
 
-using diopi::cuda::emulation::Access;
-using diopi::cuda::emulation::answer;
-using diopi::cuda::emulation::current_device;
-using diopi::cuda::emulation::Memory;
-using diopi::cuda::emulation::Queue;
-using diopi::cuda::emulation::submit;
-using diopi::cuda::emulation::work_mutex;
+using diopigen::cuda::emulation::Access;
+using diopigen::cuda::emulation::answer;
+using diopigen::cuda::emulation::current_device;
+using diopigen::cuda::emulation::Memory;
+using diopigen::cuda::emulation::Queue;
+using diopigen::cuda::emulation::submit;
+using diopigen::cuda::emulation::work_mutex;
 
 struct CUstream_st {
     std::shared_ptr<Queue> queue;
@@ -93,7 +93,7 @@ struct CUevent_st {
     std::shared_ptr<Recorded> recorded;
 };
 
-cudaError_t diopi::cuda::emulation::submit(cudaStream_t stream, std::function<void()> work) {
+cudaError_t diopigen::cuda::emulation::submit(cudaStream_t stream, std::function<void()> work) {
     const std::lock_guard lock(work_mutex());
     if (stream == nullptr) {
         work_for(current_device(), work);
@@ -112,7 +112,7 @@ namespace {
 void put(cudaStream_t stream, std::function<void()> work) {
     const std::lock_guard lock(work_mutex());
     if (stream == nullptr) {
-        diopi::cuda::emulation::work_for(current_device(), work);
+        diopigen::cuda::emulation::work_for(current_device(), work);
     } else {
         stream->queue->put(std::move(work));
     }
@@ -141,7 +141,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
     const std::lock_guard lock(work_mutex());
     auto queue = std::make_shared<Queue>();
     queue->device = current_device();
-    diopi::cuda::emulation::queues().push_back(queue);
+    diopigen::cuda::emulation::queues().push_back(queue);
     *stream = new CUstream_st{std::move(queue)};
     return cudaSuccess;
 }
@@ -163,7 +163,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 
 cudaError_t cudaDeviceSynchronize() {
     const std::lock_guard lock(work_mutex());
-    for (const std::weak_ptr<Queue>& entry : diopi::cuda::emulation::queues()) {
+    for (const std::weak_ptr<Queue>& entry : diopigen::cuda::emulation::queues()) {
         const std::shared_ptr<Queue> queue = entry.lock();
         if (queue != nullptr && queue->device == current_device()) {
             queue->finish(queue->queued);

@@ -4,7 +4,7 @@
 #include "diopi_cuda/rows.h"
 #include "softmax_parts.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -193,9 +193,9 @@ template void exponentials_of_rows(Exponentials*, const double*, int64_t, int64_
 template void exponentials_of_rows(Exponentials*, const Half*, int64_t, int64_t);
 template void exponentials_of_rows(Exponentials*, const Bfloat16*, int64_t, int64_t);
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void softmax_along(SoftmaxKind kind, const Tensor& out, const Tensor& first, const Tensor& second,
                    const DimSplit& split) {
@@ -226,4 +226,4 @@ void softmax_along(SoftmaxKind kind, const Tensor& out, const Tensor& first, con
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

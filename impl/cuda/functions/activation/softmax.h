@@ -9,7 +9,7 @@
 #include "diopi_core/raw_elements.h"
 #include "diopi_cuda/rows.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // exp(x) for elements that are stored as S. For halves by the power of two, which a GPU has an instruction for: what
 // rounding x * log2(e) costs is far below what a half can tell.
@@ -98,6 +98,6 @@ void exponentials_of_columns(Exponentials* states, const S* from, const DimSplit
 template <typename S>
 void exponentials_of_rows(Exponentials* states, const S* from, int64_t rows, int64_t length);
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_ACTIVATION_SOFTMAX_H_

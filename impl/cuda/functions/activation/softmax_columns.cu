@@ -2,7 +2,7 @@
 // threads split the elements of a column.
 #include "softmax.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -130,4 +130,4 @@ template void softmax_of_columns(bool, bool, double*, const double*, const doubl
 template void softmax_of_columns(bool, bool, Half*, const Half*, const Half*, const DimSplit&);
 template void softmax_of_columns(bool, bool, Bfloat16*, const Bfloat16*, const Bfloat16*, const DimSplit&);
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda

@@ -6,7 +6,7 @@
 #include "diopi_cuda/rows.h"
 #include "softmax.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 template <typename S, int n>
 struct PartSums {
@@ -126,6 +126,6 @@ struct WriteGradientParts {
     }
 };
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_ACTIVATION_SOFTMAX_PARTS_H_

@@ -8,7 +8,7 @@
 #include "gradient_rows.h"
 #include "passes.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -175,4 +175,4 @@ void attend_backward(const Problem& problem, const Scoring& scoring, const atten
     }
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda

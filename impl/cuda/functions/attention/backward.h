@@ -6,7 +6,7 @@
 #include "attention/flash_attention.h"
 #include "forward.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // What gradients come from: dense arrays of P, and statistics of the queries.
 template <typename P>
@@ -149,6 +149,6 @@ void attend_backward(const Problem& problem, const Scoring& scoring, const atten
                      const attention::GradientTensors& tensors, const StatisticsIndex& row_index, const float* shifts,
                      const float* sums);
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_ATTENTION_BACKWARD_H_

@@ -9,7 +9,7 @@
 #include "block_kernels.h"
 #include "diopi_cuda/atomic.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // Powers of two that float16 needs: its smallest numbers are coarse, and gradients are small. Products of what was
 // multiplied are divided again; both are exact.
@@ -173,6 +173,6 @@ void store_keys(const Block& all, const DeviceProblem& problem, const int64_t* l
     });
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_ATTENTION_BLOCK_GRADIENTS_H_

@@ -9,7 +9,7 @@
 #include "forward.h"
 #include "runs.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // The query that a row of scores belongs to.
 struct RowIndex {
@@ -272,6 +272,6 @@ void exponentiate(const Block& block, const Scoring& scoring, S* scores, S* tota
     });
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_ATTENTION_BLOCK_KERNELS_H_

@@ -10,7 +10,7 @@
 #include "diopi_cuda/to_device.h"
 #include "forward.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -135,9 +135,9 @@ class Cache {
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core::attention {
+namespace diopigen::core::attention {
 
 namespace {
 
@@ -212,4 +212,4 @@ void attend_to_rows(const Problem& problem, const Scoring& scoring, const Tensor
     sums.store();
 }
 
-}  // namespace diopi::core::attention
+}  // namespace diopigen::core::attention

@@ -8,7 +8,7 @@
 #include "diopi_cuda/launch.h"
 #include "forward.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // Calls `body(group, row)` for all rows that have a flag, with groups of kTile threads and so many bytes of shared
 // memory.
@@ -24,6 +24,6 @@ void for_flagged(int64_t count, const uint8_t* flags, int64_t bytes, const Body&
     });
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_ATTENTION_FLAGGED_ROWS_H_

@@ -8,7 +8,7 @@
 #include "forward.h"
 #include "fused.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -32,9 +32,9 @@ void record(const DeviceProblem& problem, const attention::Dropout& dropout, Boo
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core::attention {
+namespace diopigen::core::attention {
 
 std::vector<int64_t> indices(const Tensor& tensor) {
     std::vector<int64_t> values(static_cast<size_t>(tensor.numel));
@@ -100,4 +100,4 @@ void record_dropout(const Problem& problem, const Dropout& dropout, Bool* mask, 
     cuda::record(on_device.problem(), dropout, mask, longest_q, longest_k);
 }
 
-}  // namespace diopi::core::attention
+}  // namespace diopigen::core::attention

@@ -8,7 +8,7 @@
 #include "flagged_rows.h"
 #include "passes.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -265,4 +265,4 @@ void attend(const Problem& problem, const Scoring& scoring, const attention::Ope
     }
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda

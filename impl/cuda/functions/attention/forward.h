@@ -11,7 +11,7 @@
 #include "diopi_cuda/aligned_vector.h"
 #include "problem.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 using attention::Scoring;
 using attention::Span;
@@ -224,6 +224,6 @@ DIOPI_DEVICE void attend_one(const Group& group, const DeviceProblem& problem, c
 void attend(const Problem& problem, const Scoring& scoring, const attention::Operands& operands, void* out,
             const Record<float>& record, const std::vector<int64_t>* rows = nullptr);
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_ATTENTION_FORWARD_H_

@@ -10,7 +10,7 @@
 #include "gradient_rows.h"
 #include "runs.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -305,4 +305,4 @@ bool attend_fused_backward(const Problem& problem, const Scoring& scoring, const
                                                : solve_as<Bfloat16>(problem, scoring, operands, tensors, lse, longest);
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda

@@ -5,7 +5,7 @@
 #include "attention/flash_attention.h"
 #include "diopi_cuda/fused_attention.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // Both do what attend and attend_backward do for contiguous statistics [batch, heads, longest]. False where nothing
 // was written that counts: own kernels do it then.
@@ -15,6 +15,6 @@ bool attend_fused_backward(const core::attention::Problem& problem, const core::
                            const core::attention::Operands& operands, const core::attention::GradientTensors& tensors,
                            const float* lse, int64_t longest);
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_ATTENTION_FUSED_H_

@@ -6,7 +6,7 @@
 #include "backward.h"
 #include "diopi_core/raw_elements.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // Dense arrays of P that gradients are written to.
 template <typename P>
@@ -84,6 +84,6 @@ struct KeyGradient : RowGradients<P> {
     }
 };
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_ATTENTION_GRADIENT_ROWS_H_

@@ -5,7 +5,7 @@
 #include "diopi_cuda/operand.h"
 #include "diopi_cuda/rows.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -183,9 +183,9 @@ int64_t row_count(const Tensor& scores) {
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core::attention {
+namespace diopigen::core::attention {
 
 void masked_softmax(const Tensor& out, const Tensor& in, const Tensor& mask, double scale, bool is_triangle) {
     const cuda::Hidden hidden(mask, in, is_triangle);
@@ -235,4 +235,4 @@ void masked_softmax_gradient(const Tensor& grad_in, const Tensor& grad_out, cons
     });
 }
 
-}  // namespace diopi::core::attention
+}  // namespace diopigen::core::attention

@@ -10,7 +10,7 @@
 #include "block_kernels.h"
 #include "stack.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // Dense arrays of one dtype.
 struct Arrays {
@@ -127,6 +127,6 @@ inline View transposed_matrices(const Tensor& scores, const Block& block, int64_
     return View(scores, {block.run.count * block.kv_heads, parts * block.width, rows}, {rows * stride, 1, stride});
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_ATTENTION_PASSES_H_

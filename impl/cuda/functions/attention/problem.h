@@ -9,7 +9,7 @@
 #include "diopi_cuda/group.h"
 #include "diopi_cuda/runtime.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace attention = core::attention;
 using attention::Problem;
@@ -132,6 +132,6 @@ class ProblemOnDevice {
     DeviceProblem problem_{};
 };
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_ATTENTION_PROBLEM_H_

@@ -6,7 +6,7 @@
 #include "diopi_cuda/aligned_vector.h"
 #include "diopi_cuda/operand.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -133,9 +133,9 @@ void rotate_halves(P* heads, const P* cosines, const P* sines, int64_t tokens, i
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core::attention {
+namespace diopigen::core::attention {
 
 void rotate_pairs(const Tensor& out, const Tensor& x, const Tensor& cos, const Tensor& sin, bool conj,
                   bool interleaved) {
@@ -182,4 +182,4 @@ void rotate_halves(const Tensor& heads_tensor, const Tensor& cos, const Tensor& 
     });
 }
 
-}  // namespace diopi::core::attention
+}  // namespace diopigen::core::attention

@@ -13,7 +13,7 @@
 #include "attention/attention_problem.h"
 #include "diopi_cuda/runtime.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace attention = core::attention;
 using attention::Problem;
@@ -137,6 +137,6 @@ inline Cut cut_of(const Problem& problem, const Scoring& scoring, const Run& run
     return cut;
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_ATTENTION_RUNS_H_

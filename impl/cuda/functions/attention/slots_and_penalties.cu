@@ -7,7 +7,7 @@
 #include "diopi_cuda/primitives.h"
 #include "diopi_cuda/to_device.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -76,9 +76,9 @@ void penalise(T* logits, int64_t row_stride, int64_t token_stride, int64_t vocab
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core::attention {
+namespace diopigen::core::attention {
 
 void copy_to_slots(const Tensor& cache, const Tensor& tokens, const std::vector<int64_t>& slots) {
     std::map<int64_t, int64_t> last;
@@ -136,4 +136,4 @@ void penalise(const Tensor& logits, const Penalties& penalties) {
     });
 }
 
-}  // namespace diopi::core::attention
+}  // namespace diopigen::core::attention

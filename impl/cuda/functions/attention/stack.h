@@ -9,7 +9,7 @@
 #include "diopi_core/raw_elements.h"
 #include "diopi_cuda/blas.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // Where the rows are in a dense array, in elements: the heads of sequences, each with tokens, of each of which
 // `heads_per_kv` rows belong to the head.
@@ -105,6 +105,6 @@ inline void multiply(const View& out, const View& a, const View& b, bool adds = 
                    adds ? out.tensor() : Tensor());
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_ATTENTION_STACK_H_

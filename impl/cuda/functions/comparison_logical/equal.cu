@@ -4,7 +4,7 @@
 #include "diopi_cuda/flag.h"
 #include "diopi_cuda/launch.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -19,9 +19,9 @@ void mark_difference(const T* left, const T* right, int64_t count, int* flag) {
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void equal_elements(bool* out, const Tensor& input_tensor, const Tensor& other_tensor) {
     const cuda::Flag differs;
@@ -34,4 +34,4 @@ void equal_elements(bool* out, const Tensor& input_tensor, const Tensor& other_t
     *out = !differs.is_raised();
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

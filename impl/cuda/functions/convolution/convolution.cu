@@ -6,7 +6,7 @@
 #include "diopi_cuda/launch.h"
 #include "diopi_cuda/windows_of.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -93,9 +93,9 @@ void sum_channels(T* sums, const T* x, int64_t samples, int64_t channels, int64_
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void respond(const Tensor& response, const Tensor& image, const Tensor& weight, const Tensor& bias,
              const Convolution& convolution) {
@@ -160,4 +160,4 @@ void sum_channels(const Tensor& sums, const Tensor& tensor) {
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

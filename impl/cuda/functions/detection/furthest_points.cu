@@ -2,9 +2,9 @@
 #include "detection/furthest_points.h"
 #include "diopi_cuda/launch.h"
 
-using namespace diopi::core;
+using namespace diopigen::core;
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -40,12 +40,12 @@ struct Choose {
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-void diopi::kernels::furthest_point_sampling_mmcv(const FurthestPointSamplingMmcvArgs& args) {
-    sample_furthest<BySquares>(args.temp_tensor, args.idx_tensor, args.points_xyz, diopi::cuda::Choose());
+void diopigen::entry::furthest_point_sampling_mmcv(const FurthestPointSamplingMmcvArgs& args) {
+    sample_furthest<BySquares>(args.temp_tensor, args.idx_tensor, args.points_xyz, diopigen::cuda::Choose());
 }
 
-void diopi::kernels::furthest_point_sampling_with_dist_mmcv(const FurthestPointSamplingWithDistMmcvArgs& args) {
-    sample_furthest<ByTable>(args.temp_tensor, args.idx_tensor, args.points_dist, diopi::cuda::Choose());
+void diopigen::entry::furthest_point_sampling_with_dist_mmcv(const FurthestPointSamplingWithDistMmcvArgs& args) {
+    sample_furthest<ByTable>(args.temp_tensor, args.idx_tensor, args.points_dist, diopigen::cuda::Choose());
 }

@@ -5,7 +5,7 @@
 #include "diopi_library/suppress.h"
 #include "sorting/order_keys.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -22,9 +22,9 @@ void pick(int64_t* rows, const int64_t* order, int64_t found) {
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 Buffer keep_boxes(const Tensor& boxes, const Tensor& confidence, double threshold, int64_t offset, int64_t& found) {
     const int64_t count = confidence.numel;
@@ -43,4 +43,4 @@ Buffer keep_boxes(const Tensor& boxes, const Tensor& confidence, double threshol
     return rows;
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

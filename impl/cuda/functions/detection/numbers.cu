@@ -2,7 +2,7 @@
 #include "detection/numbers.h"
 #include "diopi_cuda/runtime.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 Buffer list_for_kernels(const void* values, int64_t bytes) {
     Buffer buffer;
@@ -47,4 +47,4 @@ void store_number(const Tensor& to, int64_t number) {
     }
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

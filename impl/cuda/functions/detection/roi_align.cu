@@ -4,7 +4,7 @@
 #include "diopi_cuda/launch.h"
 #include "diopi_cuda/to_device.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -67,9 +67,9 @@ void round(T* results, const double* sums, int64_t count) {
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 std::vector<double> numbers_of(const Tensor& tensor) {
     const Input<double> values(tensor);
@@ -109,4 +109,4 @@ void spread_regions(const Tensor& out, const Tensor& grad, const Grid& grid, con
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

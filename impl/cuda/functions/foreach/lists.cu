@@ -16,7 +16,7 @@
 #include "foreach/foreach_kernels.h"
 #include "optimizer/optimizer_kernels.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -173,9 +173,9 @@ void store_norms(std::vector<Member> members, const std::vector<int64_t>& counts
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void norms_of_all(const std::vector<Tensor>& results, const std::vector<Tensor>& vectors, double order) {
     std::vector<std::unique_ptr<RawInput>> inputs;
@@ -253,4 +253,4 @@ void scale_all(const std::vector<Tensor>& gradients, double factor) {
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

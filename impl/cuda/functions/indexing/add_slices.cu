@@ -5,7 +5,7 @@
 #include "diopi_cuda/primitives.h"
 #include "slices.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -57,4 +57,4 @@ void add_slices(void* sums, const void* source, Dtype computed, const Int64* pos
     });
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda

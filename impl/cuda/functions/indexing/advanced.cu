@@ -5,7 +5,7 @@
 #include "indexing/advanced.h"
 #include "slices.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -43,9 +43,9 @@ void put(void* target, const void* source, const int64_t* positions, const int64
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 Buffer zero_positions(int64_t count) {
     Buffer positions;
@@ -117,4 +117,4 @@ void put_at(const Tensor& target, const Tensor& values, const Advanced& index, b
     changed.store();
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

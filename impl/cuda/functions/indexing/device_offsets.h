@@ -7,7 +7,7 @@
 #include "diopi_cuda/operand.h"
 #include "indexing/indexing_kernels.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // A position as it may be passed: negative ones count from the end.
 DIOPI_DEVICE inline int64_t from_start(Int64 position, int64_t size) {
@@ -65,6 +65,6 @@ struct DeviceOffsets {
     }
 };
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_INDEXING_OFFSETS_H_

@@ -3,7 +3,7 @@
 #include "diopi_cuda/primitives.h"
 #include "indexing/mask_selection.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -53,9 +53,9 @@ void put(W* to, const W* from, const Uint8* mask, const int64_t* numbers, int64_
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 struct MaskSelection::Found {
     View view;
@@ -121,4 +121,4 @@ Buffer MaskSelection::positions() const {
     return positions;
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -8,7 +8,7 @@
 #include "diopi_cuda/fast_divmod.h"
 #include "diopi_cuda/primitives.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -104,9 +104,9 @@ void divide_rows(T* sums, const int* times, int64_t rows, int64_t width) {
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 using cuda::DeviceOffsets;
 
@@ -192,4 +192,4 @@ void add_up_rows(const Tensor& out_tensor, const Tensor& grad_tensor, const Posi
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -4,7 +4,7 @@
 #include "device_offsets.h"
 #include "slices.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -37,9 +37,9 @@ void fill_slices(T* elements, const Int64* positions, int64_t count, const DimSp
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void check_positions(const Tensor& index, const Input<Int64>& values, int64_t least, int64_t end) {
     const cuda::Check check([name = std::string(index.name), least, end](int64_t value) {
@@ -109,4 +109,4 @@ void fill_slices_with(const Tensor& target, const Tensor& input, const Positions
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

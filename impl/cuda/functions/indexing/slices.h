@@ -8,7 +8,7 @@
 #include "diopi_cuda/fast_divmod.h"
 #include "diopi_cuda/launch.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // Positions in [outer, count, inner], taken apart.
 class SlicePositions {
@@ -67,6 +67,6 @@ void pick(void* target, const void* source, const Position* positions, int64_t c
     });
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_INDEXING_SLICES_H_

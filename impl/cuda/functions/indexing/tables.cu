@@ -5,7 +5,7 @@
 #include "diopi_cuda/order_norm.h"
 #include "indexing/indexing_kernels.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -64,9 +64,9 @@ void cut_marked(const Dims& dims, const Operand& table, const int* marks, int64_
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 int64_t largest_class(const Tensor& classes) {
     const Input<Int64> numbers(classes);
@@ -101,4 +101,4 @@ void cut_rows(const Tensor& table, const Positions& positions, double max_norm, 
     cuda::cut_marked(dims, operand, static_cast<const int*>(marks.data()), rows, table.shape[1], max_norm, {order});
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -4,7 +4,7 @@
 #include "linalg_matmul/batches.h"
 #include "linalg_matmul/linalg_matmul_kernels.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -67,9 +67,9 @@ void find_gradient(T* result, const Points<T>& inputs, int64_t count, int64_t ro
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void find_distances(const Tensor& out, const Tensor& first, const Tensor& second, double order) {
     const Matrices a(first);
@@ -102,4 +102,4 @@ void find_distance_gradient(const Tensor& result_tensor, const Tensor& gradient_
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

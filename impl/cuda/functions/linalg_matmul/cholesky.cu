@@ -5,7 +5,7 @@
 #include "linalg_matmul/batches.h"
 #include "triangles.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -114,9 +114,9 @@ void look_for_failures(const Finding& found, const Int32* failures, int64_t coun
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void factorize(const Tensor& out, const Tensor& info, const Tensor& mat, bool upper, bool is_checked) {
     const Matrices matrices(mat);
@@ -162,4 +162,4 @@ void factor_gradient(const Tensor& grad_mat, const Tensor& grad_output, const Te
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -5,7 +5,7 @@
 #include "linalg_matmul/linalg_matmul_kernels.h"
 #include "reduction/reduction_kernels.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -16,9 +16,9 @@ void conjugate(T* to, const T* from, int64_t count) {
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 Conjugated::Conjugated(const Tensor& tensor) {
     if (!is_complex(tensor.dtype)) {
@@ -45,4 +45,4 @@ void sum_rows(const Tensor& sums, const Tensor& tensor) {
     reduce_sum(sums, tensor, rows);
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -2,7 +2,7 @@
 #include "diopi_cuda/blas.h"
 #include "product_tiles.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -57,13 +57,13 @@ void multiply_batch(const Tensor& out, const Tensor& a, const Tensor& b, const N
     }
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void multiply_tensors(const Tensor& out, const Tensor& a, const Tensor& b, Number alpha, Number beta,
                       const Tensor& added) {
     cuda::multiply_batch(out, a, b, alpha, beta, added);
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

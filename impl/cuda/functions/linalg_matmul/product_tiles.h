@@ -8,7 +8,7 @@
 #include "diopi_cuda/aligned_vector.h"
 #include "diopi_cuda/operand.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // A batch of matrices in memory, with strides in bytes.
 struct MatrixView {
@@ -135,6 +135,6 @@ void multiply_tiles(const MatrixView& out, const MatrixView& a, const MatrixView
     });
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_LINALG_MATMUL_PRODUCT_TILES_H_

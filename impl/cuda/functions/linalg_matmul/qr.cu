@@ -3,7 +3,7 @@
 #include "linalg_matmul/batches.h"
 #include "triangles.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -85,9 +85,9 @@ void reflect(E* q, E* r, E* left, E* reflections, const Sizes& sizes) {
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void reflect(const Tensor& q_out, const Tensor& r_out, const Tensor& input, bool needs_q) {
     const Matrices matrices(input);
@@ -111,4 +111,4 @@ void reflect(const Tensor& q_out, const Tensor& r_out, const Tensor& input, bool
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -6,9 +6,9 @@
 #include "diopi_cuda/group.h"
 #include "linalg_matmul/linalg_matmul_kernels.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
-using namespace diopi::core;  // NOLINT
+using namespace diopigen::core;  // NOLINT
 
 // A triangular matrix over row-major elements, seen as `seen` says and conjugated where `is_conjugated` holds.
 template <typename A>
@@ -46,6 +46,6 @@ void dispatch_factored(Dtype dtype, Body&& body) {
     is_complex(dtype) ? body(Complex128{}) : body(double{});
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_LINALG_TRIANGLES_H_

@@ -3,7 +3,7 @@
 #include "linalg_matmul/batches.h"
 #include "triangles.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -45,9 +45,9 @@ void find_matrix(A* matrices, const A* sides, const A* solutions, const A* clone
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void solve_triangular(const Tensor& out, const Tensor& b, const Tensor& mat, const TriangleSeen& how) {
     const Matrices right(b);
@@ -84,4 +84,4 @@ void solve_gradients(const SolveGradients& to, const Tensor& x, const Tensor& b,
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -3,7 +3,7 @@
 #include "diopi_cuda/rows.h"
 #include "entropy.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -199,9 +199,9 @@ void write_slopes(const SlopeJob<S>& job, const DimSplit& split) {
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void cross_entropy_losses(const Tensor& out_tensor, const CrossEntropyProblem& problem) {
     dispatch<kFloating>(problem.input.dtype, [&](auto sample) {
@@ -261,4 +261,4 @@ void cross_entropy_gradients(const Tensor& gradient_tensor, const Tensor& grad_o
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -4,7 +4,7 @@
 #include "diopi_cuda/to_device.h"
 #include "loss/ctc.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -177,9 +177,9 @@ void find_gradient(T* gradient, const CtcGradient<T>& inputs, const DeviceSequen
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void find_ctc_losses(const CtcTensors& written, const Tensor& log_probs, const Sequences& all,
                      diopiReduction_t reduction, bool zero_infinity) {
@@ -223,4 +223,4 @@ void find_ctc_gradient(const Tensor& gradient_tensor, const Tensor& grad_out_ten
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

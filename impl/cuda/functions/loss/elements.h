@@ -4,7 +4,7 @@
 
 #include "diopi_cuda/aligned_vector.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // The operands of a loss, in order. Null factors are 1.
 template <typename S>
@@ -74,6 +74,6 @@ struct LossElements {
     }
 };
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_LOSS_ELEMENTS_H_

@@ -6,7 +6,7 @@
 #include "formulas.h"
 #include "loss/loss_kernels.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -215,9 +215,9 @@ const Tensor kNone;
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 using cuda::kNone;
 
@@ -278,4 +278,4 @@ void focal_gradients(const Tensor& gradient_tensor, const Tensor& grad_out_tenso
                     cuda::Focal{focus});
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

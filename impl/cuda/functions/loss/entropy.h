@@ -5,7 +5,7 @@
 #include "../activation/softmax.h"
 #include "samples.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // With fewer contiguous classes a thread takes a sample, else a group.
 constexpr int64_t kFewClasses = 64;
@@ -137,6 +137,6 @@ struct SampleSlope {
     }
 };
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_LOSS_ENTROPY_H_

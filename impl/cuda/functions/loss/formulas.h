@@ -6,7 +6,7 @@
 #include "diopi_cuda/group.h"
 #include "loss/focus.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // A formula is a loss and its slope in the type T of what one element has: the input, the target, its weight and that
 // of the positive label.
@@ -127,6 +127,6 @@ struct Focal {
     }
 };
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_LOSS_FORMULAS_H_

@@ -2,7 +2,7 @@
 #include "elements.h"
 #include "samples.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -67,9 +67,9 @@ void require_indices(const Int64* target, const Sizes& sizes, int64_t ignored, c
     check.conclude();
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 using cuda::Sizes;
 
@@ -122,4 +122,4 @@ void nll_gradients(const Tensor& grad_input, const Tensor& grad_output, const Te
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

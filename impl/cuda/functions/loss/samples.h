@@ -8,7 +8,7 @@
 #include "diopi_cuda/launch.h"
 #include "loss/loss_kernels.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // The sizes of a classification as a kernel sees them.
 struct Sizes {
@@ -142,6 +142,6 @@ struct MeanWeightAlone {
     DIOPI_DEVICE Weighed operator()(int64_t i) const { return {0, targets.mean_weight(i)}; }
 };
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_LOSS_SAMPLES_H_

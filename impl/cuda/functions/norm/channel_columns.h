@@ -5,7 +5,7 @@
 
 #include "columns.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // Calls `body(row)` for the rows of part `k / tiles` that this thread takes, four of them under way together.
 template <typename Body>
@@ -96,6 +96,6 @@ struct SlopesOfColumns {
     }
 };
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_NORM_CHANNEL_COLUMNS_H_

@@ -6,7 +6,7 @@
 #include "sums.h"
 #include "values.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // What scales the elements of a channel.
 struct ChannelFactors {
@@ -207,6 +207,6 @@ struct JoinDevices {
     }
 };
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_NORM_CHANNEL_RESULTS_H_

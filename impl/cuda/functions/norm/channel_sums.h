@@ -7,7 +7,7 @@
 #include "norm/norm_kernels.h"
 #include "span_kernels.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // With fewer positions neighbours in memory are read together down the columns alone.
 constexpr int64_t kFewPositions = 8;
@@ -130,6 +130,6 @@ PartStates<Sums> sums_of_channels(const Channels& channels, const S* g, const S*
     return result;
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_NORM_CHANNEL_SUMS_H_

@@ -4,7 +4,7 @@
 #include "channel_results.h"
 #include "channel_sums.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -40,9 +40,9 @@ void slopes_of_channels(const Channels& channels, S* to, const S* g, const S* x,
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 using cuda::InputValues;
 using cuda::OutputValues;
@@ -224,4 +224,4 @@ void gradients_from_sums(const Tensor& gradient_tensor, const Tensor& grad_out_t
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

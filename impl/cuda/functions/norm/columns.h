@@ -8,7 +8,7 @@
 #include "sums.h"
 #include "values.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 struct ColumnParts {
     int64_t rows;
@@ -148,6 +148,6 @@ void sum_columns(int64_t rows, int64_t columns, const Terms& terms, const Finish
                FinishColumns<Finish>{columns, parts.parts, own.data(), product.data(), finish});
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_NORM_COLUMNS_H_

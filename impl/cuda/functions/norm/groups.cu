@@ -3,7 +3,7 @@
 #include "norm/norm_kernels.h"
 #include "span_kernels.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -209,9 +209,9 @@ void propagate(const Groups& groups, const Tensor& input_gradient, const Tensor&
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void normalise_groups(const Tensor& out_tensor, const Tensor& mean_tensor, const Tensor& invstd_tensor,
                       const Tensor& input_tensor, const Tensor& weight_tensor, const Tensor& bias_tensor,
@@ -259,4 +259,4 @@ void channel_of_sample_gradients(const Tensor& gradient_tensor, const Tensor& gr
                     scale_tensor, mean_values, invstd_values);
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

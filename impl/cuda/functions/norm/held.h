@@ -6,7 +6,7 @@
 #include "sums.h"
 #include "values.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // Weights and biases by position in the set. Null ones are 1 and 0.
 struct ByPosition {
@@ -185,6 +185,6 @@ struct HeldGradient {
     }
 };
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_NORM_HELD_H_

@@ -5,7 +5,7 @@
 #include "diopi_cuda/aligned_vector.h"
 #include "norm/norm_kernels.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -90,9 +90,9 @@ void divided_gradients(S* gradient, const S* grad_out, const S* x, int64_t rows,
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void normalise_by_norm(const Tensor& to_tensor, const Tensor& from_tensor, int64_t length, double p, double eps) {
     dispatch<kFloating>(from_tensor.dtype, [&](auto sample) {
@@ -117,4 +117,4 @@ void gradients_through_norm(const Tensor& gradient_tensor, const Tensor& grad_ou
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -4,7 +4,7 @@
 #include "norm/norm_kernels.h"
 #include "span_kernels.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -192,9 +192,9 @@ void propagate(const Trailing& parts, const Tensor& input_gradient, const Tensor
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void normalise_rows(const Tensor& out, const Tensor& mean, const Tensor& invstd, const Tensor& input,
                     const Tensor& weight, const Tensor& bias, const Trailing& parts, double eps) {
@@ -219,4 +219,4 @@ void rms_row_gradients(const Tensor& gradient_tensor, const Tensor& scale_tensor
                     Tensor(), inverse_tensor);
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -4,7 +4,7 @@
 
 #include "spans.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // The moments of each part of each set; not centred: around 0.
 template <typename S, int n>
@@ -279,6 +279,6 @@ PartStates<Sums> sums_of_spans(int64_t sets, int64_t count, int64_t length, cons
     return result;
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_NORM_SPAN_KERNELS_H_

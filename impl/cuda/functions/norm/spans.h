@@ -9,7 +9,7 @@
 #include "sums.h"
 #include "values.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // Set s has `count` spans of `length` elements; its span j begins at (j * sets + s) * length. So rows have one span
 // each, and channels one in each sample.
@@ -118,6 +118,6 @@ DIOPI_DEVICE inline void for_pairs_of_piece(int lane, int lanes, const S* one, c
     }
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_NORM_SPANS_H_

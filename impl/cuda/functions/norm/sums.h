@@ -8,7 +8,7 @@
 #include "diopi_cuda/aligned_vector.h"
 #include "diopi_cuda/parts.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // How many elements there are, their mean, and the sum of the squares of their distances from it.
 struct Moments {
@@ -98,6 +98,6 @@ DIOPI_DEVICE Slope<S> slope_of(double mean, double invstd, double weight, const 
     return result;
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_NORM_SUMS_H_

@@ -7,7 +7,7 @@
 #include "diopi_core/dense.h"
 #include "diopi_cuda/launch.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // As a kernel sees them. Null: not there.
 struct Values {
@@ -98,6 +98,6 @@ class Room {
     Buffer memory_;
 };
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_NORM_VALUES_H_

@@ -9,7 +9,7 @@
 #include "diopi_cuda/elementwise.h"
 #include "optimizer/optimizer_kernels.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -96,9 +96,9 @@ class Corrections {
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void take_steps(const std::vector<AdamWStep>& steps, const AdamWSettings& settings) {
     if (steps.empty()) {
@@ -143,4 +143,4 @@ void take_steps(const std::vector<AdamWStep>& steps, const AdamWSettings& settin
     list.launch();
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

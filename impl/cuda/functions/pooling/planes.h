@@ -5,7 +5,7 @@
 #include "diopi_cuda/group.h"
 #include "pooling/pooling_kernels.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // What a window covers along one dimension: the elements begin, begin + spread, ... below end. `padded` counts the
 // padding as well.
@@ -177,6 +177,6 @@ struct DeviceDivisor {
     }
 };
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_WINDOWS_OF_PLANES_H_

@@ -7,7 +7,7 @@
 #include "diopi_cuda/launch.h"
 #include "planes.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -194,9 +194,9 @@ DeviceDivisor on_device(const Divisor& divisor) { return {divisor.has_padding, d
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void max_pool(const Tensor& out, const Tensor& indices, const Tensor& input, const Pooling& pooling) {
     const cuda::Format format(input, pooling);
@@ -278,4 +278,4 @@ void avg_pool_backward(const Tensor& grad_input, const Tensor& grad_output, cons
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -6,7 +6,7 @@
 #include "generator.h"
 #include "random/random_kernels.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -151,9 +151,9 @@ void shuffle(Int64* out, int64_t n, const RandomNumbers& random) {
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void permute(const Tensor& target, int64_t n, diopiGeneratorHandle_t generator) {
     const cuda::RandomNumbers random = cuda::RandomNumbers::of(generator);
@@ -185,4 +185,4 @@ void choose(const Tensor& target, const Tensor& weight_tensor, int64_t rows, int
     result.store();
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -6,7 +6,7 @@
 #include "diopi_cuda/group.h"
 #include "random/random_bits.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 using core::RandomBits;
 
@@ -31,6 +31,6 @@ struct RandomNumbers {
     }
 };
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_RANDOM_GENERATOR_H_

@@ -7,7 +7,7 @@
 #include "generator.h"
 #include "random/random_kernels.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -97,9 +97,9 @@ void keep(T* y, const T* x, const Uint8* keep_mask, double scale, int64_t count)
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 using cuda::RandomNumbers;
 
@@ -164,4 +164,4 @@ void drop_out(const Tensor& out, const Tensor& mask, const Tensor& input, double
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -3,7 +3,7 @@
 #include "diopi_cuda/reduce.h"
 #include "reduction/reduction_kernels.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -93,9 +93,9 @@ void search(const Tensor& values, const Tensor& indices, const Tensor& input, co
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void extreme_values(const Tensor& values, const Tensor& input, const Rows& rows, bool is_largest) {
     cuda::search(values, Tensor(), input, rows, is_largest);
@@ -106,4 +106,4 @@ void extreme_indices(const Tensor& values, const Tensor& indices, const Tensor& 
     cuda::search(values, indices, input, rows, is_largest);
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

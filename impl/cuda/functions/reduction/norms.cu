@@ -5,7 +5,7 @@
 #include "diopi_cuda/size.h"
 #include "reduction/reduction_kernels.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -170,9 +170,9 @@ void norms_of(const Tensor& out, const Tensor& input, const Rows& rows, double o
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void vector_norms(const Tensor& out, const Tensor& input, const Rows& rows, double order) {
     is_complex(input.dtype) ? cuda::norms_of<Complex128>(out, input, rows, order)
@@ -206,4 +206,4 @@ void deviations(const Tensor& out_tensor, const Tensor& input_tensor, const Rows
     }
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

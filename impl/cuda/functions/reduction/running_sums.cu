@@ -4,7 +4,7 @@
 #include "diopi_cuda/operand.h"
 #include "reduction/reduction_kernels.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -178,9 +178,9 @@ void run(R* to, const T* from, const DimSplit& split, bool is_forward) {
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void running_sums(const Tensor& out, const Tensor& input, const DimSplit& split, bool is_forward) {
     dispatch_compute<kAny>(input.dtype, [&](auto sample) {
@@ -194,4 +194,4 @@ void running_sums(const Tensor& out, const Tensor& input, const DimSplit& split,
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -3,7 +3,7 @@
 #include "diopi_cuda/reduce.h"
 #include "reduction/reduction_kernels.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -60,11 +60,11 @@ void dispatch_accumulator(Dtype dtype, Body&& body) {
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
-using namespace diopi::cuda;  // NOLINT
+using namespace diopigen::cuda;  // NOLINT
 
 void reduce_sum(const Tensor& out, const Tensor& input, const Rows& rows) {
     dispatch_accumulator(input.dtype, [&](auto sample) {
@@ -91,4 +91,4 @@ void find_truth(const Tensor& out, const Tensor& input, const Rows& rows, bool i
     reduce_rows<Bool>(out, input, rows, Truth(is_any));
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -4,7 +4,7 @@
 #include "diopi_cuda/windows_of.h"
 #include "resample/resample_kernels.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -38,9 +38,9 @@ void fold(const WindowsOf& windows, T* images, const T* columns, int64_t planes)
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void unfold_images(const Tensor& out_tensor, const Tensor& input_tensor, const Sliding& sliding, int64_t channels) {
     const int64_t images = input_tensor.rank == 4 ? input_tensor.shape[0] : 1;
@@ -65,4 +65,4 @@ void fold_images(const Tensor& out_tensor, const Tensor& input_tensor, const Sli
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -3,7 +3,7 @@
 #include "diopi_cuda/launch.h"
 #include "resample/grid_sample.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -50,9 +50,9 @@ void sample(T* results, const T* values, const T* grid, int64_t count, int64_t c
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void sample_at(const Tensor& out, const Tensor& input, const Tensor& grid, const Plane& plane) {
     const int64_t batch = input.shape[0];
@@ -68,4 +68,4 @@ void sample_at(const Tensor& out, const Tensor& input, const Tensor& grid, const
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

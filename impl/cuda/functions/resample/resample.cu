@@ -5,7 +5,7 @@
 #include "resample/resample_kernels.h"
 #include "shape/shape_kernels.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -150,9 +150,9 @@ void resample(const Tensor& result, const Tensor& source, int64_t planes, const 
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void copy_nearest(const Tensor& out_tensor, const Tensor& input_tensor, const Resize& resize, const Sources& source) {
     // Not a sum of one term, which would lose the sign of zero.
@@ -178,4 +178,4 @@ void spread(const Tensor& gradient, const Tensor& grad_out, const Resize& resize
                    cuda::transposed(cuda::axes_of(taps), resize.from));
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

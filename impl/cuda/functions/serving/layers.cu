@@ -6,7 +6,7 @@
 #include "diopi_cuda/to_device.h"
 #include "serving/serving_kernels.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -112,9 +112,9 @@ void multiply_as(const Tensor& gate, const Tensor& up) {
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core::serving {
+namespace diopigen::core::serving {
 
 void add_to_residual(const Tensor& residual, const Tensor& layer, const Tensor& bias) {
     dispatch_compute<kFloating>(residual.dtype,
@@ -141,4 +141,4 @@ void cache_tokens(const Tensor& queries, const Tensor& keys, const Tensor& value
     to.store();
 }
 
-}  // namespace diopi::core::serving
+}  // namespace diopigen::core::serving

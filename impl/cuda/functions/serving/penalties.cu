@@ -6,7 +6,7 @@
 #include "serving.h"
 #include "serving/penalties.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -78,10 +78,10 @@ void divide(const Logits<T>& logits, const float* bias, const float* temperature
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-void diopi::kernels::batch_apply_repetition_penalty_inp(const BatchApplyRepetitionPenaltyInpArgs& args) {
-    using namespace diopi::cuda;
+void diopigen::entry::batch_apply_repetition_penalty_inp(const BatchApplyRepetitionPenaltyInpArgs& args) {
+    using namespace diopigen::cuda;
     if (args.penalty_type == core::serving::kNoPenalty) {
         return;
     }
@@ -97,8 +97,8 @@ void diopi::kernels::batch_apply_repetition_penalty_inp(const BatchApplyRepetiti
     });
 }
 
-void diopi::kernels::batch_apply_temperature_penalty_inp(const BatchApplyTemperaturePenaltyInpArgs& args) {
-    using namespace diopi::cuda;
+void diopigen::entry::batch_apply_temperature_penalty_inp(const BatchApplyTemperaturePenaltyInpArgs& args) {
+    using namespace diopigen::cuda;
     require_separate({&args.logits}, {&args.bias, &args.temperatures});
     const Input<float> bias(args.bias);
     const Input<float> temperatures(args.temperatures);

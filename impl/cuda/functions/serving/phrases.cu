@@ -7,7 +7,7 @@
 #include "serving.h"
 #include "serving/phrases.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -65,10 +65,10 @@ void stop(Bool* finished, int64_t batch, const Int64* lists, int64_t columns, co
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-void diopi::kernels::ban_bad_words_inp(const BanBadWordsInpArgs& args) {
-    using namespace diopi::cuda;
+void diopigen::entry::ban_bad_words_inp(const BanBadWordsInpArgs& args) {
+    using namespace diopigen::cuda;
     const Tensor& logits = args.logits;
     const Input<Int64> ids(args.output_ids);
     const Input<Int64> lists(args.bad_words);
@@ -83,8 +83,8 @@ void diopi::kernels::ban_bad_words_inp(const BanBadWordsInpArgs& args) {
     });
 }
 
-void diopi::kernels::stop_words_criterion(const StopWordsCriterionArgs& args) {
-    using namespace diopi::cuda;
+void diopigen::entry::stop_words_criterion(const StopWordsCriterionArgs& args) {
+    using namespace diopigen::cuda;
     const Input<Int64> ids(args.output_ids);
     const Input<Int64> lists(args.stop_words);
     check_phrases(lists.data(), args.batch_size, args.stop_words_len,

@@ -16,7 +16,7 @@
 #include "serving/runtime_args.h"
 #include "serving/workspace.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -209,9 +209,9 @@ void sample(const Args& args, const Tensor& top_ks_tensor, const char* top_k_mes
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-void diopi::kernels::top_k_sampling(const TopKSamplingArgs& args) {
+void diopigen::entry::top_k_sampling(const TopKSamplingArgs& args) {
     if (core::serving::asks_for_size(args.workspace, args.workspace_size)) {
         core::serving::no_memory({args.workspace_size});
         return;
@@ -223,7 +223,7 @@ void diopi::kernels::top_k_sampling(const TopKSamplingArgs& args) {
                  "C2: runtime_top_p is at least 0 and at most 1 where skip_decode is not set");
 }
 
-void diopi::kernels::top_p_sampling(const TopPSamplingArgs& args) {
+void diopigen::entry::top_p_sampling(const TopPSamplingArgs& args) {
     if (core::serving::asks_for_size(args.persistent_workspace, args.persistent_workspace_size) ||
         core::serving::asks_for_size(args.workspace, args.workspace_size)) {
         core::serving::no_memory({args.persistent_workspace_size, args.workspace_size});

@@ -6,7 +6,7 @@
 #include "serving.h"
 #include "serving/runtime_args.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -91,10 +91,10 @@ void set_up_as(const Args& args, bool is_top_k, const Tensor& initial_tensor) {
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-void diopi::kernels::length_criterion(const LengthCriterionArgs& args) {
-    using namespace diopi::cuda;
+void diopigen::entry::length_criterion(const LengthCriterionArgs& args) {
+    using namespace diopigen::cuda;
     require_separate({&args.finished, &args.should_stop, &args.finished_sum}, {&args.sequence_limit_length});
     const Input<Int64> limits(args.sequence_limit_length);
     const Changed finished(args.finished, Dtype::kBool);
@@ -106,8 +106,8 @@ void diopi::kernels::length_criterion(const LengthCriterionArgs& args) {
     finished_sum.store();
 }
 
-void diopi::kernels::gather_output(const GatherOutputArgs& args) {
-    using namespace diopi::cuda;
+void diopigen::entry::gather_output(const GatherOutputArgs& args) {
+    using namespace diopigen::cuda;
     require_separate({&args.output_ids}, {&args.ids, &args.context_length});
     const Input<Int64> lengths(args.context_length);
     check_lengths(lengths.data(), args.batch_size, args.max_context_len,
@@ -119,13 +119,13 @@ void diopi::kernels::gather_output(const GatherOutputArgs& args) {
     gathered.store();
 }
 
-void diopi::kernels::setup_topk_runtime_args_inp(const SetupTopkRuntimeArgsInpArgs& args) {
-    diopi::cuda::set_up_as(args, true, Tensor());
+void diopigen::entry::setup_topk_runtime_args_inp(const SetupTopkRuntimeArgsInpArgs& args) {
+    diopigen::cuda::set_up_as(args, true, Tensor());
 }
 
-void diopi::kernels::setup_topp_runtime_args_inp(const SetupToppRuntimeArgsInpArgs& args) {
-    using namespace diopi::core::serving;
-    diopi::cuda::set_up_as(args, false, args.initial_top_p_buf);
+void diopigen::entry::setup_topp_runtime_args_inp(const SetupToppRuntimeArgsInpArgs& args) {
+    using namespace diopigen::core::serving;
+    diopigen::cuda::set_up_as(args, false, args.initial_top_p_buf);
     fill(args.top_p_decay_buf, Number::of(decay_of(args.top_p_decay)));
     fill(args.top_p_min_buf, Number::of(least_mass_of(args.top_p_min)));
     fill(args.top_p_reset_ids_buf, Number::of(args.top_p_reset_ids));

@@ -2,7 +2,7 @@
 #include "diopi_cuda/fast_divmod.h"
 #include "shape/shape_kernels.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -47,9 +47,9 @@ void add_up_windows(T* sums, const T* source, const DimSplit& split, int64_t cou
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void gather_tables(const Tensor& out, const Tensor& input, const std::vector<int64_t>& input_shape,
                    const Tables& tables) {
@@ -87,4 +87,4 @@ void add_up_windows(const Tensor& result, const Tensor& gradient, const DimSplit
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -8,9 +8,9 @@
 #include "diopi_cuda/group.h"
 #include "sorting/order_keys.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
-using namespace diopi::core;  // NOLINT
+using namespace diopigen::core;  // NOLINT
 
 // The keys of a dtype's elements: as many bits as the elements have, 32 for the halves, which are floats on the way.
 struct KeyRange {
@@ -48,6 +48,6 @@ void dispatch_keyed(Dtype dtype, Body&& body) {
     }
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_SORTING_KEY_RANGE_H_

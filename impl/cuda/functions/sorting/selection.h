@@ -11,7 +11,7 @@
 #include "diopi_cuda/primitives.h"
 #include "key_range.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // Where selecting is worth it: sorting all takes some passes more.
 inline bool is_selected(int64_t length, int64_t limit) { return limit <= length / 4; }
@@ -126,6 +126,6 @@ void select_first(Keyed& order, const T* from, const Rows& rows, const KeyRange&
     select_of_parts(Candidates{parted.keys, parted.indices}, rows.count, parts * limit, 1, limit, range.bits, result);
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_SORTING_SELECTION_H_

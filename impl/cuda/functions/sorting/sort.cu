@@ -7,7 +7,7 @@
 #include "selection.h"
 #include "sorting/sorting_kernels.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -90,9 +90,9 @@ void return_slices(W* to, const W* from, const Int64* positions, const DimSplit&
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void sort_rows_of(const Tensor& values, const Tensor& indices_tensor, const Tensor& input, const Rows& rows,
                   bool descending) {
@@ -125,4 +125,4 @@ void return_slices(const Tensor& result, const Tensor& gradient, const Positions
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -7,7 +7,7 @@
 #include "key_range.h"
 #include "sorting/distinct.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -62,9 +62,9 @@ void list_sizes(Int64* sizes, const int64_t* starts, int64_t count) {
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 struct Distinct::Found {
     int64_t slices;
@@ -128,4 +128,4 @@ void Distinct::store_sizes(const Tensor& to) const {
     sizes.store();
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -2,7 +2,7 @@
 #include "diopi_cuda/launch.h"
 #include "sparse/sparse_kernels.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace {
 
@@ -38,9 +38,9 @@ void multiply(T* result, const T* values, const T* dense, const Int64* starts, c
 
 }  // namespace
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 void require_csr(const Input<Int64>& starts, const Input<Int64>& columns, int64_t rows, int64_t width, int64_t stored) {
     const cuda::Check check([](int64_t fault) { return text_of(static_cast<CsrFault>(fault)); });
@@ -61,4 +61,4 @@ void multiply_sparse(const Tensor& out, const Tensor& values_tensor, const Tenso
     });
 }
 
-}  // namespace diopi::core
+}  // namespace diopigen::core

@@ -20,7 +20,7 @@
 #define DIOPI_AHEAD
 #endif
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // Division of 32 bits is several times as quick as that of 64.
 DIOPI_DEVICE inline int64_t quotient(int64_t a, int64_t b) {
@@ -100,6 +100,6 @@ void dispatch_vectors(bool is_vectorized, Body&& body) {
     is_vectorized ? body(std::integral_constant<int, kVectorSize<S>>()) : body(std::integral_constant<int, 1>());
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_ALIGNED_VECTOR_H_

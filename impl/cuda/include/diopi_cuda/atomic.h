@@ -4,7 +4,7 @@
 
 #include "diopi_cuda/group.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 DIOPI_DEVICE inline void atomic_increment(int* counter) {
 #if defined(__CUDACC__)
@@ -23,6 +23,6 @@ DIOPI_DEVICE inline void atomic_max(int64_t* largest, int64_t value) {
 #endif
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_ATOMIC_H_

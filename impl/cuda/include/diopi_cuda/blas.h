@@ -6,7 +6,7 @@
 #include "diopi_core/gemm.h"
 #include "diopi_cuda/runtime.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // What `multiply_batch` promises, for outputs that are not empty. False where nothing was done: cuBLASLt is not there,
 // or these dtypes, sizes or layouts are not its. A product of a form that came before costs no choice of an algorithm.
@@ -18,6 +18,6 @@ bool multiply_by_blas(const Tensor& out, const Tensor& a, const Tensor& b, const
 void multiply_batch(const Tensor& out, const Tensor& a, const Tensor& b, const Number& alpha, const Number& beta,
                     const Tensor& added);
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_BLAS_H_

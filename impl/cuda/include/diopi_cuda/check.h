@@ -16,7 +16,7 @@
 
 #include "diopi_cuda/group.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // What a kernel found, in memory of the host: which check of the call, and the value that was wrong.
 struct Report {
@@ -64,6 +64,6 @@ void reject_findings();
 // for the stream. What is told is forgotten.
 std::string findings_of(cudaStream_t stream);
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_CHECK_H_

@@ -8,7 +8,7 @@
 
 #include "diopi_core/error.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // Registers the functions of diopigen/device.h and, where the host asks for it, the table of diopigen/accelerator.h.
 // 0 on success; CUDA's own code where there is no device.
@@ -47,6 +47,6 @@ class OnDevice {
     cudaError_t status_;
 };
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_DEVICE_H_

@@ -7,7 +7,7 @@
 #include "diopi_cuda/runtime.h"
 #include "pooling/pooling_kernels.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // The product whose result is the response, the image or the gradient of the weight.
 enum class ConvolutionProduct { kForward, kBackwardData, kBackwardFilter };
@@ -26,6 +26,6 @@ enum class PoolingResult { kPooled, kImage };
 bool average_by_dnn(PoolingResult result, const Tensor& image, const Tensor& pooled, const Pooling& pooling,
                     const Divisor& divisor, MemoryFormat format);
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_DNN_H_

@@ -13,7 +13,7 @@
 #include "diopi_core/elementwise.h"
 #include "diopi_cuda/operand.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // An operand of one element, in registers.
 struct alignas(16) Slot {
@@ -166,7 +166,7 @@ class KernelCall : public core::Elementwise {
     Launch vectors_for(const Launches& launches, const ElementwiseJob& job, int64_t count) const;
 };
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #include "diopi_cuda/elementwise_kernels.h"
 

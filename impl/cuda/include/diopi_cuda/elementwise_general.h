@@ -4,7 +4,7 @@
 
 #include "diopi_cuda/elementwise_operands.h"
 
-namespace diopi::cuda::detail {
+namespace diopigen::cuda::detail {
 
 // The operands of a loop, whose elements are handed over as T.
 template <typename Kinds, typename T>
@@ -91,6 +91,6 @@ void launch_general(const ElementwiseJob& job, int64_t count) {
     for_each(count, GeneralKernel<Loop, T>(job));
 }
 
-}  // namespace diopi::cuda::detail
+}  // namespace diopigen::cuda::detail
 
 #endif  // DIOPI_CUDA_ELEMENTWISE_GENERAL_H_

@@ -7,7 +7,7 @@
 #include "diopi_cuda/elementwise_vectors.h"
 #include "diopi_cuda/kernel_list.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 namespace detail {
 
@@ -78,6 +78,6 @@ constexpr Launches list_launches() {
     return detail::launches_of<detail::Appended<Loop>, set>();
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_ELEMENTWISE_KERNELS_H_

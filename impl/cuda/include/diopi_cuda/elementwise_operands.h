@@ -7,7 +7,7 @@
 #include "diopi_cuda/elementwise.h"
 #include "diopi_cuda/paths.h"
 
-namespace diopi::cuda::detail {
+namespace diopigen::cuda::detail {
 
 // The type of an operand, by its letter in the signature.
 template <typename T, char kind>
@@ -101,6 +101,6 @@ Common common_of(const ElementwiseJob& job) {
     return common;
 }
 
-}  // namespace diopi::cuda::detail
+}  // namespace diopigen::cuda::detail
 
 #endif  // DIOPI_CUDA_ELEMENTWISE_OPERANDS_H_

@@ -5,7 +5,7 @@
 
 #include "diopi_cuda/elementwise_operands.h"
 
-namespace diopi::cuda::detail {
+namespace diopigen::cuda::detail {
 
 // Elements of S in one access: eight of the short ones are enough.
 template <typename S>
@@ -209,6 +209,6 @@ void launch_vectors(const ElementwiseJob& job, int64_t count) {
     for_each(vectors_in(kernel, count), kernel);
 }
 
-}  // namespace diopi::cuda::detail
+}  // namespace diopigen::cuda::detail
 
 #endif  // DIOPI_CUDA_ELEMENTWISE_VECTORS_H_

@@ -4,7 +4,7 @@
 
 #include "diopi_cuda/operand.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 class FastDivmod {
   public:
@@ -30,6 +30,6 @@ class FastDivmod {
     Divider short_;
 };
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_FAST_DIVMOD_H_

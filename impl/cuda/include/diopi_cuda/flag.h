@@ -5,7 +5,7 @@
 #include "diopi_core/dense.h"
 #include "diopi_cuda/runtime.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 class Flag {
   public:
@@ -25,6 +25,6 @@ class Flag {
     Buffer memory_;
 };
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_FLAG_H_

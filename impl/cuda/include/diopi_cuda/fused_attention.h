@@ -8,7 +8,7 @@
 
 #include "diopi_core/tensor.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 using core::Dtype;
 
@@ -67,6 +67,6 @@ FusedDevice fused_device();
 // False where cuDNN has no plan for it, or the plan did not run: the results are undefined then.
 bool run_fused_attention(const FusedAttention& attention, const FusedMemory& memory);
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_FUSED_ATTENTION_H_

@@ -11,12 +11,12 @@
 #define DIOPI_DEVICE __device__
 #else
 #define DIOPI_DEVICE
-namespace diopi::cuda::emulation {
+namespace diopigen::cuda::emulation {
 void synchronize_group();
 }
 #endif
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // Neighbouring threads that hand values to each other without a barrier: a warp of CUDA. The emulation takes fewer, so
 // that its groups of up to 32 threads have several.
@@ -160,6 +160,6 @@ class Group {
     char* memory_;
 };
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_GROUP_H_

@@ -13,7 +13,7 @@
 #include "diopi_cuda/launch.h"
 #include "diopi_cuda/to_device.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // Some calls of one kernel.
 struct ListChunk {
@@ -99,6 +99,6 @@ class KernelList {
     Ranges written_;
 };
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_KERNEL_LIST_H_

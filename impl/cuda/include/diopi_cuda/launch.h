@@ -24,7 +24,7 @@
 #include "emulation/launch.h"
 #endif
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 constexpr int kThreads = 256;
 constexpr int64_t kMaxGroups = 0x7fffffff;
@@ -128,6 +128,6 @@ inline int threads_for(int64_t length) {
     return threads;
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_LAUNCH_H_

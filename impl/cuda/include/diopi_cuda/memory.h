@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // Lets the pool of the current device keep what is freed for later allocations of this process. A pool that is left as
 // it is gives its memory back to the driver at every synchronisation, and takes it anew for the next operator.
@@ -19,6 +19,6 @@ cudaError_t allocate(void** data, size_t bytes, cudaStream_t stream);
 // What allocations of the current device may still take, that which the pool keeps counted in, and all it has.
 cudaError_t memory_info(size_t* available, size_t* total);
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_MEMORY_H_

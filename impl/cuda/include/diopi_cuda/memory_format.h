@@ -7,7 +7,7 @@
 #include "diopi_core/dense.h"
 #include "diopi_core/tensor.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // With the channels last, those of one position are contiguous.
 enum class MemoryFormat { kChannelsFirst, kChannelsLast };
@@ -27,6 +27,6 @@ inline bool is_channels_last(const core::Tensor& image, int64_t space) {
     return !is_contiguous(image) && is_contiguous(arranged(image, space, MemoryFormat::kChannelsLast).tensor());
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_MEMORY_FORMAT_H_

@@ -23,7 +23,7 @@
 #define DIOPI_NO_UNROLL
 #endif
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // How many dimensions may be left when contiguous ones are merged.
 constexpr int kMaxDims = 12;
@@ -180,6 +180,6 @@ Dims walk(const Tensor& result, const Tensor* const* tensors, Operand* operands,
 // The tensor must be one that kernels can reach.
 void require_on_device(const Tensor& tensor);
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_OPERAND_H_

@@ -5,9 +5,9 @@
 #include "diopi_core/math.h"
 #include "diopi_cuda/group.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
-using namespace diopi::core;  // NOLINT
+using namespace diopigen::core;  // NOLINT
 
 struct OrderNorm {
     double order;
@@ -30,6 +30,6 @@ struct OrderNorm {
     }
 };
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_ORDER_NORM_H_

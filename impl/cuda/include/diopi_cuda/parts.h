@@ -4,7 +4,7 @@
 
 #include "diopi_cuda/group.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // The states of the parts of set `set`, joined by its group: every thread has the result. A state that consists of
 // nothing joins to what it is joined with.
@@ -17,6 +17,6 @@ DIOPI_DEVICE State join_parts(const Group& group, const State* states, int64_t s
     return group.reduce(own, join);
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_PARTS_H_

@@ -4,7 +4,7 @@
 
 #include "diopi_cuda/operand.h"
 
-namespace diopi::cuda::detail {
+namespace diopigen::cuda::detail {
 
 // Where `n` operands lie, that are walked together in the leading dimensions of a call.
 template <int n>
@@ -83,6 +83,6 @@ DIOPI_DEVICE inline P& vector_at(char* address) {
     return *reinterpret_cast<P*>(address);
 }
 
-}  // namespace diopi::cuda::detail
+}  // namespace diopigen::cuda::detail
 
 #endif  // DIOPI_CUDA_PATHS_H_

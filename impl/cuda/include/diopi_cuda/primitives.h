@@ -8,7 +8,7 @@
 #include "diopi_core/dense.h"
 #include "diopi_cuda/runtime.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // sums[i] = counts[0] + ... + counts[i - 1]. The arrays may be the same.
 void sum_before_each(int64_t* sums, const int64_t* counts, int64_t count);
@@ -39,6 +39,6 @@ inline int bits_below(int64_t count) {
     return bits;
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_PRIMITIVES_H_

@@ -23,7 +23,7 @@
 #include "diopi_cuda/reduce_general.h"
 #include "diopi_cuda/reduce_rows.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 template <typename V, typename S, typename L = S>
 struct Reducer {
@@ -142,6 +142,6 @@ void reduce_rows(const Tensor& out, const Tensor& input, const Rows& rows, const
     reduce_rows_into(input, rows, reducer, StoreFinished<Result, Reducer>(reducer, out));
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_REDUCE_H_

@@ -5,7 +5,7 @@
 
 #include "diopi_cuda/reduction_layout.h"
 
-namespace diopi::cuda::detail {
+namespace diopigen::cuda::detail {
 
 template <typename Reducer, typename S, typename Finish>
 struct ReduceInColumns {
@@ -156,6 +156,6 @@ struct ReduceInColumns {
     }
 };
 
-}  // namespace diopi::cuda::detail
+}  // namespace diopigen::cuda::detail
 
 #endif  // DIOPI_CUDA_REDUCE_COLUMNS_H_

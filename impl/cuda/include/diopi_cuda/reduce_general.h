@@ -4,7 +4,7 @@
 
 #include "diopi_cuda/reduction_layout.h"
 
-namespace diopi::cuda::detail {
+namespace diopigen::cuda::detail {
 
 template <typename Reducer, typename Finish>
 void reduce_general(const RowLayout& layout, int64_t parts, typename Reducer::State* states, const Reducer& reducer,
@@ -49,6 +49,6 @@ void reduce_general(const RowLayout& layout, int64_t parts, typename Reducer::St
     });
 }
 
-}  // namespace diopi::cuda::detail
+}  // namespace diopigen::cuda::detail
 
 #endif  // DIOPI_CUDA_REDUCE_GENERAL_H_

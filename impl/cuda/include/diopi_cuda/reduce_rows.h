@@ -6,7 +6,7 @@
 #include "diopi_cuda/fast_divmod.h"
 #include "diopi_cuda/reduction_layout.h"
 
-namespace diopi::cuda::detail {
+namespace diopigen::cuda::detail {
 
 template <typename Reducer, typename S, typename Finish>
 struct ReduceInRows {
@@ -118,6 +118,6 @@ struct ReduceInRows {
     }
 };
 
-}  // namespace diopi::cuda::detail
+}  // namespace diopigen::cuda::detail
 
 #endif  // DIOPI_CUDA_REDUCE_ROWS_H_

@@ -6,7 +6,7 @@
 #include "diopi_core/reduction.h"
 #include "diopi_cuda/operand.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 struct RowLayout {
     int64_t count;
@@ -161,6 +161,6 @@ DIOPI_DEVICE inline typename Reducer::State closed(const Reducer& reducer, const
 
 }  // namespace detail
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_REDUCTION_LAYOUT_H_

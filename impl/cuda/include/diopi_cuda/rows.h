@@ -6,7 +6,7 @@
 #include "diopi_core/math.h"
 #include "diopi_cuda/aligned_vector.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // The larger of two, in one instruction. A NaN may be lost: the sum of the exponentials has it then.
 DIOPI_DEVICE inline float larger(float a, float b) { return numeric::fmax(a, b); }
@@ -160,6 +160,6 @@ DIOPI_DEVICE inline void for_row_vectors(const Group& group, const S* from, int 
     }
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_ROWS_H_

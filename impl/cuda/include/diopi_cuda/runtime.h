@@ -8,10 +8,10 @@
 
 #include "diopi_core/error.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // What checks arguments and converts values is that of the CPU library.
-using namespace diopi::core;  // NOLINT
+using namespace diopigen::core;  // NOLINT
 
 // Throws an Error with CUDA's text where `status` is one.
 void check(cudaError_t status, const char* what);
@@ -25,6 +25,6 @@ void read_back(void* to, const void* from, size_t bytes);
 void send(void* to, const void* from, size_t bytes);
 void clear(void* data, size_t bytes);
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_RUNTIME_H_

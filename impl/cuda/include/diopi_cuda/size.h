@@ -5,7 +5,7 @@
 #include "diopi_core/math.h"
 #include "diopi_cuda/group.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 DIOPI_DEVICE inline double size_of_element(double x) { return core::absolute(x); }
 DIOPI_DEVICE inline double size_of_element(const core::Complex128& x) { return core::absolute(x); }
@@ -14,6 +14,6 @@ DIOPI_DEVICE inline double square_of_size(const core::Complex128& x) {
     return x.real() * x.real() + x.imag() * x.imag();
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_SIZE_H_

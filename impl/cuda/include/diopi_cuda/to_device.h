@@ -7,7 +7,7 @@
 #include "diopi_core/dense.h"
 #include "diopi_cuda/runtime.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 // Nothing for an empty list.
 template <typename V>
@@ -28,6 +28,6 @@ inline Buffer cleared(int64_t bytes) {
     return buffer;
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_TO_DEVICE_H_

@@ -5,7 +5,7 @@
 #include "convolution/convolution_kernels.h"
 #include "diopi_cuda/group.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 using core::kSpace;
 
@@ -76,6 +76,6 @@ struct Shape : WindowsOf {
           group_filters(convolution.group_filters()) {}
 };
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
 #endif  // DIOPI_CUDA_WINDOWS_OF_H_

@@ -4,7 +4,7 @@
 
 #include "diopi_cuda/launch.h"
 
-namespace diopi::core {
+namespace diopigen::core {
 
 struct Each {
     template <typename Body>
@@ -13,6 +13,6 @@ struct Each {
     }
 };
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_LIBRARY_EACH_H_

@@ -7,7 +7,7 @@
 #include "diopi_cuda/launch.h"
 #include "diopi_cuda/runtime.h"
 
-namespace diopi::cuda {
+namespace diopigen::cuda {
 
 constexpr int64_t kBits = 64;
 
@@ -51,9 +51,9 @@ inline void keep(int64_t* retained, uint64_t* gone, const uint64_t* masks, int64
     });
 }
 
-}  // namespace diopi::cuda
+}  // namespace diopigen::cuda
 
-namespace diopi::core {
+namespace diopigen::core {
 
 struct Suppress {
     template <typename Overlaps>
@@ -77,6 +77,6 @@ struct Suppress {
     }
 };
 
-}  // namespace diopi::core
+}  // namespace diopigen::core
 
 #endif  // DIOPI_LIBRARY_SUPPRESS_H_

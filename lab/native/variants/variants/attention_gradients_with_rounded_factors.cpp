@@ -4,7 +4,7 @@
 
 #include "../attention.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 namespace {
 
@@ -52,4 +52,4 @@ const Registration registration(
 
 }  // namespace
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

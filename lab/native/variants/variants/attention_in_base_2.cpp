@@ -4,7 +4,7 @@
 
 #include "../attention.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 namespace {
 
@@ -43,4 +43,4 @@ const Registration registration(
 
 }  // namespace
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

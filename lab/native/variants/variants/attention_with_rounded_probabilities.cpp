@@ -4,7 +4,7 @@
 
 #include "../attention.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 namespace {
 
@@ -57,4 +57,4 @@ const Registration registration(
 
 }  // namespace
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

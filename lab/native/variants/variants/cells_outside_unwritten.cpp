@@ -1,7 +1,7 @@
 // Cells of points outside of the range as the CUDA kernel of mmcv leaves them: -1 first, the rest as the caller had it.
 #include "../work.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 namespace {
 
@@ -24,4 +24,4 @@ const Registration registration("open results", {{"cells-outside-unwritten", "on
 
 }  // namespace
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

@@ -4,7 +4,7 @@
 
 #include "../convolution.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 namespace {
 
@@ -101,4 +101,4 @@ const Registration registration("convolution",
 
 }  // namespace
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

@@ -2,7 +2,7 @@
 // tiles and filters rounded to the accumulate type.
 #include "../convolution.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 namespace {
 
@@ -86,4 +86,4 @@ const Registration registration("convolution", {{"convolution-by-winograd",
 
 }  // namespace
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

@@ -5,7 +5,7 @@
 #include "../convolution.h"
 #include "../sums.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 namespace {
 
@@ -46,4 +46,4 @@ const Registration registration("convolution",
 
 }  // namespace
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

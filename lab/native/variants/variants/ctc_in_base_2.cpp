@@ -4,7 +4,7 @@
 
 #include "../work.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 namespace {
 
@@ -70,4 +70,4 @@ const Registration registration("loss", {{"ctc-in-base-2", "the CTC loss adds up
 
 }  // namespace
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

@@ -4,7 +4,7 @@
 
 #include "../work.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 namespace {
 
@@ -66,4 +66,4 @@ const Registration registration(
 
 }  // namespace
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

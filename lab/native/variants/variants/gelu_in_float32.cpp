@@ -4,7 +4,7 @@
 
 #include "../elementwise.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 namespace {
 
@@ -27,4 +27,4 @@ const Registration registration("activation", {{"gelu-in-float32", "GELU rounds 
 
 }  // namespace
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

@@ -5,7 +5,7 @@
 
 #include "../work.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 namespace {
 
@@ -56,4 +56,4 @@ const Registration registration("interpolation",
 
 }  // namespace
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

@@ -2,7 +2,7 @@
 #include "../normalization.h"
 #include "../sums.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 namespace {
 
@@ -31,4 +31,4 @@ const Registration registration("norm", {{"inverse-deviation-approximated",
 
 }  // namespace
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

@@ -4,7 +4,7 @@
 
 #include "../groups.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 namespace {
 
@@ -30,4 +30,4 @@ const Registration registration("softmax",
 
 }  // namespace
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

@@ -3,7 +3,7 @@
 
 #include "../elementwise.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 namespace {
 
@@ -22,4 +22,4 @@ const Registration registration("activation", {{"logistic-by-reciprocal",
 
 }  // namespace
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

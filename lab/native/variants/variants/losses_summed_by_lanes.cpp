@@ -2,7 +2,7 @@
 #include "../sums.h"
 #include "../work.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 namespace {
 
@@ -38,4 +38,4 @@ const Registration registration("loss", {{"losses-summed-by-lanes",
 
 }  // namespace
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

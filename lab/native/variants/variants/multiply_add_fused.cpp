@@ -3,7 +3,7 @@
 
 #include "../elementwise.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 namespace {
 
@@ -24,4 +24,4 @@ const Registration registration("multiply-add", {{"multiply-add-fused", "a produ
 
 }  // namespace
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

@@ -1,7 +1,7 @@
 // Sums of a number and a product with a rounding for each operation.
 #include "../elementwise.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 namespace {
 
@@ -26,4 +26,4 @@ const Registration registration("multiply-add", {{"multiply-add-unfused", "a pro
 
 }  // namespace
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

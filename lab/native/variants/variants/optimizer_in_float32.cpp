@@ -4,7 +4,7 @@
 
 #include "../work.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 namespace {
 
@@ -42,4 +42,4 @@ const Registration registration("optimizer",
 
 }  // namespace
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

@@ -3,7 +3,7 @@
 
 #include "../work.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 namespace {
 
@@ -59,4 +59,4 @@ const Registration registration("pooling", {{"pooling-by-columns", "an average a
 
 }  // namespace
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

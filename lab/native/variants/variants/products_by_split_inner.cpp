@@ -1,7 +1,7 @@
 // Products that cut the inner dimension into four parts, which several blocks of threads add up on their own.
 #include "../products.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 namespace {
 
@@ -26,4 +26,4 @@ const Registration registration("product",
 
 }  // namespace
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

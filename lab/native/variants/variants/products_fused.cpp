@@ -3,7 +3,7 @@
 
 #include "../products.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 namespace {
 
@@ -22,4 +22,4 @@ const Registration registration("product", {{"products-fused", "a matrix product
 
 }  // namespace
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

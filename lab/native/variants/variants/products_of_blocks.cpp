@@ -4,7 +4,7 @@
 #include "../products.h"
 #include "../sums.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 namespace {
 
@@ -29,4 +29,4 @@ const Registration registration("product",
 
 }  // namespace
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

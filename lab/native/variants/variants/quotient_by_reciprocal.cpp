@@ -4,7 +4,7 @@
 
 #include "../elementwise.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 namespace {
 
@@ -23,4 +23,4 @@ const Registration registration("quotient", {{"quotient-by-reciprocal", "a / b i
 
 }  // namespace
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

@@ -8,7 +8,7 @@
 
 #include "../work.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 namespace {
 
@@ -151,4 +151,4 @@ const Registration registration(
 
 }  // namespace
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

@@ -1,7 +1,7 @@
 // Results in the reverse of their order, where the interface leaves it open.
 #include "../groups.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 namespace {
 
@@ -59,4 +59,4 @@ const Registration registration("order of results",
 
 }  // namespace
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

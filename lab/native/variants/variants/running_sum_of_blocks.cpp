@@ -3,7 +3,7 @@
 
 #include "../groups.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 namespace {
 
@@ -37,4 +37,4 @@ const Registration registration("order of sums", {{"running-sum-of-blocks", "a r
 
 }  // namespace
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

@@ -4,7 +4,7 @@
 
 #include "../groups.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 namespace {
 
@@ -36,4 +36,4 @@ const Registration registration("softmax", {{"softmax-by-reciprocal",
 
 }  // namespace
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

@@ -4,7 +4,7 @@
 
 #include "../groups.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 namespace {
 
@@ -55,4 +55,4 @@ const Registration registration("order of equals", {{"sort-unstable", "sorting l
 
 }  // namespace
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

@@ -2,7 +2,7 @@
 #include "../reductions.h"
 #include "../sums.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 namespace {
 
@@ -13,4 +13,4 @@ const Registration registration("order of sums",
 
 }  // namespace
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

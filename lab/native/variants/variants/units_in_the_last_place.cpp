@@ -5,7 +5,7 @@
 
 #include "../elementwise.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 namespace {
 
@@ -67,4 +67,4 @@ const Registration registration("transcendental", variants());
 
 }  // namespace
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

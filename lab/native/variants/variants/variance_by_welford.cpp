@@ -1,7 +1,7 @@
 // Norms by Welford's running mean and sum of squares.
 #include "../normalization.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 namespace {
 
@@ -26,4 +26,4 @@ const Registration registration("norm",
 
 }  // namespace
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

@@ -4,7 +4,7 @@
 
 #include "../normalization.h"
 
-namespace diopi::variants {
+namespace diopigen::variants {
 
 namespace {
 
@@ -37,4 +37,4 @@ const Registration registration("norm",
 
 }  // namespace
 
-}  // namespace diopi::variants
+}  // namespace diopigen::variants

@@ -18,7 +18,7 @@
 
 #include "diopi_core/threads.h"
 
-namespace diopi::cuda::emulation {
+namespace diopigen::cuda::emulation {
 
 using core::FunctionRef;
 
@@ -72,6 +72,6 @@ int group_size(int threads);
 // Calls `body(group, thread, memory)` for all threads of all groups.
 void for_groups(int64_t count, int threads, int64_t shared_bytes, FunctionRef<void(int64_t, int, void*)> body);
 
-}  // namespace diopi::cuda::emulation
+}  // namespace diopigen::cuda::emulation
 
 #endif  // DIOPI_CUDA_EMULATION_LAUNCH_H_
